@@ -3,7 +3,7 @@ import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync, writeSyn
 import { dirname } from 'node:path';
 
 /**
- * Replaces a file, either completely or not at all. Only its owner may read it.
+ * Replaces a file, completely or not at all. Only its owner may read it.
  *
  * @throws Error of the disk; the file is then unchanged
  */

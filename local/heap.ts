@@ -18,7 +18,6 @@ export class Heap<Item extends Placed> {
     return this.#items[0];
   }
 
-  /** All items, in no particular order. */
   [Symbol.iterator](): Iterator<Item> {
     return this.#items.values();
   }

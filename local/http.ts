@@ -1,4 +1,3 @@
-/** HTTP for the gateway and the stand-ins. */
 import {
   createServer,
   type IncomingMessage,
@@ -28,7 +27,7 @@ export interface Listening {
 }
 
 /**
- * Listens. Default: only on the loopback address.
+ * Listens, by default only on the loopback address.
  *
  * @param port 0 chooses a free port
  * @param flag the flag of `npm start` that sets the port
@@ -59,7 +58,6 @@ export async function listen(
   return { server, port: address.port, url: urlOf(network, address.port) };
 }
 
-/** Tells browsers to use only TLS for this host, for a year (RFC 6797). */
 const onlyOverTls =
   (listener: RequestListener): RequestListener =>
   (request, response) => {
@@ -123,7 +121,6 @@ export async function drain(server: Server, signal: AbortSignal): Promise<void> 
   signal.removeEventListener('abort', giveUp);
 }
 
-/** Stops a server at once, and drops unanswered requests. */
 export async function close(server: Server): Promise<void> {
   await new Promise<void>((resolve) => {
     server.close(() => {
@@ -151,10 +148,7 @@ export function readBody(request: IncomingMessage): Promise<Buffer> {
   });
 }
 
-/**
- * Ends an answer with its body. An answer to HEAD has neither body nor length, because its length would have to be GET's (RFC
- * 9110, 8.6).
- */
+/** Ends an answer with its body. An answer to HEAD has no body, and no length: it would have to be GET's (RFC 9110, 8.6). */
 export function endWith(response: ServerResponse, body: Buffer): void {
   if (response.req.method !== 'HEAD') response.setHeader('Content-Length', body.length);
   response.end(body);

@@ -5,8 +5,8 @@ import { decodedOrAsIs } from '../lambdas/shared/text.ts';
 import type { Origin } from './network/network.ts';
 
 /**
- * Splits a request's target into raw path and query. Node returns non-ASCII bytes as Latin-1 characters; they are
- * percent-encoded. Servers must also accept a whole URL as target (RFC 9112, 3.2.2).
+ * Splits a request's target into raw path and query. Node's Latin-1 characters are percent-encoded. Servers must also accept a
+ * whole URL (RFC 9112, 3.2.2).
  */
 export function splitUrl(target: string): { path: string; query: string } {
   const url = target.replace(/^https?:\/\/[^/?]*\/?/i, '/');
@@ -18,7 +18,6 @@ export function splitUrl(target: string): { path: string; query: string } {
   return mark < 0 ? { path: ascii, query: '' } : { path: ascii.slice(0, mark), query: ascii.slice(mark + 1) };
 }
 
-/** `09/Apr/2015:12:34:56 +0000` */
 export function requestTime(receivedAt: number): string {
   const [, day = '', month = '', year = '', time = ''] = new Date(receivedAt).toUTCString().split(' ');
   return `${day}/${month}/${year}:${time} +0000`;

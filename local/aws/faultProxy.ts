@@ -1,6 +1,6 @@
 /**
- * A proxy in front of a stand-in. A plan says which calls of the functions fail, and how, so that tests can simulate an AWS
- * that throttles, fails, doesn't answer, or answers twice.
+ * A proxy in front of a stand-in. A plan says which calls fail, and how, so that tests can simulate an AWS that throttles,
+ * fails, doesn't answer, or answers twice.
  */
 import { setTimeout } from 'node:timers/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -27,7 +27,6 @@ export const callerHeader = 'x-caller';
 type When = 'before' | 'after';
 
 export type Fault =
-  /** The answer is an error of the service. */
   | { readonly kind: 'refuse'; readonly when: When; readonly status: number; readonly code: string }
   /** There is no answer, and the connection stays open. */
   | { readonly kind: 'hang'; readonly when: When }
@@ -45,15 +44,14 @@ export type Fault =
 export interface FaultPlan {
   readonly faultOf: (call: AwsCall) => Fault | undefined;
   /**
-   * Called for each fault that took effect. A fault has no effect if its caller has gone, if there is nothing to cut, if the
-   * message already has a longer delay, or if the batch has no two entries for the same queue or table.
+   * Called for each fault that took effect. It has none if the caller has gone, there is nothing to cut, the message already
+   * has a longer delay, or the batch has no two entries for one queue or table.
    */
   readonly struck: (call: AwsCall, fault: Fault) => void;
 }
 
 export interface FaultProxyOptions {
   readonly service: Service;
-  /** The stand-in's URL. */
   readonly url: string;
   readonly plan: FaultPlan;
   readonly report: (error: unknown) => void;
@@ -186,7 +184,6 @@ async function sendTo(url: string, { method, path, headers, body }: Request): Pr
   return { status: answer.statusCode, headers: kept(answer.headers), body: await answer.body.bytes() };
 }
 
-/** Makes an error in the service's format. */
 function refusal(
   service: Service,
   { status, code }: { readonly status: number; readonly code: string },
@@ -213,7 +210,7 @@ const withBody = (request: Request, body: unknown): Request => ({
 });
 
 /**
- * Delays messages that are sent to a queue. A message with a longer delay keeps it.
+ * Delays messages to a queue, except those with a longer delay.
  *
  * @returns the request, and whether any message was delayed
  */
@@ -239,10 +236,7 @@ const requestItems = z.record(z.string(), z.array(z.unknown()));
 const odd = <T>(list: readonly T[]): T[] => list.filter((_, at) => at % 2 === 1);
 const even = <T>(list: readonly T[]): T[] => list.filter((_, at) => at % 2 === 0);
 
-/**
- * Makes every second entry of a batch: `Entries` of a queue, or `RequestItems` of a table. Other calls, and batches of one
- * entry, are made whole.
- */
+/** Makes every second entry of a batch: `Entries` of a queue, or `RequestItems` of a table. Other calls are made whole. */
 async function makeHalf(
   request: Request,
   make: (request: Request) => Promise<Answer>,

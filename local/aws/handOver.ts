@@ -7,14 +7,13 @@ import type { AwsService } from '../../lambdas/aws/metricTable.ts';
 import { AwsError } from './awsError.ts';
 
 /**
- * Makes a call, and returns its output. Input and output have the SDK's form: bytes are `Uint8Array`s.
+ * Makes a call. Input and output have the SDK's form: bytes are `Uint8Array`s.
  *
  * @param operation such as `PutItem`
  * @throws AwsError if the call is refused
  */
 export type HandOver = (operation: string, input: object) => Promise<object>;
 
-/** A service that answers calls in this process. */
 export interface HandedOver {
   readonly handOver: HandOver;
   /** The operations that it answers; undefined for all. */

@@ -8,7 +8,7 @@ export type Operation<Context> = (context: Context, input: unknown) => unknown;
  * Makes operations that first check their input.
  *
  * @param code the error code for an invalid input
- * @param wordsOf describes the problem, from the input and the issues
+ * @param wordsOf describes the problem
  */
 export function checkedOperations<Context>(
   code: string,

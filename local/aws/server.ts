@@ -10,7 +10,6 @@ import type { Operation } from './operation.ts';
 
 export interface AwsServer {
   readonly url: string;
-  /** Stops at once and drops unanswered requests. */
   readonly close: () => Promise<void>;
 }
 
@@ -18,9 +17,7 @@ export interface AwsServerOptions {
   /** Answers a request, or throws an `AwsError` to refuse it. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
   readonly refuse: (response: ServerResponse, refusal: AwsError) => void;
-  /** The service's error code for internal failures. */
   readonly failureCode: string;
-  /** Called with all other errors. */
   readonly report: (error: unknown) => void;
 }
 
@@ -41,12 +38,10 @@ export async function startAwsServer(options: AwsServerOptions): Promise<AwsServ
 }
 
 export interface JsonServiceOptions<Context> {
-  /** The version of the AWS JSON protocol. */
   readonly version: '1.0' | '1.1';
   readonly operations: ReadonlyMap<string, Operation<Context>>;
   /** Makes the context of an operation. `signal` aborts if the client hangs up. */
   readonly contextOf: (signal: AbortSignal) => Context;
-  /** The service's error code for unknown operations. */
   readonly unknownCode: string;
   readonly failureCode: string;
   readonly report: (error: unknown) => void;
@@ -54,7 +49,6 @@ export interface JsonServiceOptions<Context> {
 
 /** A stand-in that speaks AWS JSON: a header names the operation, and the body is its input. */
 export interface JsonService extends AwsServer {
-  /** Answers calls of this process. */
   readonly handOver: HandOver;
 }
 

@@ -18,7 +18,6 @@ const description = z.object({
   version: z.string(),
   /** ISO 8601. */
   madeAt: z.string(),
-  /** The number of files, in format 1. */
   files: z.optional(z.number()),
 });
 export type Description = z.infer<typeof description>;
@@ -28,16 +27,13 @@ const endName = 'end.json';
 const end = z.object({ lines: z.number() });
 
 export interface Backup {
-  /** Texts by name. */
   readonly secrets: Readonly<Record<string, string>>;
-  /** The contents of the store. */
   readonly lines: Iterable<string>;
 }
 
 /** The fastest level already shrinks rows to a third. */
 const compression = { level: 1 };
 const mode = 0o600;
-/** Characters of a part of the contents. */
 const partLength = 1_000_000;
 
 const partName = (number: number): string => `contents/${String(number).padStart(6, '0')}.jsonl`;
@@ -87,18 +83,15 @@ export async function writeArchive({ secrets, lines }: Backup, to: Writable): Pr
   }
 }
 
-/** Receives the contents of an archive. */
 export interface Taker {
-  /** Receives a file, and reads it to its end. */
   readonly file: (name: string, content: AsyncIterable<unknown>) => Promise<void>;
-  /** Receives a line of the contents. */
   readonly line: (text: string) => Promise<void>;
 }
 
 /**
  * Reads an archive to its end.
  *
- * @param takerOf makes the receiver once the archive's description is known
+ * @param takerOf called once the description is known
  * @throws StageError if it is not a backup, is incomplete, or has a later format
  */
 export async function readArchive(

@@ -16,14 +16,13 @@ import { askForBackup } from './control.ts';
 import { needed, restoring, secretNames, storeName } from './files.ts';
 import { writeBackup } from './writeBackup.ts';
 
-/** A backup that was made or restored. */
 export interface Made extends Description {
   /** The number of rows, messages, schedules and objects. */
   readonly entries: number;
 }
 
 /**
- * Writes a backup to a file, either completely or not at all. A stage can use the directory at the same time.
+ * Writes a backup to a file, completely or not at all. A stage may be using the directory.
  *
  * @returns the description, read back from the file
  * @throws StageError

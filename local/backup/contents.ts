@@ -58,7 +58,6 @@ const together = 1_000;
 export class Filler {
   readonly #store: Store;
   readonly #rows: Rows;
-  /** The number of entries so far. */
   entries = 0;
 
   constructor(store: Store) {

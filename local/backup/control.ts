@@ -1,6 +1,6 @@
 /**
- * A server through which commands reach the stage that uses a data directory. Its address and password are in the directory's
- * file `control`, which only the owner can read.
+ * A server through which commands reach the stage that uses a data directory. The file `control` there has its address and
+ * password, and only the owner can read it.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -23,7 +23,6 @@ export interface ControlOptions {
   readonly report: (error: unknown) => void;
 }
 
-/** @returns its address, and a function that stops it */
 export async function startControl(
   options: ControlOptions,
 ): Promise<{ readonly url: string; readonly close: () => Promise<void> }> {

@@ -1,5 +1,3 @@
-/** Names of the files in a data directory. */
-
 /** The secrets from which all others are derived. The master secret is written last. */
 export const secretNames = ['master-secret', 'management-password'] as const;
 

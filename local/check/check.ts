@@ -10,7 +10,6 @@ import { checkJobs } from './jobs.ts';
 
 export interface Checked {
   readonly counts: Counts;
-  /** Sentences; empty if all is well. */
   readonly problems: readonly string[];
 }
 

@@ -9,7 +9,6 @@ import { storedSchedules } from '../scheduler/storedSchedules.ts';
 import { storedMessages } from '../sqs/storedMessages.ts';
 import type { Store } from '../store/store.ts';
 
-/** Numbers of entries by kind. */
 export type Counts = Readonly<Record<string, number>>;
 
 interface Found {

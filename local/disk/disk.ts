@@ -69,7 +69,6 @@ export class Disk {
     if (!this.failed(textOf(error))) this.#options.report(error);
   };
 
-  /** @returns whether the text is about the disk */
   failed(text: string): boolean {
     const kind = kindOf(text);
     if (kind === undefined) return false;

@@ -1,6 +1,6 @@
 /**
- * Readiness of the stage: `/v2/ready` is 200 while it accepts messages. The service answers `/v2/health` with 200 once the
- * stage has started and the file `env` is written.
+ * Readiness: `/v2/ready` is 200 while the stage accepts messages. The service's `/v2/health` is 200 once the stage has started
+ * and the file `env` is written.
  */
 import { splitUrl } from '../incoming.ts';
 import { answerJson, type Guard } from '../http.ts';
@@ -12,7 +12,6 @@ export interface Readiness {
   state: 'starting' | 'started' | 'ending';
 }
 
-/** @param disk undefined if the stage keeps no data */
 export function readiness(disk: () => Disk | undefined): Readiness {
   const made: Readiness = {
     state: 'starting',

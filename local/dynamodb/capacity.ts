@@ -74,7 +74,6 @@ function capacityOf({ ReturnConsumedCapacity }: Asked, TableName: string, { tabl
   };
 }
 
-/** Adds the units of a row to its table's. */
 export function addUnits(all: Map<string, Units>, name: string, { table, indexes }: Units): void {
   const sum = all.get(name) ?? { table: 0, indexes: {} };
   const names = new Set([...Object.keys(sum.indexes), ...Object.keys(indexes)]);

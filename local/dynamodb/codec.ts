@@ -56,7 +56,6 @@ export function bytesToText(value: unknown): unknown {
   return isMap(value) ? membersToText(value) : value;
 }
 
-/** Replaces the bytes in all members by base64. */
 export const membersToText = (map: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
   mapped(map, (_name, one) => bytesToText(one));
 

@@ -6,7 +6,6 @@ import { next } from './keys.ts';
 import { hasMembers, keyAttributes, keyOf, type Index, type Table } from './table.ts';
 import { checkedItem, type Item, type Value } from './values.ts';
 
-/** A table, or one of its indexes. */
 export interface Source {
   readonly table: Table;
   readonly index: Index | undefined;
@@ -19,7 +18,6 @@ export interface Range {
   readonly to: Buffer;
 }
 
-/** The attributes of a cursor. */
 export const cursorNames = ({ table, index }: Source): readonly string[] =>
   index === undefined ? table.keyNames : [...new Set([...table.keyNames, index.partitionKey, index.sortKey])];
 

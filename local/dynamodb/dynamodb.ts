@@ -22,7 +22,6 @@ import { allTables } from './table.ts';
 import { batchWriteItem, deleteItem, putItem, updateItem } from './writes.ts';
 
 export interface Dynamodb extends AwsServer {
-  /** Answers calls of this process. */
   readonly handOver: HandOver;
   readonly rows: Rows;
 }

@@ -78,7 +78,6 @@ const share = 10;
 export interface Expiry {
   /** Makes a pass now, without pauses. Returns the number of deleted rows. */
   readonly expireNow: () => Promise<number>;
-  /** Stops, even during a pass. */
   readonly stop: () => Promise<void>;
 }
 

@@ -1,14 +1,13 @@
 /**
- * The keys of rows and index entries in the store. A partition's rows are adjacent and in sort-key order. The order of
- * partitions is arbitrary.
+ * The keys of rows and index entries in the store. A partition's rows are adjacent, in sort-key order; partitions are in
+ * arbitrary order.
  */
 import { createHash } from 'node:crypto';
 import { numberKey } from './numbers.ts';
 import type { Value } from './values.ts';
 
 /**
- * Bytes of a partition key, and of a row's key in an index. Longer ones are replaced by hashes, because the store's keys have
- * at most 1,978 bytes.
+ * Bytes of a partition key, and of a row's key in an index. Longer ones are hashed: the store's keys have at most 1,978 bytes.
  */
 const longestPartition = 700;
 const longestRow = 200;
@@ -17,7 +16,6 @@ const hashMark = 0xffff;
 /** The prefix of all keys of a table or an index. Names never contain the byte 0. */
 export const prefixOf = (...names: readonly string[]): Buffer => Buffer.from(`d${names.join('/')}\0`);
 
-/** The prefix of all keys of a partition. */
 export function partitionKey(prefix: Buffer, partition: string): Buffer {
   const length = Buffer.byteLength(partition);
   if (length > longestPartition) return Buffer.concat([prefix, mark(hashMark), hash(Buffer.from(partition))]);

@@ -1,6 +1,6 @@
 /**
- * DynamoDB's numbers: decimals with up to 38 significant digits. They are kept in canonical form, without exponent and
- * superfluous zeros, so that equal numbers are equal texts.
+ * DynamoDB's numbers: decimals with up to 38 significant digits, in a canonical form without exponent and superfluous zeros, so
+ * that equal numbers are equal texts.
  */
 import { Big } from 'big.js';
 import { AwsError } from '../aws/awsError.ts';
@@ -81,10 +81,8 @@ export function compareNumbers(a: string, b: string): number {
 }
 
 /**
- * Encodes a number as bytes that sort like numbers and are never a prefix of each other: the sign, the exponent, two digits per
- * byte, and an end. In negative numbers, everything after the sign is inverted.
- *
- * @param text a canonical number
+ * Encodes a canonical number as bytes that sort like numbers and are never a prefix of each other: the sign, the exponent, two
+ * digits per byte, and an end. For negative numbers, all bytes after the sign are inverted.
  */
 export function numberKey(text: string): Uint8Array {
   const { c: digits, e: exponent, s: sign } = new Big(text);

@@ -1,7 +1,4 @@
-/**
- * The rows of all tables. A write builds on all earlier writes, even those that are not on the disk yet. A read sees only what
- * is on the disk.
- */
+/** The rows of all tables. A write builds on all earlier writes. A read sees only what is on the disk. */
 import type { Store } from '../store/store.ts';
 import { decode, encode } from './codec.ts';
 import { entryKey } from './indexes.ts';
@@ -35,7 +32,6 @@ export class Rows {
     return bytes && decode(bytes);
   }
 
-  /** The rows on the disk, in order. */
   *range(from: Buffer, to: Buffer, isReverse = false): Generator<Item> {
     for (const { key, value } of this.store.range({ from, to, isReverse })) {
       yield this.#recent.get(key.toString('latin1')) ?? decode(value);
@@ -47,7 +43,6 @@ export class Rows {
     return this.#pending.get(key.toString('latin1'))?.committed ?? Promise.resolve();
   }
 
-  /** The row after all writes. */
   latest(key: Buffer): Item | undefined {
     const pending = this.#pending.get(key.toString('latin1'));
     return pending === undefined ? this.read(key) : pending.row;

@@ -27,10 +27,8 @@ export function sizeOfValue(value: Value): number {
 }
 
 /**
- * A byte for each pair of digits, counted from an even power of ten; one more; and another for a negative sign. Zero has one
- * byte.
- *
- * @param number in canonical form
+ * The size of a canonical number: a byte for each pair of digits, counted from an even power of ten; one more; and another for
+ * a negative sign. Zero has one byte.
  */
 function sizeOfNumber(number: string): number {
   const isNegative = number.charCodeAt(0) === minus;

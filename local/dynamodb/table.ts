@@ -1,4 +1,3 @@
-/** The service's tables. */
 import { tables, type TableShape } from '../../lambdas/aws/resources.ts';
 import { AwsError } from '../aws/awsError.ts';
 import type { KeyShape } from './expressions/bind.ts';
@@ -20,10 +19,8 @@ export interface Table {
   readonly name: string;
   readonly prefix: Buffer;
   readonly keys: KeyShape;
-  /** The key's attributes. */
   readonly keyNames: readonly string[];
   readonly indexes: readonly Index[];
-  /** The time-to-live attribute. */
   readonly ttl: string | undefined;
 }
 
@@ -106,7 +103,6 @@ export function checkKeyTypes({ keyNames }: Table, row: Item): void {
 const mismatched = (): AwsError =>
   new AwsError('ValidationException', 'The provided key element does not match the schema');
 
-/** Whether an item has exactly these attributes. */
 export const hasMembers = (item: Item, names: readonly string[]): boolean =>
   Object.keys(item).length === names.length && names.every((name) => Object.hasOwn(item, name));
 
@@ -119,7 +115,6 @@ function storeKey({ prefix, keys: { partitionKey, sortKey } }: Table, row: Item)
   return rowKey(prefix, partition, sort);
 }
 
-/** Returns a key attribute's text. @throws AwsError if it is not a text */
 function keyText(row: Item, name: string): string {
   const value = row[name];
   if (value !== undefined && 'S' in value && value.S !== '') return value.S;

@@ -33,7 +33,6 @@ const refused = (message: string): AwsError => new AwsError('ValidationException
 const invalid = (message: string): AwsError =>
   refused(`One or more parameter values were invalid: ${message}`);
 
-/** Returns an attribute's value, if the item has it. */
 export const attributeOf = (item: Item, name: string): Value | undefined =>
   Object.hasOwn(item, name) ? item[name] : undefined;
 
@@ -52,7 +51,7 @@ export function typeOf(value: Value): TypeName {
 /**
  * Checks an item or a key from a client.
  *
- * @returns the item with canonical numbers; the same object if nothing had to change
+ * @returns the item with canonical numbers; the same object if they were canonical
  * @throws AwsError with DynamoDB's message
  */
 export const checkedItem = (input: unknown): Item => checkedMap(input, 0);

@@ -21,7 +21,6 @@ interface Write extends Given {
   readonly ReturnConsumedCapacity?: string | undefined;
 }
 
-/** Writes one row. */
 async function write(
   rows: Rows,
   input: Write,

@@ -19,14 +19,12 @@ export interface FunctionUrl {
 
 export interface FunctionUrlOptions {
   readonly port: number;
-  /** Returns the function to call. */
   readonly called: () => LambdaFunction | undefined;
   /** Resolves when the function is loaded. Earlier requests wait for it. */
   readonly ready: Promise<void>;
   readonly report: (error: unknown) => void;
   /** Finds the account that large bodies count for. Default: one account for all. */
   readonly accountOf?: AccountOf | undefined;
-  /** Checks every request first. */
   readonly guard?: Guard | undefined;
   /** Default: only the loopback address. */
   readonly network?: Network | undefined;

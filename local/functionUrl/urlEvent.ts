@@ -96,7 +96,7 @@ const urlResult = z.strictObject({
 /**
  * Sends a handler's result.
  *
- * @throws Error if the result has another form. AWS would then answer 200 with the result itself, which no handler intends.
+ * @throws Error if it has another form. AWS would answer 200 with the result itself, which no handler intends.
  */
 export function applyUrlResult(response: ServerResponse, returned: unknown): void {
   const parsed = urlResult.safeParse(returned);

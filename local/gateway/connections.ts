@@ -19,7 +19,6 @@ const idleMs = 75 * secondMs;
 /** The time for a request's head, from its first byte. */
 const headMs = 20 * secondMs;
 
-/** Time limits that Node enforces. */
 export const timeBounds: ServerOptions = {
   keepAliveTimeout: idleMs,
   headersTimeout: headMs,

@@ -35,7 +35,6 @@ export interface GatewayOptions {
   /** Resolves when the functions are loaded. Earlier requests wait for it. */
   readonly ready: Promise<void>;
   readonly report: (error: unknown) => void;
-  /** Checks every request first. */
   readonly guard?: Guard | undefined;
   /** Default: only the loopback address. */
   readonly network?: Network | undefined;
@@ -133,7 +132,6 @@ async function answer(request: IncomingMessage, response: ServerResponse, proxy:
   }
 }
 
-/** The path without the base. */
 const withoutBase = (path: string, base: string): string =>
   base !== '' && (path === base || path.startsWith(`${base}/`)) ? path.slice(base.length) || '/' : path;
 
@@ -144,7 +142,6 @@ interface Invoked extends Proxy, Routed {
   readonly receivedAt: number;
 }
 
-/** Answers with the result of a route's function. */
 async function invoke(request: IncomingMessage, response: ServerResponse, invoked: Invoked): Promise<void> {
   const { route, originOf, functions, timeoutMs, ...read } = invoked;
   const event = toProxyEvent({ ...read, request, origin: originOf(request), resource: route.path });

@@ -1,9 +1,8 @@
 /**
- * Reads the bodies of requests within limits of memory and time. On AWS, API Gateway buffers bodies; here the only process
- * does.
+ * Reads the bodies of requests within limits of memory and time, because a single process buffers all of them.
  *
- * A body of up to 64 KB is read at once. A larger body is read only if its token is valid or the route needs none. It counts
- * against its account's budget, or against the one for all unknown senders, so that neither can fill the memory.
+ * A body of up to 64 KB is read at once. A larger one is read only if its token is valid or the route needs none. It counts
+ * against the budget of its account, or of all unknown senders.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorCode, ErrorStatus } from '../../lambdas/error/errorCodes.ts';
@@ -36,7 +35,7 @@ export interface IntakeBounds {
  * A body, or why it was not read.
  *
  * - `tooLarge`: it exceeds the largest size.
- * - `unknownSender`: it is large, and its token is invalid. The function gets the request without it, and says so.
+ * - `unknownSender`: it is large, and its token is invalid. The function gets the request without it, and answers so.
  * - `busy`: other bodies use the whole budget.
  * - `tooSlow`: it arrived too slowly.
  */
@@ -73,7 +72,6 @@ export class Intake {
   readonly #held = new Map<string, number>();
   #total = 0;
 
-  /** @param accountOf default: one account for all */
   constructor(bounds: IntakeBounds, accountOf: AccountOf = () => Promise.resolve('all')) {
     this.#bounds = {
       small: 64 * kilobyte,
@@ -88,7 +86,7 @@ export class Intake {
   }
 
   /**
-   * Reads a request's body, and passes it on. It counts against the budget until `use` has ended.
+   * Reads a request's body, which counts against the budget until `use` has ended.
    *
    * @throws if the connection closes too early, or the account cannot be read
    */

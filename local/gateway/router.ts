@@ -7,7 +7,6 @@ export interface Routed {
   readonly pathParameters: Record<string, string> | null;
 }
 
-/** @returns undefined if no resource matches */
 export type Router = (path: string) => Routed | undefined;
 
 /** The order of resources by segment, most specific first. */
@@ -15,7 +14,6 @@ const ranks = { literal: 0, parameter: 1, rest: 2 } as const;
 
 interface Segment {
   readonly kind: keyof typeof ranks;
-  /** The literal text, or the parameter's name. */
   readonly name: string;
 }
 

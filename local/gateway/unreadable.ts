@@ -22,7 +22,7 @@ const answers = {
   },
 } as const satisfies Record<string, { status: string; code: ErrorCode; error: string }>;
 
-/** Answers a head that is too large for Node, or bytes that are not HTTP, such as a path with a space or a bare `ü`. */
+/** Answers a head that is too large for Node, or bytes that are not HTTP, such as a path with a bare `ü`. */
 export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable) {
     socket.destroy();

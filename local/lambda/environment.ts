@@ -30,7 +30,6 @@ const common = (): Environment => ({
   POWERTOOLS_METRICS_NAMESPACE: 'Svc',
   // Metrics are lines in the log, and nothing collects them here.
   POWERTOOLS_METRICS_DISABLED: process.env['POWERTOOLS_METRICS_DISABLED'] ?? 'true',
-  // The terminal shows problems instead of every successful delivery.
   POWERTOOLS_LOG_LEVEL: process.env['POWERTOOLS_LOG_LEVEL'] ?? 'WARN',
 });
 

@@ -1,6 +1,6 @@
 /**
  * The stand-in for Lambda's SQS event source mapping: long polls, batches, limited concurrency, and partial batch failures. It
- * calls the queues directly, because SQS over HTTP would cost as much CPU as a handler.
+ * calls the queues directly, because HTTP would cost as much CPU as a handler.
  */
 import { once } from 'node:events';
 import { setImmediate, setTimeout } from 'node:timers/promises';
@@ -16,8 +16,8 @@ import type { LambdaFunction } from './lambda.ts';
 
 export interface EventSource {
   /**
-   * Stops polling. Resolves when the invocations in flight have ended, or `signal` aborts. Later results are ignored, and their
-   * messages stay in the queue, because the queue may be closed by then.
+   * Stops polling. Resolves when the invocations in flight have ended, or `signal` aborts. Messages of later results stay in
+   * the queue, which may be closed by then.
    */
   stop(signal: AbortSignal): Promise<void>;
 }
@@ -131,8 +131,8 @@ async function handle(
 }
 
 /**
- * The ids of failed messages. By Lambda's rules, no answer or an empty list is success. An unreadable answer, or an id that is
- * not in the batch, fails the whole batch.
+ * The ids of failed messages. By Lambda's rules, no answer or an empty list is success. An unreadable answer or an unknown id
+ * fails the whole batch.
  */
 function failuresIn(returned: unknown, messages: readonly Received[]): ReadonlySet<string> {
   const parsed = batchResponse.safeParse(returned);

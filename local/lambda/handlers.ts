@@ -1,7 +1,6 @@
 import type { ApiFunction } from '../../lambdas/http/routes.ts';
 import type { queues, TimedFunction } from '../../lambdas/aws/resources.ts';
 
-/** The functions that queues invoke. */
 export type QueueFunction = Exclude<(typeof queues)[keyof typeof queues]['handler'], undefined>;
 export type FunctionName = ApiFunction | QueueFunction | TimedFunction;
 

@@ -29,8 +29,8 @@ const handlerModule = z.object({
 export interface FunctionOptions {
   readonly region: string;
   /**
-   * The limit of an invocation, in real time, unaffected by the test clock. Lambda would end the process. Here all functions
-   * share one, so the code continues and its result is ignored.
+   * The limit of an invocation, in real time. All functions share the process, so the code continues, but its result is
+   * ignored.
    */
   readonly timeoutMs: number;
 }

@@ -1,9 +1,8 @@
 import type { LambdaFunction } from './lambda.ts';
 
 /**
- * Limits a function's concurrent calls. Others wait in order. On AWS each invocation has its own process. Here many publishes
- * would take most of the shared process: messages would be accepted faster than delivered, and waiting in lines makes them more
- * expensive.
+ * Limits a function's concurrent calls. Others wait in order. Without it, many publishes would take most of the shared process:
+ * messages would be accepted faster than delivered, and waiting in lines makes them more expensive.
  */
 export function inTurns(called: LambdaFunction, most: number): LambdaFunction {
   const waiting: (() => void)[] = [];

@@ -4,7 +4,6 @@ import { BlockList, isIP } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
 
 export interface Network {
-  /** The address that it listens on. */
   readonly host: string;
   /** The address that clients use, if it differs. */
   readonly publicUrl?: string | undefined;
@@ -36,14 +35,13 @@ const ownAddress = (host: string): string => (host === '0.0.0.0' ? loopback : ho
 export const basePathOf = ({ publicUrl }: Pick<Network, 'publicUrl'>): string =>
   publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
 
-/** The URL of a port on this machine. */
 export function urlOf({ host, tls }: Network, port: number): string {
   const address = ownAddress(host);
   return `${tls === undefined ? 'http' : 'https'}://${isIP(address) === 6 ? `[${address}]` : address}:${port}`;
 }
 
 /**
- * The hosts of the stage's own servers. Deliveries to them are refused.
+ * The hosts of the stage's own servers, which are not allowed as destinations.
  *
  * @param ports the ports that clients use
  * @param inside URLs of internal servers
@@ -78,7 +76,6 @@ export function parseNetworks(items: readonly string[]): BlockList {
 
 /** Where a request came from, before any proxy. */
 export interface Origin {
-  /** The client's address. */
   readonly ip: string;
   readonly proto: 'http' | 'https';
   /** The host that the request was sent to, with its port unless it is the default port. */

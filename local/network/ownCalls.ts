@@ -1,7 +1,6 @@
 /** The stage's calls to itself while it starts. */
 import { Agent, fetch } from 'undici';
 
-/** Like the answer of `fetch`. */
 interface Answer {
   readonly status: number;
   readonly url: string;

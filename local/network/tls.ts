@@ -36,8 +36,8 @@ export function readCertificate({ certFile, keyFile }: TlsFiles): Certificate {
 const lookEveryMs = 60_000;
 
 /**
- * Uses a renewed certificate for new connections. While the files cannot be read or don't match, the previous certificate stays
- * in use, and the problem is reported.
+ * Uses a renewed certificate for new connections. If the files cannot be read or don't match, the previous one stays in use,
+ * and the problem is reported.
  */
 export function renewCertificate(
   server: Server | TlsServer,

@@ -1,9 +1,9 @@
 /**
- * Objects of the S3 stand-in in the store: a description, then the bytes in parts, because the store's file finds room for
- * small entries more easily.
+ * Objects of the S3 stand-in: a description, then the bytes in parts, because the store finds room for small entries more
+ * easily.
  *
- * A key begins with the object's age class, `<days>d/`. On AWS, the bucket's lifecycle rules delete older objects; here
- * `expire` does.
+ * A key begins with the object's age class, `<days>d/`. `expire` deletes older objects, like the bucket's lifecycle rules on
+ * AWS.
  */
 import * as z from 'zod/mini';
 import { jsonOrUndefined } from '../json.ts';
@@ -21,7 +21,6 @@ export interface Objects {
   /** @param at the snapshot to read */
   get(key: string, at?: Snapshot): StoredObject | undefined;
   delete(key: string): Promise<void>;
-  /** Deletes expired objects. */
   expire(): Promise<void>;
 }
 

@@ -57,7 +57,6 @@ function refuse(response: ServerResponse, { status, code, message }: AwsError): 
 /** "Object key names" in S3's user guide. */
 const longestKeyBytes = 1_024;
 
-/** The key in a path-style URL: `/<bucket>/<key>`. */
 function keyOf(url: string, bucket: string): string {
   const [path = ''] = url.split('?');
   const [, first = '', ...rest] = path.split('/').map(decodeURIComponent);

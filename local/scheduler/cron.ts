@@ -1,8 +1,7 @@
 /**
- * The part of EventBridge Scheduler's cron language that the service uses, from its user guide ("Schedule types", "Cron-based
- * schedules"): six fields, days of the week from 1 = Sunday, `?` in exactly one day field, and `*`, lists, ranges, and steps
- * from a first value. Names, `L`, `W`, `#` and years are refused although AWS accepts them, and so are forms that the guide
- * does not show, such as ranges that wrap around.
+ * The part of EventBridge Scheduler's cron language that the service uses ("Schedule types", "Cron-based schedules" in its user
+ * guide): six fields, days of the week from 1 = Sunday, `?` in exactly one day field, and `*`, lists, ranges, and steps from a
+ * first value. Everything else is refused, even if AWS accepts it.
  */
 import { momentOf, wallTimeAt } from './wallClock.ts';
 
@@ -33,7 +32,6 @@ const hoursField: Field = { name: 'hours', min: 0, max: 23, hasSteps: true };
 const dayOfMonthField: Field = { name: 'day-of-month', min: 1, max: 31, hasSteps: true };
 const monthField: Field = { name: 'month', min: 1, max: 12, hasSteps: true };
 const dayOfWeekField: Field = { name: 'day-of-week', min: 1, max: 7, hasSteps: false };
-/** Scheduler's last year. */
 const lastYear = 2199;
 
 /**
@@ -61,7 +59,7 @@ export function parseCron(text: string): Cron {
 
 /**
  * The first time after a moment, both in epoch milliseconds. A wall time that a clock change skips does not fire. One that
- * occurs twice fires only the first time.
+ * occurs twice fires once.
  *
  * @returns undefined if there is no time until the end of 2199
  */

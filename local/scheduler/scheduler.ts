@@ -30,9 +30,7 @@ export interface Scheduler {
 }
 
 export interface SchedulerOptions {
-  /** The queues that schedules send to. */
   readonly sqs: Pick<Sqs, 'send'>;
-  /** The existing schedule groups. */
   readonly groups: readonly string[];
   readonly region: string;
   readonly store: Store;

@@ -1,5 +1,5 @@
 /**
- * One-time and recurring schedules, exact to the millisecond; AWS only promises the minute.
+ * One-time and recurring schedules, exact to the millisecond.
  *
  * The states of a schedule, in order:
  * - pending: waits until `dueAt`;
@@ -24,12 +24,10 @@ import {
 } from './storedSchedules.ts';
 import { parseTiming, type Timing } from './timing.ts';
 
-/** One attempt to invoke a schedule's target. */
 export interface Invocation {
   readonly schedule: StoredSchedule;
   /** The schedule's time, in epoch milliseconds. */
   readonly scheduledAt: number;
-  /** From 1. */
   readonly attempt: number;
 }
 
@@ -45,7 +43,6 @@ export interface SchedulesOptions {
   readonly report: (error: unknown) => void;
 }
 
-/** A schedule that will fire. */
 interface Pending extends Placed {
   readonly schedule: StoredSchedule;
   readonly timing: Timing;
@@ -89,8 +86,7 @@ export class Schedules {
   }
 
   /**
-   * Creates a schedule in the same transaction as the other writes of this turn of the event loop. Resolves when it is on the
-   * disk.
+   * Creates a schedule in the transaction of this turn of the event loop. Resolves when it is on the disk.
    *
    * @param clientToken a repeated call with the same token succeeds without a change
    * @throws AwsError
@@ -212,7 +208,6 @@ export class Schedules {
   #begin(pending: Pending, now: number): void {
     const { scheduledAt, timing, failures } = pending;
     if (timing.kind === 'recurring' && failures === 0 && now - scheduledAt > graceMs) {
-      // The machine was asleep.
       this.#goOn(pending, timing.next(now));
       return;
     }

@@ -1,6 +1,6 @@
 /**
- * A schedule's settings, as in Scheduler's API, with the limits of its API reference. Settings that the service never sends are
- * refused, so that none is ignored by mistake.
+ * A schedule's settings, with the limits of Scheduler's API reference. Settings that the service never sends are refused, so
+ * that none is ignored by mistake.
  */
 import * as z from 'zod/mini';
 
@@ -78,11 +78,9 @@ const settings = {
   Target: target,
 };
 
-/** The settings as stored. */
 export const scheduleSettings = z.object(settings);
 export type ScheduleSettings = z.infer<typeof scheduleSettings>;
 
-/** The input of `CreateSchedule`: path and body together. */
 export const createInput = closedObject({
   ...settings,
   Name: resourceName,

@@ -1,11 +1,9 @@
-/** The schedules in the store, by group and name. */
 import * as z from 'zod/mini';
 import { jsonOrUndefined } from '../json.ts';
 import { DamageError } from '../store/checksum.ts';
 import type { Snapshot, Store } from '../store/store.ts';
 import { scheduleSettings } from './settings.ts';
 
-/** A name is unique in its group. */
 const scheduleId = z.object({ group: z.string(), name: z.string() });
 export type ScheduleId = z.infer<typeof scheduleId>;
 
@@ -13,9 +11,7 @@ export const storedSchedule = z.extend(scheduleId, {
   settings: scheduleSettings,
   /** Epoch milliseconds. */
   createdAt: z.number(),
-  /** The token of the call that created the schedule. */
   clientToken: z.optional(z.string()),
-  /** Whether a one-time schedule has fired. */
   isDone: z.boolean(),
 });
 export type StoredSchedule = z.infer<typeof storedSchedule>;

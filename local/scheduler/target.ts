@@ -6,13 +6,12 @@ import { scheduledTime } from './settings.ts';
 
 export interface TargetOptions {
   readonly sqs: Pick<Sqs, 'send'>;
-  /** Called for a message that reached neither queue. */
   readonly report: (error: unknown) => void;
 }
 
 /**
- * Sends the message. The caller waits for the store. If the queue refuses the message, a retry would be refused too, so it goes
- * straight to the dead letter queue. It lacks the error's attributes, because the SQS stand-in has no message attributes.
+ * Sends the message. If the queue refuses it, it goes straight to the dead letter queue, without the error's attributes,
+ * because the SQS stand-in has no message attributes.
  */
 export function invokeTarget({ sqs, report }: TargetOptions, invocation: Invocation): void {
   const { name, settings } = invocation.schedule;

@@ -10,7 +10,6 @@ interface Secrets {
   readonly tlsFolder: string | undefined;
 }
 
-/** @param tlsFolder the folder of accounts' certificates */
 export async function startSecretsManager(
   values: Map<string, string>,
   report: (error: unknown) => void,

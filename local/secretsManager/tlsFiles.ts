@@ -11,8 +11,6 @@ export const tlsSecrets = 'tls/*.pem';
 const mostBytes = 65_536;
 
 /**
- * Reads the file of a secret.
- *
  * @returns undefined if it is another secret, or the file does not exist
  * @throws AwsError if the file cannot be read or is too large
  */

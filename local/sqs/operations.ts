@@ -25,7 +25,6 @@ import { systemAttributes } from './systemAttributes.ts';
 export interface SqsContext {
   readonly queues: Queues;
   readonly region: string;
-  /** Aborts if the client hangs up. */
   readonly signal: AbortSignal;
 }
 

@@ -8,9 +8,8 @@
  * - in flight until `availableAt`, by its visibility timeout, then visible again;
  * - deleted; or moved to the dead letter queue after too many receives; or expired after its retention.
  *
- * Delayed and visible messages survive the process. Messages in flight become visible at the next start. The receive count
- * survives too, except for the first receive of a message that was sent since the start: it would cost a write per message, and
- * a message that kills the process is counted from the next start on.
+ * Messages survive the process; those in flight become visible at the next start. Receive counts survive too, except for the
+ * first receive of a message that was sent since the start, which would cost a write per message.
  */
 import { randomUUID } from 'node:crypto';
 import { Heap, type Placed } from '../heap.ts';
@@ -35,7 +34,6 @@ interface Message extends Placed, StoredMessage {
   isOld: boolean;
 }
 
-/** A receive that waits for messages. */
 interface LongPoll {
   readonly max: number;
   readonly visibilityTimeoutMs: number;
@@ -46,26 +44,21 @@ interface Queue {
   readonly shape: QueueShape;
   /** All messages of the queue. */
   readonly byAvailability: Heap<Message>;
-  /** In the order of arrival. */
   readonly longPolls: Set<LongPoll>;
   /** Fires at the earliest `availableAt`. Set while a poll waits. */
   alarm: NodeJS.Timeout | undefined;
 }
 
-/** A message as a receive returned it. */
 export type Received = StoredMessage & { readonly receipt: Receipt; readonly isKept: boolean };
 
 export interface ReceiveOptions {
   readonly max: number;
   /** The longest wait for the first message. */
   readonly waitMs: number;
-  /** Default: the queue's. */
   readonly visibilityTimeoutMs?: number;
-  /** Ends the wait if the caller has gone. */
   readonly signal: AbortSignal;
 }
 
-/** A message that is visible or in flight. */
 export interface Unsettled {
   readonly id: string;
   readonly receives: number;
@@ -95,8 +88,7 @@ export class Queues {
   }
 
   /**
-   * Sends messages in the same transaction as the other writes of this turn of the event loop. They can be received once they
-   * are on the disk.
+   * Sends messages in the transaction of this turn of the event loop. They can be received once they are on the disk.
    *
    * @returns their ids in order, and a promise that resolves when they are on the disk
    */
@@ -165,9 +157,8 @@ export class Queues {
   }
 
   /**
-   * Makes a message in flight visible `timeoutMs` from now. A restart forgets this, like every visibility timeout. SQS limits
-   * the time in flight to 12 hours after the receive. There is no such limit here, because an attempt of 12 hours begins
-   * slightly after the receive.
+   * Makes a message in flight visible `timeoutMs` from now, unless the stage restarts. SQS allows 12 hours after the receive.
+   * There is no limit here, because an attempt of 12 hours begins slightly after the receive.
    *
    * @returns false if the message is gone or not in flight
    */
@@ -198,7 +189,6 @@ export class Queues {
     return availableAt !== undefined && availableAt > this.#now() ? availableAt : undefined;
   }
 
-  /** The messages that are visible or in flight. */
   unsettled(name: string): Unsettled[] {
     const now = this.#now();
     return [...this.#queue(name).byAvailability]
@@ -206,7 +196,6 @@ export class Queues {
       .map(({ id, receives, availableAt }) => ({ id, receives, inFlight: availableAt > now }));
   }
 
-  /** The number of messages in each state. */
   depths(name: string): Readonly<Record<'delayed' | 'visible' | 'inFlight', number>> {
     const now = this.#now();
     const counted = { delayed: 0, visible: 0, inFlight: 0 };
@@ -223,7 +212,6 @@ export class Queues {
     for (const queue of this.#queues.values()) this.#serve(queue);
   }
 
-  /** Ends all waiting receives without a message. */
   close(): void {
     for (const queue of this.#queues.values()) {
       clearTimeout(queue.alarm);
@@ -298,7 +286,6 @@ export class Queues {
     return taken;
   }
 
-  /** Drops a message after its retention. */
   #expire(queue: Queue, message: Message, now: number): boolean {
     const { retentionMs = Infinity } = queue.shape;
     if (now - message.sentAt < retentionMs) return false;

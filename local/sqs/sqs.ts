@@ -10,12 +10,10 @@ import { Queues, type QueueShape } from './queues.ts';
 export interface Sqs {
   readonly url: string;
   readonly queueUrl: (name: string) => string;
-  /** Answers calls of this process. */
   readonly handOver: HandOver;
-  /** The queues, for callers in this process. */
   readonly queues: Queues;
   /**
-   * Sends a message, as Scheduler does, in the same transaction as the other writes of this turn of the event loop.
+   * Sends a message in the transaction of this turn of the event loop, as Scheduler does.
    *
    * @returns resolves when it is on the disk
    * @throws AwsError if SQS would refuse it

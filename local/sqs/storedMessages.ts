@@ -40,7 +40,6 @@ export const toBytes = (message: QueuedMessage): Buffer => Buffer.from(JSON.stri
 const isQueued = (value: unknown): value is QueuedMessage =>
   typeof value === 'object' && value !== null && 'queue' in value && 'body' in value;
 
-/** @param at the snapshot to read */
 export function* storedMessages(store: Store, at?: Snapshot): Generator<QueuedMessage> {
   for (const { value } of store.range({ from: first, to: behind, at })) {
     const message = jsonOrUndefined(value.toString());

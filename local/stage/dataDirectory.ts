@@ -13,7 +13,6 @@ import { identify, isRunning, processIdentity } from './processes.ts';
 import { StageError, isSystemError } from './stageError.ts';
 
 export interface DataDirectory {
-  /** An absolute path. */
   readonly folder: string;
   readonly store: Store;
   /**
@@ -27,7 +26,6 @@ export interface DataDirectory {
   /** Writes a file, either completely or not at all. Only its owner may read it. */
   write(name: string, text: string): void;
   readonly remove: (name: string) => void;
-  /** Closes the store, and unlocks the directory. */
   readonly release: () => Promise<void>;
 }
 

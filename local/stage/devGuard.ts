@@ -1,6 +1,6 @@
 /**
- * Protects a stage with `--dev`. Its token is public, so pages of other sites must not use it. Browsers send the page's site
- * with each request; programs on this machine, such as the published clients, do not.
+ * Protects a stage with `--dev`, whose token is public, from pages of other sites. Browsers send the page's site with each
+ * request; programs such as the published clients do not.
  */
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import type { ErrorCode } from '../../lambdas/error/errorCodes.ts';
@@ -12,7 +12,6 @@ const loopbackHost = /^(([a-z0-9-]+\.)*localhost\.?|127(\.\d{1,3}){3}|\[::1\])(:
 const allowed =
   'With --dev, only programs on this machine and the page of the stage itself may use it, at localhost, *.localhost, 127.0.0.0/8 or [::1].';
 
-/** Finds the reason to refuse a request, if any. */
 export function refusalInDevMode(headers: IncomingHttpHeaders): string | undefined {
   const { host = '', origin } = headers;
   const site = headers['sec-fetch-site'];
@@ -25,7 +24,6 @@ export function refusalInDevMode(headers: IncomingHttpHeaders): string | undefin
   return undefined;
 }
 
-/** Refuses foreign requests before a listener gets them. */
 export const guardDevMode =
   (listener: RequestListener): RequestListener =>
   (request, response) => {

@@ -37,7 +37,7 @@ export interface Management {
 /**
  * Finds or creates the account `local`: a paid account in the stage's region that may send to all reachable destinations.
  *
- * @returns no keys if the account is suspended or deleted, because its token is then refused
+ * @returns no keys if the account is suspended or deleted
  */
 export async function localAccount(
   { url, username, password }: Management,

@@ -4,10 +4,7 @@ import type { StandIns } from './standIns.ts';
 
 const notice = z.object({ accountId: z.string(), scheduleId: z.string(), saveId: z.string() });
 
-/**
- * Starts the search for fires that schedules missed while the stage was down, because Scheduler continues with their next
- * times. Schedules without `Svc-Catch-Up` are not concerned.
- */
+/** Starts the search for fires that schedules with `Svc-Catch-Up` missed while the stage was down. */
 export async function lookForMissedFires({ scheduler, sqs }: StandIns): Promise<void> {
   const time = new Date().toISOString();
   const looks = [...scheduler.inputs()].flatMap((input) => {

@@ -1,4 +1,3 @@
-/** The flags and environment variables of the local stage. */
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { isIP } from 'node:net';
 import {
@@ -14,7 +13,6 @@ import type { LongDelivery } from '../../lambdas/aws/resources.ts';
 import { isOpen, loopback, parseNetworks, type Network, type TlsFiles } from '../network/network.ts';
 
 export interface Options {
-  /** 0 chooses a free port. */
   readonly port: number;
   /** The port of the publish URL; 0 chooses a free port, undefined means no publish URL. */
   readonly publishPort: number | undefined;
@@ -112,7 +110,6 @@ function networkOf({ certFile, keyFile, ...network }: Network & Partial<TlsFiles
   return { ...network, tls };
 }
 
-/** @throws InvalidArgumentError */
 function proxyUrl(text: string): string {
   const url = text.includes('://') ? text : `http://${text}`;
   if (/^https?:/i.test(url) && URL.canParse(url)) return url;

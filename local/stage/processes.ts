@@ -21,7 +21,6 @@ export function isRunning(identity: ProcessIdentity): boolean {
   return identify(identity.pid)?.startedAt === identity.startedAt;
 }
 
-/** Functions that return a running process's start time. */
 const startOn: Partial<Record<NodeJS.Platform, (pid: number) => string | undefined>> = {
   linux: startOnLinux,
   win32: startOnWindows,

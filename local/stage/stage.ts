@@ -49,9 +49,7 @@ import { takeOverClock, type TestClock } from './testClock.ts';
 import { startTestControl, type TestControl } from './testControl.ts';
 
 export interface Stage {
-  /** The address of both APIs. */
   readonly url: string;
-  /** The addresses and credentials for clients, by environment variable. */
   readonly variables: Readonly<Record<string, string>>;
   /** Takes no new requests and messages, finishes those in flight within 10 s, and stops. */
   readonly stop: () => Promise<void>;
@@ -88,7 +86,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 
 /**
  * Starts the parts in order: the gateway and the publish URL, because handlers need their ports; the data directory and the
- * stand-ins; the handlers, which read their settings while loading; the developer's account; and the event sources and timers.
+ * stand-ins; the handlers; the developer's account; and the event sources and timers.
  */
 async function start(options: StageOptions, endings: Endings): Promise<Omit<Stage, 'stop'>> {
   const { region, network, loadFunction: load = loadFunction } = options;
@@ -188,8 +186,8 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     ...credentials,
   };
   data?.write('env', toLines(variables));
-  // The event sources start last and together. Otherwise messages from the previous run would delay the start, and a failed
-  // start would have to stop their deliveries.
+  // The event sources start last. Otherwise old messages would delay the start, and a failed start would have to stop their
+  // deliveries.
   const running = { ...options, report };
   const sources = feed(fed, running, standIns.sqs.queues, testControl?.leave);
   const clocks = startTimers(timed, running);
@@ -226,7 +224,6 @@ async function clientVariables(
     SVC_READ_ONLY_TOKEN: read_only_token,
     SVC_CURRENT_SIGNING_KEY: current,
     SVC_NEXT_SIGNING_KEY: next,
-    // The variables that the published clients read.
     QSTASH_URL: url,
     QSTASH_TOKEN: token,
     QSTASH_CURRENT_SIGNING_KEY: current,
@@ -237,7 +234,6 @@ async function clientVariables(
   };
 }
 
-/** The longest timeout of a message, in seconds. */
 const longestTimeoutOf = ({ longDelivery }: StageOptions): number =>
   longestTimeoutSeconds[longDelivery ?? 'machine'];
 
@@ -247,7 +243,6 @@ interface QueueSettings {
   readonly batchSize: number;
 }
 
-/** The queues that invoke a function. */
 const fedQueues = queueNames.flatMap((name) => {
   const { handler, batchSize }: QueueSettings = queues[name];
   return handler === undefined ? [] : [{ name, handler, batchSize }];
@@ -259,13 +254,9 @@ const concurrency: Partial<Record<QueueFunction, number>> = {
   deliverAlone: aloneConcurrency,
 };
 
-/**
- * The most concurrent invocations of the long queue on one machine. Each may wait hours for an answer, and holds a connection
- * and a body.
- */
+/** The most concurrent invocations of the long queue. Each may wait hours for an answer, and holds a connection and a body. */
 const waitingAtOnce = 10_000;
 
-/** A queue and its function. */
 type Fed = (typeof fedQueues)[number] & { readonly function: LambdaFunction };
 
 function loadFed(options: StageOptions): Promise<readonly Fed[]> {
@@ -279,7 +270,6 @@ function loadFed(options: StageOptions): Promise<readonly Fed[]> {
   );
 }
 
-/** Connects each queue with its function. */
 function feed(
   fed: readonly Fed[],
   { region, report, longDelivery }: StageOptions,
@@ -301,7 +291,6 @@ function feed(
   );
 }
 
-/** A function that runs at intervals. */
 interface Timed {
   readonly everyMs: number;
   readonly function: LambdaFunction;

@@ -1,4 +1,3 @@
-/** Starts the stand-ins for AWS. */
 import { join } from 'node:path';
 import * as dynamodbSdk from '@aws-sdk/client-dynamodb';
 import * as sqsSdk from '@aws-sdk/client-sqs';
@@ -53,7 +52,6 @@ export type Endings = (() => Promise<void> | void)[];
 
 export interface StandInOptions {
   readonly region: string;
-  /** Called with sentences for the stage's user. */
   readonly announce: (sentence: string) => void;
   /** Called with errors that the stage survives. */
   readonly report: (error: unknown) => void;
@@ -66,7 +64,6 @@ export interface StandInOptions {
 }
 
 export interface StandIns {
-  /** The addresses that functions call. */
   readonly urls: Readonly<Record<Service, string>>;
   /** The services whose calls are answered in this process. */
   readonly handOvers: HandOvers;
@@ -76,10 +73,8 @@ export interface StandIns {
   readonly secretValues: Map<string, string>;
   /** The secrets from which all others are derived, by file name. */
   readonly secrets: Readonly<Record<string, string>>;
-  /** The management API's credentials. */
   readonly management: { readonly username: string; readonly password: string };
   readonly store: Store;
-  /** Deletes expired data. */
   readonly expiry: Expiry;
 }
 
@@ -213,7 +208,6 @@ export function environmentOf(
       Object.fromEntries(regionsOf(region).map((name) => [name, sqs.queueUrl('accountChanges')])),
     ),
     HEADER_PREFIXES: defaultHeaderPrefixes.join(','),
-    // One process makes all deliveries.
     KEPT_CONNECTIONS: '1024',
   };
 }

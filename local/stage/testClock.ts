@@ -1,13 +1,12 @@
 export interface TestClock {
   /** Moves the clock forward. A moment in the past is ignored. */
   readonly moveTo: (epochMs: number) => void;
-  /** Restores the machine's clock. */
   readonly release: () => void;
 }
 
 /**
- * Replaces `Date.now` in this process, for the stand-ins, the gateway and the handlers. The clock continues from the moment it
- * was set to. Timers, `performance.now`, time limits of requests and functions, and `new Date()` keep real time.
+ * Replaces `Date.now` in this process. The clock continues from the moment it was set to. Timers, `performance.now`, time
+ * limits, and `new Date()` keep real time.
  */
 export function takeOverClock(): TestClock {
   const realNow = Date.now;

@@ -1,8 +1,7 @@
 /**
  * The tests' control over a stage. `POST /test/clock` with `{"advanceMs": n}` lets n milliseconds pass: the clock jumps from
- * one due moment to the next, and waits each time until the handlers have done the due jobs, so that a job delayed by a minute
- * is done after a minute instead of at the end. With `{"jumpMs": n}` the clock jumps once without waiting. `POST /test/expire`
- * deletes expired data.
+ * one due moment to the next, and waits each time until the due jobs are done, so that a job delayed by a minute is not done at
+ * the end. With `{"jumpMs": n}` the clock jumps once without waiting. `POST /test/expire` deletes expired data.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
@@ -24,7 +23,6 @@ export interface TestControlOptions {
   readonly clock: TestClock;
   readonly queues: Pick<Queues, 'nextDue' | 'unsettled' | 'wake'>;
   readonly scheduler: Pick<Scheduler, 'nextDue' | 'wake'>;
-  /** The queues that invoke a function. */
   readonly fedQueues: readonly string[];
   /** Deletes expired data, and returns the number of deleted rows. */
   readonly expireNow: () => Promise<number>;
@@ -36,7 +34,7 @@ export interface TestControlOptions {
 const lookAgainAfterMs = 1;
 /**
  * The most checks whether a function has finished, about 4 s, so that a hanging destination doesn't stop the clock. Checks are
- * counted instead of seconds, because on a busy machine this process gets fewer turns, and so do its functions.
+ * counted instead of seconds, because a busy machine needs longer.
  */
 const mostChecks = 3_500;
 

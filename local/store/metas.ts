@@ -21,7 +21,6 @@ export interface Tree {
   readonly leaves: number;
   readonly overflows: number;
   readonly entries: number;
-  /** Undefined for an empty tree. */
   readonly root: number | undefined;
   /** The transaction that wrote the root. */
   readonly rootTransaction: number;
@@ -45,8 +44,7 @@ export interface Meta {
 export function readMetas(file: PageFile): Meta {
   file.pageBytes = pageBytesOf(file);
   const [even, odd] = [readMeta(file, 0), readMeta(file, 1)];
-  // A new file has written only the second page, or neither. The same holds for a compact copy, whose pages are all from
-  // transaction 1.
+  // A new file has written only the second page, or neither, and so has a compact copy, whose pages are all from transaction 1.
   if (even.transaction === 0 && even.main.root === undefined && even.free.root === undefined) {
     return odd.transaction === 0 ? even : { ...odd, main: { ...odd.main, rootTransaction: 1 } };
   }

@@ -50,7 +50,6 @@ export async function openStore(file: string, isExpected: boolean): Promise<Open
   }
 }
 
-/** Marks a store as used by a stage. */
 export async function markUsed(store: Store): Promise<void> {
   store.write(aboutKey, aboutBytes(true));
   await store.committed();

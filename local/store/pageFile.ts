@@ -20,7 +20,6 @@ export const longAt = (bytes: Buffer, offset: number): number => Number(bytes.re
 
 export class PageFile {
   readonly #file: number;
-  /** The length of the file, in bytes. */
   readonly length: number;
   #turnSince = performance.now();
   #pageBytes = 0;

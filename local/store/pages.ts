@@ -1,9 +1,9 @@
 /**
  * Looks for damage in a store's file. LMDB has no checksums of pages: with a damaged page it may crash, or find fewer entries.
  *
- * The check cannot find a lost last transaction if the newer meta page has its previous content: a loss of power before the
- * transaction's end leaves the same bytes. If the time is too short for all leaves, it may also miss an outdated leaf, because
- * a parent does not record how old its leaf is. Only the sum of all entries shows it.
+ * The check misses a lost last transaction if the newer meta page has its previous content, as after a loss of power before the
+ * transaction's end. If time is too short for all leaves, it may also miss an outdated leaf, which only the sum of all entries
+ * shows.
  */
 import { DamageError, checked } from './checksum.ts';
 import { readMetas } from './metas.ts';

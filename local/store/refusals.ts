@@ -62,7 +62,7 @@ const codeOf = (error: Error): number | undefined =>
 
 /**
  * Whether LMDB may have failed to write a meta page. It then refuses all reads and never ends another transaction until the
- * file is reopened. After failing to write another page, whose place it reports, it continues.
+ * file is reopened.
  */
 export const mayBePanic = (error: unknown): boolean =>
   error instanceof Error &&

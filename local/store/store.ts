@@ -2,9 +2,8 @@
  * The store of one machine: a file of ordered entries, based on LMDB. Tables, queues, schedules and objects are all in it, so
  * that they can be written together.
  *
- * Writes of the same turn of the event loop are one transaction, and so are those that arrive while another transaction is
- * written. Reads see only committed data, which are on the disk: after a kill or a loss of power, the file has each transaction
- * completely or not at all.
+ * Writes of a turn of the event loop are one transaction, and so are those that arrive while another transaction is written.
+ * Reads see only what is on the disk: after a kill or a loss of power, the file has each transaction completely or not at all.
  */
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -28,13 +27,10 @@ export interface Snapshot {
 }
 
 export interface RangeOptions {
-  /** Inclusive. */
   readonly from: Buffer;
-  /** Exclusive. */
   readonly to: Buffer;
   /** From the last key to the first. */
   readonly isReverse?: boolean;
-  /** The snapshot to read. */
   readonly at?: Snapshot | undefined;
 }
 
@@ -72,7 +68,6 @@ export class Store {
   #readers = 0;
   /** `doubtful`: the file must be reopened. `closed`: it is closed for that. */
   #state: 'open' | 'doubtful' | 'closed' = 'open';
-  /** The writes of the next transaction. */
   #next: Batch | undefined;
   #isDue = false;
   #committing: Promise<void> | undefined;
@@ -105,7 +100,6 @@ export class Store {
     return value && checked(key, value);
   }
 
-  /** @throws DamageError as `get` does */
   *range(options: RangeOptions): Generator<Entry> {
     this.#readers += 1;
     try {
@@ -117,7 +111,6 @@ export class Store {
     }
   }
 
-  /** The keys, in order. */
   *keys(options: RangeOptions): Generator<Buffer> {
     this.#readers += 1;
     try {
@@ -127,7 +120,6 @@ export class Store {
     }
   }
 
-  /** Takes a snapshot of the current contents. */
   snapshot(): Snapshot {
     const transaction = this.#readable().useReadTransaction();
     this.#readers += 1;
@@ -220,7 +212,6 @@ export class Store {
     this.#state = 'open';
   }
 
-  /** @throws Error while the file is closed */
   #readable(): RootDatabase<Buffer, Buffer> {
     if (this.#state === 'closed')
       throw new Error('EIO: the store could not be written, and is opened again.');

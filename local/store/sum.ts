@@ -1,6 +1,6 @@
 /**
- * The sum of all entries' checksums, which is an entry too. Each transaction updates it. So it reveals entries that are missing
- * or outdated: a disk may lose a confirmed write, and the previous content looks sound.
+ * The sum of all entries' checksums, itself an entry, which each transaction updates. It reveals missing or outdated entries: a
+ * disk may lose a confirmed write.
  */
 import { DamageError } from './checksum.ts';
 

@@ -70,7 +70,6 @@ export class TreeCheck {
     this.#options = options;
   }
 
-  /** Checks everything except leaves and their values. */
   async checkBranches(): Promise<void> {
     const { root, depth, branches, leaves, rootTransaction } = this.#tree;
     if (root === undefined) {
@@ -104,7 +103,7 @@ export class TreeCheck {
   }
 
   /**
-   * Checks leaves and their values, newest parents first, and finally the counts of entries.
+   * Checks leaves and their values, newest parents first, and finally the counts.
    *
    * @param until no leaf is started after this time, as in `performance.now()`
    * @returns whether all were checked
@@ -185,7 +184,6 @@ export class TreeCheck {
     }
   }
 
-  /** Reads a value from separate pages. */
   #overflow({ page, transaction, count, length }: Overflow): Buffer {
     const { pageBytes } = this.#file;
     // A value that was replaced by a smaller one in the same transaction keeps its pages.

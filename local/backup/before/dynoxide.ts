@@ -1,6 +1,5 @@
 /**
- * Finds dynoxide, the database program of the previous release. Only that release's backups need it. npm fetches the package
- * for this kind of machine into the user's cache.
+ * Finds dynoxide, the previous release's database program, for backups of that release. npm fetches it into the user's cache.
  */
 import { accessSync, constants } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -18,9 +17,9 @@ const packageName = `@dynoxide/${process.platform}-${process.arch}`;
 const otherwise = 'put dynoxide on the PATH.';
 
 /**
- * @param announce called if the program has to be fetched
+ * @param announce called before the program is fetched
  * @returns the path of the program
- * @throws StageError if it is neither installed nor published for this platform, or cannot be fetched
+ * @throws StageError if it cannot be found or fetched
  */
 export async function findDynoxide(announce: (sentence: string) => void): Promise<string> {
   const kept = join(cacheFolder(), `dynoxide-${version}-${process.platform}-${process.arch}`);

@@ -31,7 +31,7 @@ export interface Bound {
   readonly filter?: (item: Item) => boolean;
   readonly keys?: KeyRange;
   /**
-   * Returns the row after the update, and leaves its argument unchanged.
+   * Returns the updated row, and leaves its argument unchanged.
    *
    * @param isNew whether the row does not exist; the item then has only key attributes
    * @throws AwsError if the update does not fit the row

@@ -148,7 +148,6 @@ function checkDistinct(operator: string, first: Operand, others: readonly Operan
   }
 }
 
-/** Compiles a function that is a condition. */
 function predicate(call: CallNode, scope: Scope): Test {
   const { name, operands } = call;
   const [first, second] = operands;
@@ -202,7 +201,6 @@ function contains(value: Value, part: Value): boolean {
   return 'BS' in value && 'B' in part && membersOf(value).has(textOfBytes(part.B));
 }
 
-/** Compiles an operand of a condition. */
 function compileRead(operand: Operand, scope: Scope): Read {
   if (operand.kind === 'path') return readPath(operand.path, scope);
   if (operand.kind === 'value') return readValue(operand.name, scope);

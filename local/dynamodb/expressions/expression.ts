@@ -5,7 +5,6 @@ import { Scope, type Check, type Values } from './scope.ts';
 import type { Steps } from './paths.ts';
 import { refusedExpression, Tokens, type ExpressionKind } from './tokens.ts';
 
-/** The placeholders of names, and what each is for. */
 export type Names = Readonly<Record<string, string>>;
 
 export interface Compiled<Run> {
@@ -27,13 +26,9 @@ interface Parsed<Run> {
 
 /** Texts in the cache, per kind of expression. */
 const kept = 1_000;
-/** Bytes of an expression. */
 const maxSize = 4096;
 
-/**
- * @param parse parses and checks the tokens
- * @returns a function that compiles a text with names. @throws AwsError if it is invalid whatever its values are
- */
+/** @returns a function that compiles a text with names. @throws AwsError if it is invalid whatever its values are */
 export function expressions<Ast, Run>(
   kind: ExpressionKind,
   parse: (tokens: Tokens) => Ast,

@@ -31,7 +31,6 @@ export interface KeyRange {
 interface Term {
   readonly name: string;
   readonly operator: SortOperator | 'BETWEEN' | 'begins_with';
-  /** Indexes of the values. */
   readonly slots: readonly number[];
 }
 
@@ -180,7 +179,6 @@ function checkKey(name: string, value: Value, type: KeyType | undefined): void {
   );
 }
 
-/** Whether a sort key meets a condition. */
 export function isInside(sort: Value, condition: SortCondition): boolean {
   switch (condition.op) {
     case 'begins_with':

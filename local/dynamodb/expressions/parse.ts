@@ -15,7 +15,6 @@ const maxDepth = 320;
 
 class ConditionParser {
   readonly #tokens: Tokens;
-  /** Expressions that were in parentheses. */
   readonly #enclosed = new Set<Part>();
   #depth = 0;
 

@@ -4,7 +4,6 @@ import { attributeOf, setAttribute, type Item, type Value } from '../values.ts';
 /** The names and list indexes from an item to a value. */
 export type Steps = readonly (string | number)[];
 
-/** Returns the value at a path, if any. */
 export function valueAt(item: Item, steps: Steps): Value | undefined {
   let value: Value | undefined = { M: item };
   for (const step of steps) {
@@ -28,11 +27,9 @@ export const areSamePaths = (a: Steps, b: Steps): boolean =>
 
 /** A tree of paths with a leaf at the end of each. */
 export interface PathTree<Leaf> {
-  /** Any path through the node. */
   readonly path: Steps;
   readonly leaf?: Leaf;
   readonly fields: ReadonlyMap<string, PathTree<Leaf>>;
-  /** In the order of the indexes. */
   readonly elements: ReadonlyMap<number, PathTree<Leaf>>;
 }
 
@@ -43,7 +40,7 @@ interface Entry<Leaf> {
 
 /**
  * @param entries in the order of the expression
- * @param refused makes the error for two paths that are equal, one inside the other, or of a list and a map
+ * @param refused makes the error for two paths that are equal, nested, or of a list and a map
  */
 export function pathTree<Leaf>(
   entries: readonly Entry<Leaf>[],

@@ -16,7 +16,6 @@ export type Check = (values: Values) => void;
 export class Scope {
   readonly kind: ExpressionKind;
   readonly checks: Check[] = [];
-  /** All paths, in the order of the expression. */
   readonly paths: Steps[] = [];
   readonly #names: ReadonlyMap<string, string>;
   readonly #slots: ReadonlyMap<string, number>;
@@ -31,7 +30,6 @@ export class Scope {
     this.#slots = new Map(values.map((name, slot) => [name, slot]));
   }
 
-  /** Replaces placeholders by names. */
   steps(path: Path): Steps {
     return path.map((step) => (typeof step === 'string' ? (this.#names.get(step) ?? step) : step));
   }

@@ -1,4 +1,3 @@
-/** Splits an expression into tokens. */
 import { AwsError } from '../../aws/awsError.ts';
 
 type Kind = 'word' | 'name' | 'value' | 'index' | 'sign' | 'end';
@@ -49,13 +48,11 @@ export class Tokens {
     this.#tokens = tokensOf(text);
   }
 
-  /** The placeholders of names or values, without duplicates. */
   placeholders(kind: 'name' | 'value'): readonly string[] {
     const found = this.#tokens.filter((token) => token.kind === kind).map(({ text }) => text);
     return [...new Set(found)];
   }
 
-  /** The next token, or a later one. */
   peek(further = 0): Token {
     return this.#tokens[Math.min(this.#at + further, this.#tokens.length - 1)] ?? this.#end;
   }
@@ -66,7 +63,6 @@ export class Tokens {
     return token;
   }
 
-  /** Takes the next token if it is this sign. */
   takeSign(sign: string): boolean {
     const isNext = this.isSign(sign);
     if (isNext) this.#at += 1;

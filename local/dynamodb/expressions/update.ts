@@ -32,9 +32,7 @@ const wrongPath = (): AwsError =>
 
 export interface CompiledUpdate {
   readonly change: Change;
-  /** The paths that the update touches. */
   readonly tree: PathTree<Leaf>;
-  /** Whether the update only removes values. */
   readonly onlyRemoves: boolean;
 }
 
