@@ -110,6 +110,7 @@ function networkOf({ certFile, keyFile, ...network }: Network & Partial<TlsFiles
   return { ...network, tls };
 }
 
+/** @throws InvalidArgumentError */
 function proxyUrl(text: string): string {
   const url = text.includes('://') ? text : `http://${text}`;
   if (/^https?:/i.test(url) && URL.canParse(url)) return url;

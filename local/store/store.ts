@@ -100,6 +100,7 @@ export class Store {
     return value && checked(key, value);
   }
 
+  /** @throws DamageError as `get` does */
   *range(options: RangeOptions): Generator<Entry> {
     this.#readers += 1;
     try {
@@ -212,6 +213,7 @@ export class Store {
     this.#state = 'open';
   }
 
+  /** @throws Error while the file is closed */
   #readable(): RootDatabase<Buffer, Buffer> {
     if (this.#state === 'closed')
       throw new Error('EIO: the store could not be written, and is opened again.');
