@@ -1,4 +1,3 @@
-/** Compares the estimate's assumptions with measurements. */
 import { batchSize as measuredBatch, type CpuTime } from './cpu.ts';
 import { assumed } from './estimate.ts';
 
@@ -8,7 +7,7 @@ const tolerance = 0.1;
 /**
  * Compares assumed bytes of the log with measured ones.
  *
- * @param urlLogBytes the bytes that publish logs for a request through the publish URL
+ * @param urlLogBytes the bytes that publish logs for a request to the publish URL
  * @returns the differences, as sentences
  */
 export function wrongAssumptions(cpu: readonly CpuTime[], urlLogBytes: number): readonly string[] {

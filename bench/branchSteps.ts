@@ -7,9 +7,7 @@ export interface SubmittedStep {
   readonly stepId: number;
   readonly stepName: string;
   readonly stepType: 'Run';
-  /** The number of parallel steps. */
   readonly concurrent: number;
-  /** The step that is planned. */
   readonly targetStep?: number;
   readonly out?: string;
 }

@@ -57,8 +57,8 @@ const asDeployed = {
 };
 
 /**
- * The options with which Lambda starts Node for functions of this memory size: a tenth of it for young objects, in two halves.
- * With Node's default of 16 MB, the garbage collector would run more often.
+ * The options with which Lambda starts Node: a tenth of the memory for young objects, in two halves. With Node's default of 16
+ * MB, the garbage collector would run more often.
  */
 const asOnLambda = (memoryMb: number = functionMemoryMb): readonly string[] => [
   `--max-semi-space-size=${Math.floor(memoryMb / 20)}`,

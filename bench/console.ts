@@ -32,6 +32,5 @@ export function measureConsole(): readonly ConsoleFile[] {
     .sort((a, b) => b.brotliBytes - a.brotliBytes);
 }
 
-/** The bytes of the first load. */
 export const brotliTotal = (files: readonly ConsoleFile[]): number =>
   files.reduce((total, { isFirst, brotliBytes }) => total + (isFirst ? brotliBytes : 0), 0);

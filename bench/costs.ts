@@ -21,8 +21,8 @@ import { countWorkflows } from './workflowCosts.ts';
 import { startFixture, type Fixture } from './fixture.ts';
 
 /**
- * Dollars are for a million messages of JSON in full batches, because a large bill comes from a load that fills them. Starts
- * and CPU are for the two functions that a message passes. The console's goal is for its first load.
+ * Dollars are for a million messages of JSON in full batches, because a large bill comes from such a load. Starts and CPU are
+ * for the two functions that a message passes, and the console's goal is for its first load.
  */
 const goals = {
   dollarsPerMillion: 7,

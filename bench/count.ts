@@ -10,7 +10,6 @@ import type { Fixture } from './fixture.ts';
 export const batchSizes = [1, 10] as const;
 export type BatchSize = (typeof batchSizes)[number];
 
-/** One line of a message's bill. */
 export interface BillLine {
   readonly by: string;
   readonly what: string;
@@ -22,12 +21,10 @@ export interface BillLine {
 }
 
 export interface Bill {
-  /** The kind of body, as in the tables. */
   readonly body: string;
   readonly lines: readonly BillLine[];
 }
 
-/** A way to publish. */
 interface Way {
   readonly messagesPerRequest: number;
   /** Whether requests pass API Gateway, which bills them. */
@@ -48,7 +45,6 @@ const throughUrl: Way = {
   eventFor: (fixture, body) => fixture.urlEventFor(body),
 };
 
-/** Messages per request of `POST /v2/batch`. */
 export const batchCount = 100;
 const inBatches: Way = {
   messagesPerRequest: batchCount,
@@ -61,14 +57,13 @@ export const totalOf = ({ lines }: Bill, size: BatchSize): number =>
   lines.reduce((sum, { unit, amounts }) => sum + dollarsPerMillion(unit, amounts[size]), 0);
 
 /**
- * The number of requests that are averaged. Usage is added up once for several messages, in steps that are shortest at the
- * beginning of an account's day. This is a whole number of steps.
+ * The number of averaged requests: a whole number of the steps in which usage is added up at the beginning of an account's day.
  */
 const countedRequests = 60;
 
 /**
- * Makes the bill for each body. Handlers are warm: they have read what a process reads once in seconds or minutes, such as the
- * secret, the account, the day's usage, and the APIs' hosts.
+ * Makes the bill for each body. Handlers are warm: they have read the secret, the account, the day's usage, and the APIs'
+ * hosts.
  */
 export async function countUses(fixture: Fixture): Promise<readonly Bill[]> {
   const bills: Bill[] = [];
@@ -151,8 +146,8 @@ async function messagesWay(
 }
 
 /**
- * Adds up the uses by kind, and divides them by the number of messages. Lines are in the order of calls. Usage comes last,
- * because the message that adds it up depends on previous counts.
+ * Adds up the uses by kind, per message. Lines are in the order of calls, but usage is last, because the message that adds it
+ * up depends on previous counts.
  */
 function linesOf(lists: ReadonlyMap<BatchSize, readonly Use[]>, counted: number): readonly BillLine[] {
   const total = (of: Use, size: BatchSize, read: (use: Use) => number): number =>

@@ -16,7 +16,6 @@ export interface CpuTime {
   /** The same for a warm process: the median round, and the best. */
   readonly medianMs: number;
   readonly leastMs: number;
-  /** Bytes of log per message. */
   readonly logBytes: number;
 }
 
@@ -24,8 +23,8 @@ export interface CpuTime {
 export const batchSize = 10;
 
 /**
- * Messages until the code is warm. V8 optimizes a function after many calls: the first hundreds take over twice the CPU time,
- * and after about 3,000 it no longer falls.
+ * Messages until the code is warm: V8 optimizes functions after many calls. The first hundreds take over twice the CPU time of
+ * those after 3,000.
  */
 export const warmUpMessages = 3_000;
 /** The first messages of a process, as in a new Lambda environment. */

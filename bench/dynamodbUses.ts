@@ -156,7 +156,6 @@ export class DynamodbUses {
       .slice(0, data.Limit);
   }
 
-  /** A delete is billed by the deleted row. */
   #delete(operation: string, { table, row: key }: WrittenRow): Step {
     const { indexes }: TableShape = tables[table];
     if (indexes.length > 0) throw new Error(`There is no rule here for a delete in ${table}'s indexes.`);
@@ -241,8 +240,8 @@ function deletedRows(operation: string, input: object): readonly WrittenRow[] {
 }
 
 /**
- * A table's name in the bill. For lanes it includes the kind, because an account's lane costs almost nothing, unlike a key's.
- * For workflows it includes the kind of partition.
+ * A table's name in the bill. Lanes have their kind too, because an account's lane costs almost nothing, unlike a key's;
+ * workflows have the kind of partition.
  */
 function placeOf(table: TableName, row: Item): string {
   switch (table) {

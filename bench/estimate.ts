@@ -8,7 +8,6 @@ import { dollarsPerMillion, type PricedRegion } from './prices.ts';
 export const assumed = {
   /** The memory of publish and deliver, as deployed. */
   memoryMb: functionMemoryMb,
-  /** The duration of a DynamoDB or SQS call. */
   awsCallMs: 5,
   /** From connecting to a destination to the end of its answer. */
   destinationMs: 100,
@@ -18,23 +17,19 @@ export const assumed = {
   cpuMsPerKb: 0.02,
   /** Bytes of the log. `bench messages` fails if they differ. */
   logBytes: {
-    /** The metrics of a publish. */
     publish: 188,
     /** An additional line for a request to the publish URL. */
     urlRequest: 345,
-    /** The line of an attempt. */
     attempt: 339,
     /** The metrics of an invocation of deliver, and what each message adds. */
     deliverMetrics: 379,
     deliverTimes: 14,
   },
-  /** A line of the gateway's access log. */
   accessLogBytes: 216,
   /** CloudWatch bills this many bytes more per line. */
   logEventBytes: 26,
   /** The head of a request to a destination, with two signatures in each of two dialects. */
   requestHeadBytes: 1_500,
-  /** The answer to a publish, with its head. */
   answerBytes: 500,
   /** The metrics of a message that is accepted and delivered. A fault or a retry adds others. */
   metrics: 5,
@@ -49,7 +44,6 @@ const callsInARow = 2;
 interface Invocation {
   readonly of: 'publish' | 'deliver';
   readonly messages: number;
-  /** The size of each message's body. */
   readonly kb?: number;
   readonly memoryMb?: number;
   /** The slowest destination's answer time; none for publish. */
@@ -82,14 +76,12 @@ export const runningDollars = (invocation: Invocation, region?: PricedRegion): n
 const logGb = (bytes: number): number => (bytes + assumed.logEventBytes) / 2 ** 30;
 
 interface LogOptions {
-  /** Messages per invocation of deliver. */
   readonly batch: number;
   readonly passesGateway: boolean;
   /** Whether the log has a line for each attempt and each request to the publish URL. It has none with `logLevel=WARN`. */
   readonly hasLines: boolean;
 }
 
-/** Gigabytes of log per message. */
 export function messageLogGb({ batch, passesGateway, hasLines }: LogOptions): number {
   const { publish, urlRequest, attempt, deliverMetrics, deliverTimes } = assumed.logBytes;
   return (

@@ -7,7 +7,6 @@ import { randomFrom } from './simulate/scenario.ts';
 /** The size of every measured message. */
 export const bodyBytes = 1024;
 
-/** A typical webhook body. */
 export const jsonBody = Buffer.from(orderEvent(bodyBytes, 0));
 export const jsonBodyName = '1 KB of JSON';
 

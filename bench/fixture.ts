@@ -19,9 +19,7 @@ export interface Fixture {
   readonly meter: Meter;
   readonly standIns: StandIns;
   readonly receiver: Receiver;
-  /** Loads another function. */
   load(name: FunctionName): Promise<LambdaFunction>;
-  /** Creates another account. */
   makeAccount(fields: object): Promise<Account>;
   /** The event of a request that publishes a body through the API. */
   eventFor(body: Buffer): object;

@@ -1,6 +1,6 @@
 /**
- * The function deliver in many processes, as Lambda runs it under load. Each has separate modules, so they share only what is
- * in the tables. They are copies of one file in this process, where the meter sees their calls.
+ * The function deliver in many processes, as under load. They share only the tables. They are copies of one file in this
+ * process, where the meter sees their calls.
  */
 import { pathToFileURL } from 'node:url';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -21,7 +21,6 @@ const timeoutMs = 60_000;
 const processes = { long: 12, short: 2 } as const;
 const fedQueues = ['long', 'short'] as const;
 
-/** The work that the processes got. */
 export interface HandedOut {
   readonly invocations: number;
   readonly pumps: number;
@@ -35,7 +34,6 @@ export interface Fleet {
    * @param batchSize the most messages per invocation
    */
   work(batchSize: number, isDone: () => boolean): Promise<HandedOut>;
-  /** Drops all queued messages. */
   purge(): void;
 }
 

@@ -18,7 +18,6 @@ export interface IdleBill {
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
 
-/** Dollars per month, by kind of use. */
 function dollarsIn(region: string, templates: readonly Template[]): ReadonlyMap<string, number> {
   const dollars = new Map<string, number>();
   for (const { what, unit, amount } of idleUses(templates.flatMap((one) => [...resources(one).values()])))

@@ -11,7 +11,6 @@ import type { Fixture } from './fixture.ts';
 
 /** A lane as in a row of the table. */
 export interface LaneCase {
-  /** The lane's name in the tables. */
   readonly name: string;
   /** The most messages in flight; Infinity without a limit. */
   readonly parallelism: number;
@@ -55,17 +54,14 @@ export const laneCases: readonly LaneCase[] = [
 export interface LaneCost {
   readonly lane: LaneCase;
   readonly messages: number;
-  /** Calls of AWS, by function. */
   readonly publishCalls: number;
   readonly deliverCalls: number;
   /** Requests that wrote a lane or a page of its line. */
   readonly writes: number;
   /** Requests to write that failed because another process had changed the lane. */
   readonly refused: number;
-  /** The write units of both. */
   readonly writeUnits: number;
   readonly reads: number;
-  /** Calls that send attempts. */
   readonly sends: number;
   readonly pumps: number;
   /** Attempts that went back to their queue because the lane kept changing. */
@@ -104,14 +100,11 @@ export async function countLanes(fixture: Fixture): Promise<LaneCosts> {
   return { capacity, waiting };
 }
 
-/** Messages through one lane. */
 interface Traffic {
   readonly fixture: Fixture;
   readonly fleet: Fleet;
   readonly lane: LaneCase;
-  /** Publishes a message. */
   readonly publish: () => Promise<void>;
-  /** Delivers all published messages. */
   readonly deliver: (batchSize: number) => Promise<HandedOut>;
 }
 

@@ -1,12 +1,11 @@
 /**
  * Computes the cost and duration of publish and deliver at several memory sizes. CPU grows with memory, up to a whole CPU at
- * 1,769 MB; waiting takes the same time.
+ * 1,769 MB.
  */
 import { assumed, durationMs, memoryOfOneCpuMb, runningDollars } from './estimate.ts';
 
 export const memorySizesMb = [256, 512, 1_024, memoryOfOneCpuMb] as const;
 
-/** CPU milliseconds per message. */
 export interface MessageCpu {
   readonly publish: number;
   readonly deliver: number;
@@ -14,7 +13,6 @@ export interface MessageCpu {
 
 export interface MemoryCost {
   readonly memoryMb: number;
-  /** Milliseconds of a warm invocation of publish. */
   readonly publishMs: number;
   /** Milliseconds of a warm invocation of deliver with a batch of ten, including the destination's time. */
   readonly deliverMs: number;

@@ -1,7 +1,6 @@
 /**
- * Counts every request of this process to AWS, and what AWS bills for it. The clients that carry messages are watched from
- * inside, where items and payloads can be measured. All HTTP requests are also watched from outside, so that retries and other
- * clients are counted too.
+ * Counts this process's requests to AWS, and what AWS bills for them. The clients that carry messages are watched from inside,
+ * where payloads can be measured. All HTTP requests are watched from outside too, so that retries and other clients count.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { ClientRequest } from 'node:http';
@@ -13,7 +12,6 @@ import { DynamodbUses, type Step } from './dynamodbUses.ts';
 import type { Unit } from './prices.ts';
 import { sqsRequests } from './units.ts';
 
-/** A billed use of AWS. */
 export interface Use extends Step {
   /** The function that made the call, such as `publish`. */
   readonly by: string;
@@ -26,16 +24,14 @@ export interface CountedUse extends Use {
 }
 
 export interface Meter {
-  /** Measures some work, and returns its uses. */
   measure(by: string, work: () => Promise<void>): Promise<readonly CountedUse[]>;
   /**
-   * Does some work without measuring it. An update is billed by the previous row, so a row that was written here must be
-   * written again before it can be measured.
+   * Does some work without measuring it. Updates are billed by the previous row, so a row that is written here must be written
+   * again before it can be measured.
    */
   ignore(work: () => Promise<void>): Promise<void>;
   /** Watches the clients of another copy of the service in this process. */
   watch(clients: Clients): void;
-  /** Stops watching this process's requests. */
   close(): void;
 }
 
@@ -46,7 +42,6 @@ export interface Clients {
 
 type RecordStep = (step: Step) => void;
 
-/** The uses of the measured work. */
 class Measurement {
   /** The uses of each call, in the order of starting. */
   readonly #calls: Step[][] = [];
@@ -80,7 +75,6 @@ class Measurement {
   }
 }
 
-/** The current measurement, if any. */
 type Current = () => Measurement | undefined;
 
 /** @throws Error from `measure` if no client reported a request, or if DynamoDB counts other units */
@@ -172,7 +166,7 @@ function watchSqs({ middlewareStack }: SQSClient, current: Current): void {
 }
 
 /**
- * Watches all HTTP requests from outside. Requests of the two clients are counted, and those of others are uses themselves.
+ * Watches all HTTP requests. Those of the two clients are counted, and others are uses themselves.
  *
  * @returns a function that stops watching
  */
@@ -217,7 +211,6 @@ function watchRequests(standIns: StandIns, current: Current): () => void {
 
 const requestStarts = 'http.client.request.start';
 
-/** A schedule in the bill. */
 export const scheduledCall = 'CreateSchedule, and its sending';
 
 const httpRequest = z.object({ request: z.instanceof(ClientRequest) });

@@ -1,9 +1,6 @@
 import type { Use } from './meter.ts';
 
-/**
- * Uses that a process makes once in seconds or minutes, regardless of the number of messages. Lanes and runs don't count them.
- * Usage is counted in steps, and is the same for all.
- */
+/** Uses that a process makes once in seconds or minutes, whatever the number of messages. Lanes and runs don't count them. */
 const nowAndThen = [
   /^deliver GetItem accounts/,
   /^\w+ (Query accounts|BatchGetItem accounts|GetSecretValue)/,

@@ -1,4 +1,3 @@
-/** The arguments of `npm run bench`. */
 import { Argument, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { command, Ending, oneMore, parse, textLike, wholeNumber } from '../cli/commandLine.ts';
 import { type LongDelivery, longestTimeoutSeconds } from '../lambdas/aws/resources.ts';

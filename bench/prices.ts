@@ -1,6 +1,6 @@
 /**
  * AWS's list prices in dollars per million units: the first tier, without free allowances and discounts. Units billed by the
- * month, such as a secret or a stored gigabyte, have a month's price. All prices are in this file.
+ * month have a month's price.
  */
 
 export const pricedRegions = ['us-east-1', 'eu-central-1'] as const;
@@ -13,18 +13,16 @@ export const pricedRegionOf = (region: string): PricedRegion =>
 export interface Price {
   readonly unit: string;
   readonly dollarsPerMillion: Readonly<Record<PricedRegion, number>>;
-  /** The price list. */
   readonly source: string;
 }
 
 /**
- * The day on which the prices were last checked. AWS's price pages are drawn by scripts, so published copies of AWS's Price
- * List Bulk API, `https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/<service>/current/<region>/index.json`, were read,
- * from August and September 2026, for both regions. Other sources: for DynamoDB's capacity hours in eu-central-1, a note of
- * AWS's page that also has the right storage price; for web ACLs and keys, AWS's pages, which give the same price everywhere;
- * for EC2's hours, `catalogs/v8/aws/vms.csv` of the public repository `skypilot-org/skypilot-catalog`, made from AWS's list,
- * whose prices for us-east-1 match AWS's examples. Many other pages still show DynamoDB's request prices from before November
- * 2024, which are twice as high.
+ * The day on which the prices were last checked, in published copies of AWS's Price List Bulk API,
+ * `https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/<service>/current/<region>/index.json`, from August and September
+ * 2026. Other sources: a note of AWS's page for DynamoDB's capacity hours in eu-central-1; AWS's pages for web ACLs and keys,
+ * which cost the same everywhere; and for EC2's hours, `catalogs/v8/aws/vms.csv` of the public repository
+ * `skypilot-org/skypilot-catalog`, which matches AWS's examples for us-east-1. Many other pages still show DynamoDB's request
+ * prices from before November 2024, which are twice as high.
  */
 export const pricedOn = '2026-11-26';
 
@@ -62,7 +60,6 @@ export const prices = {
     dollarsPerMillion: everywhere(0.1),
     source: 'Amazon SQS pricing, fair queues',
   },
-  /** Each message that Scheduler sends. */
   scheduled: {
     unit: 'Scheduler send',
     dollarsPerMillion: byRegion(1, 1.15),
@@ -164,9 +161,8 @@ export const prices = {
     source: 'Amazon EC2 pricing, data transfer out to the internet',
   },
   /**
-   * A Lambda Managed Instance of the smallest type that the templates allow: two CPUs, 4 GB. The other types, m7g.large and
-   * r7g.large, cost 13 and 48 % more in us-east-1: see the cost calculator in
-   * `aws-samples/sample-aws-lambda-managed-instances`.
+   * A Lambda Managed Instance of the smallest type in the templates: two CPUs, 4 GB. The others, m7g.large and r7g.large, cost
+   * 13 and 48 % more in us-east-1: see `aws-samples/sample-aws-lambda-managed-instances`.
    */
   instanceHour: {
     unit: 'instance hour',
@@ -214,9 +210,8 @@ export const unitDollars = (unit: Unit, amount: number, region?: PricedRegion): 
   dollarsPerMillion(unit, amount, region) / 1e6;
 
 /**
- * Monthly tiers of REST API requests in us-east-1, from "Cost optimization" in AWS's whitepaper "Best Practices for Designing
- * Amazon API Gateway Private APIs and Private Integration". For eu-central-1 they are unknown, so the first tier applies to all
- * requests.
+ * Monthly tiers of REST API requests in us-east-1 ("Cost optimization" in AWS's whitepaper "Best Practices for Designing Amazon
+ * API Gateway Private APIs and Private Integration"). For eu-central-1 they are unknown, so the first tier is used.
  */
 const apiTiers = [
   { requests: 333e6, dollarsPerMillion: 3.5 },

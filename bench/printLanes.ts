@@ -5,13 +5,12 @@ import type { LaneSpeed } from './laneSpeed.ts';
 import { formatTable } from './table.ts';
 
 /**
- * The writes that a lane may add to a message. Refused writes are included, although they depend on timing and the machine, so
- * for them only the reader judges the goal.
+ * The writes that a lane may add to a message. They include refused writes, which depend on timing and the machine, so for
+ * those only the reader judges.
  */
 const laneGoals = { capacity: 2, waiting: 4 } as const;
 /**
- * If the lane's row does not keep a tenant, a separate row is written when a message joins and when it leaves, and its turn is
- * recorded.
+ * If the lane's row does not keep a tenant, its own row is written when a message joins and leaves, and its turn is recorded.
  */
 const tenantWrites = 1;
 const keptTenants = 4;

@@ -1,7 +1,7 @@
 /**
- * The environment for workflow runs: endpoints with the published client, the API, and everything that requests and deliveries
- * use. Publish and workflows run in many processes, as under load: a process has not seen a run before its request. They are
- * copies of one file in this process, where the meter sees their calls.
+ * The environment for workflow runs: endpoints with the published client, and the API. Publish and workflows run in many
+ * processes, as under load: a process has not seen a run before its request. They are copies of one file in this process, where
+ * the meter sees their calls.
  */
 import { pathToFileURL } from 'node:url';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -33,7 +33,6 @@ export type Route = (context: WorkflowContext) => Promise<unknown>;
 /** A request, a delivery, or an invocation for other work. */
 export interface Happening {
   readonly kind: Measured | 'deliver';
-  /** Calls of AWS. */
   readonly calls: number;
   readonly uses: readonly Use[];
   /** The bytes of the delivered bodies. */
@@ -42,17 +41,13 @@ export interface Happening {
 
 export interface RunStage {
   readonly client: Client;
-  /** Creates an endpoint. */
   serve(route: Route): { readonly url: string; readonly workflowId: string };
-  /** The URL of a third party. */
   readonly thirdParty: string;
-  /** The last request to the API's function publish. */
   lastRequest(): object;
   /** Calls a publish process that gets no other requests. Not counted. */
   publish(event: object): Promise<void>;
   /** Does work that is not counted. */
   unmeasured(work: () => Promise<void>): Promise<void>;
-  /** Drops all waiting work. */
   purge(): void;
   /**
    * Delivers waiting work in batches of this size, and answers for the endpoints.
@@ -61,7 +56,6 @@ export interface RunStage {
    * @returns whether there was any work
    */
   deliver(size: number, batches?: number): Promise<boolean>;
-  /** Returns what has happened since the last call. */
   take(): readonly Happening[];
   close(): Promise<void>;
 }

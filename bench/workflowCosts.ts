@@ -8,7 +8,6 @@ import { dollarsPerMillion } from './prices.ts';
 import { startRunStage, type Happening, type Route, type RunStage } from './runStage.ts';
 import type { Fixture } from './fixture.ts';
 
-/** The average calls and units of a run. */
 export interface RunSums {
   readonly requests: number;
   readonly deliveries: number;
@@ -19,7 +18,6 @@ export interface RunSums {
 
 export interface RunCost {
   readonly bill: Bill;
-  /** The sums of one delivery. */
   readonly sums: RunSums;
 }
 
@@ -74,7 +72,6 @@ async function countRuns(
   const counted = new Map<BatchSize, readonly Happening[]>();
   for (const size of batchSizes) {
     stage.take();
-    // As many parallel runs as fill the batches.
     const runIds: string[] = [];
     for (let run = 0; run < size; run += 1) {
       runIds.push((await stage.client.trigger({ url, body: jsonBody.toString() })).workflowRunId);
@@ -170,7 +167,6 @@ export interface StepCost {
   readonly workflowsCalls: number;
   readonly workflowsReadUnits: number;
   readonly deliveredBytes: number;
-  /** For a million of these steps. */
   readonly dollars: number;
 }
 
@@ -203,7 +199,6 @@ function stepCost(step: number, happened: readonly Happening[]): StepCost {
 }
 
 export interface WorkflowCosts {
-  /** A whole run of sequential steps. */
   readonly run: RunCost;
   /** The parts of that run, and other things that a run may do. */
   readonly parts: readonly RunCost[];
@@ -218,7 +213,6 @@ const stepEvent = z.looseObject({ body: z.string() });
 const stepBatch = z.array(z.looseObject({ body: z.string() }));
 const stepBody = z.looseObject({ stepId: z.number(), stepName: z.string() });
 
-/** Makes the same request for another step. */
 function withStep(event: object, stepId: number): object {
   const { body, ...others } = stepEvent.parse(event);
   const items = stepBatch.parse(JSON.parse(Buffer.from(body, 'base64').toString()));

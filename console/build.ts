@@ -82,5 +82,4 @@ export function buildConsole(): ReadonlyMap<string, Uint8Array> {
   ]);
 }
 
-/** @returns the folder of the built files */
 export const writeConsole = (): string => writeFolder(join(root, '.cache/console'), buildConsole());

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 export type Files = Iterable<readonly [path: string, content: string | Uint8Array]>;
 
 /**
- * Writes files into a folder whose name ends with the hash of the contents, unless it exists. Two processes may do this at
+ * Writes files into a folder whose name ends with the hash of the contents, unless it exists. Several processes may do this at
  * once. A partial folder is never visible.
  *
  * @param start the folder's path without the hash

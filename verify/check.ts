@@ -48,7 +48,6 @@ const sentenceOf = (error: unknown): string =>
     ? `${error instanceof Shortfall || error.name === 'Error' ? '' : `${error.name}: `}${error.message}`
     : String(error);
 
-/** Runs a check and records its outcome. */
 export async function runCheck<C extends { readonly region: string; readonly isEmulator: boolean }>(
   { name, remedy, notOnEmulator, run }: Check<C>,
   context: C,

@@ -30,7 +30,7 @@ export interface Deployment {
 }
 
 /**
- * Synthesizes the app in this process, with a comment instead of each function's bundle.
+ * Synthesizes the app in this process, without the functions' bundles.
  *
  * @param context settings that override `cdk.json` in the current folder, if it exists
  * @throws OperateError if settings are wrong

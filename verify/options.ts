@@ -1,4 +1,3 @@
-/** The options of `svc-queue verify`. */
 import {
   command,
   Ending,
@@ -28,7 +27,6 @@ export interface VerifyOptions {
   readonly waitSeconds: number;
 }
 
-/** The previous day in UTC. */
 export const yesterday = (now: Date): string =>
   new Date(now.getTime() - 86_400_000).toISOString().slice(0, 10);
 

@@ -1,4 +1,3 @@
-/** Formats outcomes for people. */
 import { isGood, type Outcome } from './check.ts';
 
 const marks = { good: 'good', short: 'SHORT', skipped: 'skipped' } as const;

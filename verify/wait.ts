@@ -5,7 +5,6 @@ import { Shortfall } from './check.ts';
 export interface Timeout {
   /** The longest wait for something that normally happens at once. */
   readonly waitMs: number;
-  /** Ends every wait. */
   readonly signal: AbortSignal;
   /** The pause between looks, in milliseconds. Default: 1,000. */
   readonly everyMs?: number;

@@ -27,7 +27,7 @@ const oneByOne: Load = {
 };
 
 /**
- * Prints the speed of the stage and its rivals. A rival that this machine cannot run is skipped with a reason.
+ * Prints the speed of the stage and its rivals. Rivals that this machine cannot run are skipped.
  *
  * @throws BenchError if no rival is left
  */

@@ -10,7 +10,6 @@ const note = 'n'.repeat(bodyBytes - eventWith('0'.repeat(numberDigits), '').leng
 /** Finds the number however a service formats the JSON. */
 const numberIn = /"evt_(\d+)"/;
 
-/** A message that will be published. */
 export interface Expected {
   /** JSON of {@link bodyBytes}. */
   readonly event: string;
@@ -18,7 +17,6 @@ export interface Expected {
   readonly arrival: Promise<number>;
 }
 
-/** A destination that answers 200 at once. */
 export interface Destination extends Closable {
   readonly url: string;
   /** Each message has a unique number, so that duplicates and late arrivals are recognized. */

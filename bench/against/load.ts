@@ -1,4 +1,3 @@
-/** Publishes messages, and measures their arrival. */
 import { Agent, request } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { BenchError } from '../benchError.ts';
@@ -37,18 +36,15 @@ export interface Measured {
   readonly perSecond: number;
   /** The share of messages that had been accepted but not delivered when the last was published. */
   readonly backlog: number;
-  /** The median time from request to arrival. */
   readonly arrivalMs: number;
   /** Per message; undefined if it cannot be measured. */
   readonly cpuMs: number | undefined;
 }
 
-/** A way to publish. */
 export interface Load {
   readonly atOnce: number;
   /** Whether a publisher's next message waits for the arrival of the previous one. If not, it waits for its acceptance. */
   readonly waitsForArrival: boolean;
-  /** Whether to publish another message. */
   readonly goesOn: (published: number, sinceMs: number) => boolean;
 }
 
@@ -109,7 +105,6 @@ export async function measureLoad(
 }
 
 interface Limit {
-  /** Rejects after the time has passed. */
   readonly passed: Promise<never>;
   clear(): void;
 }

@@ -1,4 +1,3 @@
-/** The tables of a comparison. */
 import { median } from '../median.ts';
 import { formatTable } from '../table.ts';
 import type { Measured } from './load.ts';

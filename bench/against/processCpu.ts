@@ -26,7 +26,6 @@ export function cpuMsOf(roots: readonly number[]): number | undefined {
   return [...all].reduce((sum, [pid, { cpuMs }]) => sum + (isWanted(pid) ? cpuMs : 0), 0);
 }
 
-/** @returns undefined if the process has ended */
 function timesOf(pid: string): ProcessTimes | undefined {
   let stat: string;
   try {

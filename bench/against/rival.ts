@@ -7,7 +7,6 @@ export type RivalName = (typeof rivalNames)[number];
 export const isRivalName = (name: string): name is RivalName => rivalNames.some((rival) => rival === name);
 
 export interface Contender extends Closable {
-  /** Includes the versions of what it runs on. */
   readonly name: string;
   /** A POST to this URL publishes a message. */
   readonly publishUrl: string;

@@ -1,22 +1,17 @@
 /** The batch size of deliver's invocations. */
 import { deliveryConcurrency, queues } from '../../lambdas/aws/resources.ts';
 
-/**
- * The pollers of a queue with a maximum concurrency. Lambda begins with five batches at a time ("Configuring scaling behavior
- * for SQS event source mappings").
- */
+/** The pollers of a queue with a maximum concurrency ("Configuring scaling behavior for SQS event source mappings"). */
 const pollers = 5;
 /**
- * Receives per poller and second, each taking what is there: a call of SQS takes about 10 ms, and an invocation must be
- * started. AWS documents no figure.
+ * Receives per poller and second. AWS documents no figure: a call of SQS takes about 10 ms, and an invocation must be started.
  */
 const receivesPerSecond = 20;
 
 /**
- * A free poller takes a message at once, so batches form only if messages arrive faster than the pollers receive, 100 times a
- * second. With a batching window, each poller collects its share for that time.
+ * Batches form only if messages arrive faster than the pollers receive, 100 times a second. With a batching window, each poller
+ * collects its share for that time.
  *
- * @param perSecond messages per second
  * @param windowSeconds `batchingWindow`
  * @returns 1 to 10
  */
@@ -26,5 +21,4 @@ export function batchAt(perSecond: number, windowSeconds = 0): number {
   return Math.min(queues.short.batchSize, Math.max(1, Math.floor(Math.max(atOnce, gathered))));
 }
 
-/** Printed with the result. */
 export const batchRule = `Derived from the average rate: ${pollers} pollers receive ${receivesPerSecond} times a second each, and take what is there; what comes while all ${deliveryConcurrency} executions of a queue wait is taken together.`;

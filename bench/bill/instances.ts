@@ -1,6 +1,6 @@
 /**
- * The bill of `longDelivery=instances`: the long queue's function runs on Lambda Managed Instances, which are billed by the
- * hour even if idle ("AWS Lambda pricing", "Scaling Lambda Managed Instances").
+ * The bill of `longDelivery=instances`: the long queue's function runs on Lambda Managed Instances, which are billed even if
+ * idle ("AWS Lambda pricing", "Scaling Lambda Managed Instances").
  */
 import {
   deliveryConcurrency,
@@ -14,7 +14,7 @@ import { assumed, durationMs, memoryOfOneCpuMb } from '../estimate.ts';
 import { hoursOfMonth, type PricedRegion, unitDollars } from '../prices.ts';
 
 /**
- * Lambda's smallest execution environment. It has its instance alone, and Lambda reserves one of the two CPUs ("LMI Cost
+ * Lambda's smallest execution environment. It has an instance alone, with one of two CPUs reserved by Lambda ("LMI Cost
  * Calculator - Methodology" in AWS's samples).
  */
 const environment = { memoryMb: 2_048, cpus: 1, instance: 'c7g.large' } as const;

@@ -29,7 +29,6 @@ export interface Month {
   readonly longDelivery: LongDelivery;
 }
 
-/** A part of the month's dollars. */
 export interface MonthLine {
   readonly what: string;
   readonly dollars: number;

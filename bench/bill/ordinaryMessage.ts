@@ -1,6 +1,6 @@
 /**
- * The calls of a message with 1 KB of JSON, as `bench messages` counts them, for `svc-queue verify --bill`, which cannot run
- * the handlers. A test compares it with the count.
+ * The calls of a message with 1 KB of JSON, for `svc-queue verify --bill`, which cannot count them. A test compares them with
+ * `bench messages`.
  */
 import type { Bill, BillLine } from '../count.ts';
 
@@ -14,7 +14,6 @@ const line = (
   return { by, what, unit, amounts: { 1: amount, 10: amount }, gbMonths };
 };
 
-/** A line that is billed once per batch. */
 const ofBatch = (by: string, what: string, unit: BillLine['unit']): BillLine => ({
   by,
   what,

@@ -1,4 +1,3 @@
-/** The monthly cost of a template's idle resources. */
 import * as z from 'zod';
 import { hoursOfMonth, secondsOfMonth, type Unit } from '../prices.ts';
 import { services, type Service } from './services.ts';
@@ -13,7 +12,6 @@ export interface IdleUse {
   readonly what: string;
   readonly service: Service;
   readonly unit: Unit;
-  /** Units per month. */
   readonly amount: number;
 }
 
@@ -30,7 +28,7 @@ const version = z.object({
 });
 
 /**
- * How long each of Lambda's pollers waits for a message. There are five pollers with a maximum concurrency, and otherwise two
+ * How long each of Lambda's pollers waits for a message. There are five with a maximum concurrency, and otherwise two
  * ("Configuring scaling behavior for SQS event source mappings").
  */
 const pollSeconds = 20;

@@ -28,7 +28,6 @@ export const countBoth = async (fixture: Fixture): Promise<Counted> => ({
   url: await countBody(fixture, jsonBody, 'url'),
 });
 
-/** A row of the table in the documents. */
 export interface Row {
   readonly region: PricedRegion;
   readonly title: string;

@@ -14,14 +14,11 @@ import { assumed, messageLogGb, runningDollars } from '../estimate.ts';
 import { daysOfMonth, dollarsPerMillion, type PricedRegion, type Unit } from '../prices.ts';
 import { services, type Service } from './services.ts';
 
-/** What the bill of messages depends on. */
 export interface Workload {
   readonly region: PricedRegion;
   /** Messages per invocation of deliver: 1 to 10. */
   readonly batch: number;
-  /** The destination's answer time. */
   readonly answerMs: number;
-  /** Kilobytes of a body. */
   readonly kb: number;
   /** The calls of one message with a body of this size. */
   readonly counted: Bill;
@@ -45,7 +42,6 @@ export const ordinary = (of: Pick<Workload, 'region' | 'batch' | 'counted'>): Wo
 export interface Part {
   readonly what: string;
   readonly service: Service;
-  /** Dollars for a million messages. */
   readonly dollars: number;
 }
 
@@ -66,8 +62,8 @@ export const batchOf = ({
   longDelivery === 'instances' ? 1 : Math.min(batch, queueOf(answerMs).batchSize, messagesInMemory(memoryMb));
 
 /**
- * A line's units per message, by batch size. They were counted for batches of one and ten: one part occurs once per batch, the
- * rest once per message.
+ * A line's units per message, by batch size. They were counted for batches of one and ten: one part is per batch, the rest per
+ * message.
  */
 function amountAt({ amounts }: BillLine, batch: number): number {
   const onceForEach = (amounts[1] - amounts[10]) / (1 - 1 / 10);

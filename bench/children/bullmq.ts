@@ -2,9 +2,8 @@
  * A process that does with BullMQ what the local stage does: accepts messages over HTTP, stores them in Redis before it
  * answers, delivers them over HTTP, and retries. Arguments: BullMQ's folder, and Redis's port.
  *
- * It is what a team would write that chose BullMQ and wants speed: a fast web framework, `fetch` with a timeout for deliveries,
- * and Redis as in BullMQ's documents. A bare `node:http` on both sides and a socket file would be faster, but are rare in
- * practice; Express would be slower.
+ * It is what a team would write that wants speed: a fast web framework, `fetch` with a timeout, and Redis as in BullMQ's
+ * documents.
  */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

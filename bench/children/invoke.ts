@@ -23,5 +23,4 @@ async function invokeAll(events: readonly unknown[]): Promise<z.infer<typeof inv
 process.on('message', (message) => {
   invokeAll(invokeTask.parse(message).events).then((result) => process.send?.(result), fail);
 });
-// Kept-alive connections would keep the process running.
 process.on('disconnect', () => process.exit());

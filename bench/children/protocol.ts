@@ -20,7 +20,6 @@ export const invokeResult = z.object({
   peakMb: z.number(),
 });
 
-/** CPU milliseconds of this process since a moment. */
 export function cpuMsSince(start: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(start);
   return (user + system) / 1000;

@@ -7,7 +7,6 @@ import type { Account, Fixture } from '../fixture.ts';
 
 /** A collection of many messages, and a way for one more to pass it. */
 export interface Backlog {
-  /** The name in the tables. */
   readonly name: string;
   /** The event of a request that publishes one message. */
   readonly event: object;
@@ -17,7 +16,6 @@ export interface Backlog {
   fill(count: number): Promise<void>;
 }
 
-/** Messages per request. */
 const fillAtOnce = 100;
 /** Dead letters that are written at the same time. */
 const copiesAtOnce = 20;
@@ -36,7 +34,6 @@ export const openAccount = (fixture: Fixture): Promise<Account> =>
 /** A realistic length: it is in the message's row, which is billed by size. */
 const destinationOf = ({ url }: Inbox): string => `${url}/hooks/orders/paid?tenant=acme-shop`;
 
-/** Fills with batches of equal messages. */
 function batchesOf(fixture: Fixture, token: string, item: object): Backlog['fill'] {
   const items = Array.from({ length: fillAtOnce }, () => item);
   const body = Buffer.from(JSON.stringify(items));

@@ -1,7 +1,4 @@
-/**
- * A run with many parallel steps. A branch's cost must not grow with their number: otherwise the run's cost would be quadratic,
- * and delay other runs of its process.
- */
+/** A run with many parallel steps. A branch's cost must not grow with their number. */
 import { checkAnswer } from '../answer.ts';
 import { batchOf, endpointHeaders, planOf, resultOf } from '../branchSteps.ts';
 import type { OnTheWay } from '../cpu.ts';
@@ -16,7 +13,7 @@ const batchSize = 10;
 const runId = 'wfr_branches';
 
 /**
- * Counts a run for each number of branches: its start, plans, results, and all deliveries.
+ * Counts a run for each number of branches: its start, plans, results, and deliveries.
  *
  * @param levels up to 4,999
  * @param onFilling called before each run

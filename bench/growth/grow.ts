@@ -12,9 +12,7 @@ import { backlogs, type Backlog } from './backlogs.ts';
 
 type PerHandler<Value> = Readonly<Record<OnTheWay, Value>>;
 
-/** A message's average costs, by function. */
 export interface Cost {
-  /** Calls of AWS. */
   readonly calls: PerHandler<number>;
   /** AWS's bill for these calls, for a million messages. */
   readonly dollars: PerHandler<number>;
@@ -73,8 +71,8 @@ async function growBacklog(
     await fixture.meter.ignore(() => backlog.fill(level - there));
     if (there === 0 && invokers !== undefined) await cpuOf(fixture, backlog, invokers, warmUpMessages);
     there = level;
-    // This warms up: processes read what they read once, the meter sees rows that others wrote, and a lane's row moves a large
-    // batch into pages.
+    // Warm-up: processes read what they read once, the meter sees rows that others wrote, and a lane's row moves a large batch
+    // into pages.
     await pass(fixture, backlog, settlingMessages, invokeWith(fixture));
     const cost = await count(fixture, backlog);
     const cpuMs = invokers === undefined ? undefined : await measureCpu(fixture, backlog, invokers);
@@ -129,7 +127,6 @@ async function count(fixture: Fixture, backlog: Backlog): Promise<Cost> {
 /** The uses of each function's invocations. */
 export type Uses = PerHandler<readonly (readonly CountedUse[])[]>;
 
-/** The averages per message. */
 export function costOf(uses: Uses, messages: number): Cost {
   const callsOf = (some: readonly CountedUse[]): number => new Set(some.map(({ call }) => call)).size;
   const dollarsOf = (some: readonly CountedUse[]): number =>
@@ -141,8 +138,8 @@ export function costOf(uses: Uses, messages: number): Cost {
 }
 
 /**
- * Stops this process's clock during some work. A lane that was seen within 50 ms is not read again, so the number of reads
- * would depend on the machine.
+ * Stops this process's clock. A lane that was seen within 50 ms is not read again, so the number of reads would depend on the
+ * machine.
  */
 export async function whileTimeStands<T>(work: () => Promise<T>): Promise<T> {
   const { now } = Date;

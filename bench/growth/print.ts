@@ -7,7 +7,6 @@ import { measureGrowth, type Growth } from './grow.ts';
 
 /** The numbers of a run's branches. */
 const branchLevels = [100, 1_000];
-/** The numbers of other messages. */
 const usualLevels = [100, 10_000, 100_000];
 
 /** Counts may vary slightly even without growth, because a page of a line is read once for eight messages. */
@@ -15,7 +14,6 @@ const mostGrowth = 1.05;
 /** CPU times depend on the machine, so only the reader judges them. */
 const mostCpuGrowth = 1.25;
 
-/** @returns the growing figures, as sentences */
 export async function printGrowth(levels: readonly number[] = usualLevels): Promise<readonly string[]> {
   const fixture = await startFixture();
   try {
@@ -73,7 +71,6 @@ function rowOf(growth: Growth, first: Growth, handler: OnTheWay): readonly strin
   ];
 }
 
-/** Reports the calls and bills that grow. */
 export function grown(growths: readonly Growth[]): readonly string[] {
   return growths.flatMap((growth) => {
     const first = firstOf(growth, growths);

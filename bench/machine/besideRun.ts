@@ -16,7 +16,6 @@ export interface BesideRun {
   readonly delivered: number;
   /** Seconds from the start of the run to the last of these deliveries. */
   readonly seconds: number;
-  /** The other account's publish times, in milliseconds. */
   readonly p99: number;
   readonly longest: number;
   /** Publishes that failed. */

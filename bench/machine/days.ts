@@ -1,6 +1,6 @@
 /**
- * Simulates days in a stage's store: each day's messages get rows, their jobs pass a queue, and then expired data is deleted,
- * all with the stage's own code. The last day is today.
+ * Simulates days in a stage's store with the stage's own code: each day's messages get rows, their jobs pass a queue, and
+ * expired data is deleted. The last day is today.
  */
 import { dayMs } from '../../lambdas/shared/clock.ts';
 import { deleteExpired } from '../../local/dynamodb/expiry.ts';

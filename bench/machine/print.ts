@@ -1,5 +1,5 @@
 /**
- * Prints how long a stage on one machine takes to restart, how its data grow from day to day, and how a large run affects
+ * Measures a stage on one machine: how long a restart takes, how its data grow from day to day, and how a large run affects
  * others.
  */
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -14,9 +14,7 @@ import { makeStageAccount } from '../stageAccount.ts';
 /** One message's entries in a store: its rows, and its schedule if it waits for days. */
 interface Sample {
   readonly messageId: string;
-  /** Unix milliseconds. */
   readonly acceptedAt: number;
-  /** Lines of a backup. */
   readonly lines: readonly string[];
 }
 
@@ -63,7 +61,6 @@ export async function takeSamples(stage: Stage): Promise<Samples> {
   }
 }
 
-/** Opens the store of a stopped stage. */
 export async function withStore<T>(dataDir: string, work: (store: Store) => Promise<T>): Promise<T> {
   const data = await openDataDirectory(dataDir);
   try {

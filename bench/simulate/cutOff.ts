@@ -1,6 +1,6 @@
 /**
- * Disconnects a DynamoDB client: its calls are answered here, and recorded with keys and units. So the stores make the same
- * rows as on AWS, a hundred thousand in seconds. Only rows that were put here can be read.
+ * Disconnects a DynamoDB client: its calls are answered here, and recorded with keys and units. So the stores make a hundred
+ * thousand real rows in seconds. Only rows that were put here can be read.
  */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
@@ -33,7 +33,6 @@ export interface Answers {
 }
 
 export interface CutOff {
-  /** The simulated second in which calls are recorded. */
   second: number;
   /** Stores a row without recording it. */
   readonly keep: (table: keyof typeof tables, row: Item) => void;

@@ -1,6 +1,6 @@
 /**
- * Simulates the delivery functions under full load, where one in twenty messages is slow. An execution takes as long as the
- * slowest message in its batch. What a process knows about destinations is the service's own code.
+ * Simulates the delivery functions under full load, where one in twenty messages is slow. An execution takes as long as its
+ * batch's slowest message. What a process knows about destinations is the service's own code.
  */
 import { deliveryConcurrency, queues } from '../../lambdas/aws/resources.ts';
 import { afterAttempt, isSlow, type Speed } from '../../lambdas/job/speed.ts';
@@ -11,7 +11,6 @@ export interface Deliveries {
   /** The share of messages to slow hosts. */
   readonly slowShare: number;
   readonly slowHosts: number;
-  /** The duration of a slow attempt. */
   readonly slowMs: number;
   /** The duration of a batch of quick attempts, including the function's other work. */
   readonly quickMs: number;

@@ -1,6 +1,6 @@
 /**
  * Adds up the units written and read per second for each partition key of a table or index. DynamoDB limits them per partition,
- * and a key's rows that are written in the order of time are in one partition.
+ * and a key's rows in the order of time are in one partition.
  */
 export type Direction = 'write' | 'read';
 
@@ -8,7 +8,6 @@ export type Direction = 'write' | 'read';
 export const partitionLimits: Readonly<Record<Direction, number>> = { write: 1_000, read: 3_000 };
 
 export interface KeyLoad {
-  /** A table, or a table and an index. */
   readonly place: string;
   /** The kind of key, such as `account#shard`. */
   readonly kind: string;
@@ -48,7 +47,6 @@ export class KeyLoads {
     seconds[second] = (seconds[second] ?? 0) + units;
   }
 
-  /** @param seconds the length of the simulated time */
   hottest(seconds: number): readonly KeyLoad[] {
     return [...this.#loads].map(([name, keys]) => {
       const [place = '', kind = '', direction = ''] = name.split(' | ');

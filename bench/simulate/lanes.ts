@@ -1,6 +1,6 @@
 /**
- * The lanes of the largest account: its own, in which every process of deliver has a lease, and a flow-control key with
- * capacity. Each process has separate lanes over one table, and may find that another process was faster.
+ * The lanes of the largest account: its own, with a lease for every process of deliver, and a flow-control key with capacity.
+ * Processes have separate lanes over one table, so another may have been faster.
  */
 import type { Account } from '../../lambdas/account/account.ts';
 import { secondMs } from '../../lambdas/shared/clock.ts';

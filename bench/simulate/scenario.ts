@@ -5,11 +5,10 @@ export interface Scenario {
   readonly seconds: number;
   readonly accounts: number;
   /**
-   * The share of messages from the largest accounts, in equal parts. The others share the rest: the second of them has half as
-   * many as the first, the third a third, and so on.
+   * The share of messages from the largest accounts, in equal parts. Of the others, the second has half as many as the first,
+   * the third a third, and so on.
    */
   readonly largestShare: number;
-  /** The number of largest accounts. */
   readonly largest: number;
   /** The share of the largest account's messages that go to one URL group with this many endpoints. */
   readonly groupShare: number;

@@ -119,7 +119,6 @@ export async function loadService() {
         ...{ number: 0, state, startedAt: recordedAt - 100, recordedAt },
         response: { status: state === 'DELIVERED' ? 200 : 404, headers: [], body: new Uint8Array() },
       }),
-    /** Writes a dead letter, and counts it. */
     putDeadLetter: async (message: Message, failedAt: number): Promise<void> => {
       const expiresAt = failedAt + retention.max_dlq_retention_time_milis;
       await putDeadLetter({

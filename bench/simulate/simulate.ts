@@ -1,6 +1,6 @@
 /**
- * Simulates what a second of heavy traffic writes and reads for each partition key. Stores, counters and lanes are the
- * service's own; the processes, the time and the table are simulated.
+ * Simulates what a second of heavy traffic writes and reads per partition key. Stores, counters and lanes are the service's
+ * own; the processes, the time and the table are simulated.
  */
 import { randomUUID } from 'node:crypto';
 import type { Account } from '../../lambdas/account/account.ts';
@@ -47,13 +47,11 @@ export async function simulate(scenario: Scenario): Promise<readonly KeyLoad[]> 
   return loads.hottest(scenario.seconds);
 }
 
-/** An account and its share of the traffic. */
 interface Sharer {
   readonly share: number;
   readonly account: Account;
 }
 
-/** Picks accounts at random, weighted by their shares. */
 function pickerOf(accounts: readonly Sharer[], random: () => number): () => Sharer {
   return () => {
     let left = random();

@@ -49,8 +49,8 @@ class PublishProcess {
   }
 
   /**
-   * Counts a request's messages, and reports them when a step is full. The simulated time is the beginning of a day, which has
-   * the most reports because each row is new.
+   * Counts a request's messages, and reports them when a step is full. The simulated time is the beginning of a day, when
+   * reports are most frequent.
    *
    * @param perSecond the account's messages per second on the previous day
    */
@@ -78,7 +78,6 @@ export class UsageFleet {
     this.#processes = Array.from({ length: size }, () => new PublishProcess(service, random));
   }
 
-  /** Picks a random process for a request. */
   pick(): PublishProcess {
     const process = this.#processes[Math.floor(this.#random() * this.#processes.length)];
     if (process === undefined) throw new Error('A fleet has one process at least.');

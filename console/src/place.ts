@@ -2,7 +2,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
 export interface Place {
-  /** Decoded. */
   readonly path: readonly string[];
   readonly query: URLSearchParams;
 }

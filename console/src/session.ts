@@ -1,6 +1,6 @@
 /**
- * The credentials of this tab. They are in `sessionStorage`, which is cleared when the tab is closed, and never in an address.
- * A new tab asks open tabs of the same address for theirs, so a session ends with its last tab.
+ * The credentials of this tab, in its `sessionStorage` and never in an address. A new tab asks open tabs of the same address
+ * for theirs, so a session ends with its last tab.
  */
 import * as z from 'zod/mini';
 import { useEffect, useState } from 'preact/hooks';
@@ -46,7 +46,7 @@ const see = (): void => {
 const answerMs = 150;
 
 /**
- * Takes over the session of the most recently used tab if this tab has no session, and then shares it with new tabs.
+ * Takes over the session of the most recently used tab if this tab has none, and then shares it with new tabs.
  *
  * @returns once the session is known
  */

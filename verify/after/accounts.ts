@@ -1,4 +1,3 @@
-/** The test account of a run. */
 import * as z from 'zod';
 import { expectThat } from '../check.ts';
 import { anything, type Client } from './api.ts';

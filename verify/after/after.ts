@@ -23,11 +23,9 @@ export interface Asked {
   readonly isSlow: boolean;
   readonly waitMs: number;
   readonly isEmulator: boolean;
-  /** See {@link reachable}. */
   readonly front: string | undefined;
   /** Ends the run. Cleaning up continues. */
   readonly signal: AbortSignal;
-  /** Reports progress. */
   readonly say: (sentence: string) => void;
   /** Commands of an upgrade. If given, only the upgrade is checked. */
   readonly release: Release | undefined;
@@ -48,7 +46,6 @@ const allChecks: Plan = async (run) => {
   return [...inSteps, ...waited, ...(await run(alone)), ...(await run(last))];
 };
 
-/** Checks the regions in parallel. */
 export async function verifyAfter(asked: Asked): Promise<readonly Outcome[]> {
   const found = await findDeployment(asked);
   const { release, regions, say } = asked;
@@ -69,7 +66,6 @@ export async function verifyAfter(asked: Asked): Promise<readonly Outcome[]> {
 interface Found {
   readonly managementUrl: string;
   readonly authorization: string;
-  /** One for each region of the deployment. */
   readonly apis: readonly {
     readonly region: string;
     readonly url: string;

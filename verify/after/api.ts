@@ -1,4 +1,3 @@
-/** Requests to the deployed APIs. */
 import * as z from 'zod';
 import { Shortfall } from '../check.ts';
 
@@ -11,7 +10,6 @@ export interface Answer {
 interface Request {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
-  /** If undefined, no token is sent. */
   readonly authorization?: string;
 }
 
@@ -62,6 +60,5 @@ export const basic = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 export const bearer = (token: string): string => `Bearer ${token}`;
 
-/** Accepts any answer, for changes and deletions. */
 export const anything = z.unknown();
 export const published = z.object({ messageId: z.string() });

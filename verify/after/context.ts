@@ -16,7 +16,6 @@ export interface After {
   /** When the run began, in Unix milliseconds. */
   readonly startedAt: number;
   readonly api: {
-    /** The base URL. */
     readonly url: string;
     /** Without credentials. */
     readonly send: Send;
@@ -40,12 +39,9 @@ export interface After {
   readonly account: { readonly id: string; readonly token: string };
   /** Other regions' APIs, without credentials. */
   readonly others: readonly { readonly region: string; readonly send: Send }[];
-  /** Opens an inbox of this region's receiver. */
   readonly inbox: (answers: Answers, host?: ReceiverHost) => Inbox;
-  /** The names of the region's stacks. */
   readonly stacks: readonly string[];
   /** The templates of these stacks, from this release and these settings. */
   readonly templates: readonly StackTemplate[];
-  /** The resources of these stacks. */
   readonly resources: readonly StackResource[];
 }

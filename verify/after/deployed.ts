@@ -35,8 +35,8 @@ export async function readLogin(
 const withoutSlash = (url: string): string => url.replace(/\/$/, '');
 
 /**
- * The URL at which a URL of AWS can be reached. An emulator has its APIs under other hosts: the server `SVC_VERIFY_FRONT` has
- * each API at a path that begins with its host name.
+ * The URL at which a URL of AWS can be reached. On an emulator, the server `SVC_VERIFY_FRONT` has each API at a path that
+ * begins with its host name.
  */
 export function reachable(url: string, front: string | undefined): string {
   if (front === undefined) return withoutSlash(url);

@@ -22,9 +22,7 @@ import { type Network, openNetwork } from './network.ts';
 export interface Stack {
   readonly status: string;
   readonly isProtected: boolean;
-  /** The logical IDs of its existing resources. */
   readonly logicalIds: ReadonlySet<string>;
-  /** These resources' IDs in AWS. */
   readonly physicalIds: ReadonlySet<string>;
   /** Whether the stack has only change sets that an earlier run of this command left behind. */
   readonly isOfChangeSets: boolean;
@@ -66,13 +64,11 @@ export interface AwsAccount {
   }>;
   /** @throws CloudWatch's error if it refuses metrics or expressions */
   readonly evaluate: (queries: MetricDataQuery[]) => Promise<void>;
-  /** The names of all stack exports. */
   readonly exports: () => Promise<ReadonlySet<string>>;
   /** @throws CloudFormation's error if it cannot make a change set of the template */
   readonly changeSet: (asked: ChangeSetAsked) => Promise<ChangeSet>;
   readonly network: Network;
   readonly certificate: (arn: string) => Promise<Certificate>;
-  /** The account's quotas for a service. */
   readonly quotas: (service: string) => Promise<readonly Quota[]>;
   /**
    * Asks IAM to simulate whether CloudFormation may create function URLs without authentication. Organisation policies are

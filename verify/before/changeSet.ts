@@ -1,6 +1,6 @@
 /**
- * Creates a change set, and deletes it unused. CloudFormation makes it from a template and the AWS account, and validates
- * properties, names that are taken, and quotas ("Validate stack deployments" in the AWS CloudFormation User Guide).
+ * Creates a change set, and deletes it unused. CloudFormation validates it: properties, names that are taken, and quotas
+ * ("Validate stack deployments" in the AWS CloudFormation User Guide).
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -33,7 +33,6 @@ export interface ChangeSetAsked {
   readonly isNew: boolean;
   /** Whether the stack exists only for the change set, and is deleted with it. */
   readonly isStackOwn: boolean;
-  /** The bucket of the CDK's bootstrap. */
   readonly bucket: string;
   readonly region: string;
   readonly signal: AbortSignal;
@@ -42,7 +41,6 @@ export interface ChangeSetAsked {
 /** CloudFormation's findings about a template. */
 export interface ChangeSet {
   readonly isTaken: boolean;
-  /** Why it cannot be deployed. */
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
 }

@@ -14,7 +14,6 @@ export interface Before extends Deployment {
   readonly signal: AbortSignal;
 }
 
-/** Joins findings for a sentence. */
 export const listOf = (items: readonly string[]): string => items.join('; ');
 
 export async function stacksThere({ stacks, aws }: Pick<Before, 'stacks' | 'aws'>) {

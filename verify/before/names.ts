@@ -10,7 +10,6 @@ import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import type { Readers } from '../clients.ts';
 import type { StackTemplate } from '../deployment.ts';
 
-/** A resource with a fixed name. */
 export interface Named {
   readonly type: string;
   readonly name: string;
@@ -70,7 +69,6 @@ export const namedTypes: Readonly<Record<string, NamedType>> = {
   },
 };
 
-/** Errors for a missing resource. */
 const absent = /NotFound|NonExistentQueue|QueueDoesNotExist/;
 
 export async function isTaken(readers: Readers, { type, name }: Named): Promise<boolean> {
@@ -82,7 +80,6 @@ export async function isTaken(readers: Readers, { type, name }: Named): Promise<
   }
 }
 
-/** The names in a stack's template. */
 export const namesIn = ({ resources }: StackTemplate): readonly Named[] =>
   Object.entries(resources).flatMap(([logicalId, { Type, Properties }]) => {
     const name = Properties[namedTypes[Type]?.property ?? ''];

@@ -70,7 +70,6 @@ export interface Network {
   readonly subnets: (ids: readonly string[]) => Promise<readonly Subnet[]>;
   /** @throws EC2's error for an invalid ID */
   readonly addresses: (ids: readonly string[]) => Promise<readonly Address[]>;
-  /** The IDs of the NAT gateways' addresses. */
   readonly addressesOfNat: (gateways: readonly string[]) => Promise<readonly string[]>;
   readonly zones: () => Promise<readonly Zone[]>;
   /** The IDs of zones in which a service can have endpoints. */

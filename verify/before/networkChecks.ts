@@ -62,7 +62,6 @@ const comingEndpoints = ({ stacks }: Pick<Before, 'stacks'>, vpc: string): reado
 
 const nameOf = ({ service }: Pick<Endpoint, 'service'>): string => service.split('.').at(-1) ?? service;
 
-/** The IDs of the deployment's existing resources. */
 const ownIds = async (before: Before): Promise<ReadonlySet<string>> =>
   new Set((await stacksThere(before)).flatMap(({ physicalIds }) => [...physicalIds]));
 

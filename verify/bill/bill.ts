@@ -20,13 +20,11 @@ export interface Day {
   readonly regions: readonly string[];
 }
 
-/** Billed dollars by service. */
 type Billed = ReadonlyMap<string, number>;
 
 /** The bill may exceed the forecast by this factor, and by this many dollars more. */
 const tolerance = { factor: 1.25, dollars: 0.1 };
 
-/** The tag of all stacks of a deployment. */
 const tag = 'service';
 
 /** Reads a day's costs. A request costs $0.01 (AWS Cost Explorer pricing). A day's data are available a day later. */

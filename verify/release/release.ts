@@ -31,15 +31,12 @@ const mostTwice = 0.01;
 /** The largest share of requests that may be refused while functions and the API are replaced. Clients retry them. */
 const mostRefused = 0.02;
 
-/** Published messages, and refused requests. */
 export interface Traffic {
   /** The IDs of accepted messages; true if the first attempt must fail. */
   readonly accepted: ReadonlyMap<string, boolean>;
-  /** The answers to refused requests. */
   readonly refused: readonly string[];
 }
 
-/** The IDs of messages that have not arrived yet. */
 export const missingOf = ({ accepted }: Traffic, received: readonly Received[]): readonly string[] => {
   const arrived = new Set(
     received

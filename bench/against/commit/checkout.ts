@@ -13,14 +13,12 @@ import { rivalNames } from '../rival.ts';
 const run = promisify(execFile);
 
 export interface Checkout {
-  /** The commit's full hash. */
   readonly commit: string;
   /** Bundles a handler with the commit's own code, and returns the URL of its `index.mjs`. */
   bundleUrl(handler: OnTheWay): Promise<string>;
 }
 
 /**
- * @param root of the repository
  * @param name such as `HEAD~1`, a branch or a hash
  * @throws BenchError if the commit does not exist or cannot be installed
  */

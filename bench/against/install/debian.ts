@@ -24,7 +24,6 @@ export interface FoundProgram {
   readonly file: string;
   /** `/`, or the folder with the unpacked packages. */
   readonly root: string;
-  /** The variables that the program needs. */
   readonly env: Readonly<Record<string, string>>;
 }
 

@@ -5,7 +5,6 @@ import { dirname, join } from 'node:path';
 /**
  * Creates a folder unless it exists. It is moved into place when it is filled, so a partial folder is never visible.
  *
- * @param fill puts the contents into a draft of the folder
  * @returns the folder
  */
 export async function makeOnce(folder: string, fill: (draft: string) => Promise<void>): Promise<string> {

@@ -21,12 +21,11 @@ export async function npm(folder: string, what: string, args: readonly string[])
 }
 
 /**
- * Installs packages that are not dependencies of the project into a separate folder. There is no lock file: it would require
- * the binaries of all platforms, and some registry mirrors lack one.
+ * Installs packages that are not dependencies of the project into a separate folder. There is no lock file, because some
+ * registry mirrors lack binaries of other platforms.
  *
  * @param what is installed, for the error message
  * @param cache the parent folder, with a folder for each set of versions
- * @param args further arguments of `npm install`
  * @returns the folder that contains the modules
  * @throws BenchError if npm cannot install them
  */

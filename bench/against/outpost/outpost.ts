@@ -1,6 +1,6 @@
 /**
- * Outpost with PostgreSQL, RabbitMQ and Redis, in one process, as its documents show. This code has never run with the real
- * module, so the first run may show that a setting is wrong.
+ * Outpost with PostgreSQL, RabbitMQ and Redis, as in its documents. This code has never run with the real module, so a setting
+ * may be wrong.
  */
 import { setTimeout } from 'node:timers/promises';
 import { freePort, loopback } from '../../../local/http.ts';

@@ -16,8 +16,8 @@ export interface Redis extends Closable {
 const program = { title: 'Redis', name: 'redis-server', packages: ['redis-server'], folders: ['usr/bin'] };
 
 /**
- * As BullMQ's documents recommend ("Going to production"): accepted messages are written before the answer, so they survive a
- * `kill -9`, and are on the disk within a second. The local stage promises the same for a `kill -9`.
+ * As BullMQ's documents recommend ("Going to production"): accepted messages survive a `kill -9`, as on the local stage, and
+ * are on the disk within a second.
  */
 const persistence = [
   ['--save', ''],

@@ -1,4 +1,3 @@
-/** A third-party server in a separate process. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, mkdtemp, rm } from 'node:fs/promises';
@@ -14,10 +13,8 @@ export type User = { readonly uid: number; readonly gid: number } | undefined;
 export const notRoot = (): User => (process.getuid?.() === 0 ? nobody : undefined);
 
 export interface ServerOptions {
-  /** The name in error messages. */
   readonly title: string;
   readonly command: readonly string[];
-  /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly user?: User;
@@ -29,7 +26,6 @@ export interface ServerOptions {
 
 export interface Server extends Closable {
   readonly pid: number;
-  /** Rejects with a BenchError when the server ends. */
   readonly ended: Promise<never>;
 }
 
@@ -41,7 +37,7 @@ const shownOutput = 1_500;
 /**
  * Starts a server, and waits until it is ready. It ends with this process, even if that is killed.
  *
- * @throws BenchError if it does not start
+ * @throws BenchError
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { title, command, env, cwd, user, ready, signal = 'SIGTERM' } = options;
@@ -81,7 +77,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
 }
 
-/** Creates a temporary folder, which `close` removes. */
 export async function temporaryFolder(
   prefix: string,
   user?: User,

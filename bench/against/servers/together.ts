@@ -4,7 +4,6 @@ export interface Closable {
   close(): Promise<void>;
 }
 
-/** Registers something that was started. */
 type Add = <T extends Closable>(started: T) => T;
 
 /**

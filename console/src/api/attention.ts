@@ -15,7 +15,7 @@ const everyMs = 30_000;
 
 /**
  * @param isOn whether the user is signed in
- * @param screen a change repeats the request, because the user may have fixed something on the previous screen
+ * @param screen a change repeats the request, because the user may have fixed something there
  */
 export const useAskedAttention = (isOn: boolean, screen: string | undefined): Asked<Attention> =>
   useAsked(attention, isOn ? { path: 'v2/stats/attention' } : undefined, everyMs, screen);

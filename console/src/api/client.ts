@@ -12,7 +12,6 @@ export const base = new URL('..', import.meta.url);
 export const baseUrl = base.href.replace(/\/$/, '');
 
 export interface Request {
-  /** Default: GET. */
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** The path, from `v2/`, with encoded variables: see {@link path}. */
   readonly path: string;
@@ -21,7 +20,6 @@ export interface Request {
   /** Text or bytes. Other values are sent as JSON. */
   readonly body?: unknown;
   readonly signal?: AbortSignal;
-  /** Default: `messaging`. */
   readonly api?: Api;
 }
 
@@ -44,8 +42,8 @@ export const path = (parts: TemplateStringsArray, ...variables: readonly string[
   parts.reduce((made, part, index) => made + segment(variables[index - 1] ?? '') + part);
 
 /**
- * Encodes a segment. Browsers drop the segments `.` and `..`, even encoded ones, so the request would go to another path. These
- * two are encoded twice and match nothing.
+ * Encodes a segment. Browsers drop `.` and `..`, even encoded, so the request would go to another path. Encoded twice they
+ * match nothing.
  */
 const segment = (text: string): string =>
   /^\.\.?$/.test(text) ? text.replaceAll('.', '%252E') : encodeURIComponent(text);
@@ -54,8 +52,7 @@ const paged = z.object({ cursor: z.optional(z.string()) });
 const refusal = z.object({ error: z.string(), code: z.optional(z.string()) });
 
 /**
- * Error codes of invalid credentials. A 401 without one of them comes from something else, such as a proxy, so the user stays
- * signed in.
+ * Error codes of invalid credentials. Any other 401 comes from something else, such as a proxy, so the user stays signed in.
  */
 const ofCredentials: Readonly<Record<CodeOf<401>, true>> = {
   token_missing: true,
@@ -70,7 +67,7 @@ const ofCredentials: Readonly<Record<CodeOf<401>, true>> = {
 /** The timeout of a request: slightly longer than the gateway's timeout for the API. */
 const memoryTimeoutMs = 35_000;
 
-/** An answer with the cursor of the next page. The cursor is undefined after the last page, and if the answer is not a list. */
+/** An answer with the cursor of the next page, if there is one. */
 export interface PageOf<T> {
   readonly answer: T;
   readonly cursor: string | undefined;

@@ -1,6 +1,6 @@
 /**
  * Whether this tab keeps its data fresh: the user may pause updates, and the service may be unreachable. Relative times then
- * stop too, because the data beside them no longer changes.
+ * stop too.
  */
 import { useEffect, useState } from 'preact/hooks';
 

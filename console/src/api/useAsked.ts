@@ -10,7 +10,6 @@ export interface Asked<T> {
   /** The last answer. It stays until the next one arrives. */
   readonly answer: T | undefined;
   readonly cursor: string | undefined;
-  /** Why the last request failed. */
   readonly error: string | undefined;
   readonly again: () => void;
 }
@@ -24,8 +23,8 @@ export const oftenMs = 3_000;
 const restFactor = 9;
 
 /**
- * Calls the API, and again when the request changes. With `everyMs` it repeats the call, less often if answers are slow. It
- * pauses while the page is hidden, or while the user has paused updates.
+ * Calls the API, and again when the request changes, and with `everyMs` regularly, but less often if answers are slow. It
+ * pauses while the page is hidden or updates are paused.
  *
  * @param request undefined if there is nothing to request yet; compared by content
  * @param everyMs 0 or undefined for a single request
@@ -124,7 +123,6 @@ export interface Paged<T> {
   readonly isFurther: boolean;
   /** The number of loaded entries before the visible ones. */
   readonly skipped: number;
-  /** Reloads the first page. */
   readonly again: () => void;
 }
 
@@ -166,10 +164,8 @@ function foundAgain<Shape extends z.ZodMiniType>(shape: Shape, key: string | und
 const mostSearched = 30;
 
 /**
- * Lists page by page. The first page is reloaded every few seconds to show new entries, until the user loads another page:
- * entries must not move while they are read. In a very long list, the next page replaces those before it.
- *
- * @param itemsOf returns a page's entries
+ * Lists page by page. The first page is reloaded every few seconds until the user loads another: entries must not move while
+ * they are read. In a very long list, the next page replaces those before it.
  */
 export function usePages<Shape extends z.ZodMiniType, T>(
   shape: Shape,
@@ -256,7 +252,7 @@ export interface Action {
 }
 
 /**
- * Runs a change. The change returns the sentence that describes its result.
+ * Runs a change, which returns the sentence that describes its result.
  *
  * @param failures where a failure is shown: beside the button, by the caller, or as a toast
  */

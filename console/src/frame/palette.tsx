@@ -25,7 +25,6 @@ async function ofDeadLetter(dlqId: string): Promise<string> {
     : href(['runs', run.workflowRunId], { workflowCreatedAt: run.workflowCreatedAt });
 }
 
-/** Things with ids, by the ids' prefixes. */
 const ids: readonly (readonly [prefix: string, kind: string, address: (id: string) => Found['address']])[] = [
   ['msg_', 'Message', (id) => () => href(['messages', id])],
   ['wfr_', 'Workflow run', (id) => () => href(['runs', id])],
@@ -33,7 +32,6 @@ const ids: readonly (readonly [prefix: string, kind: string, address: (id: strin
   ['scd_', 'Schedule', (id) => () => href(['schedules', id])],
 ];
 
-/** Searches that are offered for any text. */
 const searchesFor = (text: string): readonly Found[] => [
   { name: `Messages labelled “${text}”`, kind: 'Label', address: () => href(['messages'], { label: text }) },
   {

@@ -9,7 +9,6 @@ import { apis, type Api } from '../session.ts';
 import { lazy } from './lazy.tsx';
 
 export interface Screen {
-  /** The first segment of the screen's address. */
   readonly path: string;
   readonly name: string;
   readonly api: Api;

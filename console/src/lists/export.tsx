@@ -20,7 +20,6 @@ const kinds = {
 type Kind = keyof typeof kinds;
 
 interface ExportProps<Shape extends z.ZodMiniType> {
-  /** The beginning of the file name. */
   readonly name: string;
   readonly shape: Shape;
   readonly request: Request;

@@ -13,7 +13,6 @@ export const change = async (request: Request): Promise<void> => {
 
 interface ActProps {
   readonly request: Request;
-  /** The sentence that reports the result. */
   readonly said: string;
   readonly then: () => void;
   readonly kind?: 'plain' | 'quiet';

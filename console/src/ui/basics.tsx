@@ -1,4 +1,3 @@
-/** Small parts that all screens use. */
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 import { useContext, useEffect, useId, useState } from 'preact/hooks';
 import { asLeft, markBack } from '../place.ts';
@@ -217,8 +216,8 @@ export function DetailList({
 }
 
 /**
- * Characters that are invisible: those that change the text's direction, which could disguise it; those without width, except
- * joiners in emoji; and control characters, except tabs and line ends.
+ * Invisible characters: those that change the text's direction, which could disguise it; those without width, except joiners in
+ * emoji; and control characters, except tabs and line ends.
  */
 const unseen =
   // oxlint-disable-next-line no-control-regex -- Controls are what is looked for.
@@ -239,7 +238,7 @@ export const Visible = ({ text }: { readonly text: string }) => (
   </>
 );
 
-/** A long text, such as an id or a URL. Its end is cut if space is short, and the tooltip has the whole text. */
+/** A long text, such as a URL. Its end is cut if space is short, and the tooltip has the whole text. */
 export function Cut({ text, isCode = false }: { readonly text: string; readonly isCode?: boolean }) {
   return (
     <span class={classes('cut', isCode && 'code')} title={text}>

@@ -1,4 +1,3 @@
-/** Bodies and headers of messages and answers. */
 import { useMemo, useState } from 'preact/hooks';
 import { bytesOf, textOf } from './base64.ts';
 import { bytes, Copy, Visible } from './basics.tsx';
@@ -9,9 +8,7 @@ interface BodyProps {
   readonly text?: string | undefined;
   /** The body in base64, if it is not text or is too long for a text in the answer. */
   readonly base64?: string | undefined;
-  /** The value of `Content-Type`. */
   readonly type?: string | undefined;
-  /** The body's name for screen readers. */
   readonly label: string;
 }
 
@@ -57,7 +54,6 @@ export function Body({ text: given, base64, type, label }: BodyProps) {
   );
 }
 
-/** Formats JSON. Other text stays unchanged. */
 export function laidOut(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
@@ -67,7 +63,6 @@ export function laidOut(text: string): string {
   }
 }
 
-/** A redacted value, shown as its hash. */
 export function Redacted({ text }: { readonly text: string }) {
   return (
     <span class="redacted" title="It is not kept. The hash tells equal values apart from others.">
@@ -76,7 +71,6 @@ export function Redacted({ text }: { readonly text: string }) {
   );
 }
 
-/** Headers, in the API's order. */
 export function Headers({
   of,
   label,
@@ -112,7 +106,6 @@ interface RequestShownProps {
   readonly bodyBase64?: string | undefined;
 }
 
-/** The headers and the body of a request. */
 export function RequestView({ of: { header, body, bodyBase64 } }: { readonly of: RequestShownProps }) {
   return (
     <>

@@ -21,11 +21,9 @@ interface BulkProps {
   /** The number of entries, if it is known. They are then not counted. */
   readonly known?: number | undefined;
   readonly isDangerous?: boolean;
-  /** Describes the effect. */
   readonly children: ComponentChildren;
   /** Makes the change in parts, and yields each part's size. The user can stop it after each part. */
   readonly work: (query: URLSearchParams) => AsyncIterable<number>;
-  /** The address of the results. */
   readonly linkOf?: () => string | undefined;
   readonly onClose: (isDone: boolean) => void;
 }
@@ -101,7 +99,6 @@ function upToNow(query: URLSearchParams): URLSearchParams {
 
 interface Count {
   readonly count: number;
-  /** Whether the count is complete. */
   readonly isOver?: boolean;
   readonly error?: string;
 }

@@ -3,15 +3,12 @@ import { count } from './basics.tsx';
 
 export interface Series {
   readonly name: string;
-  /** The class for the colour. */
   readonly tone: 'good' | 'bad' | 'busy' | 'idle' | 'warn';
   readonly values: readonly number[];
 }
 
 interface BarsProps {
-  /** The title, also for screen readers. */
   readonly title: string;
-  /** The bars' names, for tooltips. */
   readonly names: readonly string[];
   /** The stacked parts of each bar, lowest first. */
   readonly series: readonly Series[];
@@ -88,7 +85,6 @@ export function Bars({ title, names, series, per = '', summary = '' }: BarsProps
   );
 }
 
-/** A value and its limit. */
 export function Meter({
   label,
   value,
@@ -105,7 +101,6 @@ export function Meter({
   readonly show?: (value: number) => string;
   /** Whether the colour does not change near the limit, because reaching it is no problem. */
   readonly isFullFine?: boolean;
-  /** Says what the service does at the limit. */
   readonly note?: string;
 }) {
   const isLimited = most !== undefined && most > 0;

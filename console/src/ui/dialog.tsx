@@ -50,7 +50,6 @@ interface ConfirmProps {
   readonly title: string;
   /** Describes the effect, and how many things it concerns. */
   readonly children: ComponentChildren;
-  /** The text of the confirming button. */
   readonly yes: string;
   readonly isDangerous?: boolean;
   readonly isWide?: boolean;
@@ -58,7 +57,6 @@ interface ConfirmProps {
   readonly isReady?: boolean;
   /** Does the work. Returns a sentence that reports it, or undefined if the work has already reported it. */
   readonly work: () => Promise<string | undefined>;
-  /** Stops the work, if it can be stopped. */
   readonly onStop?: () => void;
   readonly onClose: (isDone: boolean) => void;
 }

@@ -1,4 +1,3 @@
-/** Form controls with labels. */
 import {
   createContext,
   type ComponentChildren,
@@ -41,7 +40,7 @@ function useProblem(label: string, about: About | undefined, onInput: (value: st
 }
 
 /**
- * Shows the API's error under the field that it is about, and scrolls there.
+ * Shows the API's error under its field, and scrolls there.
  *
  * @returns the form's ref; the value of {@link Refused}; and the message for the form's end, if no field shows it
  */
@@ -113,7 +112,6 @@ interface TextFieldProps {
   readonly required?: boolean;
   readonly autoFocus?: boolean;
   readonly autoComplete?: string;
-  /** The id of a list of suggestions. */
   readonly list?: string;
   readonly about?: About;
 }
@@ -173,7 +171,6 @@ interface SelectFieldProps {
   readonly label: string;
   readonly value: string;
   readonly onInput: (value: string) => void;
-  /** Values and their names. */
   readonly options: readonly (readonly [string, string])[];
   readonly hint?: ComponentChildren;
   readonly about?: About;

@@ -28,7 +28,6 @@ export const destinationFields: readonly FilterField[] = [
   { name: 'url', label: 'URL', isExact: true },
 ];
 
-/** The filter by body. */
 export const bodyField: FilterField = { name: 'body', label: 'Body contains', placeholder: '"order":7' };
 
 /** Filters by origin, for all lists of messages. */
@@ -63,10 +62,7 @@ export function filtersOf({ query }: Place, fields: readonly FilterField[]): URL
 export const isFiltered = (place: Place, fields: readonly FilterField[]): boolean =>
   filtersOf(place, fields).size > 0;
 
-/**
- * Sets or removes a filter, and goes there. It reads the current address, because the screen may not yet show a filter that was
- * set a moment before.
- */
+/** Sets or removes a filter. It reads the current address, because the screen may not yet show a filter that was just set. */
 export function setFilter(name: string, value: string): void {
   const { path, query } = placeOf(location.hash);
   if (value === '') query.delete(name);

@@ -8,7 +8,7 @@ export interface SearchRow<T> {
 }
 
 /**
- * Makes the rows of a page. A page without results has a row too, because otherwise it would look as if it were still loading.
+ * Makes the rows of a page. A page without results has a row too, because an empty list would look as if it were still loading.
  */
 export function searchRows<T>(
   { searched = 0 }: { readonly searched?: number | undefined },

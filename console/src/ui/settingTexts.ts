@@ -4,7 +4,6 @@ import { fields } from '../../../lambdas/options/described.ts';
 /** Typed texts, by the canonical name of a setting, or of a part of one. */
 export type SettingTexts = Readonly<Record<string, string>>;
 
-/** Settings by canonical name. */
 export type Settings = Readonly<Record<string, string | undefined>>;
 
 export const textsOf = (settings: Settings): SettingTexts =>
@@ -30,7 +29,6 @@ export const isOfCallback = (name: string): boolean =>
   fields[name]?.isOfMessage === undefined &&
   !callbacks.some((callback) => callback === name);
 
-/** The settings without the empty ones. */
 export const settingsOf = (texts: SettingTexts): ReadonlyMap<string, string> =>
   new Map(
     prefixes.flatMap((prefix) =>

@@ -19,12 +19,10 @@ import { Visible } from './basics.tsx';
 
 interface FieldsProps {
   readonly form: 'publish' | 'schedule' | 'retry' | 'resume';
-  /** Shows only the settings of this place. */
   readonly place?: Place;
   readonly without?: readonly string[];
   readonly texts: SettingTexts;
   readonly onChange: (changed: SettingTexts) => void;
-  /** The name of the empty option. */
   readonly none?: string;
   /** The callback whose settings these are; undefined for the message's own. */
   readonly callback?: CallbackName;

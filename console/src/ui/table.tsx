@@ -18,7 +18,6 @@ const classOf = <T,>({ isNumber, isWide, isExtra }: Column<T>): string =>
   classes(isNumber && 'number', isWide && 'wide', isExtra && 'extra');
 
 interface TableProps<T> {
-  /** The caption, for screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
@@ -112,7 +111,6 @@ export function Listed<T>({
   children,
 }: {
   readonly list: Paged<T>;
-  /** Shown if the list is empty. */
   readonly empty: ComponentChildren;
   readonly children: (items: readonly T[]) => ComponentChildren;
 }) {

@@ -42,7 +42,6 @@ const toMillisecond = new Intl.DateTimeFormat(undefined, {
 const inBothZones = (ms: number): string =>
   `${new Date(ms).toISOString().replace('T', ' ').replace('Z', ' UTC')}\n${toMillisecond.format(ms)}`;
 
-/** The time without year and time zone. */
 const shortTime = (ms: number): string => short.format(ms);
 
 /** The time to the minute, without year and time zone. */
@@ -93,8 +92,8 @@ const listeners = new Set<(now: number) => void>();
 let ticking: ReturnType<typeof setInterval> | undefined;
 
 /**
- * A value that depends on the current time, in Unix milliseconds. It is drawn again only when it changes: a page may have a
- * thousand times.
+ * A value that depends on the current time, in Unix milliseconds. It is drawn only when it changes: a page may have a thousand
+ * times.
  */
 function useOfNow<T extends string | number>(at: (now: number) => T): T {
   const [, setValue] = useState(() => at(shownNow()));

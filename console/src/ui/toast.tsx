@@ -6,7 +6,6 @@ interface Toast {
   readonly id: number;
   readonly text: string;
   readonly kind: 'done' | 'failure';
-  /** The address of what the toast is about. */
   readonly link?: string | undefined;
   /** The screen that the toast belongs to. It disappears when the user leaves that screen. */
   readonly screen: string;
@@ -47,7 +46,6 @@ const dismiss = (id: number): void => {
   set(toasts.filter((toast) => toast.id !== id));
 };
 
-/** Removes the error messages before another try. */
 export function forgetFailures(): void {
   set(toasts.filter(({ kind }) => kind !== 'failure'));
 }

@@ -1,4 +1,3 @@
-/** Checks the APIs' answers. */
 import { randomBytes } from 'node:crypto';
 import { type Check, expectThat } from '../../check.ts';
 import { type Answer, basic, bearer } from '../api.ts';

@@ -1,4 +1,3 @@
-/** Checks the publish URL and custom domains. */
 import { createHash, randomBytes } from 'node:crypto';
 import { valuesIn } from '../../../lib/regional.ts';
 import { type Check, expectThat, Skipped } from '../../check.ts';

@@ -1,4 +1,3 @@
-/** Checks that an account's changes reach other regions. */
 import { type Check, expectThat, Skipped } from '../../check.ts';
 import { until } from '../../wait.ts';
 import { deleteAccount, makeMovingAccount, moveAccount } from '../accounts.ts';

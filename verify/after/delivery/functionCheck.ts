@@ -1,4 +1,3 @@
-/** Checks deliveries to Lambda functions. */
 import { randomBytes } from 'node:crypto';
 import { matchesArn, partsOfArn } from '../../../lambdas/destination/arns.ts';
 import { type Check, expectThat, Skipped } from '../../check.ts';
@@ -6,8 +5,8 @@ import type { After } from '../context.ts';
 import { makeDeadLetter } from './deliveryChecks.ts';
 
 /**
- * Makes the ARN of a function that does not exist and that messages may go to. It must be in this AWS account: in others Lambda
- * refuses the call whether or not the function exists.
+ * Makes the ARN of a missing function that messages may go to. It must be in this AWS account: in others Lambda refuses the
+ * call in any case.
  *
  * @param patterns the setting `lambdaDestinations`
  * @returns undefined if each pattern names other accounts, or a single function, which must not get a message

@@ -21,7 +21,6 @@ const noInstances =
 
 /** A machine that answers `/<seconds>` after this many seconds. */
 export interface LateHost {
-  /** Creates the machine, and returns its URL. */
   readonly make: (after: After) => Promise<string>;
   readonly remove: (after: After) => Promise<unknown>;
 }

@@ -1,4 +1,3 @@
-/** Checks the source addresses of deliveries. */
 import { DescribeAddressesCommand } from '@aws-sdk/client-ec2';
 import { valuesIn } from '../../../lib/regional.ts';
 import { type Check, expectThat, Skipped } from '../../check.ts';

@@ -1,4 +1,3 @@
-/** Reads received requests from the receiver's log. */
 import { type CloudWatchLogsClient, paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import * as z from 'zod';
 import type { Received } from './receiver.ts';

@@ -1,7 +1,4 @@
-/**
- * A machine whose answers take longer than the 15 minutes of function URLs. It is the only host of a separate VPC, in a stack
- * that CloudFormation creates and deletes as a whole.
- */
+/** A machine whose answers take longer than the 15 minutes of function URLs. It is in a separate VPC and stack. */
 import {
   type CloudFormationClient,
   CreateStackCommand,

@@ -1,12 +1,11 @@
 /**
- * The receiver that `svc-queue verify` deploys: a function URL that logs each request and answers as the path says:
- * `/<inbox>/<answer>/…`. It runs with only Node.js, so it imports nothing else.
+ * The receiver that `svc-queue verify` deploys: a function URL that logs each request and answers as its path says:
+ * `/<inbox>/<answer>/…`. It imports only Node.js's modules.
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LambdaFunctionURLEvent } from 'aws-lambda';
 
-/** A request as logged. */
 export interface Received {
   readonly inbox: string;
   /** Unix milliseconds. */
@@ -32,7 +31,6 @@ export interface Received {
 /** The most characters of a body that is logged as text. */
 const longestText = 4_000;
 
-/** The number of steps in a run. */
 const steps = 3;
 
 interface Request {
@@ -57,7 +55,7 @@ const answers: Readonly<Record<string, (request: Request) => Answer | Promise<An
 
 /**
  * Does the next step of a run, as a workflow client does: submits its result, or ends the run after the last step. The body
- * lists the run's entries so far, beginning with its start.
+ * lists the run's entries.
  */
 async function goOn({ headers, body }: Request): Promise<Answer> {
   const { 'verify-api': api = '', 'verify-token': token = '', 'verify-url': url = '' } = headers;

@@ -71,7 +71,6 @@ const maxWaitTime = 300;
 export const removeReceiver = (client: CloudFormationClient, deployment: string): Promise<boolean> =>
   removeStack(client, receiverNames(deployment).stack, maxWaitTime);
 
-/** Creates the receiver. @returns the URL of each host */
 export async function makeReceiver(
   client: CloudFormationClient,
   deployment: string,

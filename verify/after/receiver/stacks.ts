@@ -1,4 +1,3 @@
-/** Deletes the stacks that `svc-queue verify` creates. */
 import {
   type CloudFormationClient,
   DeleteStackCommand,
@@ -6,7 +5,6 @@ import {
   waitUntilStackDeleteComplete,
 } from '@aws-sdk/client-cloudformation';
 
-/** @returns whether it existed */
 export async function removeStack(
   client: CloudFormationClient,
   StackName: string,

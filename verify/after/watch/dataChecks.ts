@@ -20,7 +20,6 @@ const tableShape = z.object({
   ),
 });
 
-/** A table's expiry, recovery and protection. */
 export interface Keeping {
   readonly table: string;
   /** The attribute with the expiry; undefined if nothing expires. */
@@ -70,7 +69,6 @@ async function keepingOf({ clients: { dynamodb } }: After, TableName: string): P
   };
 }
 
-/** Describes how a table's settings differ from the templates. */
 export const differencesOf = (wanted: Keeping, found: Keeping): readonly string[] => [
   ...(wanted.expiry === found.expiry
     ? []

@@ -58,7 +58,6 @@ const record = z.object({
 /** Error codes for denied calls; services spell them differently. */
 const denied = /AccessDenied|UnauthorizedOperation|NotAuthorized/;
 
-/** Finds denied calls in CloudTrail's events. */
 export const deniedIn = (events: readonly Event[]): readonly string[] =>
   events.flatMap(({ CloudTrailEvent = '{}', Username = '' }) => {
     const json: unknown = JSON.parse(CloudTrailEvent);

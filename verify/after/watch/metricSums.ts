@@ -4,7 +4,6 @@ import type { StackResource } from '../../../operate/stackResources.ts';
 import { until } from '../../wait.ts';
 import type { After } from '../context.ts';
 
-/** A metric of each resource of a type. */
 export interface Counted {
   readonly type: string;
   readonly namespace: string;
@@ -38,7 +37,7 @@ export const queriesOf = (
   );
 
 /**
- * Sums each metric over all resources of its type, once CloudWatch has enough data.
+ * Sums each metric over all resources of its type.
  *
  * @param since Unix milliseconds
  * @param isEnough whether the sums are complete

@@ -202,7 +202,6 @@ function Details({ of }: { readonly of: Account }) {
   );
 }
 
-/** Whether a limit differs from the plan's. */
 const isOwn = (of: Account, name: LimitName): boolean => of[name] !== limitTable[name][of.type];
 
 /** The TLS identities as lines such as `hooks.example.com ca=private identity=acme`. */

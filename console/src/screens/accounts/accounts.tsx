@@ -74,7 +74,6 @@ function AllAccounts() {
   );
 }
 
-/** An account's cost this month, and its budget. */
 function Used({ id, budget }: { readonly id: string; readonly budget: number }) {
   const { answer, error } = useAsked(accountStats, { api: 'management', path: path`v2/svc/stats/${id}` });
   if (answer === undefined) return <span title={error}>{error === undefined ? '…' : 'not known'}</span>;

@@ -5,7 +5,6 @@ import { Button, Card, Copy, DetailList } from '../../ui/basics.tsx';
 export type Account = Answer<typeof account>;
 
 const amounts = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD' });
-/** Formats dollars: `$1,234.50`. */
 export const dollars = (amount: number): string => amounts.format(amount);
 
 /** The tokens of an account that was created, or whose tokens were replaced, a moment ago. They are not shown again. */

@@ -80,7 +80,6 @@ export function AlarmsForm({ of, then }: FormProps) {
   const [draft, setDraft] = useState(() => draftOf(of));
   const action = useAction();
   const { form, refused, atEnd } = useRefusal(action.error);
-  /** A text field's value and change handler. */
   const text = <Name extends keyof Draft>(name: Name) => ({
     value: draft[name],
     onInput: (value: Draft[Name]) => {

@@ -6,7 +6,6 @@ const actors: ReadonlyMap<string, string> = new Map([
   ['service', 'The service'],
 ]);
 
-/** @param isInSentence whether the name is part of a sentence */
 export function Actor({
   of,
   isInSentence = false,

@@ -23,9 +23,7 @@ const fields: readonly FilterField[] = [
   ...periodFields,
 ];
 
-/**
- * The screen for the subject of a change, by the first word of the action. It has two parts if the subject has a separate page.
- */
+/** The screen for the subject of a change, by the action's first word, with two parts if the subject has its own page. */
 const screens: Readonly<Record<string, string>> = {
   schedule: 'schedules',
   urlGroup: 'url-groups',

@@ -1,4 +1,3 @@
-/** Describes what was changed. */
 import type { auditEntry } from '../../../../lambdas/wire/accountAnswers.ts';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import { countOf } from '../../ui/basics.tsx';

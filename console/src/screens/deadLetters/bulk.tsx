@@ -17,7 +17,6 @@ interface ActsProps {
   /** The ids of the dead letters; undefined for all that the query selects. */
   readonly ids?: readonly string[];
   readonly query: URLSearchParams;
-  /** The query in words. */
   readonly words?: string;
   /** @param sent ids of the new messages */
   readonly then: (sent: readonly string[]) => void;

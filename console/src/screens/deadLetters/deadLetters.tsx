@@ -43,8 +43,8 @@ export function DeadLetters({ place }: { readonly place: Place }) {
 }
 
 /**
- * The interval of counts, in milliseconds. The API reads every counted entry, so counts are rarer than loads of the list, and
- * many entries are counted only once.
+ * The interval of counts, in milliseconds. A count reads every entry that it counts, so counts are rare, and many entries are
+ * counted only once.
  */
 const countedEveryMs = 10_000;
 const mostCountedOften = 1_000;

@@ -18,7 +18,6 @@ interface Group {
   readonly count: number;
   readonly firstFailedAt?: number;
   readonly lastFailedAt: number;
-  /** The filters that select the group. */
   readonly filters: Readonly<Record<string, string>>;
 }
 
@@ -71,7 +70,6 @@ interface GroupsProps {
   readonly place: Place;
   readonly counts: Counts;
   readonly kinds: readonly Kind[];
-  /** The number of entries, in words. */
   readonly total: string;
   readonly noun: string;
 }

@@ -1,4 +1,3 @@
-/** Addresses of host pages, and figures in words. */
 import { href, type Query } from '../../place.ts';
 import { duration } from '../../ui/time.tsx';
 

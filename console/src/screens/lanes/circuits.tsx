@@ -12,7 +12,6 @@ type Circuit = Answer<typeof circuit>;
 
 export const useCircuits = (): Paged<Circuit> => usePages(circuits, { path: 'v2/circuits' }, (all) => all);
 
-/** Lists the open circuits, if any. */
 export function Circuits({ of: page }: { readonly of: Paged<Circuit> }) {
   const mayWrite = useMayWrite();
   if (page.error === undefined && (page.items ?? []).length === 0) return null;

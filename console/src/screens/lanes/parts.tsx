@@ -33,7 +33,6 @@ export function GlobalParallelism() {
 }
 
 interface PauseProps {
-  /** The lane's kind in the API's paths. */
   readonly of: 'queues' | 'flowControl';
   readonly name: string;
   readonly isPaused: boolean;

@@ -156,7 +156,6 @@ function DeleteQueue({
   );
 }
 
-/** Creates or changes a queue. */
 function EditQueue({ of, onClose }: { readonly of?: Queue; readonly onClose: (isDone: boolean) => void }) {
   const [name, setName] = useState(of?.name ?? '');
   const [parallelism, setParallelism] = useState(String(of?.parallelism ?? 1));

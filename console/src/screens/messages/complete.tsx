@@ -23,10 +23,7 @@ const answers = [
   ['489', '489: it failed for good'],
 ] as const;
 
-/**
- * A 489 is not retried if it has this header. The header is sent in both dialects, because the message may have been published
- * in either.
- */
+/** With this header a 489 is not retried. It is sent in both dialects, because the message may use either. */
 const headersOf = (status: string): Readonly<Record<string, string>> =>
   status === '489' ? { 'Svc-NonRetryable-Error': 'true', 'Upstash-NonRetryable-Error': 'true' } : {};
 

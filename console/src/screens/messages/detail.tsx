@@ -49,8 +49,8 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
     isOver ? 0 : oftenMs,
   );
   const newest = log.items?.[0];
-  // The message may be large. It is loaded after the log, and again when the log has new entries, so it is never older than the
-  // log. While its host fails, the time of the next probe changes without a log entry.
+  // The message may be large. It is loaded after the log, and again when the log has new entries. While its host fails, the
+  // time of the next probe changes without a log entry.
   const { answer, error, again } = useAsked(
     messageInAnyState,
     log.items && { path: path`v2/messages/${messageId}`, query: { state: 'ALL' } },
@@ -193,7 +193,6 @@ function PublishAgain({ of: { messageId, endedAt }, isDead, onClose }: PublishAg
   );
 }
 
-/** Links a name to its screen. */
 const named = (screen: string, name: string | undefined): ComponentChildren | undefined =>
   name === undefined ? undefined : <a href={href([screen, name])}>{name}</a>;
 
@@ -255,7 +254,6 @@ const Until = ({ at }: { readonly at: number }) => (
   </>
 );
 
-/** The circuit that holds the message back. */
 const Held = ({ by: { host, nextProbeAt, lastStatus, lastError } }: { readonly by: Circuit }) => (
   <>
     <a class="in-text" href={href(['flow-control'])}>
@@ -271,7 +269,6 @@ const Held = ({ by: { host, nextProbeAt, lastStatus, lastError } }: { readonly b
   </>
 );
 
-/** The callbacks of this message. */
 function Callbacks({ ids }: { readonly ids: readonly string[] }) {
   const list = usePages(
     messagePage,

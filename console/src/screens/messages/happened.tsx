@@ -19,7 +19,6 @@ export function Happened({
   isOpen,
 }: {
   readonly one: Happening;
-  /** Whether the answer is initially open. */
   readonly isOpen: boolean;
 }) {
   const { state, retried, nextDeliveryTime } = last;

@@ -4,7 +4,7 @@ import { href, type Query } from '../../place.ts';
 const mostIds = 50;
 
 /**
- * Makes the address of one message, or of a list of messages.
+ * Makes the address of one message, or of a list.
  *
  * @param instead the list's filter if there are too many ids for an address
  */

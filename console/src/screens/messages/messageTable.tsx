@@ -13,7 +13,6 @@ export function MessageTable({
   caption,
   of,
 }: {
-  /** The caption, for screen readers. */
   readonly caption: string;
   readonly of: readonly ListedMessage[];
 }) {

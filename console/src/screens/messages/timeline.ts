@@ -1,11 +1,9 @@
-/** A message's history, from its log entries. */
 import type * as z from 'zod/mini';
 import type { logEntry } from '../../../../lambdas/wire/answers.ts';
 import type { Readable } from '../../../../lambdas/options/option.ts';
 
 export type LogEntry = Readable<z.infer<typeof logEntry>>;
 
-/** An attempt of a message, or another event. */
 export interface Happening {
   /** The start, in Unix milliseconds. */
   readonly at: number;

@@ -62,7 +62,6 @@ function Account({ place }: { readonly place: Place }) {
 const isUntouched = ({ days, deadLetters }: Stats): boolean =>
   deadLetters === 0 && days.every(({ accepted, delivered }) => accepted === 0 && delivered === 0);
 
-/** The first steps with a new account. */
 function Beginning() {
   const mayWrite = useMayWrite();
   const first = { ...emptyDraft, destination: 'https://example.com/orders', body: '{"hello":"world"}' };

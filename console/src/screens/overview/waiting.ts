@@ -27,9 +27,7 @@ function waitingFrom(flows: readonly Flow[], before: number): readonly number[] 
 /** The numbers at the end of each day. Assumes that nothing waited before the first. */
 export const waitingByDay = ({ days }: Flows): readonly number[] => waitingFrom(days, 0);
 
-/**
- * The numbers at the end of each hour. The first hour may be in the middle of a day; that day's earlier hours are not known.
- */
+/** The numbers at the end of each hour. The first hour may be in the middle of a day, whose earlier hours are not known. */
 export function waitingByHour(flows: Flows): readonly number[] {
   const dayOf = (hour: number): string => new Date(hour).toISOString().slice(0, 10);
   const { days, hours } = flows;

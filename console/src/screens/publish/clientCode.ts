@@ -38,7 +38,6 @@ const names: Readonly<Record<string, readonly [name: string, as: (text: string) 
 };
 const limits = { parallelism: whole, rate: whole, period: duration };
 
-/** Writes an object literal on several lines. */
 const object = (properties: readonly Property[], indent: string): string =>
   `{\n${properties.map(([name, value]) => `${indent}  ${name}: ${value},\n`).join('')}${indent}}`;
 

@@ -1,4 +1,3 @@
-/** A publish request as a shell command. */
 import { base64Of } from '../../ui/base64.ts';
 import { headerPairs, isSetting, requestOf, type Draft, type Pair } from './draft.ts';
 

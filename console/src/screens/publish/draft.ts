@@ -42,7 +42,7 @@ export const emptyDraft: Draft = {
 const secondMs = 1_000;
 
 /**
- * Makes a draft from a published message. Redacted values appear as their hash, and the user must replace them.
+ * Makes a draft from a published message. Redacted values appear as their hash.
  *
  * @param now Unix milliseconds; a delay that has passed is left out
  */
@@ -138,7 +138,6 @@ export interface PublishRequest {
   /** The encoded path, from `v2/`. */
   readonly path: string;
   readonly headers: readonly Pair[];
-  /** Settings with characters that a header cannot contain. */
   readonly query: readonly Pair[];
   readonly body?: string | undefined;
   readonly bodyBase64?: string | undefined;

@@ -275,7 +275,6 @@ async function send(draft: Draft) {
   });
 }
 
-/** Opens the published messages, and reports the result. */
 function tell(answer: Awaited<ReturnType<typeof send>>): void {
   if ('messageId' in answer) {
     const place = href(['messages', answer.messageId]);

@@ -6,12 +6,10 @@ export const hrefOf = (workflowRunId: string, workflowCreatedAt: number): string
   href(['runs', workflowRunId], { workflowCreatedAt });
 
 interface Hanging {
-  /** Unix milliseconds. */
   readonly since: number;
   /** The endpoint's last status. */
   readonly status?: number | undefined;
 }
 
-/** Explains why a run hangs. */
 export const sayHanging = ({ since, status }: Hanging): string =>
   `Nothing is pending since ${clockTime(since)}${status === undefined ? '' : `; the endpoint answered ${status} and submitted nothing`}.`;

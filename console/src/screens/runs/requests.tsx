@@ -11,7 +11,6 @@ type Request = NonNullable<Run['requests']>[number];
 /** Requests that are shown at first, newest first. */
 const mostShown = 50;
 
-/** An error of the service, with its code. */
 export const Refused = ({ of: { code, message } }: { readonly of: NonNullable<Request['refusal']> }) => (
   <span class="wrong" title={message}>
     <code>{code}</code>: <Visible text={message} />

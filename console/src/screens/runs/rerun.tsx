@@ -70,7 +70,6 @@ interface DialogProps {
 
 interface RerunProps extends DialogProps, Omit<Kind, 'kind'> {
   readonly request: Omit<Request, 'query'>;
-  /** Describes the effect on the run. */
   readonly effect: string;
 }
 
@@ -199,7 +198,6 @@ function toCancel(query: URLSearchParams): URLSearchParams | undefined {
   return new URLSearchParams({ ...others, ...exact });
 }
 
-/** Cancels all matching runs that have not ended. */
 export function CancelAll({ query, then }: QueryProps) {
   const selected = toCancel(query);
   if (selected === undefined) return null;

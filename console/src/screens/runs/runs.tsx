@@ -42,7 +42,6 @@ const last: readonly FilterField[] = [
   { name: 'callerIp', label: 'Started from' },
   ...periodFields,
 ];
-/** The filters of the two lists. */
 const fieldsOfAll = [
   state,
   ...first,
@@ -81,7 +80,6 @@ export function Runs({ place }: { readonly place: Place }) {
 interface ListProps {
   readonly place: Place;
   readonly fields: readonly FilterField[];
-  /** Buttons that change all matching runs. */
   readonly actions: ComponentChildren;
   readonly isFailed?: boolean;
   readonly children: ComponentChildren;

@@ -1,4 +1,3 @@
-/** The times of a run's steps. */
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import type { nextStep, runStep, workflowRun } from '../../../../lambdas/wire/workflowAnswers.ts';
 
@@ -7,7 +6,6 @@ export type Run = Answer<typeof workflowRun>;
 export type Step = Partial<Answer<typeof runStep>> & Answer<typeof nextStep>;
 
 export interface Bar {
-  /** The step's name in the address. */
   readonly key: string;
   readonly step: Step;
   /** Unix milliseconds. */
@@ -19,8 +17,8 @@ export interface Bar {
 export type Bars = readonly Bar[];
 
 /**
- * Computes when each step began and ended. The log has the time at which a result was recorded, so a step begins when the steps
- * before it end. A sleep outside a group is recorded when it begins.
+ * Computes when each step began and ended. The log only has the time of a result, so a step begins when the steps before it
+ * end. A sleep outside a group is recorded when it begins.
  *
  * @param now Unix milliseconds, the end of unfinished bars
  */
@@ -38,7 +36,6 @@ export function timelineOf(run: Run, now: number): readonly Bars[] {
   });
 }
 
-/** @returns undefined if the step has no result */
 function endOf(step: Step, type: Run['steps'][number]['type']): number | undefined {
   const { state, createdAt, sleepUntil, sleepFor } = step;
   if (state !== 'STEP_SUCCESS' || createdAt === undefined) return undefined;

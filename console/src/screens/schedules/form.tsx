@@ -1,4 +1,3 @@
-/** Creates or changes a schedule. */
 import { useState } from 'preact/hooks';
 import { schedule, scheduled, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { writeOptions } from '../../../../lambdas/options/options.ts';
@@ -194,11 +193,8 @@ function isJson(text: string): boolean {
 interface FormProps {
   readonly draft: Draft;
   readonly onChange: (draft: Draft) => void;
-  /** The text of the save button. */
   readonly yes: string;
-  /** The address after a cancellation. */
   readonly cancel: string;
-  /** @returns the schedule's id */
   readonly save: () => Promise<string>;
   readonly children: preact.ComponentChildren;
 }

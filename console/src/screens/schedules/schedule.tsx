@@ -38,7 +38,6 @@ interface ActionsProps {
   readonly again: () => void;
 }
 
-/** Pauses or resumes a schedule. */
 export function Pause({
   of: { scheduleId, isPaused },
   then,

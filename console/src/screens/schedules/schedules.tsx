@@ -1,4 +1,3 @@
-/** Schedules: messages that are published at regular times. */
 import { schedules, type Answer, type schedule } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { usePages } from '../../api/useAsked.ts';

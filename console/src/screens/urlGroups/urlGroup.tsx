@@ -159,7 +159,6 @@ function DeleteGroup({ group: { name, endpoints }, onClose }: DialogProps) {
   );
 }
 
-/** Changes or adds an endpoint. */
 function EditEndpoint({
   group,
   endpoint,
