@@ -6,7 +6,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { type BuildOptions, buildSync, type Metafile } from 'esbuild';
 import { writeFolder } from './writeFolder.ts';
 
-/** The repository's folder. This file runs from its source, or from a bundle in a folder below. */
+/** The repository's folder. This file runs from source, or from a bundle in a folder below. */
 const root = (function above(folder: string): string {
   return existsSync(join(folder, 'console/index.html')) ? folder : above(dirname(folder));
 })(import.meta.dirname);
@@ -30,7 +30,7 @@ export const consoleBuild = {
   write: false,
   bundle: true,
   entryNames: '[name]-[hash]',
-  // Lazily loaded code gets a separate file, and so does code that several files share.
+  // Lazily loaded code and shared code are in separate files.
   splitting: true,
   metafile: true,
   chunkNames: '[name]-[hash]',

@@ -37,7 +37,7 @@ export function placeOf(hash: string): Place {
 /** The scroll position of each recently visited address. */
 const positions = new Map<string, number>();
 const mostPositions = 100;
-/** The previous address, if the user went back from there. */
+/** The address that the user came back from, if so. */
 let backFrom: string | undefined;
 let current = location.hash;
 let isBackLink = false;
@@ -45,7 +45,6 @@ let isBackLink = false;
 /** The last address of each list including filters, by its address without filters. */
 const lists = new Map<string, string>();
 
-/** The address of a list with the filters that it last had. */
 export const asLeft = (list: string): string => lists.get(list) ?? list;
 
 /** Marks the next change of the address as going back, because the user followed a link back. */
@@ -54,8 +53,8 @@ export const markBack = (): void => {
 };
 
 /**
- * The address that the user came back from, and this page's scroll position at that time; undefined if the user did not go
- * back.
+ * The address that the user came back from, and this page's scroll position when they left it; undefined if the user did not
+ * come back.
  */
 export const returned = (): { readonly from: string; readonly to: number } | undefined =>
   backFrom === undefined ? undefined : { from: backFrom, to: positions.get(location.hash) ?? 0 };

@@ -88,7 +88,7 @@ export function signIn(api: Api, authorization: string): void {
 export function signOut(api: Api, why?: string): void {
   const ended = credentialsOf(api);
   if (ended === undefined) return;
-  // If the service refuses the credentials, other tabs learn it from their own requests.
+  // If the service has refused the credentials, other tabs learn it from their own requests.
   if (why === undefined) send({ kind: 'end', session: { [api]: ended } });
   forget(api, why);
 }

@@ -1,4 +1,3 @@
-/** The product's name and the account of this tab, for the frame and the document's title. */
 import { createContext } from 'preact';
 
 export const product = 'svc-queue';

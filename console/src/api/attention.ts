@@ -27,9 +27,7 @@ const none: Asked<never> = {
   again: () => undefined,
 };
 
-/**
- * The account's usage, fetched once for the whole page. The overview shows it, and the frame reads the user's rights from it.
- */
+/** The account's usage, fetched once for the whole page. The overview shows it, and it includes the user's rights. */
 export type Stats = Answer<typeof ownStats>;
 export const StatsOf = createContext<Asked<Stats>>(none);
 

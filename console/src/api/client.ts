@@ -1,4 +1,3 @@
-/** Calls the API. Answers are checked against the API's own shapes. */
 import * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
 import type { CodeOf } from '../../../lambdas/error/errorCodes.ts';

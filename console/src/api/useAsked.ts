@@ -17,9 +17,7 @@ export interface Asked<T> {
 /** The interval, in milliseconds, for data that changes often, while the page is visible. */
 export const oftenMs = 3_000;
 
-/**
- * The pause after a request is at least this many times the request's duration, so requests take at most a tenth of the time.
- */
+/** Requests take at most a tenth of the time: the pause after each is at least this many times its duration. */
 const restFactor = 9;
 
 /**
@@ -103,7 +101,7 @@ export function useAsked<Shape extends z.ZodMiniType>(
 export const isSettled = ({ answer, error }: Pick<Asked<unknown>, 'answer' | 'error'>): boolean =>
   answer !== undefined || error !== undefined;
 
-/** Whether a condition was ever true. A screen that waited until everything was loaded then remains visible. */
+/** Whether a condition was ever true. Used to wait until everything is loaded, but only once. */
 export function useEver(condition: boolean): boolean {
   const ever = useRef(false);
   ever.current ||= condition;

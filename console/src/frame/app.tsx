@@ -73,7 +73,7 @@ function Frame({ session, current, place }: FrameProps) {
             class="skip"
             href="#screen"
             onClick={(event) => {
-              // The link must not change the part of the address after `#`, which names the screen.
+              // Following the link would change the address after `#`, which names the screen.
               event.preventDefault();
               document.getElementById('screen')?.focus();
             }}
@@ -156,7 +156,7 @@ function Top({ whose, session, onFind }: TopProps) {
   );
 }
 
-/** How long to wait for a list to become long enough, in milliseconds. It may have become shorter. */
+/** How long to wait for a list to become long enough, in milliseconds. The list may have shrunk. */
 const comingBackMs = 10_000;
 
 /** Restores the scroll position of a screen once its list is long enough, and focuses the link that the user had followed. */

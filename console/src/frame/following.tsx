@@ -1,4 +1,3 @@
-/** Shows the age of the data, and lets the user pause updates. */
 import { useEffect, useState } from 'preact/hooks';
 import { setLive, useLive } from '../api/live.ts';
 import { Button, classes } from '../ui/basics.tsx';

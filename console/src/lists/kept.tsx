@@ -20,7 +20,6 @@ function load(): Kept {
   }
 }
 
-/** The named filters of a screen, and a button that saves the current one. */
 export function KeptFilters({ place, isFiltered }: { readonly place: Place; readonly isFiltered: boolean }) {
   const [screen = ''] = place.path;
   const [kept, setKept] = useState(() => load()[screen] ?? {});

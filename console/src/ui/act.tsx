@@ -1,4 +1,3 @@
-/** Buttons that change something, either at once or after a dialogue. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { nothing } from '../../../lambdas/wire/answers.ts';
@@ -42,7 +41,6 @@ interface OpensProps {
   readonly label?: string | undefined;
   /** Whether the button is hidden, because there is nothing to do. An open dialogue stays open. */
   readonly isHidden?: boolean;
-  /** Called after the dialogue's work was done and it was closed. */
   readonly then?: () => void;
   readonly children: (close: (isDone: boolean) => void) => ComponentChildren;
 }
@@ -71,7 +69,6 @@ export function Opens({ name, kind = 'plain', label, isHidden, then, children }:
   );
 }
 
-/** Shows an answer once it is loaded, or why it could not be loaded. */
 export function Loaded<T>({
   of: { answer, error, again },
   children,

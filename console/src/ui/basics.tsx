@@ -87,7 +87,6 @@ export function Button({ kind = 'plain', isBusy = false, type = 'button', disabl
   );
 }
 
-/** A link to another screen that looks like a button. */
 export function ButtonLink({
   kind = 'plain',
   href,
@@ -175,7 +174,6 @@ export function Empty({
   );
 }
 
-/** Why something is missing, with a button to try again. */
 export function Failure({ error, again }: { readonly error: string; readonly again?: () => void }) {
   return (
     <div class="failure" role="alert">
@@ -257,7 +255,6 @@ export function Copy({
 }: {
   readonly text: string | (() => string);
   readonly children?: ComponentChildren;
-  /** What is copied, if the button's text alone is unclear. */
   readonly label?: string;
 }) {
   const [isCopied, setCopied] = useState(false);
@@ -311,7 +308,6 @@ export const countOf = (value: number, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`;
 
 const units = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;
-/** Formats bytes, with 1,024 bytes in a KB: `12.3 KB`. */
 export function bytes(value: number): string {
   const power = value < 1024 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(value) / 10));
   const shown = value / 1024 ** power;

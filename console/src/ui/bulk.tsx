@@ -1,4 +1,3 @@
-/** A bulk change of all entries that match the list's filters, or of the selected ones. It counts them first. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { chunksOf } from '../../../lambdas/shared/lists.ts';
@@ -138,6 +137,5 @@ export const Filter = ({ words = '' }: { readonly words?: string | undefined }) 
     </p>
   );
 
-/** Queries that name selected dead letters, up to `atOnce` per request. */
 export const queriesOfIds = (ids: readonly string[], atOnce: number): readonly URLSearchParams[] =>
   chunksOf(ids, atOnce).map((some) => new URLSearchParams({ dlqIds: some.join(',') }));

@@ -1,4 +1,3 @@
-/** The browser's own dialogues, which keep the focus and close with Escape. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { type Action, useAction } from '../api/useAsked.ts';
@@ -120,7 +119,6 @@ interface DialogEndProps {
 /** Names the button that goes back. “Cancel” would be ambiguous beside “Cancel 3 messages”. */
 const backFrom = (yes: string): string => (yes.startsWith('Cancel') ? 'Back' : 'Cancel');
 
-/** The end of a dialogue's form: an error, if any, and two buttons. */
 function DialogEnd({
   action,
   error,

@@ -15,7 +15,7 @@ interface RefusedForm {
 }
 export const Refused = createContext<RefusedForm>({ sentence: undefined, forget: () => undefined });
 
-/** Which API errors are shown under a field: those about a name of the API, or those whose message matches. */
+/** The API errors that are shown under a field: those about a name of the API, or those whose message matches. */
 type About = string | RegExp;
 
 /** Rewrites an API message with a field's label; undefined if it is about something else. */
@@ -68,7 +68,6 @@ interface FieldProps {
   readonly label: string;
   readonly hint?: ComponentChildren;
   readonly error?: string | undefined;
-  /** Renders a control with the attributes that link it to its label, hint and error. */
   readonly children: (control: {
     readonly id: string;
     readonly 'aria-describedby': string | undefined;
@@ -76,7 +75,6 @@ interface FieldProps {
   }) => ComponentChildren;
 }
 
-/** A control with a label, a hint and an error. */
 export function Field({ label, hint, error, children }: FieldProps) {
   const id = useId();
   const describes = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');

@@ -16,11 +16,10 @@ export interface FilterField {
   readonly isTime?: boolean;
   /** Whether it is always visible. Others are behind a button. */
   readonly isMain?: boolean;
-  /** Whether only the whole value matches. The field then says so, and suggests existing values. */
+  /** Whether only the whole value matches. The field then suggests existing values. */
   readonly isExact?: boolean;
 }
 
-/** Filters by destination and label, for all lists of messages. */
 export const destinationFields: readonly FilterField[] = [
   { name: 'label', label: 'Label', isMain: true, isExact: true },
   { name: 'host', label: 'Host', isMain: true, isExact: true },
@@ -52,7 +51,6 @@ interface FilterBarProps {
   readonly file?: ComponentChildren;
 }
 
-/** A place's filters that the list supports, as a query. */
 export function filtersOf({ query }: Place, fields: readonly FilterField[]): URLSearchParams {
   return new URLSearchParams(
     fields.flatMap(({ name }) => query.getAll(name).map((value): [string, string] => [name, value])),
@@ -276,7 +274,6 @@ interface Addressed {
   readonly labels?: readonly string[] | undefined;
 }
 
-/** Suggestions for the filters by destination and label, from the rows of a list. */
 export function valuesIn(rows: readonly Addressed[] = []): Readonly<Record<string, readonly string[]>> {
   const urls = rows.flatMap(({ url }) => (URL.canParse(url) ? new URL(url) : []));
   const first = (values: readonly string[]): readonly string[] =>
@@ -288,7 +285,6 @@ export function valuesIn(rows: readonly Addressed[] = []): Readonly<Record<strin
   };
 }
 
-/** Explains above a list why it may be short: some filters only match whole values. */
 export const noMatch = (place: Place, fields: readonly FilterField[]): string | undefined =>
   fields.some(({ name, isExact }) => isExact === true && place.query.has(name))
     ? 'Label, host, path and URL match exactly.'

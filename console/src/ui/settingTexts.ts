@@ -1,4 +1,3 @@
-/** Form texts of settings, and the headers that are made of them. `lambdas/options/` lists the settings. */
 import { fields } from '../../../lambdas/options/described.ts';
 
 /** Typed texts, by the canonical name of a setting, or of a part of one. */
@@ -23,7 +22,7 @@ export const callbacks = ['callback', 'failure-callback'] as const;
 export type CallbackName = (typeof callbacks)[number];
 const prefixes = ['', ...callbacks.map((name) => `${name}-`)];
 
-/** Whether callbacks have the setting too. They have no callbacks and no deduplication. */
+/** Whether callbacks have the setting too. */
 export const isOfCallback = (name: string): boolean =>
   fields[name]?.only === undefined &&
   fields[name]?.isOfMessage === undefined &&
@@ -48,7 +47,6 @@ export const settingsOf = (texts: SettingTexts): ReadonlyMap<string, string> =>
 export const headerOf = (name: string): string =>
   `svc-${name}`.replace(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());
 
-/** Finds the field that an API message is about: a setting's, or that of a part of a setting. */
 export function fieldOfSetting(header: string, sentence: string): string | undefined {
   const { prefix, name } = partsOf(header);
   const field = fields[name];
@@ -71,7 +69,7 @@ type Pair = readonly [name: string, value: string];
 export const settingHeaders = (texts: SettingTexts): readonly Pair[] =>
   [...settingsOf(texts)].map(([name, text]) => [headerOf(name), text]);
 
-/** Divides settings between headers and query. Headers are ASCII only; all other values go to the query. */
+/** Divides settings between headers and query. Headers are ASCII only, so other values go to the query. */
 export function sentAs(pairs: readonly Pair[]): {
   readonly headers: readonly Pair[];
   readonly query: readonly [name: string, value: string][];

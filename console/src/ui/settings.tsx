@@ -1,4 +1,3 @@
-/** A message's settings, in forms and in lists of details. */
 import type { ComponentChildren } from 'preact';
 import { useContext, useLayoutEffect, useRef } from 'preact/hooks';
 import { fields } from '../../../lambdas/options/described.ts';
@@ -100,7 +99,7 @@ export function SettingFields({
   );
 }
 
-/** The settings that can be changed when something is sent again. They are opened if one of them is wrong. */
+/** The settings that can be changed when something is sent again. They are shown if one of them is wrong. */
 export function ChangedSettings(props: Pick<FieldsProps, 'form' | 'texts' | 'onChange'>) {
   const details = useRef<HTMLDetailsElement>(null);
   const { sentence } = useContext(Refused);

@@ -38,7 +38,6 @@ const toMillisecond = new Intl.DateTimeFormat(undefined, {
   timeZoneName: 'short',
 });
 
-/** The time to the millisecond: a line in UTC, and a line in the viewer's time zone. */
 const inBothZones = (ms: number): string =>
   `${new Date(ms).toISOString().replace('T', ' ').replace('Z', ' UTC')}\n${toMillisecond.format(ms)}`;
 
@@ -78,7 +77,6 @@ export function duration(ms: number): string {
   return parts.slice(0, 2).join(' ');
 }
 
-/** Formats the distance of a time: `12 s ago`, `in 3 min`. */
 export function away(ms: number, from: number): string {
   const distance = Math.abs(from - ms);
   if (distance < secondMs) return 'now';
@@ -87,7 +85,7 @@ export function away(ms: number, from: number): string {
   return ms > from ? `in ${text}` : `${text} ago`;
 }
 
-/** Called every second with the current time, so that all times on a page change together. */
+/** Called every second, so that all times on a page change together. */
 const listeners = new Set<(now: number) => void>();
 let ticking: ReturnType<typeof setInterval> | undefined;
 

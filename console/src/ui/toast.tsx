@@ -29,7 +29,7 @@ const set = (changed: readonly Toast[]): void => {
 
 const screenOf = (address: string): string => href(placeOf(address).path);
 
-/** A toast stays if the screen changes within this time, in milliseconds: the change that it reports led there. */
+/** Milliseconds. A toast that appeared this recently stays when the screen changes, because its change led there. */
 const ledMs = 1_000;
 
 /** Shows a sentence for some seconds. Screen readers read it aloud. */

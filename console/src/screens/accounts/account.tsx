@@ -204,7 +204,6 @@ function Details({ of }: { readonly of: Account }) {
 
 const isOwn = (of: Account, name: LimitName): boolean => of[name] !== limitTable[name][of.type];
 
-/** The TLS identities as lines such as `hooks.example.com ca=private identity=acme`. */
 const tlsLines = (of: Account): readonly string[] =>
   (of.tls_identities ?? []).map(({ host, ...names }) =>
     [host, ...Object.entries(names).map(([name, value]) => `${name}=${value}`)].join(' '),
@@ -220,7 +219,6 @@ function tlsIdentityOf(line: string): Readonly<Record<string, string>> {
   return { host, ...Object.fromEntries(names) };
 }
 
-/** A field's value for the API. Null restores the plan's value, or removes the value. */
 function valueOf(name: string, text: string): unknown {
   if (name === 'customer_id' || name === 'type') return text;
   if (text === '') return null;

@@ -7,7 +7,7 @@ export type Account = Answer<typeof account>;
 const amounts = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD' });
 export const dollars = (amount: number): string => amounts.format(amount);
 
-/** The tokens of an account that was created, or whose tokens were replaced, a moment ago. They are not shown again. */
+/** New tokens of an account. They are not shown again. */
 export function Tokens({ of, onClose }: { readonly of: Account; readonly onClose: () => void }) {
   return (
     <Card

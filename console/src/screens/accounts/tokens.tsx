@@ -33,7 +33,6 @@ export interface TokensPlace {
 const ownPlace: TokensPlace = { api: 'messaging', path: 'v2/tokens' };
 const isFor = ({ api }: TokensPlace, scope: string): boolean => api === 'management' || scope !== 'full';
 
-/** Asks for an account's named tokens. A deleted account has none. */
 export const useNamedTokens = ({ id, state }: Account): Asked<readonly Named[]> =>
   useAsked(namedTokens, state === 'deleted' ? undefined : placeOf(id));
 

@@ -13,7 +13,6 @@ type Counts = Answer<typeof deadLetterCount>;
 
 interface Group {
   readonly name: string;
-  /** The last answer's status, if the groups are also divided by it. */
   readonly status?: number;
   readonly count: number;
   readonly firstFailedAt?: number;
@@ -28,7 +27,6 @@ interface Kind {
   readonly of: (counts: Counts) => readonly Group[];
 }
 
-/** Groupings that failed runs have too. @param url the filter by URL */
 const kindsWith = (url: string): readonly Kind[] => [
   {
     by: 'reason',

@@ -14,14 +14,14 @@ import { DeadLetterActs } from '../deadLetters/bulk.tsx';
 import { inMs, part } from './links.ts';
 
 const hourMs = 3_600_000;
-/** The selectable periods and their lengths. The first is the default. */
+/** The selectable periods. The first is the default. */
 const periods = [
   ['', '24 hours', 24 * hourMs],
   ['hour', '1 hour', hourMs],
   ['week', '7 days', 7 * 24 * hourMs],
 ] as const;
 
-/** The interval of requests, in milliseconds. An answer reads many records. */
+/** Milliseconds. An answer reads many records. */
 const everyMs = 30_000;
 /** The request's start is rounded to a minute, so that the request stays the same for a while. */
 const minuteMs = 60_000;
@@ -115,7 +115,7 @@ function Figures({ of }: { readonly of: Times }) {
   );
 }
 
-/** The interval of requests, in milliseconds: the circuit of a failing host changes on its own. */
+/** Milliseconds. The circuit of a failing host changes on its own. */
 const circuitsEveryMs = 10_000;
 
 /** Messages that wait for the host. */

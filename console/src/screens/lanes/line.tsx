@@ -37,7 +37,7 @@ export function PausedBy({ name }: { readonly name: string }) {
 }
 
 const unended = 'CREATED,RETRY,ACTIVE';
-/** The most messages that are read at once. The API returns the newest first, so the head of a longer line is not read. */
+/** The most messages per request. The API returns the newest first, so the head of a longer line is requested separately. */
 const mostRead = 100;
 const mostShown = 10;
 
@@ -114,7 +114,6 @@ function Blocked({ of, by: { paused, parallelism } }: { readonly of: Message; re
   );
 }
 
-/** The first messages of a queue, and what they wait for. */
 export function Head({ of }: { readonly of: Queue }) {
   const { asked, head, isLong } = useHead(of);
   const [first] = head;
@@ -144,7 +143,7 @@ export function Head({ of }: { readonly of: Queue }) {
   );
 }
 
-/** The number of recent ends that are read, and the number of bars that show them. */
+/** The number of recently ended messages that are read, and of bars that show them. */
 const mostEnded = 100;
 const bars = 24;
 const paceEveryMs = 10_000;

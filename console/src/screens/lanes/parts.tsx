@@ -14,7 +14,7 @@ export const LaneState = ({ isPaused }: { readonly isPaused: boolean }) => (
   <State state={isPaused ? 'paused' : 'active'} />
 );
 
-/** The account's deliveries in flight. Every delivery needs a slot of this lane too. */
+/** The account's deliveries in flight. Every delivery of the account takes a slot of this lane. */
 export function GlobalParallelism() {
   // The top of the page already reports an outage.
   const { isLost } = useLive();
@@ -72,7 +72,6 @@ export const WaitingMessages = ({ filter, name }: WaitingProps) => (
 export const Oldest = ({ at }: { readonly at: number | undefined }) =>
   at === undefined ? <>none</> : <Time at={at} />;
 
-/** The fair keys that have waiting messages in a lane. */
 export function FairKeys({ of }: { readonly of: Answer<typeof queue>['fairKeys'] }) {
   if (of === undefined || of.length === 0) return null;
   return (

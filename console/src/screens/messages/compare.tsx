@@ -11,7 +11,6 @@ import type { Happening } from './timeline.ts';
 
 const numberOf = ({ last }: Happening): number => (last.retried ?? 0) + 1;
 
-/** A button that compares two attempts, if at least two have failed. */
 export function Compare({ of }: { readonly of: readonly Happening[] }) {
   const [isOpen, setOpen] = useState(false);
   const failed = of.filter(({ failure }) => failure !== undefined);
@@ -89,7 +88,6 @@ function Comparison({ of, onClose }: { readonly of: readonly Happening[]; readon
   );
 }
 
-/** The answer as lines: its error, or its headers and body. */
 function linesOf({ failure }: Happening): readonly string[] {
   if (failure === undefined) return [];
   const { error, responseHeaders = {}, responseBody } = failure;

@@ -49,8 +49,8 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
     isOver ? 0 : oftenMs,
   );
   const newest = log.items?.[0];
-  // The message may be large. It is loaded after the log, and again when the log has new entries. While its host fails, the
-  // time of the next probe changes without a log entry.
+  // The message may be large, so it is loaded after the log, and again only when the log has new entries. While its host fails,
+  // the time of the next probe changes without a log entry.
   const { answer, error, again } = useAsked(
     messageInAnyState,
     log.items && { path: path`v2/messages/${messageId}`, query: { state: 'ALL' } },
@@ -65,7 +65,7 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
     answer?.endedAt !== undefined && Date.now() - answer.endedAt < minuteMs ? oftenMs : 0,
   );
   const isDead = letters.answer?.messages[0] !== undefined;
-  // The message is not shown before its dead letter is loaded, because the dead letter's button would move the others.
+  // The message waits for its dead letter, whose button would move the others.
   const shown = useEver(answer !== undefined && (dlqId === undefined || isSettled(letters)))
     ? answer
     : undefined;

@@ -13,7 +13,6 @@ const names: Readonly<Record<string, string>> = {
   ACTIVE: 'waits for its completion',
 };
 
-/** An entry of a message's timeline: an attempt and its answer, or another event. */
 export function Happened({
   one: { at, last, failure, tookMs },
   isOpen,

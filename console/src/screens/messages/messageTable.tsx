@@ -8,7 +8,6 @@ import { Time } from '../../ui/time.tsx';
 
 type ListedMessage = Readable<z.infer<typeof listedMessage>>;
 
-/** A row for each message, with a link to the message. */
 export function MessageTable({
   caption,
   of,

@@ -52,7 +52,7 @@ function useMessages(ids: readonly string[]) {
   return { messages, error };
 }
 
-/** @param query the list's filters. Each message has exactly one log entry with the state CREATED. */
+/** @param query the list's filters. Each message has one log entry with the state CREATED. */
 export function FoundMessages({ query }: { readonly query: URLSearchParams }) {
   const asked = new URLSearchParams([...query].filter(([name]) => !notInLog.includes(name)));
   asked.set('state', 'CREATED');

@@ -6,7 +6,7 @@ import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { hrefOfHost, inMs, part } from '../hosts/links.ts';
 
-/** The interval of requests, in milliseconds. An answer reads a thousand records. */
+/** Milliseconds. An answer reads a thousand records. */
 const hostsEveryMs = 30_000;
 /** The most hosts on the page. The answer has all of them. */
 const mostHosts = 10;

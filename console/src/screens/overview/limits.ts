@@ -65,7 +65,6 @@ export const usedLimits = ({ today, month, limits, inFlight, deadLetters }: Usag
 /** A limit is near from this share on. */
 const near = 0.8;
 
-/** The limits that are near or reached, each as a sentence. */
 export const nearLimits = (usage: Usage): readonly { readonly text: string; readonly address: string }[] =>
   usedLimits(usage).flatMap(({ label, value, most, show = count, address, isFullFine = false }) =>
     isFullFine || most === 0 || value < near * most

@@ -33,7 +33,7 @@ const Host = lazy('Host', async () => (await import('../../frame/later.ts')).Hos
 
 function Account({ place }: { readonly place: Place }) {
   const stats = useContext(StatsOf);
-  // The verdict's height depends on the number of problems, so the parts below wait for it.
+  // The verdict's height depends on the number of problems, so the rest of the screen waits for it.
   const isJudged = useEver(isSettled(useAttention()));
   return (
     <Page title="Overview">
@@ -239,5 +239,4 @@ function Failing({ hasNone }: { readonly hasNone: boolean }) {
   );
 }
 
-/** The most groups. The list of dead letters has all of them. */
 const mostGroups = 10;

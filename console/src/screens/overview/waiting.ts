@@ -17,7 +17,6 @@ export interface Flows {
 const change = ({ accepted, delivered, failed, cancelled }: Flow): number =>
   accepted - delivered - failed - cancelled;
 
-/** @param before messages that waited at the beginning of the first period */
 function waitingFrom(flows: readonly Flow[], before: number): readonly number[] {
   let waiting = before;
   // The count of accepted messages is not exact, so the result could be negative.

@@ -91,7 +91,7 @@ export function clientCodeOf(draft: Draft, baseUrl: string): string {
       ? [['body', JSON.stringify(JSON.parse(body), null, 2).replaceAll('\n', '\n  ')] as const]
       : bodyBase64 !== undefined
         ? [['body', `new Blob([Buffer.from(${literal(bodyBase64)}, "base64")])`] as const]
-        : // For a string the client sets a content type, for a blob it doesn't.
+        : // The client sets a content type for a string, but not for a blob.
           body === ''
           ? []
           : [['body', contentType === '' ? `new Blob([${literal(body)}])` : literal(body)] as const]),

@@ -18,7 +18,7 @@ interface Command {
 }
 
 function commandOf({ method, url, before = [], headers, body, bodyBase64 }: Command): string {
-  // An argument cannot contain a zero byte. `printf` is built into shells, so its arguments may have any length.
+  // Arguments cannot contain a zero byte. `printf` is a shell builtin, so its arguments may have any length.
   const base64 = bodyBase64 ?? (body.includes('\0') ? base64Of(body) : undefined);
   const piped =
     base64 !== undefined
@@ -55,10 +55,7 @@ export function curlOf(draft: Draft, baseUrl: string): string {
   return commandOf({ method: 'POST', url, before, headers, body, bodyBase64 });
 }
 
-/**
- * Writes the command that sends a message straight to its destination, as a delivery would, without the headers that only the
- * service can set.
- */
+/** Writes the command that sends a message straight to its destination, without the headers that only the service can add. */
 export function directCurlOf(draft: Draft): string {
   const { destination, contentType, body, bodyBase64, settings } = draft;
   const own = headerPairs(draft).filter(([name]) => !isSetting(name));

@@ -67,7 +67,6 @@ export function draftOf(message: Readable<z.infer<typeof messageInAnyState>>, no
 
 export type Pair = readonly [name: string, value: string];
 
-/** The headers of a draft; empty if any line is invalid. */
 export function headerPairs({ headers }: Pick<Draft, 'headers'>): readonly Pair[] {
   return linesOf(headers).pairs;
 }
@@ -109,7 +108,6 @@ export function problemsOf(draft: Draft): Problems {
   return problems;
 }
 
-/** Describes why a text is not JSON; undefined if it is. */
 function jsonProblem(text: string): string | undefined {
   try {
     JSON.parse(text);
@@ -161,7 +159,7 @@ export function requestOf(draft: Draft): PublishRequest {
   };
 }
 
-/** Writes a destination into a path. It is encoded unless no proxy or browser would change it. */
+/** Writes a destination into a path. It is encoded if a proxy or browser might change it. */
 const inPath = (destination: string): string =>
   /^https?:\/\/[\w.:/~-]+$/.test(destination) && !/[^:]\/\/|\/\./.test(destination)
     ? destination

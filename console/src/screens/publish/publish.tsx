@@ -1,4 +1,3 @@
-/** The publish form: empty, or filled in with a published message. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { messageInAnyState, publishAnswer } from '../../../../lambdas/wire/answers.ts';
@@ -191,14 +190,13 @@ function Form({ initial }: { readonly initial: Draft }) {
   );
 }
 
-/** The settings of a callback's delivery, hidden until the user wants them. */
 function CallbackSettings({
   of,
   isWrong,
   children,
 }: {
   readonly of: CallbackName;
-  /** Whether a setting is wrong. If so, the settings are shown. */
+  /** Whether a setting is wrong. The settings are then shown. */
   readonly isWrong: boolean;
   readonly children: () => ComponentChildren;
 }) {

@@ -1,4 +1,3 @@
-/** Resumes or restarts failed runs: one, or all that match. */
 import { useState } from 'preact/hooks';
 import { deleted } from '../../../../lambdas/wire/answers.ts';
 import { rerunAnswer, rerunAnswers, cancelledRuns } from '../../../../lambdas/wire/workflowAnswers.ts';
@@ -115,7 +114,6 @@ interface FailedProps extends QueryProps {
 
 type BulkProps = Pick<FailedProps, 'query' | 'ids' | 'words'> & DialogProps;
 
-/** Buttons for failed runs: the selected ones, or all that match. */
 export const ChangeFailed = ({ which, isHidden, then, ...acts }: FailedProps) => (
   <>
     {kinds.map((one) => (

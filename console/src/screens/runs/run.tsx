@@ -196,7 +196,6 @@ function Notify({ run, onClose }: DialogProps) {
   );
 }
 
-/** Reports that a run hangs, and the last request to its endpoint. */
 function Hangs({ hanging }: { readonly hanging: NonNullable<Run['hanging']> }) {
   const { requestedAt, messageId, refusal } = hanging;
   return (

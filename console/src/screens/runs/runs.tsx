@@ -171,7 +171,7 @@ function AllRuns({ place }: { readonly place: Place }) {
   );
 }
 
-/** The interval of counts, in milliseconds. A count reads every entry that it counts. */
+/** Milliseconds. A count reads every entry that it counts. */
 const countedEveryMs = 10_000;
 
 function FailedRuns({ place }: { readonly place: Place }) {

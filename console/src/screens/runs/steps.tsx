@@ -56,7 +56,6 @@ export function Timeline({ run, place }: TimelineProps) {
   );
 }
 
-/** The state of a run. If the run has not ended: what it is doing. */
 export function RunState({ of }: { readonly of: Pick<Run, 'workflowState' | 'steps' | 'hanging'> }) {
   const doing = doingOf(of, Date.now());
   const state = of.hanging === undefined ? of.workflowState : 'FAILED';

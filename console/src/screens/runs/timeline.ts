@@ -71,13 +71,13 @@ export function doingOf(
   const open = steps
     .flatMap((group): readonly Step[] => group.steps)
     .filter(({ stepType, state, nextDeliveryTime = 0 }) => {
-      // The delivery that ends a sleep waits until the sleep is over. The sleep itself is shown instead.
+      // The delivery that ends a sleep is held back until then. The sleep itself is shown instead.
       const isHeldBack = stepType === undefined && state === 'STEP_PROGRESS' && nextDeliveryTime > now;
       return /PROGRESS|RETRY/.test(state) && !isHeldBack;
     });
   if (open.length === 0) return 'running';
   const doings: readonly string[] = open.map(doingOfStep);
-  // In a run with parallel branches, computing or being retried is shown rather than waiting.
+  // Most important first: branches may do different things at the same time.
   return ['retrying', 'running', 'waiting for an event', 'sleeping'].find((one) => doings.includes(one));
 }
 

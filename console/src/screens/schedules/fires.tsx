@@ -10,7 +10,7 @@ export type Explained = Answer<typeof explainedCron>;
 /** An expression is explained after this pause in typing, in milliseconds. */
 const typingMs = 250;
 
-/** Explains an expression while it is typed. The last explanation stays until the next one arrives. */
+/** Explains an expression while it is typed. The last explanation is shown until the next one arrives. */
 export function useExplained(text: string): Pick<Asked<Explained>, 'answer' | 'error'> {
   const expression = text.trim();
   const [settled, setSettled] = useState(expression);

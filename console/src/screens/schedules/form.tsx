@@ -80,7 +80,6 @@ export function NewSchedule() {
   );
 }
 
-/** Whether the id is used by a schedule, which the API would overwrite. */
 async function isTaken(id: string): Promise<boolean> {
   if (id === '') return false;
   try {

@@ -1,4 +1,3 @@
-/** The last fires of a schedule, and the outcomes of their messages. */
 import { messagePage, type schedule, scheduleFires, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
 import { oftenMs, useAsked, type Asked } from '../../api/useAsked.ts';
@@ -54,7 +53,6 @@ export function WhyFailed({ of }: { readonly of: Answer<typeof schedule> }) {
   );
 }
 
-/** Asks for the last fires of a schedule, and again after each fire. */
 export const useLastFires = ({
   scheduleId,
   lastScheduleTime: since,

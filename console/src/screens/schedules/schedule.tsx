@@ -1,4 +1,3 @@
-/** One schedule: its times, the outcome of its last fire, and its message. */
 import { publishAnswer, schedule, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';

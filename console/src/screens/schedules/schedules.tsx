@@ -29,7 +29,7 @@ const search: FilterField = {
   placeholder: 'A part of its id or destination',
   isMain: true,
 };
-/** Filters and orders that the API doesn't have. They apply to the loaded schedules. */
+/** The API has no filter or order for schedules, so these apply to the loaded ones. */
 const fields: readonly FilterField[] = [
   search,
   {

@@ -1,4 +1,3 @@
-/** URL groups: a message to a group is published to each of its endpoints. */
 import { useState } from 'preact/hooks';
 import { urlGroups } from '../../../../lambdas/wire/urlGroupAnswers.ts';
 import { useMayWrite } from '../../access.ts';
