@@ -15,7 +15,7 @@ export function replaceFile(path: string, bytes: Uint8Array): void {
     writeAll(file, bytes);
     fsyncSync(file);
   } catch (error) {
-    // On a full disk, the partial file would take the remaining room.
+    // On a full disk, the partial file would take the last room.
     rmSync(temporary, { force: true });
     throw error;
   } finally {

@@ -41,7 +41,7 @@ export async function listen(
   network: Network = onLoopback,
 ): Promise<Listening> {
   const { host, tls } = network;
-  // Idle connections stay open, because a client must not find its connection closed when it sends the next request.
+  // Idle connections stay open: a client must not find its connection closed when it sends a request.
   const settings = { keepAliveTimeout: 3_600_000, ...options };
   const server =
     tls === undefined
@@ -65,7 +65,7 @@ const onlyOverTls =
     listener(request, response);
   };
 
-/** Finds a free port for a program that must be given one. If another program takes the port first, it fails to start. */
+/** Finds a free port for a program that must be given one. The program fails if another takes the port first. */
 export async function freePort(): Promise<number> {
   const { server, port } = await listen(() => undefined);
   await close(server);
@@ -97,14 +97,14 @@ function explained(error: Error, { host, port, flag }: Place): Error {
   return error;
 }
 
-/** Closes a connection after its request once the server is stopping, because idle connections would delay the stop. */
+/** Closes a connection after its request if the server is stopping. */
 export function endWithServer(server: Server, response: ServerResponse): void {
   response.once('close', () => {
     if (!server.listening) server.closeIdleConnections();
   });
 }
 
-/** Stops taking requests. Resolves when the accepted ones are answered, or `signal` aborts. */
+/** Takes no new requests. Resolves when the accepted ones are answered, or `signal` aborts. */
 export async function drain(server: Server, signal: AbortSignal): Promise<void> {
   if (!server.listening) return;
   const giveUp = (): void => {

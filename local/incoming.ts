@@ -69,8 +69,8 @@ function namedByConnection(connection: string | undefined): readonly string[] {
 }
 
 /**
- * `Root=1-<epoch seconds>-<96 bits>`, both in hexadecimal. Node.js buffers random bytes for UUIDs; other random bytes cost a
- * system call.
+ * `Root=1-<epoch seconds>-<96 bits>`, both in hexadecimal. Node.js buffers the random bytes of UUIDs; others cost a system
+ * call.
  */
 function traceId(): string {
   const seconds = Math.floor(Date.now() / 1000);

@@ -143,7 +143,7 @@ export async function openFaultProxy({ service, url, plan, report }: FaultProxyO
 
   const { server, url: proxyUrl } = await listen((request, response) => {
     pass(request, response).catch((error: unknown) => {
-      // The client has closed the connection before its request was complete.
+      // The client closed the connection before the end of its request.
       if (request.destroyed && !request.complete) return;
       report(error);
       if (response.headersSent) response.destroy();

@@ -34,14 +34,14 @@ export const handingOver =
     if (handedOver !== undefined) middlewareStack.use(answeredBy(handedOver));
   };
 
-/** Answers each call in the client's first step, so that the others are skipped. */
+/** Answers in the client's first step, which skips the others. */
 const answeredBy = <Input extends object, Output extends object>({
   handOver,
   only,
   sdk,
 }: HandedOver): Pluggable<Input, Output> => ({
   applyToStack: (stack) => {
-    // This step copies inputs and outputs for a log that no one reads, and costs as much as all other steps.
+    // This step copies inputs and outputs for a log that is not kept, and costs as much as all others.
     stack.remove('loggerMiddleware');
     stack.add(
       (next, { commandName = '' }) =>
@@ -67,7 +67,7 @@ const metadata = (httpStatusCode: number): MetadataBearer['$metadata'] => ({
   totalRetryDelay: 0,
 });
 
-/** Makes the SDK's exception for an error, or an error with the same name if the SDK has no class for it. */
+/** Makes the SDK's exception, or an error with the same name if the SDK has no class for it. */
 function toException({ code, message, status, members }: AwsError, sdk: object): Error {
   const $metadata = metadata(status);
   const $fault = status >= 500 ? 'server' : 'client';

@@ -1,6 +1,4 @@
-/**
- * The file format of a backup: a gzipped tar archive with a description, the secrets, and the contents of the store in parts.
- */
+/** The file format of a backup: a gzipped tar archive of a description, the secrets, and the store's contents in parts. */
 import { pipeline } from 'node:stream/promises';
 import type { Readable, Writable } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';

@@ -34,7 +34,7 @@ export async function backUp(folder: string, file: string): Promise<Made> {
   if (missing !== undefined)
     throw new StageError(`${data} is no data directory of a stage: it has no ${missing}.`);
   const target = resolve(file);
-  // The name is random and the file must be new, because other users may be able to write to the folder.
+  // The name is random and the file must be new, because other users may write to the folder.
   const part = join(dirname(target), `.${basename(target)}.${randomBytes(12).toString('hex')}.part`);
   try {
     const to = (await open(part, 'wx', 0o600)).createWriteStream();

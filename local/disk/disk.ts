@@ -42,9 +42,9 @@ function kindOf(text: string): Kind | undefined {
   return signs.failing.test(text) ? 'failing' : undefined;
 }
 
-/** With less room than this, in bytes, the disk counts as full: a minute of traffic may need more. */
+/** The least room, in bytes: a minute of traffic may need it. */
 const leastRoom = 8 * 2 ** 20;
-/** The bytes of a trial write. A smaller file may fit on a disk that is too full for the store's transactions. */
+/** Bytes of a trial write. A smaller one may succeed on a disk that is too full for the store's transactions. */
 const trial = Buffer.alloc(65_536);
 const sayAgainAfterMs = 60_000;
 const lookEveryMs = 2_000;
@@ -64,7 +64,7 @@ export class Disk {
     this.#options = options;
   }
 
-  /** Reports an error. Disk errors become a sentence once a minute, even if many calls fail. */
+  /** Reports an error. Disk errors are reported as a sentence, at most once a minute. */
   readonly report = (error: unknown): void => {
     if (!this.failed(textOf(error))) this.#options.report(error);
   };

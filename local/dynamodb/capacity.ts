@@ -50,11 +50,11 @@ export interface Asked {
   readonly ReturnConsumedCapacity?: string | undefined;
 }
 
-/** The answer's member with the units of a call to one table. */
+/** The answer's member with the units of one table. */
 export const consumed = (asked: Asked, table: string, units: () => Units): object =>
   isAsked(asked) ? { ConsumedCapacity: capacityOf(asked, table, units()) } : {};
 
-/** The answer's member with the units of a call to several tables. */
+/** The answer's member with the units of several tables. */
 export const consumedOfEach = (asked: Asked, units: ReadonlyMap<string, Units>): object =>
   isAsked(asked) ? { ConsumedCapacity: [...units].map(([table, its]) => capacityOf(asked, table, its)) } : {};
 

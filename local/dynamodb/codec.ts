@@ -31,7 +31,7 @@ function hasBytes(value: Value): boolean {
 function itemToText(item: Item): object {
   const copy: Record<string, unknown> = { ...item };
   for (const [name, value] of Object.entries(item)) {
-    // The copy already has the name as an own property, even `__proto__`.
+    // The copy already has the name as its own property, even `__proto__`.
     if (hasBytes(value)) Object.defineProperty(copy, name, { value: bytesToText(value), enumerable: true });
   }
   return copy;

@@ -1,4 +1,4 @@
-/** Cursors: the `ExclusiveStartKey` of a Query or a Scan is the key of the previous page's last row. */
+/** Cursors: the `ExclusiveStartKey` of a Query or a Scan, which is the key of the previous page's last row. */
 import { AwsError } from '../aws/awsError.ts';
 import { isInside, type KeyRange } from './expressions/bind.ts';
 import { entryKey } from './indexes.ts';

@@ -14,7 +14,7 @@ export interface ExpiryOptions {
   readonly rows: Rows;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Waits after some rows, so that the service can work. `tookMs` is how long reading them took. */
+  /** Pauses, so that the service can work. `tookMs` is how long reading the last rows took. */
   readonly pause: (tookMs: number) => Promise<void>;
 }
 
@@ -72,7 +72,7 @@ function isPast(row: Item, ttl: string, nowMs: number): boolean {
 
 /** The pause between two passes over all tables. */
 const everyMs = 3_600_000;
-/** A pass uses at most one part in this many of the process's time. */
+/** Passes use one part in this many of the process’s time. */
 const share = 10;
 
 export interface Expiry {

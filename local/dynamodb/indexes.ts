@@ -61,7 +61,6 @@ export function entryKey(index: Index, item: Item, row: Buffer): Buffer | undefi
   return indexKey(index.prefix, partition.S, sort, row);
 }
 
-/** The attributes of a row that are in an index. */
 export function projected({ attributes }: Index, row: Item): Item {
   if (attributes === undefined) return row;
   return Object.fromEntries(Object.entries(row).filter(([name]) => attributes.has(name)));

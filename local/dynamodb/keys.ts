@@ -7,7 +7,8 @@ import { numberKey } from './numbers.ts';
 import type { Value } from './values.ts';
 
 /**
- * Bytes of a partition key, and of a row's key in an index. Longer ones are hashed: the store's keys have at most 1,978 bytes.
+ * Bytes of a partition key, and of a row's key in an index. Longer ones are hashed, because the store limits keys to 1,978
+ * bytes.
  */
 const longestPartition = 700;
 const longestRow = 200;

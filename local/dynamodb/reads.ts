@@ -153,7 +153,7 @@ function rangeOf({ prefix, index }: Source, { partition, sort }: KeyRange): Rang
 
 const textOf = (value: Value): string => ('S' in value ? value.S : '');
 
-/** Reads the rows of a range, after the last row of the previous page. */
+/** Reads a page of a range. */
 function page(
   rows: Rows,
   source: Source,

@@ -5,7 +5,7 @@ import { entryKey } from './indexes.ts';
 import type { Table } from './table.ts';
 import type { Item } from './values.ts';
 
-/** The number of rows that are kept as objects, and the most bytes of each. Most rows are read soon after they are written. */
+/** The number of rows that are kept as objects, and the most bytes of each: most rows are read soon after they are written. */
 const mostRecent = 8_000;
 const largestRecent = 4_096;
 
@@ -38,7 +38,7 @@ export class Rows {
     }
   }
 
-  /** Waits until a row's latest write is on the disk, because an answer must not report a write that could still be lost. */
+  /** Waits until a row's latest write is on the disk, because an answer must not report a write that may be lost. */
   settled(key: Buffer): Promise<void> {
     return this.#pending.get(key.toString('latin1'))?.committed ?? Promise.resolve();
   }
@@ -69,7 +69,7 @@ export class Rows {
     const id = key.toString('latin1');
     const pending = { row: after, committed };
     this.#pending.set(id, pending);
-    // The row is on the disk slightly before this process knows it. Until it does, all reads use the disk, so that they agree.
+    // The row is on the disk slightly before this process knows it. Until then all reads use the disk, so that they agree.
     this.#recent.delete(id);
     const isSmall = bytes !== undefined && bytes.length <= largestRecent;
     const settle = (isWritten: boolean): void => {

@@ -134,7 +134,7 @@ function checkSize(item: Item, refusal: string): void {
   if (sizeOfItem(item) > largestItem) throw new AwsError('ValidationException', refusal);
 }
 
-/** @returns the attributes in a write's answer, if the call asked for any and there are some */
+/** @returns the attributes for a write's answer, if it asked for some */
 function returned(
   asked: string | undefined,
   before: Item | undefined,

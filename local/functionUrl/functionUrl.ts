@@ -13,7 +13,7 @@ import { applyUrlResult, toUrlEvent } from './urlEvent.ts';
 export interface FunctionUrl {
   readonly port: number;
   readonly url: string;
-  /** Stops taking requests. Resolves when the accepted ones are answered, or `signal` aborts. */
+  /** Takes no new requests. Resolves when the accepted ones are answered, or `signal` aborts. */
   stop(signal: AbortSignal): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export async function startFunctionUrl(options: FunctionUrlOptions): Promise<Fun
       });
     }),
     options.port,
-    // Lambda's own limit is not documented. This one is larger than the service's, so that the service answers.
+    // Lambda's limit is not documented. This one is above the service's, so that the service answers.
     { ...timeBounds, maxHeaderSize: mostReadBytes },
     '--publish-port',
     network,

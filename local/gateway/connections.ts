@@ -13,7 +13,7 @@ export interface ConnectionBounds {
   readonly mostFromOne?: number;
 }
 
-/** Idle connections are closed after this time. It is longer than any request, and than clients keep idle connections. */
+/** Idle connections are closed after this time. Clients keep theirs for a shorter time, and no request takes longer. */
 const idleMs = 75 * secondMs;
 
 /** The time for a request's head, from its first byte. */

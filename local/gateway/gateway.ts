@@ -24,7 +24,7 @@ import { createRouter, type Routed, type Router } from './router.ts';
 export interface Gateway {
   readonly port: number;
   readonly url: string;
-  /** Stops taking requests. Resolves when the accepted ones are answered, or `signal` aborts. */
+  /** Takes no new requests. Resolves when the accepted ones are answered, or `signal` aborts. */
   stop(signal: AbortSignal): Promise<void>;
 }
 
@@ -81,7 +81,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       });
     }),
     options.port,
-    // Larger than the gateway's limit, so that the gateway answers instead of Node.
+    // More than the gateway's limit, so that the gateway answers instead of Node.
     { ...timeBounds, maxHeaderSize: mostReadBytes },
     '--port',
     network,
@@ -108,7 +108,7 @@ interface Proxy {
   readonly requestId: string;
 }
 
-/** Answers a request. Decisions that need only the head are made before the body is read. */
+/** Answers a request. What needs only the head is decided before the body is read. */
 async function answer(request: IncomingMessage, response: ServerResponse, proxy: Proxy): Promise<void> {
   const receivedAt = Date.now();
   const { path: requested, query } = splitUrl(request.url ?? '/');

@@ -41,7 +41,7 @@ export interface IntakeBounds {
  */
 export type Taken = Buffer | 'tooLarge' | 'unknownSender' | 'busy' | 'tooSlow';
 
-/** Answers for bodies that were not read. The functions don't get these requests. */
+/** Answers for bodies that were not read, without calling a function. */
 const notTaken = {
   tooSlow: {
     status: 408,
@@ -107,7 +107,7 @@ export class Intake {
     }
   }
 
-  /** Finds whose budget a body counts against; undefined if the body is not read. */
+  /** Finds whose budget a body counts against; undefined if the body is refused. */
   async #ownerOf(request: IncomingMessage): Promise<string | undefined> {
     const { path, query } = splitUrl(request.url ?? '/');
     const { route } = findRoute(request.method ?? 'GET', path);

@@ -6,7 +6,7 @@ import type { ErrorCode } from '../../lambdas/error/errorCodes.ts';
 export const maxHeadBytes = 10_240;
 export const headTooLarge = `The request line and headers together exceed ${maxHeadBytes} bytes.`;
 
-/** Bytes of a head that Node reads: more than the gateway's limit, so that the gateway answers instead of Node. */
+/** Bytes of a head that Node reads: above the gateway's limit, so that the gateway answers instead of Node. */
 export const mostReadBytes = 65_536;
 
 const answers = {

@@ -34,7 +34,7 @@ export interface EventSourceOptions {
   /** Replaces `maximumConcurrency` if the machine may exceed Lambda's limit of 1,000. */
   readonly mostAtOnce?: number | undefined;
   readonly report: (error: unknown) => void;
-  /** Called with the ids of messages that an invocation did not finish. They become visible after their visibility timeout. */
+  /** Called with the ids of messages that an invocation did not finish. They become visible again after their timeout. */
   readonly onLeft?: (messageIds: readonly string[]) => void;
 }
 
@@ -79,7 +79,7 @@ export function startEventSource(options: EventSourceOptions): EventSource {
       try {
         const messages = await receive(options, stopping.signal);
         if (messages.length > 0) start(messages);
-        // Other work goes first, such as requests to the gateway, so that a long queue does not block it.
+        // Other work, such as requests to the gateway, goes first.
         await setImmediate();
         if (invocations.size >= mostAtOnce) await oneEnds();
       } catch (error) {
@@ -116,7 +116,7 @@ const batchResponse = z.nullish(
   z.object({ batchItemFailures: z.nullish(z.array(z.object({ itemIdentifier: z.string() }))) }),
 );
 
-/** Invokes the function, and deletes the messages that it did not report as failed, unless the event source has stopped. */
+/** Invokes the function, and then deletes the messages that have not failed, unless the event source has stopped. */
 async function handle(
   options: EventSourceOptions,
   messages: readonly Received[],

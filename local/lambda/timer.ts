@@ -13,10 +13,7 @@ interface TimerOptions {
   readonly report: (error: unknown) => void;
 }
 
-/**
- * Starts a timer. Unlike EventBridge, it invokes the function immediately: a stage on a laptop may never run until the second
- * invocation.
- */
+/** Starts a timer. Unlike EventBridge, it fires immediately, because a stage on a laptop may not run until the second time. */
 export function startTimer({ function: timed, everyMs, report }: TimerOptions): Timer {
   let invocation: Promise<void> | undefined;
   const invoke = (): void => {

@@ -25,10 +25,10 @@ export const onLoopback: Network = { host: loopback, trustedProxies: [] };
 
 const isLoopback = (host: string): boolean => /^127(\.\d+){3}$/.test(host) || host === '::1';
 
-/** Whether other machines can reach the stage. If so, it protects them, and its own network. */
+/** Whether other machines can reach the stage. It then protects them, and its own network. */
 export const isOpen = ({ host, publicUrl }: Network): boolean => !isLoopback(host) || publicUrl !== undefined;
 
-/** The address under which the stage calls itself. Some systems cannot call an address that stands for all interfaces. */
+/** The address under which the stage calls itself. Not every system can call `0.0.0.0`. */
 const ownAddress = (host: string): string => (host === '0.0.0.0' ? loopback : host === '::' ? '::1' : host);
 
 /** The path of the public URL, such as `/queue`; may be empty. */
@@ -85,7 +85,7 @@ export interface Origin {
 
 export type OriginOf = (request: IncomingMessage) => Origin;
 
-/** Makes a function that finds a request's origin. A proxy's headers count only if a trusted proxy sent the request. */
+/** Makes a function that finds a request's origin. Proxy headers count only if a trusted proxy sent the request. */
 export function originsBehind({ publicUrl, trustedProxies }: Network): OriginOf {
   const trusted = parseNetworks(trustedProxies);
   // Checking an address takes time even with an empty list.
@@ -109,7 +109,7 @@ export function originsBehind({ publicUrl, trustedProxies }: Network): OriginOf 
   };
 }
 
-/** Makes a function that says whether many clients may share an address: this machine's, or a trusted proxy's. */
+/** Makes a function that says whether many clients may share an address: this machine's or a trusted proxy's. */
 export function isManyClients({ trustedProxies }: Network): (address: string) => boolean {
   const trusted = parseNetworks(['127.0.0.0/8', '::1', ...trustedProxies]);
   return (address) => {
@@ -118,10 +118,7 @@ export function isManyClients({ trustedProxies }: Network): (address: string) =>
   };
 }
 
-/**
- * Finds the client: the last address in `X-Forwarded-For` that is not a trusted proxy's. The client may have invented those
- * before it.
- */
+/** Finds the client: the last address in `X-Forwarded-For` that is not a trusted proxy's. Those before it may be invented. */
 function clientBehind(
   header: string | readonly string[] | undefined,
   peer: string,
@@ -133,7 +130,7 @@ function clientBehind(
   let client = peer;
   for (const ip of named.toReversed()) {
     if (ip === '') break;
-    // If a trusted proxy writes a name instead of an address, the name still distinguishes clients.
+    // If a trusted proxy writes a name instead of an address, the name identifies the client.
     client = ip.slice(0, longestName);
     if (!isTrusted(ip)) break;
   }

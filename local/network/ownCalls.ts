@@ -16,7 +16,7 @@ export type CallOwn = (
   },
 ) => Promise<Answer>;
 
-/** The certificate is for the name that clients use, so it is not checked for this machine's address. */
+/** The certificate is for the name that clients use, so it is not checked here. */
 export function ownCalls(): { readonly call: CallOwn; readonly close: () => Promise<void> } {
   const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
   return {

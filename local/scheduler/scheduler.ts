@@ -18,7 +18,7 @@ import { invokeTarget } from './target.ts';
 
 export interface Scheduler {
   readonly url: string;
-  /** Answers the call with which this process delays a message for long. */
+  /** Answers this process's calls that create a schedule for a long delay. */
   readonly handedOver: Pick<HandedOver, 'handOver' | 'only'>;
   /** When the next schedule is due, in epoch milliseconds. */
   readonly nextDue: () => number | undefined;

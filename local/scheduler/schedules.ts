@@ -54,7 +54,7 @@ interface Pending extends Placed {
 
 /** A recurring schedule that is later than this skips the time, because Scheduler fires within a minute. */
 const graceMs = 60_000;
-/** The pause before a retry. Only a failure of the stage's disk is retried here, so no retry policy applies. */
+/** The pause before a retry. Only the stage's own disk can fail here, so no retry policy applies. */
 const retryAfterMs = 1_000;
 /** The longest delay of Node's timers. */
 const longestTimerMs = 2 ** 31 - 1;
@@ -164,7 +164,7 @@ export class Schedules {
     throw new AwsError('ResourceNotFoundException', `Schedule group ${name} does not exist.`, 404);
   }
 
-  /** Makes a schedule pending until its time, which may be past, or until its next time if it recurs. */
+  /** Makes a schedule pending until its next time, which may be past. */
   #plan(schedule: StoredSchedule, timing: Timing): void {
     if (schedule.isDone) return;
     const at = timing.kind === 'once' ? timing.at : timing.next(this.#now());
@@ -204,7 +204,7 @@ export class Schedules {
     }
   }
 
-  /** Fires a schedule, which is not in the heap while it fires. */
+  /** Fires a schedule. It is not in the heap in that time. */
   #begin(pending: Pending, now: number): void {
     const { scheduledAt, timing, failures } = pending;
     if (timing.kind === 'recurring' && failures === 0 && now - scheduledAt > graceMs) {

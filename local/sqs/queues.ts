@@ -28,9 +28,9 @@ export interface QueueShape {
 }
 
 interface Message extends Placed, StoredMessage {
-  /** Whether this process has received the message. If so, it is in flight until `availableAt` instead of delayed. */
+  /** Whether this process has received the message. If so, it is in flight until `availableAt`; otherwise it is delayed. */
   wasReceived: boolean;
-  /** Whether an earlier process sent the message, or this one has received it before. Its receives are then stored. */
+  /** Whether its receives are stored: an earlier process sent it, or this one has received it before. */
   isOld: boolean;
 }
 
@@ -257,7 +257,7 @@ export class Queues {
     queue.alarm = setTimeout(serve, Math.max(1, next.availableAt - this.#now()));
   }
 
-  /** Waits until stored receives are on the disk, because the messages may kill the process. */
+  /** Waits until stored receives are on the disk, because their messages may kill the process. */
   async #counted(received: Received[]): Promise<Received[]> {
     if (received.some(({ isKept }) => isKept)) await this.#store.committed();
     return received;
@@ -272,7 +272,7 @@ export class Queues {
       if (this.#expire(queue, message, now) || this.#redrive(queue, message, now)) continue;
       message.receives += 1;
       message.firstReceivedAt ??= now;
-      // The stored time makes the message visible at once after a restart.
+      // After a restart, this time makes the message visible at once.
       const isKept = message.isOld;
       if (isKept) this.#keep(queue, storedOf({ ...message, availableAt: message.sentAt }));
       message.isOld = true;

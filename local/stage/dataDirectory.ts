@@ -16,7 +16,7 @@ export interface DataDirectory {
   readonly folder: string;
   readonly store: Store;
   /**
-   * A random text that the directory's first stage made.
+   * A random text from the directory's first stage.
    *
    * @throws StageError if it is missing although the directory was used before
    */
@@ -52,7 +52,7 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
       // A copied folder may let others read its files.
       if (existsSync(inFolder(name))) protect(inFolder(name));
     }
-    // It is written last. The operator may have provided the others.
+    // It is written last, after the others, which may be the operator's.
     const isExpected = existsSync(inFolder(masterSecretName));
     const { store, isNew } = await openStore(inFolder(storeName), isExpected);
     const write = (name: string, text: string): void => {

@@ -14,7 +14,7 @@ const record = z.object({
   destinations: z.optional(z.array(z.string())),
 });
 
-/** Patterns of all functions, queues, topics and buses, each with the developer's endpoint, if any. */
+/** Patterns of all functions, queues, topics and buses, with the developer's endpoints. */
 const everywhere = (): readonly (readonly [pattern: string, endpoint: string | undefined])[] => [
   ['arn:aws:lambda:*:*:function:*', process.env['AWS_ENDPOINT_URL_LAMBDA']],
   ['arn:aws:sqs:*:*:*', developersSqs],
@@ -22,7 +22,7 @@ const everywhere = (): readonly (readonly [pattern: string, endpoint: string | u
   ['arn:aws:events:*:*:event-bus/*', process.env['AWS_ENDPOINT_URL_EVENTBRIDGE']],
 ];
 
-/** Allowed destinations in AWS: only services for which an endpoint is set, because the stage never calls AWS itself. */
+/** Allowed destinations in AWS: services with an endpoint, because the stage never calls AWS itself. */
 export const reachableDestinations = (): readonly string[] =>
   everywhere().flatMap(([pattern, endpoint = '']) => (endpoint === '' ? [] : [pattern]));
 

@@ -30,9 +30,9 @@ export interface Options {
   readonly pricePerMessage: number;
   /** Whether the stage serves the published clients' development mode; see `devMode.ts`. */
   readonly dev: boolean;
-  /** Whether tests may set the stage's clock (SVC_TEST_CONTROL=1). Only for tests, so there is no flag and no help. */
+  /** Whether tests may set the stage's clock (SVC_TEST_CONTROL=1). Only for tests, so there is no flag. */
   readonly testControl: boolean;
-  /** Waits for answers as long as on AWS (SVC_TEST_LONG_DELIVERY), instead of as long as this machine can. Only for tests. */
+  /** Limits waits for answers as on AWS (SVC_TEST_LONG_DELIVERY) instead of by this machine. Only for tests. */
   readonly longDelivery?: LongDelivery | undefined;
   /** The URL of another DynamoDB with the tables (SVC_TEST_DYNAMODB_URL). Only for tests. */
   readonly dynamodbUrl?: string | undefined;

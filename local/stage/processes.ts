@@ -6,7 +6,7 @@ import { isSystemError } from './stageError.ts';
 
 export const processIdentity = z.object({
   pid: z.int().check(z.gte(1)),
-  /** The start time as the operating system writes it. On Linux it counts from the machine's start, which is included. */
+  /** As the operating system writes it. On Linux it counts from the machine's start, which is included. */
   startedAt: z.string(),
 });
 export type ProcessIdentity = z.infer<typeof processIdentity>;
@@ -29,8 +29,7 @@ const startOn: Partial<Record<NodeJS.Platform, (pid: number) => string | undefin
 function startOnLinux(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The second field is the command in parentheses, and may contain any character. The third is the state, the 22nd the
-    // start.
+    // The second field is the command in parentheses, with any characters. The third is the state, the 22nd the start.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${fields[19] ?? ''}`;

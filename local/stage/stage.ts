@@ -64,7 +64,7 @@ export type StageOptions = Options &
 /** The time for requests and attempts in flight when the stage stops. */
 const drainMs = 10_000;
 
-/** Enough to use the time while others wait for the disk, and few compared with the deliveries in flight. */
+/** Enough to work while some wait for the disk, but few compared with the deliveries in flight. */
 const publishesAtOnce = 12;
 
 /** @throws StageError if the developer can fix the cause: a wrong flag, a port in use, an incomplete store */
@@ -155,7 +155,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
       [...Object.values(standIns.urls), ...(control === undefined ? [] : [control.url])],
     ).join(','),
     API_URL: publicUrl,
-    // Hosts are not learned from requests: clients may send any host, and another program may have the port tomorrow.
+    // Hosts are not learned from requests, because clients may send any host.
     LEARN_HOSTS: 'false',
     LONGEST_TIMEOUT: String(longestTimeoutOf(options)),
     // One address serves both APIs.

@@ -119,7 +119,7 @@ export async function startStandIns(
   endings.push(expiry.stop);
   const handOvers = new Map<AwsService, HandedOver>([
     ['Sqs', { handOver: sqs.handOver, sdk: () => sqsSdk }],
-    // Loaded only when the first message with a long delay needs it, as the service does.
+    // Loaded when the first message with a long delay needs it.
     ['Scheduler', { ...scheduler.handedOver, sdk: () => import('@aws-sdk/client-scheduler') }],
   ]);
   if (dynamodbUrl === undefined) {

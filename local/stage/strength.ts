@@ -3,7 +3,7 @@ import { StageError } from './stageError.ts';
 
 /** A generated secret has 256 random bits in 43 characters. */
 const leastCharacters = 43;
-/** Only one in 10^12 random texts of 43 characters has fewer different characters. */
+/** Only one in 10^12 random texts of 43 characters has fewer different ones. */
 const leastDifferent = 16;
 
 /** @throws StageError if a secret was replaced by one that can be guessed */

@@ -14,7 +14,7 @@ import type { TestClock } from './testClock.ts';
 
 export interface TestControl {
   readonly url: string;
-  /** Takes ids of messages that an invocation did not finish. The clock no longer waits for them. */
+  /** Takes ids of messages that an invocation did not finish, for which the clock must not wait. */
   readonly leave: (messageIds: readonly string[]) => void;
   readonly close: () => Promise<void>;
 }

@@ -6,7 +6,7 @@ export class DamageError extends Error {}
 
 const checksumBytes = 4;
 
-/** With an empty array, zlib starts again and forgets the key. */
+/** With an empty array, zlib restarts and forgets the key. */
 const checksumOf = (key: Uint8Array, value: Uint8Array): number =>
   value.length === 0 ? crc32(key) : crc32(value, crc32(key));
 

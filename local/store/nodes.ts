@@ -71,7 +71,7 @@ function keyAt(bytes: Buffer, offset: number): Buffer {
   return bytes.subarray(start, start + bytes.readUInt16LE(offset + 6));
 }
 
-/** Finds the nodes of a page, in key order. They fill the page from a bound to its end. */
+/** Finds the nodes of a page, in key order. */
 function offsetsOf(page: number, bytes: Buffer, valueBytes: (offset: number) => number): readonly number[] {
   const lower = bytes.readUInt16LE(20);
   const upper = bytes.readUInt16LE(22);

@@ -11,7 +11,7 @@ import { Store } from './store.ts';
 const format = 1;
 const about = z.object({
   format: z.literal(format),
-  /** Whether a stage has used it. If so, it has data, and the secrets belong to it. */
+  /** Whether a stage has used it. It then has data, and the secrets belong to it. */
   isUsed: z.boolean(),
 });
 const aboutKey = Buffer.from('a');

@@ -12,7 +12,7 @@ import { Sum, sumKey } from './sum.ts';
 import { Owned, TreeCheck } from './treeCheck.ts';
 
 const defaultLimitMs = 1_000;
-/** Free pages at the end may be missing in the file, but only up to this number is checked. */
+/** Pages at the end may be missing in the file if they are free. Only up to this number are checked. */
 const mostMissing = 2 ** 24;
 
 export interface CheckOptions {
@@ -92,9 +92,7 @@ function transactionOf(key: Buffer): number {
   return longAt(key, 0);
 }
 
-/**
- * Takes the pages of a list: their count, then a number for each page, or the negative length of a block before its first page.
- */
+/** Takes the pages of a list: their count, then a number for each page, or a block's negative length before its first page. */
 function takeFree(owned: Owned, list: Buffer): void {
   const wrong = (): DamageError => new DamageError('its list of free pages is wrong');
   if (list.length < 8 || list.length % 8 !== 0) throw wrong();

@@ -1,4 +1,4 @@
-/** Handles writes that the disk refuses. LMDB says little about the reason, and prints each failure. */
+/** Handles writes that the disk refuses. LMDB prints each failure, and says little about the reason. */
 import { statfs } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { dirname } from 'node:path';

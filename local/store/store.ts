@@ -201,7 +201,7 @@ export class Store {
     }
   }
 
-  /** Reopens the file if LMDB may have failed, because its next transaction would never end. */
+  /** Reopens the file if LMDB may have failed. */
   async #openAgain(): Promise<void> {
     if (this.#state === 'open') return;
     if (this.#state === 'doubtful') {

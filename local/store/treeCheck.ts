@@ -12,10 +12,7 @@ interface Place {
   readonly page: number;
   readonly low: Buffer | undefined;
   readonly high: Buffer | undefined;
-  /**
-   * The transaction that wrote the parent. A page is never newer, because a transaction that writes a page also writes its
-   * parents.
-   */
+  /** The transaction that wrote the parent. A page is never newer, because writing it also writes its parents. */
   readonly newest: number;
 }
 
@@ -90,7 +87,7 @@ export class TreeCheck {
       for (const place of level) {
         const below = this.#below(place);
         for (const { page } of below) this.#owned.take(page);
-        // There are many leaves, so they are found again later instead of stored.
+        // There are many leaves, so they are found again instead of stored.
         if (isLowest) foundLeaves += below.length;
         else next.push(...below);
         newer.push({ ...place, newest: below[0]?.newest ?? 0 });
@@ -186,7 +183,7 @@ export class TreeCheck {
 
   #overflow({ page, transaction, count, length }: Overflow): Buffer {
     const { pageBytes } = this.#file;
-    // A value that was replaced by a smaller one in the same transaction keeps its pages.
+    // A value that replaced a larger one in the same transaction keeps its pages.
     if (headerBytes + length > count * pageBytes) throw damageAt(page, 'is of a shorter value');
     this.#owned.take(page, count);
     const bytes = this.#file.read(page, 'overflow', count);

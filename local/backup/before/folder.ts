@@ -10,7 +10,6 @@ export const uncheckedName = 'unchecked';
 
 export const isOfBefore = (folder: string): boolean => existsSync(join(folder, databaseName));
 
-/** Says how to move a folder's data to this release. */
 export const moveSentence = (folder: string): string =>
   `${folder} has the data of an earlier release. Move them with two commands: with that release, ` +
   `svc-queue backup moved.tar.gz --data-dir ${folder}; and with this one, ` +
@@ -19,5 +18,5 @@ export const moveSentence = (folder: string): string =>
 const names = [databaseName, `${databaseName}-wal`, queueJournalName, schedulerJournalName, uncheckedName];
 const bodyName = /^bodies\/[\w%.~!'()*-]+\.object$/;
 
-/** Whether a backup of the previous release may contain a file with this name. Other files are not written. */
+/** Whether a file with this name may be in a backup of the previous release. */
 export const isFileOfBefore = (name: string): boolean => names.includes(name) || bodyName.test(name);

@@ -1,4 +1,4 @@
-/** Reads a backup of the previous release into a store. That release's database program reads the tables. */
+/** Reads a backup of the previous release into a store, with that release's database program. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import { findDynoxide } from './dynoxide.ts';
 import { databaseName, queueJournalName, schedulerJournalName, uncheckedName } from './folder.ts';
 import { messagesIn, schedulesIn } from './journals.ts';
 
-/** @param announce called if the program has to be fetched */
+/** @param announce called before the program is fetched */
 export async function readBefore(
   folder: string,
   filler: Filler,

@@ -24,7 +24,7 @@ export interface Given {
   readonly ExpressionAttributeValues?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** The functions of a call's expressions. A function is undefined if the call has no such expression. */
+/** The functions of a call's expressions, if it has them. */
 export interface Bound {
   /** Whether the condition is true for a row. A missing row is the empty item. */
   readonly condition?: (item: Item) => boolean;

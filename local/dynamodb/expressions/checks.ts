@@ -19,14 +19,14 @@ const maxSteps = 32;
 const maxOperators = 300;
 const maxAlternatives = 100;
 
-/** @throws AwsError if the expression is invalid whatever its names and values are */
+/** @throws AwsError if the expression is invalid */
 export function checkCondition(kind: ExpressionKind, condition: Condition): void {
   const checker = new Checker(kind);
   checker.condition(condition);
   checker.end();
 }
 
-/** @throws AwsError if the expression is invalid whatever its names and values are */
+/** @throws AwsError if the expression is invalid */
 export function checkUpdate({ sections, actions }: Update): void {
   const checker = new Checker('UpdateExpression');
   for (const action of actions) checker.action(action);
@@ -34,7 +34,7 @@ export function checkUpdate({ sections, actions }: Update): void {
   checker.end();
 }
 
-/** @throws AwsError if the expression is invalid whatever its names are */
+/** @throws AwsError if the expression is invalid */
 export function checkProjection(paths: readonly Path[]): void {
   const checker = new Checker('ProjectionExpression');
   for (const path of paths) checker.path(path);

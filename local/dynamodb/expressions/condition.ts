@@ -19,7 +19,7 @@ export type Test = (item: Item, values: Values) => boolean;
 
 const ordered: readonly TypeName[] = ['S', 'N', 'B'];
 
-/** @throws AwsError if the expression is invalid with the names in the scope */
+/** @throws AwsError if the expression is invalid with the scope's names */
 export function compileCondition(condition: Condition, scope: Scope): Test {
   switch (condition.kind) {
     case 'and': {

@@ -4,11 +4,10 @@ import { compareValues, typeOf, type Value } from '../values.ts';
 import type { CallNode, Comparator, Condition, Operand } from './nodes.ts';
 import type { Scope, Values } from './scope.ts';
 
-/** The keys of the table or index that is read. */
 export interface KeyShape {
   readonly partitionKey: string;
   readonly sortKey?: string | undefined;
-  /** The types of the keys. If a type is unknown, any type that keys can have is accepted. */
+  /** The types of the keys. If a type is unknown, any type of key is accepted. */
   readonly partitionType?: KeyType | undefined;
   readonly sortType?: KeyType | undefined;
 }
@@ -40,7 +39,7 @@ const refused = (message: string): AwsError => new AwsError('ValidationException
 const invalid = (message: string): AwsError =>
   refused(`Invalid condition in KeyConditionExpression: ${message}`);
 
-/** Errors in the form of the condition are thrown when the range is read, because other expressions are checked first. */
+/** Throws errors only when the range is read, because other expressions are checked first. */
 export function compileKeyCondition(condition: Condition, scope: Scope): ReadRange {
   let terms: readonly Term[] | undefined;
   return (values, keys) => {

@@ -28,14 +28,14 @@ class ConditionParser {
     return condition;
   }
 
-  /** If an operand is where a condition is required, the token after it is wrong. */
+  /** If an operand is where a condition must be, the token after it is wrong. */
   #condition(part: Part): Condition {
     if (part.kind === 'path' || part.kind === 'value' || part.kind === 'sum')
       throw this.#tokens.syntaxError();
     return part;
   }
 
-  /** If a condition is where an operand is required, the token after it is wrong. */
+  /** If a condition is where an operand must be, the token after it is wrong. */
   #operand(part: Part): Operand {
     if (part.kind === 'path' || part.kind === 'value' || part.kind === 'call') return part;
     throw this.#tokens.syntaxError();

@@ -12,7 +12,7 @@ export type Read = (item: Item, values: Values) => Value | undefined;
 /** Checks the values of a call. @throws AwsError if they do not fit the expression */
 export type Check = (values: Values) => void;
 
-/** Holds the names for one compilation, and collects the paths and checks of the expression. */
+/** The names for one compilation, and the paths and checks that it collects. */
 export class Scope {
   readonly kind: ExpressionKind;
   readonly checks: Check[] = [];
@@ -53,7 +53,7 @@ export class Scope {
     return value && typeOf(value);
   }
 
-  /** Adds a check that operands have one of the given types, as far as their types are known. */
+  /** Adds a check that operands have one of the given types, if their types are known. */
   checkTypes(name: string, operands: readonly Operand[], types: readonly TypeName[]): void {
     for (const operand of operands) {
       if (operand.kind === 'path') continue;

@@ -36,10 +36,10 @@ export interface CompiledUpdate {
   readonly onlyRemoves: boolean;
 }
 
-/** @throws AwsError if the expression is invalid with the names in the scope */
+/** @throws AwsError if the expression is invalid with the scope's names */
 export function compileUpdate({ actions }: Update, scope: Scope): CompiledUpdate {
   const targets = actions.map((action) => scope.steps(action.path));
-  // Checks for overlaps first. Only these paths are returned as the ones that the update touches.
+  // Finds overlaps first. Only these paths count as touched by the update.
   pathTree(
     targets.map((steps) => ({ steps, leaf: undefined })),
     (message) => scope.refused(message),
