@@ -1,7 +1,6 @@
 /**
- * The CDK for commands that deploy: the CLI `aws-cdk`, and the app's libraries. A CDK app has them beside this package, and so
- * has a clone of the project. Elsewhere they are fetched once into the user's cache, and a copy of the command runs beside
- * them.
+ * The CDK for commands that deploy: the CLI `aws-cdk`, and the app's libraries. If they are not beside this package, as in a
+ * CDK app or a clone of the project, they are fetched once into the user's cache, and a copy of the command runs beside them.
  *
  * The CDK's toolkit library is not used: it has no approvals and no progress, depends on 145 packages, and cannot `bootstrap`
  * several regions at once.
@@ -26,14 +25,13 @@ function folderOf(name: string): string | undefined {
   try {
     return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
   } catch {
-    // The package is not installed, so it will be fetched.
     return undefined;
   }
 }
 
 export const hasCdk = (): boolean => Object.keys(versions).every((name) => folderOf(name) !== undefined);
 
-/** Runs a program in this terminal. It also receives Ctrl-C, and decides how it ends. @returns its exit status */
+/** Runs a program in this terminal. On Ctrl-C, the program decides how it ends. @returns its exit status */
 function runHere(args: readonly string[], stdout: 'inherit' | 'stderr' = 'inherit'): Promise<number> {
   return new Promise((done, failed) => {
     const child = spawn(process.execPath, args, {
@@ -53,7 +51,7 @@ function runHere(args: readonly string[], stdout: 'inherit' | 'stderr' = 'inheri
   });
 }
 
-/** Uses a folder, and deletes it at the end. */
+/** Deletes the folder after its use. */
 async function inScratch<T>(use: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-queue-'));
   try {
@@ -64,9 +62,7 @@ async function inScratch<T>(use: (folder: string) => Promise<T>): Promise<T> {
 }
 
 /**
- * Runs this process's command again beside the CDK.
- *
- * @returns its exit status
+ * @returns the exit status of this process's command, which runs again beside the CDK
  * @throws OperateError if the CDK cannot be fetched
  */
 export async function runBesideCdk(): Promise<number> {
@@ -96,17 +92,15 @@ export async function runBesideCdk(): Promise<number> {
 }
 
 /**
- * Quotes a part of a shell command. The last part must have no quotes, because the CDK's CLI removes a pair around the whole
- * command.
+ * Quotes a part of a shell command. The last part must have no quotes, because the CDK's CLI removes a pair around the whole.
  */
 const quoted = (text: string): string =>
   /^[\w@%+=:,./\\-]+$/.test(text) ? text : `"${text.replaceAll('"', '\\"')}"`;
 
 /**
- * Runs the CDK's CLI with the service's app in the current folder. Settings in its `cdk.json` apply, and what the CDK looks up
- * is stored in its `cdk.context.json`.
+ * Runs the CDK's CLI with the service's app in the current folder, with its `cdk.json` and `cdk.context.json`.
  *
- * @param use called when the CLI has ended, with the folder of the templates and of the CLI's files
+ * @param use called at the end, with the folder of the templates and of the CLI's files
  */
 export async function runCdk<T>(
   args: (folder: string) => readonly string[],

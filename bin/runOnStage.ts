@@ -1,8 +1,8 @@
 import { StageError } from '../local/stage/stageError.ts';
 
 /**
- * Runs a command on a stage's data, and sets its exit status. If the operator can fix the cause of an error, it is 2, and only
- * the message is printed.
+ * Runs a command on a stage's data, and sets its exit status. It is 2 if the operator can fix the error, of which only the
+ * message is then printed.
  */
 export async function runOnStage(command: () => Promise<void>): Promise<void> {
   // Only the owner may read the command's files.

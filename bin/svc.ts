@@ -1,4 +1,3 @@
-/** The CDK app that `cdk synth`, `cdk deploy` and `cdk destroy` run. */
 import { App } from 'aws-cdk-lib';
 import { readSettings, SettingsError } from '../lib/settings.ts';
 import { SvcQueue } from '../lib/svcQueue.ts';

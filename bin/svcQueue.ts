@@ -7,15 +7,14 @@ import { Ending, parse, sayEnding } from '../cli/commandLine.ts';
 
 interface Listed {
   readonly about: string;
-  /** Runs the command. It throws an `Ending` for invalid arguments, and sets the exit status for other errors. */
+  /** Runs the command. It throws an `Ending` for invalid arguments. */
   readonly load: () => Promise<{ readonly run: (args: readonly string[]) => Promise<void> }>;
   /** Arguments before the user's. */
   readonly first?: readonly string[];
 }
 
 /**
- * Loads a command that opens a store. The store's package may be missing: npm omits it on request, or if it does not run on
- * this machine.
+ * Loads a command that opens a store. The store's package is missing if npm was told so, or if it does not run on this machine.
  */
 const withStore =
   (load: Listed['load']): Listed['load'] =>
@@ -117,7 +116,7 @@ const commands: Readonly<Record<string, Listed>> = {
   },
 };
 
-/** The CDK app, which the CDK's CLI runs for commands that deploy; see `cdk.ts`. */
+/** The CDK app; see `cdk.ts`. */
 const app: Listed = { about: '', load: () => import('./commands/app.ts') };
 
 const examples = `

@@ -1,7 +1,7 @@
-/** The arguments of all commands. Each is described once, for its help and for error messages. */
+/** The arguments of all commands. The help and the error messages are made from their descriptions. */
 import { Command, CommanderError, InvalidArgumentError } from '@commander-js/extra-typings';
 
-/** Ends a command before it starts: with its help (exit status 0), or because of invalid arguments (2). */
+/** Ends a command before it starts: with its help (exit status 0), or for invalid arguments (2). */
 export class Ending extends Error {
   readonly exitStatus: 0 | 2;
 
@@ -12,13 +12,12 @@ export class Ending extends Error {
   }
 }
 
-/** Names a command as it was called. In `npm run`, flags need two dashes before them, or npm takes them. */
+/** Names a command as it was called. Without the two dashes, npm would take the flags. */
 function calledAs(name: string): string {
   if (process.env['npm_lifecycle_event'] !== name) return `svc-queue ${name}`;
   return name === 'start' ? 'npm start --' : `npm run ${name} --`;
 }
 
-/** Makes a command without arguments. */
 export const command = (name: string, about: string) =>
   new Command(calledAs(name))
     .description(about.replaceAll('\n', ' '))
@@ -27,7 +26,7 @@ export const command = (name: string, about: string) =>
     .configureHelp({ helpWidth: 120 })
     .exitOverride();
 
-/** The methods of a command that this module needs, whatever its arguments' types are. */
+/** The methods of a command that this module needs, for any types of arguments. */
 interface Parses<C> {
   configureOutput(to: { writeOut: (text: string) => void; writeErr: () => void }): C;
   parse(args: readonly string[], from: { from: 'user' }): C;
@@ -50,7 +49,7 @@ export function parse<C extends Parses<C>>(of: C, args: readonly string[]): C {
   }
 }
 
-/** Prints why a command ends before it starts, and sets the exit status. Other errors are thrown again. */
+/** Prints why a command does not start, and sets the exit status. Other errors are thrown again. */
 export function sayEnding(error: unknown): void {
   if (!(error instanceof Ending)) throw error;
   const stream = error.exitStatus === 0 ? process.stdout : process.stderr;
@@ -68,7 +67,7 @@ export function argumentsOf<T>(read: (args: readonly string[]) => T): T {
   }
 }
 
-/** Reads the environment variable that replaces a missing flag. An empty variable counts as missing. */
+/** Reads the environment variable that replaces a missing flag. An empty variable is ignored. */
 export function fromVariable<T>(
   environment: Readonly<Record<string, string | undefined>>,
   name: string,
@@ -84,7 +83,6 @@ export function fromVariable<T>(
   }
 }
 
-/** Makes a parser of whole numbers. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
     const number = Number(text);
@@ -93,7 +91,6 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
-/** Makes a parser of texts with a given form. */
 export function textLike(form: RegExp, allowed: string): (text: string) => string {
   return (text) => {
     if (form.test(text)) return text;

@@ -1,4 +1,4 @@
-/** Fetches packages with npm into a separate folder, because only some machines or commands need them. */
+/** Fetches packages with npm that only some machines or commands need. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
@@ -8,9 +8,8 @@ import { promisify } from 'node:util';
 import * as z from 'zod/mini';
 
 /**
- * Finds the folder for fetched packages: `.cache` in the project's folder, or the user's cache if this is an installed package,
- * because npm replaces a package's folder with each version. This file may run from its source, or from a bundle in a folder
- * below.
+ * Finds the folder for fetched packages: `.cache` in the project's folder, or the user's cache for an installed package, whose
+ * folder npm replaces. This file may run from source, or from a bundle in a folder below.
  */
 export function cacheFolder(): string {
   const here = import.meta.dirname;
@@ -22,11 +21,11 @@ export function cacheFolder(): string {
   return join(above(here), '.cache');
 }
 
-/** The time for the download on a slow connection. On a silent one, npm gives up earlier. */
+/** The time for the download on a slow connection. npm gives up earlier on a silent one. */
 const fetchLimitMs = 600_000;
 
 /**
- * Installs packages into a folder, either completely or not at all: npm installs into another folder, which is then moved.
+ * Installs packages into a folder, completely or not at all.
  *
  * @param packages with versions, such as `constructs@10.8.1`
  * @throws Error with npm's reason, in one line
@@ -40,7 +39,7 @@ export async function fetchInto(folder: string, packages: readonly string[]): Pr
     renameSync(draft, folder);
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
-    // Another process that started at the same time has installed it.
+    // Another process has installed it at the same time.
     if (existsSync(folder)) return;
     throw new Error(reasonOf(error), { cause: error });
   }
@@ -68,7 +67,7 @@ function npmCommand(): readonly [file: string, ...args: string[]] {
 const npmFailure = z.object({ stdout: z.string() });
 const npmReport = z.object({ error: z.object({ summary: z.string() }) });
 
-/** Reads the summary of npm's error, which npm prints as an object with `--json`. */
+/** Reads the summary of npm's error, which `--json` prints as an object. */
 function reasonOf(error: unknown): string {
   const { stdout = '' } = npmFailure.safeParse(error).data ?? {};
   return (summaryIn(stdout) ?? String(error)).split('\n')[0] ?? '';
@@ -78,7 +77,7 @@ function summaryIn(stdout: string): string | undefined {
   try {
     return npmReport.parse(JSON.parse(stdout)).error.summary;
   } catch {
-    // npm could not be started, or was killed. The original error says more.
+    // npm did not run, or was killed. The original error says more.
     return undefined;
   }
 }

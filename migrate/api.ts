@@ -1,6 +1,6 @@
 /**
- * The client of both APIs. It uses no code of this service, so either side may be any QStash-compatible API. Requests time out,
- * and are retried if the API is busy or does not answer, so every request must be repeatable.
+ * The client of both APIs. It uses no code of this service, because either side may be any QStash-compatible API. Requests are
+ * retried, so each must be repeatable.
  */
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
@@ -8,7 +8,6 @@ import { MigrationError, Refusal } from './migrationError.ts';
 import type { Place } from './options.ts';
 
 export interface Api {
-  /** Such as "The source". */
   readonly title: string;
   /**
    * @returns undefined if it does not exist
@@ -35,13 +34,13 @@ export interface ChangeInit {
 /** The time for an answer, to its last byte. */
 const answerLimitMs = 30_000;
 const mostTries = 5;
-/** The wait before the second try. Each further wait is twice as long, unless the API says how long. */
+/** The wait before the second try. It doubles with each try, unless the API says how long. */
 const firstWaitMs = 200;
-/** The longest wait. If an API asks for more, such as to the end of a day, the request fails. */
+/** The longest wait. If an API asks for more, the request fails. */
 const longestWaitMs = 60_000;
 
 const again = new Set([429, 500, 502, 503, 504]);
-/** Statuses with which an API refuses one thing, but not all requests. */
+/** Statuses that refuse one thing, but not all requests. */
 const refusals = new Set([400, 403, 404, 405, 409, 412, 413, 422]);
 
 interface Answer {
@@ -53,7 +52,7 @@ interface Answer {
 /** @param title the API's name in errors, such as "The source" */
 export function openApi(title: string, { url, token }: Place): Api {
   const name = `${title}, ${url},`;
-  /** Makes one line of a text, without the token and the terminal's control characters. */
+  /** Makes one line of a text, without the token and control characters. */
   const shown = (text: string): string =>
     text
       .replaceAll(token, '…')
@@ -95,14 +94,14 @@ export function openApi(title: string, { url, token }: Place): Api {
       const response = await fetch(`${url}${path}`, { ...init, redirect: 'manual', signal });
       return { status: response.status, headers: response.headers, text: await response.text() };
     } catch (error) {
-      // No connection, a lost connection, or a timeout. Other errors of `fetch` are bugs in this file.
+      // No connection, or a timeout. Other errors of `fetch` are bugs in this file.
       if (error instanceof Error && (error.name === 'TimeoutError' || error.cause !== undefined))
         return error;
       throw error;
     }
   }
 
-  /** The status and the API's message, without a final full stop. */
+  /** The status and the API's message, without a full stop. */
   function said({ status, text }: Answer): string {
     const { error } = errorBody.safeParse(jsonOrUndefined(text)).data ?? {};
     return error === undefined ? String(status) : `${status} (${shown(error).replace(/[\s.]+$/, '')})`;
@@ -175,7 +174,7 @@ function jsonOrUndefined(text: string): unknown {
   }
 }
 
-/** Reads the reason from an error's cause, because `fetch` itself only says "fetch failed". */
+/** `fetch` itself only says "fetch failed"; its cause has the reason. */
 function reasonOf(error: Error): string {
   if (error.name === 'TimeoutError') return `no answer within ${answerLimitMs / 1000} s`;
   const { cause } = error;

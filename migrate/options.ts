@@ -1,4 +1,3 @@
-/** The arguments of `npx svc-queue migrate`, and their defaults. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
@@ -19,7 +18,6 @@ export interface Options {
   readonly task: 'copy' | 'switch';
   /** If false, nothing is changed. */
   readonly apply: boolean;
-  /** Whether things that differ in the target are changed to match the source. */
   readonly overwrite: boolean;
   /** Whether new schedules are paused even if they are active in the source. */
   readonly paused: boolean;

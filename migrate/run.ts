@@ -1,4 +1,4 @@
-/** Runs a migration: reads both sides completely, prints the differences, and applies them if requested. */
+/** Runs a migration: reads both sides, prints the differences, and applies them if requested. */
 import { openApi } from './api.ts';
 import { compareFlowControl } from './flowControl.ts';
 import { Refusal } from './migrationError.ts';
@@ -23,7 +23,7 @@ const outcomes = [
 ] as const;
 type StepOutcome = (typeof outcomes)[number];
 
-/** The outcomes that leave something to do. A failure has a separate exit status. */
+/** The outcomes that leave something to do, except failures. */
 const leftToDo: ReadonlySet<StepOutcome> = new Set(['to create', 'to switch', 'differs', 'skipped']);
 
 const headings: Readonly<Record<Kind, string>> = {
@@ -38,7 +38,7 @@ export type ExitCode = 0 | 1 | 3;
 
 /**
  * @param print called with one line at a time
- * @throws MigrationError if a side cannot be read, or stops answering; the printed steps are done
+ * @throws MigrationError if a side cannot be read, or stops answering; printed steps are done
  */
 export async function migrate(options: Options, print: (line: string) => void): Promise<ExitCode> {
   const sides = { source: openApi('The source', options.from), target: openApi('The target', options.to) };
@@ -114,5 +114,5 @@ async function done(
   }
 }
 
-/** Replaces control characters, because a terminal must not obey names from elsewhere. */
+/** Names come from elsewhere, and a terminal must not obey their control characters. */
 const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?');

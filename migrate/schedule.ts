@@ -63,7 +63,7 @@ function flowControlOf(one: Schedule): string | undefined {
   return parts.flat().join(', ');
 }
 
-/** The destination's headers, and the service's settings that an API shows among them. */
+/** The destination's headers, and the service's settings that some APIs show among them. */
 function headersOf({ header }: Schedule) {
   const all = Object.entries(header ?? {}).flatMap(([name, values]) =>
     values.map((value) => [name, value] as const),
@@ -97,7 +97,7 @@ export const settingsOf = (one: Schedule) => ({
 
 const redacted = /^REDACTED:[0-9a-f]{64}$/i;
 
-/** Says why a schedule cannot be created from the API's answer; undefined if it can. */
+/** Why a schedule cannot be created from the API's answer; undefined if it can. */
 export function reasonToSkip(one: Schedule): string | undefined {
   const names = headersOf(one).forwarded.flatMap(([name, value]) => (redacted.test(value) ? [name] : []));
   if (one.body && redacted.test(one.body)) names.unshift('body');

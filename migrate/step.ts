@@ -9,7 +9,7 @@ export interface Found {
 }
 
 /**
- * Does a step. Repeating it changes nothing more.
+ * Does a step. It can be repeated.
  *
  * @returns the difference that remains although the target accepted it
  */
@@ -29,7 +29,7 @@ export interface Sides {
   readonly target: Api;
 }
 
-/** The prefix of settings in requests. Every compatible API knows it, and deliveries have it too. */
+/** The prefix of settings in requests, which every compatible API knows. */
 export const prefix = 'Upstash';
 
 /**
@@ -38,7 +38,7 @@ export const prefix = 'Upstash';
 export const settingNameOf = (header: string): string | undefined =>
   /^(?:upstash|svc)-(.+)$/i.exec(header)?.[1];
 
-/** Makes a URL comparable by removing credentials, which APIs do not always show. Other texts are unchanged. */
+/** Removes credentials from a URL, because not all APIs show them. Other texts are unchanged. */
 export function comparableUrl(text: string): string {
   if (!URL.canParse(text)) return text;
   const url = new URL(text);

@@ -1,7 +1,7 @@
 /**
- * Makes the target's schedules fire instead of the source's. Each is resumed in the target and then paused in the source, at a
- * moment between two fires, so that no fire is lost or duplicated. If the process is killed between the two steps, both are
- * active, and the next run pauses the source's.
+ * Makes the target's schedules fire instead of the source's. Each is resumed in the target and then paused in the source,
+ * between two fires, so that no fire is lost or duplicated. If the process is killed in between, both are active, and the next
+ * run pauses the source's.
  */
 import { setTimeout } from 'node:timers/promises';
 import { fires, parseCron, type Cron } from '../lambdas/schedule/cron.ts';
@@ -17,10 +17,10 @@ const searchMs = 600_000;
 const stepMs = 1_000;
 
 /**
- * Finds how long to wait for a moment that is two minutes away from each fire of a schedule.
+ * Finds how long to wait for a moment that is two minutes away from each fire.
  *
  * @param now Unix milliseconds
- * @returns undefined if there is no such moment within ten minutes
+ * @returns undefined if there is none within ten minutes
  */
 export function quietInMs(cron: Cron, now: number): number | undefined {
   const around: number[] = [];
@@ -75,7 +75,7 @@ async function switchOver(
   { wanted, existing }: Pair,
   cron: Cron,
 ): Promise<undefined> {
-  // Computed again, because switching the previous schedules took time.
+  // Computed again, because the previous schedules took time.
   const waitMs = quietInMs(cron, Date.now());
   if (waitMs === undefined) throw new Refusal(tooOften);
   await setTimeout(waitMs);

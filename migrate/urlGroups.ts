@@ -29,7 +29,7 @@ const settingsOf = (group: UrlGroup) => ({
     : undefined,
 });
 
-/** Compares the URL groups of both sides: their endpoints with names, and their default headers. */
+/** Compares the URL groups of both sides: their endpoints, and their default headers. */
 export async function compareUrlGroups({ source, target }: Sides): Promise<readonly Step[]> {
   const there = new Map(((await target.list('/v2/topics', urlGroup)) ?? []).map((one) => [one.name, one]));
   return ((await source.list('/v2/topics', urlGroup)) ?? []).map((group): Step => {

@@ -24,7 +24,6 @@ export interface AccountsCommand {
 }
 
 interface Shown {
-  /** The whole answer. */
   readonly json: unknown;
   readonly text: string;
 }
@@ -49,7 +48,6 @@ function jsonOrText(text: string): unknown {
   }
 }
 
-/** A table whose columns are as wide as their widest text. */
 function tableOf(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
   return rows
@@ -70,7 +68,7 @@ const lineOf = ({ id, customer_id = '', type, region: where, state }: Account): 
   state,
 ];
 
-/** An account with its tokens, as lines that a shell can read. */
+/** An account with its tokens, as lines for a shell. */
 const describe = (one: Account): string =>
   [
     ...Object.entries(one)
@@ -175,7 +173,6 @@ interface Action {
   readonly run: (api: ManagementApi, of: { readonly of: string; readonly fields: Fields }) => Promise<Shown>;
 }
 
-/** The actions, and what each needs. */
 const actions: Readonly<Record<(typeof actionNames)[number], Action>> = {
   list: { needs: 'nothing', run: (api) => list(api) },
   show: { needs: 'id', run: (api, { of }) => show(api, { path: `users/${of}` }) },

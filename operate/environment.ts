@@ -1,6 +1,4 @@
-/**
- * Reads the names of a deployed region's tables and queues from its functions, for commands that use the functions' modules.
- */
+/** Takes a deployed region's table and queue names from its functions, for commands that use the functions' modules. */
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
 import { GetFunctionConfigurationCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { clientOptions } from '../lambdas/aws/clientOptions.ts';
@@ -16,8 +14,7 @@ export interface Deployment {
 const logicalId = /^DeliverShort[0-9A-F]{8}$/;
 
 /**
- * Copies the environment of a region's functions. Modules of `lambdas/` read it when they are imported, so import them
- * afterwards.
+ * Copies the environment of a region's functions. Import modules of `lambdas/` afterwards, because they read it when imported.
  *
  * @throws OperateError if the deployment does not exist
  */

@@ -1,4 +1,3 @@
-/** Finds and calls the management API for the operator's commands. */
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
@@ -43,10 +42,8 @@ function secretsIn(region: string): SecretsManagerClient {
 }
 
 /**
- * Reads the secret with the operator's login of a deployment.
- *
  * @param deployment with its first region
- * @throws OperateError if there is none
+ * @throws OperateError if there is no secret with the operator's login
  */
 export async function readLogin({ name, region }: Deployment) {
   const client = secretsIn(region);

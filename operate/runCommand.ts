@@ -12,7 +12,7 @@ const refusals = [
   'AccessDeniedException',
 ];
 
-/** The message of an error that the operator can fix; undefined for other errors. */
+/** The message of an error that the operator can fix. */
 function sentenceOf(error: unknown): string | undefined {
   if (error instanceof OperateError) return error.message;
   return error instanceof Error && refusals.includes(error.name)
@@ -20,7 +20,7 @@ function sentenceOf(error: unknown): string | undefined {
     : undefined;
 }
 
-/** Runs a command that returns its exit status. If the operator can fix an error, only its message is printed. */
+/** Runs a command that returns its exit status. If the operator can fix an error, only the message is printed. */
 export async function runCommand(
   command: () => Promise<number>,
   report: (error: unknown) => void,

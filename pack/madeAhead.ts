@@ -1,6 +1,6 @@
 /**
- * In the package, replaces the modules that bundle the functions and the receiver of `verify`, and that build the console: the
- * package contains the results.
+ * Replaces, in the package, the modules that bundle functions and the receiver of `verify`, or build the console: the package
+ * contains the results.
  */
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,6 @@ import * as z from 'zod/mini';
 /** The location of each function's files. */
 export const functionTable = 'table.json';
 
-/** The receiver's code for `verify`. */
 export const receiverFile = 'receiver.cjs';
 
 const tableShape = z.record(z.string(), z.record(z.string(), z.string()));
@@ -23,7 +22,7 @@ const functions =
 
 let folder: string | undefined;
 
-/** Creates a folder that is deleted when the process ends. By then the CDK has copied it. */
+/** Creates a folder that is deleted when the process ends, after the CDK has copied it. */
 function makeFolder(): string {
   const made = mkdtempSync(join(tmpdir(), 'svc-queue-functions-'));
   process.once('exit', () => {

@@ -1,6 +1,4 @@
-/**
- * `svc-queue bootstrap`, `deploy`, `diff`, `drift` and `destroy`: the CDK's commands with the service's app, without a clone.
- */
+/** `svc-queue bootstrap`, `deploy`, `diff`, `drift` and `destroy`: the CDK's commands with the service's app. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Option } from '@commander-js/extra-typings';
@@ -45,7 +43,6 @@ interface CdkCommand {
   readonly isJson: boolean;
 }
 
-/** The CDK's arguments for a flag that can be repeated. */
 const each = (flag: string, values: readonly string[]): readonly string[] =>
   values.flatMap((value) => [flag, value]);
 
@@ -147,7 +144,7 @@ function readOutputs(folder: string): z.output<typeof outputs> {
   return existsSync(file) ? outputs.parse(JSON.parse(readFileSync(file, 'utf8'))) : {};
 }
 
-/** @param args the first is the name of the command */
+/** @param args begins with the command's name */
 export function run(args: readonly string[]): Promise<void> {
   const asked = parseCdk(args);
   return runCommand(async () => {

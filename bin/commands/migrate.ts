@@ -10,7 +10,6 @@ export async function run(args: readonly string[]): Promise<void> {
       console.log(line);
     });
   } catch (error) {
-    // If the user can fix the cause, only the message is printed.
     console.error(error instanceof MigrationError ? error.message : error);
     process.exitCode = 1;
   }

@@ -25,7 +25,7 @@ function announce({ url, variables }: Stage, { dataDirectory, dev, network }: Op
   );
 }
 
-/** Stops the stage on a signal. A signal during the start waits for its end, because a stage's parts are stopped in order. */
+/** Stops the stage on a signal, but not before it has started, because its parts are stopped in order. */
 function stopOnSignals(starting: Promise<Stage>, fail: Fail): void {
   let stopping = false;
   const stop = (): void => {
@@ -41,16 +41,12 @@ function stopOnSignals(starting: Promise<Stage>, fail: Fail): void {
   stopWithNpm(stop);
 }
 
-/**
- * The interval of checks whether npm still runs, in milliseconds. If npm was killed, its stage keeps the port until the next
- * check.
- */
+/** Milliseconds between checks whether npm still runs. */
 const npmCheckMs = 500;
 
 /**
- * Stops a stage that npm or npx started once that has ended, because a killed npm passes no signal on. The stage is npm's
- * child, because the script in `package.json` replaces the shell (`exec`). Other stages, such as systemd's or a container's
- * first process, may outlive their parent.
+ * Stops a stage whose npm or npx has ended, because a killed npm passes no signal on. The stage is npm's child, because the
+ * script in `package.json` replaces the shell (`exec`). Other stages may outlive their parent.
  */
 function stopWithNpm(stop: () => void): void {
   if (!['start', 'npx'].includes(process.env['npm_lifecycle_event'] ?? '')) return;

@@ -1,6 +1,6 @@
 /**
- * `svc-queue verify`: checks a deployment by using it; with `--before`, checks whether a deployment can succeed; with `--bill`,
- * compares AWS's bill with the forecast.
+ * `svc-queue verify`: checks a deployment by using it; with `--before`, whether a deployment can succeed; with `--bill`, AWS's
+ * bill against the forecast.
  */
 import { setMaxListeners } from 'node:events';
 import { OperateError } from '../../operate/operateError.ts';
@@ -46,7 +46,6 @@ function regionsOf(asked: readonly string[], { settings }: Deployment): readonly
   return asked.length > 0 ? asked : settings.regions;
 }
 
-/** Runs the checks that the options name. */
 function outcomesOf(options: VerifyOptions): Promise<readonly Outcome[]> {
   const { context, isBefore, isSlow, only, bill, release, waitSeconds } = options;
   const deployment = readDeployment(context);
