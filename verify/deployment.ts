@@ -16,7 +16,7 @@ const template = z.object({ Resources: z.record(z.string(), templateResource) })
 export interface StackTemplate {
   readonly name: string;
   readonly region: string;
-  /** By logical ID. */
+  /** By logical id. */
   readonly resources: Readonly<Record<string, TemplateResource>>;
   /** JSON, as the CLI sends it. */
   readonly text: string;

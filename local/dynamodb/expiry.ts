@@ -72,7 +72,7 @@ function isPast(row: Item, ttl: string, nowMs: number): boolean {
 
 /** The pause between two passes over all tables. */
 const everyMs = 3_600_000;
-/** Passes use one part in this many of the process’s time. */
+/** Passes use one part in this many of the process's time. */
 const share = 10;
 
 export interface Expiry {

@@ -2,10 +2,10 @@ import * as z from 'zod';
 import { expectThat } from '../check.ts';
 import { anything, type Client } from './api.ts';
 
-/** The customer ID of this command's accounts. */
+/** The customer id of this command's accounts. */
 const customer = 'svc-queue verify';
 
-/** The customer ID of accounts that a region's check moves to another region. They belong to that check in any region. */
+/** The customer id of accounts that a region's check moves to another region. They belong to that check in any region. */
 const movedBy = (region: string): string => `${customer}, moved by ${region}`;
 
 const account = z.object({

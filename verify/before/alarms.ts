@@ -3,7 +3,7 @@ import type { MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import * as z from 'zod';
 import type { StackTemplate } from '../deployment.ts';
 
-/** A text, or the logical ID of the resource that provides it: a dimension may have any value. */
+/** A text, or the logical id of the resource that provides it: a dimension may have any value. */
 const text = z.union([
   z.string(),
   z.object({ Ref: z.string() }).transform(({ Ref }) => Ref),

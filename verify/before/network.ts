@@ -25,7 +25,7 @@ export interface Endpoint {
 export interface Subnet {
   readonly id: string;
   readonly vpc: string;
-  /** The zone's ID, such as `euc1-az2`. */
+  /** The zone's id, such as `euc1-az2`. */
   readonly zoneId: string;
   readonly freeAddresses: number;
 }
@@ -33,7 +33,7 @@ export interface Subnet {
 export interface Route {
   /** The destination. `0.0.0.0/0` is the internet. */
   readonly to: string;
-  /** The target's ID, such as `nat-0a1b2c3d`. */
+  /** The target's id, such as `nat-0a1b2c3d`. */
   readonly via: string;
   /** Whether the target exists. */
   readonly isActive: boolean;
@@ -66,13 +66,13 @@ export interface Network {
   readonly dnsOf: (vpc: string) => Promise<{ readonly isOn: boolean; readonly hasHostnames: boolean }>;
   readonly endpointsIn: (vpc: string) => Promise<readonly Endpoint[]>;
   readonly routeTablesIn: (vpc: string) => Promise<readonly RouteTable[]>;
-  /** @throws EC2's error for an invalid ID */
+  /** @throws EC2's error for an invalid id */
   readonly subnets: (ids: readonly string[]) => Promise<readonly Subnet[]>;
-  /** @throws EC2's error for an invalid ID */
+  /** @throws EC2's error for an invalid id */
   readonly addresses: (ids: readonly string[]) => Promise<readonly Address[]>;
   readonly addressesOfNat: (gateways: readonly string[]) => Promise<readonly string[]>;
   readonly zones: () => Promise<readonly Zone[]>;
-  /** The IDs of zones in which a service can have endpoints. */
+  /** The ids of zones in which a service can have endpoints. */
   readonly zonesOfService: (service: string) => Promise<readonly string[]>;
 }
 

@@ -32,7 +32,7 @@ const mostTwice = 0.01;
 const mostRefused = 0.02;
 
 export interface Traffic {
-  /** The IDs of accepted messages; true if the first attempt must fail. */
+  /** The ids of accepted messages; true if the first attempt must fail. */
   readonly accepted: ReadonlyMap<string, boolean>;
   readonly refused: readonly string[];
 }

@@ -84,7 +84,7 @@ export const longAnswer = (seconds: number, host = machine): Check<After> => ({
   },
 });
 
-/** The logical ID of the long queue's function. */
+/** The logical id of the long queue's function. */
 export const longFunction = /^DeliverLongOn[0-9a-f]{8}[0-9A-F]{8}$/;
 const longQueue = /^QueuesLong[0-9A-F]{8}$/;
 

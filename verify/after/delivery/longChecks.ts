@@ -97,7 +97,7 @@ async function checkFarFire(after: After): Promise<string> {
   return `a message that was due in ${farMinutes} minutes came ${(late / 1_000).toFixed(1)} s late, and its schedule is gone`;
 }
 
-/** The logical ID of the short queue. */
+/** The logical id of the short queue. */
 const shortQueue = /^QueuesShort[0-9A-F]{8}$/;
 
 const queueShape = z.object({ VisibilityTimeout: z.number() });

@@ -11,7 +11,7 @@ export interface Counted {
   readonly dimension: string;
 }
 
-/** A queue's ID is its URL, but CloudWatch uses its name. */
+/** A queue's id is its URL, but CloudWatch uses its name. */
 const nameOf = ({ physicalId }: StackResource): string => physicalId.split('/').at(-1) ?? physicalId;
 
 /** CloudWatch queries, one for each resource and metric. */

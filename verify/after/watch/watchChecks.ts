@@ -11,7 +11,7 @@ import { type Check, expectThat, Shortfall } from '../../check.ts';
 import type { After } from '../context.ts';
 import { until } from '../../wait.ts';
 
-/** Logical IDs of the short queue, and of the queue for messages that no release can read yet. */
+/** Logical ids of the short queue, and of the queue for messages that no release can read yet. */
 const shortQueue = /^QueuesShort[0-9A-F]{8}$/;
 const parkedQueue = /^QueuesParked[0-9A-F]{8}$/;
 /** The body of a message that is not a job. */
