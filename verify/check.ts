@@ -7,7 +7,7 @@ export interface Check<C> {
   readonly shows: string;
   /** A sentence that says what to do if the check fails. */
   readonly remedy: string;
-  /** Whether it takes over five minutes or loads the deployment. It then runs only with `--slow` or by name. */
+  /** Whether it takes over five minutes or loads the deployment, and runs only with `--slow` or by name. */
   readonly isSlow?: true;
   /** Why it cannot run on an emulator, if so. */
   readonly notOnEmulator?: string;

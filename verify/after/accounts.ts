@@ -5,7 +5,7 @@ import { anything, type Client } from './api.ts';
 /** The customer id of this command's accounts. */
 const customer = 'svc-queue verify';
 
-/** The customer id of accounts that a region's check moves to another region. They belong to that check in any region. */
+/** The customer id of accounts that a region's check moves elsewhere. They belong to that check in any region. */
 const movedBy = (region: string): string => `${customer}, moved by ${region}`;
 
 const account = z.object({
@@ -71,7 +71,9 @@ const schedules = z.array(z.object({ scheduleId: z.string() }));
 const named = z.array(z.object({ name: z.string() }));
 const waiting = z.object({ messages: z.array(z.object({ messageId: z.string() })) });
 
-/** Deletes an account's data in its region, and then the account. Schedules of a deleted account would stay in Scheduler. */
+/**
+ * Deletes an account's data in its region, and then the account, because a deleted account's schedules would stay in Scheduler.
+ */
 export async function removeAccount(management: Client, client: Client, account: Account): Promise<void> {
   // A moved account has no data.
   if (account.customer_id?.includes(', moved by ') === true) {

@@ -112,7 +112,7 @@ async function verifyRegion(
   const url = found.apis.find((api) => api.region === region)?.url ?? '';
   const management = clientOf(sender(found.managementUrl, never), found.authorization);
   const tidyUp = async (): Promise<void> => {
-    // The machine is billed by the hour, so it is deleted first, even if the settings no longer have instances.
+    // The machine is billed by the hour, so it is deleted first, even if the settings have no instances.
     const hadHost = await removeLateHost(cloudFormation, name);
     const hadReceiver = await removeReceiver(cloudFormation, name);
     const left = await leftAccounts(management, region);
@@ -122,7 +122,7 @@ async function verifyRegion(
       say(`${region}: the account and the receiver of a run are taken away`);
   };
   const tidily = (): Promise<Outcome> => runCheck(step('tidy-up', tidyUp), { region, ...asked });
-  // A killed run leaves resources behind. Those that cannot be deleted now are tried again at the end.
+  // A killed run leaves resources behind. If they cannot be deleted now, it is tried again at the end.
   await tidily();
   let tidied: Outcome | undefined;
   let outcomes: readonly Outcome[];

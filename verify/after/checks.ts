@@ -31,7 +31,7 @@ const alongside: readonly Check<After>[] = [
   ...watchChecks,
 ];
 
-/** The steps of a run. The checks of a step run in parallel. Checks that only wait run beside all steps. */
+/** The steps of a run. The checks of a step run in parallel, and checks that only wait run beside all steps. */
 export const steps: readonly (readonly Check<After>[])[] = [
   [latency],
   alongside,

@@ -24,7 +24,7 @@ export interface Stack {
   readonly isProtected: boolean;
   readonly logicalIds: ReadonlySet<string>;
   readonly physicalIds: ReadonlySet<string>;
-  /** Whether the stack has only change sets that an earlier run of this command left behind. */
+  /** Whether the stack has only change sets of an earlier run. */
   readonly isOfChangeSets: boolean;
 }
 
@@ -71,8 +71,7 @@ export interface AwsAccount {
   readonly certificate: (arn: string) => Promise<Certificate>;
   readonly quotas: (service: string) => Promise<readonly Quota[]>;
   /**
-   * Asks IAM to simulate whether CloudFormation may create function URLs without authentication. Organisation policies are
-   * included.
+   * Asks IAM to simulate whether CloudFormation may create public function URLs, including organisation policies.
    *
    * @returns undefined if the bootstrap has no role for CloudFormation
    */
@@ -82,7 +81,7 @@ export interface AwsAccount {
 const isNamed = (error: unknown, form: RegExp): error is Error =>
   error instanceof Error && form.test(error.name);
 
-/** Whether a stack was never deployed, and only has change sets of an earlier run of this command. */
+/** Whether a stack was never deployed, and only has change sets of an earlier run. */
 async function isOfOwnChangeSets(client: CloudFormationClient, StackName: string): Promise<boolean> {
   const { Summaries = [] } = await client.send(new ListChangeSetsCommand({ StackName }));
   return Summaries.length > 0 && Summaries.every(({ ChangeSetName = '' }) => isOwnChangeSet(ChangeSetName));

@@ -76,7 +76,7 @@ async function checkInstances({ aws, stacks }: Before): Promise<string> {
   return `EC2 lets ${vCPUs} vCPUs of standard instances run, the managed instances may have ${needed}`;
 }
 
-/** Whether a certificate's name covers a domain. The name may begin with `*.`; `*` matches one label (RFC 6125, 6.4.3). */
+/** Whether a certificate's name, such as `*.acme.example`, covers a domain. `*` matches one label (RFC 6125, 6.4.3). */
 const covers = (name: string, domain: string): boolean =>
   name.toLowerCase() === domain.toLowerCase() ||
   (name.startsWith('*.') &&

@@ -18,7 +18,7 @@ interface Asked {
   readonly signal: AbortSignal;
 }
 
-/** Checks the regions in parallel. Each region's credentials are checked first, because everything else needs them. */
+/** Checks the regions in parallel, and in each the credentials first. */
 export async function verifyBefore({ regions, ...asked }: Asked): Promise<readonly Outcome[]> {
   return (await Promise.all(regions.map((region) => verifyRegion(region, asked)))).flat();
 }

@@ -18,7 +18,7 @@ import { until } from '../wait.ts';
 /** Bytes of a template inside a request ("AWS CloudFormation quotas": 51,200, and 1 MB in S3). */
 const largestInRequest = 51_200;
 
-/** The prefix of change sets and stored templates, by which a later run recognizes those of a killed run. */
+/** The prefix of change sets and stored templates, so that a later run recognizes them. */
 const ownPrefix = 'svc-queue-verify-';
 
 export const isOwnChangeSet = (name: string): boolean => name.startsWith(ownPrefix);

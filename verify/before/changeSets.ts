@@ -22,10 +22,7 @@ const exportsIn = (stacks: readonly StackTemplate[]): ReadonlyMap<string, unknow
     ),
   );
 
-/**
- * Replaces imports that are not exported yet by values of the same form. Otherwise CloudFormation would make no change set
- * before a first deployment.
- */
+/** Replaces missing imports by values of the same form, because CloudFormation makes no change set with missing imports. */
 export function withoutMissingImports(
   text: string,
   stacks: readonly StackTemplate[],

@@ -1,4 +1,4 @@
-/** The checks before a deployment. They leave nothing behind: all except the change sets only read, see `readersIn`. */
+/** The checks before a deployment. All except the change sets only read, see `readersIn`. */
 import { type Check, expectThat, Skipped } from '../check.ts';
 import { accountChecks } from './accountChecks.ts';
 import { alarmQueriesIn } from './alarms.ts';
@@ -13,7 +13,9 @@ const leastBootstrap = 6;
 /** The executions that Lambda keeps unreserved ("Configuring reserved concurrency", AWS Lambda Developer Guide). */
 const leastUnreserved = 100;
 
-/** The concurrent executions that the API, fires and the queue `dead` need at least, besides the two delivery functions. */
+/**
+ * The concurrent executions that everything except the delivery functions needs at least: the API, fires and the queue `dead`.
+ */
 const restConcurrency = 4;
 
 /** States of stacks that cannot be deployed to. */

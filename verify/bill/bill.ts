@@ -27,7 +27,7 @@ const tolerance = { factor: 1.25, dollars: 0.1 };
 
 const tag = 'service';
 
-/** Reads a day's costs. A request costs $0.01 (AWS Cost Explorer pricing). A day's data are available a day later. */
+/** Reads a day's costs, which are available a day later. A request costs $0.01 (AWS Cost Explorer pricing). */
 export async function readBilled(
   client: CostExplorerClient,
   { day, deployment, regions }: Day,

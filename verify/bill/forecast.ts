@@ -1,7 +1,4 @@
-/**
- * The forecast for a day: the costs of messages and of an idle deployment from docs/cost.md, at list prices. The comparison
- * only uses `forecastOf`.
- */
+/** The forecast for a day: the costs of messages and of an idle deployment from docs/cost.md, at list prices. */
 import { ordinaryMessage } from '../../bench/bill/ordinaryMessage.ts';
 import { idleUses } from '../../bench/bill/resources.ts';
 import type { Service } from '../../bench/bill/services.ts';

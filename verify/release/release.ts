@@ -13,7 +13,7 @@ export interface Release {
   readonly commands: readonly string[];
 }
 
-/** The pause between messages, so that some are in each state at any time. An emulator can handle fewer. */
+/** The pause between messages, so that some are in each state. An emulator can handle fewer. */
 const paceMs = { onAws: 250, onEmulator: 2_000 };
 
 /** Traffic before the first command and after each, so that old and new functions get messages. */
@@ -25,10 +25,10 @@ const delays = ['0s', '10s', '60s'];
 /** Every fifth message fails at first, so that another release may make its retry. */
 const failing = 5;
 
-/** The largest share of messages that may be delivered twice. SQS and a stopping worker may do so at any time. */
+/** The largest share of messages that may be delivered twice, by SQS or by a stopping worker. */
 const mostTwice = 0.01;
 
-/** The largest share of requests that may be refused while functions and the API are replaced. Clients retry them. */
+/** The largest share of requests that may be refused during the deployment. Clients retry them. */
 const mostRefused = 0.02;
 
 export interface Traffic {
@@ -143,10 +143,7 @@ const log = z.object({ logs: z.array(z.object({ state: z.string() })) });
 /** The most messages that are requested individually from the service. */
 const mostAsked = 20;
 
-/**
- * Finds undelivered messages. The receiver's log may lack a line, so the service is asked about messages that are not in the
- * log.
- */
+/** Finds undelivered messages. The receiver's log may lack lines, so the service is asked about messages that are not in it. */
 async function undelivered(
   { api: { client } }: After,
   traffic: Traffic,
@@ -163,9 +160,7 @@ async function undelivered(
   return open;
 }
 
-/**
- * The last messages may take this many waits of the run. With the default of 60 s, this exceeds the longest delay plus a retry.
- */
+/** The last messages may take this many times `--wait`, by default longer than the longest delay plus a retry. */
 const waits = 3;
 
 export const releaseCheck = (runCommands: (signal: AbortSignal) => Promise<void>): Check<After> => ({

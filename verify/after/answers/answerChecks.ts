@@ -22,7 +22,7 @@ async function checkAnswers({ api, management, account }: After): Promise<string
     nowhere.status === 404 && isRefusal(nowhere),
     `A path that does not exist was answered ${shown(nowhere)}.`,
   );
-  // On an unknown path, the gateway takes a token for an AWS signature, so its answer differs from the one without a token.
+  // On an unknown path, the gateway takes a token for an AWS signature, and answers differently.
   const nowhereWithToken = await api.send('GET', '/v2/nowhere', { authorization: bearer(account.token) });
   expectThat(
     nowhereWithToken.status === 404 && isRefusal(nowhereWithToken),
@@ -65,7 +65,7 @@ async function checkRegions({ api, others, account, region }: After): Promise<st
 
 const megabyte = 1_024 * 1_024;
 
-/** More than API Gateway passes on to a function, and more than its own limit of 10 MB ("Quotas for REST APIs"). */
+/** More than API Gateway passes on to a function, and more than its own 10 MB ("Quotas for REST APIs"). */
 const tooLarge = [7, 11];
 
 async function checkTooLarge({ api: { client }, inbox }: After): Promise<string> {

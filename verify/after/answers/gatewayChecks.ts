@@ -1,4 +1,4 @@
-/** Checks the answers that API Gateway and the firewall give themselves, as far as that does no harm. */
+/** Checks the answers of API Gateway itself and of the firewall, without doing harm. */
 import { GetExportCommand, GetGatewayResponsesCommand } from '@aws-sdk/client-api-gateway';
 import * as z from 'zod';
 import { gatewayAnswers, refusalBody } from '../../../lib/api/gatewayAnswers.ts';
@@ -21,7 +21,7 @@ type Responses = z.output<typeof responses>;
 
 const exported = z.object({ 'x-amazon-apigateway-gateway-responses': responses.optional() });
 
-/** Lists the differences between an API's answers and this release's, by answer type. */
+/** Lists how an API's answers differ from this release's. */
 export function wrongAnswers(found: Responses): readonly string[] {
   return gatewayAnswers.flatMap((answer) => {
     const { responseType } = answer.type;
@@ -87,7 +87,7 @@ async function checkFirewall({ settings, api }: After): Promise<string> {
   return 'a known attack in a header was refused with 403 and a code';
 }
 
-/** Six times the requests that the management API accepts at once and in the following second. */
+/** Six times the requests that the management API accepts within a second. */
 const flood = 600;
 
 /** Judges the answers to more requests than an API accepts at once. @returns how many were refused */

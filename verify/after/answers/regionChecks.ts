@@ -5,7 +5,7 @@ import { bearer } from '../api.ts';
 import type { After } from '../context.ts';
 import { shown } from './answerChecks.ts';
 
-/** A change may take this many waits of the run: APIs cache an account for up to a minute. */
+/** A change may take this many times `--wait`, because APIs cache an account for up to a minute. */
 const followWaits = 2;
 
 async function checkAccountChange({ api, management, others, region, timeout }: After): Promise<string> {

@@ -9,10 +9,7 @@ import { until } from '../../wait.ts';
 
 const json = { 'content-type': 'application/json' };
 
-/**
- * Messages with a short timeout go through the short queue, and others through the long one. The check `latency` uses the short
- * queue too.
- */
+/** A short timeout, so that messages go through the short queue. Others go through the long one. */
 const soon = { 'svc-timeout': '20s' };
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');

@@ -5,8 +5,8 @@ import type { After } from '../context.ts';
 import { makeDeadLetter } from './deliveryChecks.ts';
 
 /**
- * Makes the ARN of a missing function that messages may go to. It must be in this AWS account: in others Lambda refuses the
- * call in any case.
+ * Makes the ARN of a missing function that messages may go to. It must be in this AWS account, because Lambda refuses calls to
+ * others.
  *
  * @param patterns the setting `lambdaDestinations`
  * @returns undefined if each pattern names other accounts, or a single function, which must not get a message

@@ -33,7 +33,7 @@ const machine: LateHost = {
 
 const state = z.object({ logs: z.array(z.object({ state: z.string() })) });
 
-/** The machine's server starts a minute or so after CloudFormation has created it. */
+/** The machine's server starts about a minute after CloudFormation has finished. */
 const startMs = 300_000;
 
 /** Sends messages to the machine until it answers one. */
@@ -92,9 +92,7 @@ const longQueue = /^QueuesLong[0-9A-F]{8}$/;
 const messages = 12;
 const waitSeconds = 240;
 
-/**
- * Lambda ends environments within minutes ("Scaling Lambda Managed Instances"), and their jobs are visible again after five.
- */
+/** Lambda ends environments within minutes ("Scaling Lambda Managed Instances"), and their jobs become visible after five. */
 const comesBackMs = 1_200_000;
 
 const everyMs = 10_000;

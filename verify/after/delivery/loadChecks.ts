@@ -21,7 +21,7 @@ const emulatedBurst = 100;
 /** Messages per request: docs/limits.md. */
 const perRequest = 100;
 
-/** The burst may take this many waits of the run. An account limited to ten concurrent executions needs minutes. */
+/** The burst may take this many times `--wait`. An account limited to ten concurrent executions needs minutes. */
 const drainWaits = 5;
 
 async function publishMany({ api: { client } }: After, url: string, count: number): Promise<void> {

@@ -102,7 +102,7 @@ const shortQueue = /^QueuesShort[0-9A-F]{8}$/;
 
 const queueShape = z.object({ VisibilityTimeout: z.number() });
 
-/** Concurrent receives, and rounds of them. The workers receive too, and SQS gives each job to any receiver. */
+/** Concurrent receives, and rounds of them, because the workers receive jobs too. */
 const pollers = 20;
 const rounds = 10;
 const perRound = 5;
@@ -134,7 +134,7 @@ export async function isQuiet({ clients: { sqs } }: After, QueueUrl: string): Pr
   return Object.values(Attributes).every((count) => count === '0');
 }
 
-/** Receives a job and never deletes it: to SQS this looks like a killed worker. Lambda has no call to kill one. */
+/** Receives a job and never deletes it, which looks like a killed worker. Lambda cannot kill one. */
 async function checkKilledWorker(after: After): Promise<string> {
   const { api, inbox, resources, templates, region } = after;
   const queue = resources.find(({ logicalId }) => shortQueue.test(logicalId));

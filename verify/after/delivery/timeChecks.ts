@@ -6,7 +6,9 @@ import { anything, published } from '../api.ts';
 import type { After } from '../context.ts';
 import { until } from '../../wait.ts';
 
-/** Scheduler has the attempts that are due later than SQS's message timer allows. Their names begin with the message's id. */
+/**
+ * Scheduler has the attempts that are due later than SQS's message timer allows, under names that begin with the message's id.
+ */
 export async function schedulesOf({ clients: { scheduler }, settings }: After, messageId: string) {
   const names: string[] = [];
   const input = { GroupName: scheduleGroupOf(settings), NamePrefix: messageId };

@@ -69,7 +69,7 @@ export async function readLogs(
   return all.toSorted((one, other) => one.at - other.at);
 }
 
-/** Opens inboxes with separate names. They share reads of the log, because CloudWatch limits such calls to a few per second. */
+/** Opens inboxes. They share reads of the log, because CloudWatch limits such calls to a few per second. */
 export function openInboxes(source: Source) {
   let reading: Promise<readonly Received[]> | undefined;
   const read = (): Promise<readonly Received[]> =>

@@ -1,4 +1,4 @@
-/** A machine whose answers take longer than the 15 minutes of function URLs. It is in a separate VPC and stack. */
+/** A machine that can take longer to answer than the 15 minutes of function URLs. It is in a separate VPC and stack. */
 import {
   type CloudFormationClient,
   CreateStackCommand,
@@ -19,7 +19,7 @@ import {
 import { outputsOf } from '../deployed.ts';
 import { removeStack } from './stacks.ts';
 
-/** A Python server, because the image has Python. It answers `/<seconds>` after this many seconds. */
+/** A Python server, which needs no installation. It answers `/<seconds>` after this many seconds. */
 export const lateServer = (port: number): string =>
   `
 import http.server, time

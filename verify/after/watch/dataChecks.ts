@@ -28,7 +28,7 @@ export interface Keeping {
   readonly isProtected: boolean;
 }
 
-/** Finds the tables with a replica in a region, and what the templates of all regions specify for them. */
+/** Finds the tables with a replica in a region, and what all regions' templates specify for them. */
 export function wantedTables({
   templates,
   resources,

@@ -77,10 +77,7 @@ const lookupMs = 600;
 /** Pages of 50 events for each function, newest first. */
 const mostPages = 5;
 
-/**
- * CloudTrail has a call after five minutes on average, without a guarantee ("How CloudTrail works"). An hour includes earlier
- * runs.
- */
+/** CloudTrail has a call after about five minutes ("How CloudTrail works"). An hour includes earlier runs. */
 const lookedBackMs = 3_600_000;
 
 async function checkTrail({

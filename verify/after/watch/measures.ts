@@ -92,7 +92,7 @@ async function countUsage(after: After): Promise<string> {
   const { api, startedAt } = after;
   const { logs } = await api.client.read(stats, 'GET', '/v2/logs?state=CREATED&count=1000');
   const messages = logs.length;
-  // Each message is written and sent at least once, except for the few that are cancelled before they are due.
+  // Each message is written and sent at least once, unless it is cancelled before it is due.
   const isEnough = (sums: readonly number[]): boolean => sums.every((sum) => sum >= 0.9 * messages);
   const sums = await sumsOf(after, counted, startedAt, isEnough, metricsMs);
   const each = (sum: number): string => (sum / Math.max(1, messages)).toFixed(1);

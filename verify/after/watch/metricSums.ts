@@ -41,7 +41,7 @@ export const queriesOf = (
  *
  * @param since Unix milliseconds
  * @param isEnough whether the sums are complete
- * @param waitMs how long CloudWatch may take, in addition to the wait of the run
+ * @param waitMs how long CloudWatch may take, in addition to `--wait`
  */
 export async function sumsOf(
   { clients: { cloudWatch }, timeout, resources }: Pick<After, 'clients' | 'timeout' | 'resources'>,
