@@ -109,7 +109,7 @@ export interface Invoker {
    * Calls the handler with each event in turn.
    *
    * @returns the CPU milliseconds
-   * @throws Error if the process has ended; its own error is on stderr
+   * @throws Error if the process has ended, with its own error on stderr
    */
   invoke(events: readonly object[]): Promise<number>;
   /**

@@ -56,9 +56,7 @@ const inBatches: Way = {
 export const totalOf = ({ lines }: Bill, size: BatchSize): number =>
   lines.reduce((sum, { unit, amounts }) => sum + dollarsPerMillion(unit, amounts[size]), 0);
 
-/**
- * The number of averaged requests: a whole number of the steps in which usage is added up at the beginning of an account's day.
- */
+/** The number of averaged requests: a whole number of the steps in which usage is added up. */
 const countedRequests = 60;
 
 /**
@@ -71,7 +69,7 @@ export async function countUses(fixture: Fixture): Promise<readonly Bill[]> {
   return bills;
 }
 
-/** Makes the bills of JSON messages through the publish URL, with one and with many per request. */
+/** Makes the bills of JSON messages through the publish URL: one or many per request. */
 export async function countUrlUses(
   fixture: Fixture,
 ): Promise<{ readonly single: Bill; readonly batch: Bill }> {
@@ -87,7 +85,7 @@ async function warmUp(fixture: Fixture, way: Way): Promise<void> {
   checkAnswer(await fixture.deliver.invoke(queueEvent(await fixture.takeAttempts(way.messagesPerRequest))));
 }
 
-/** Whether a use counts for messages: usage is added up for several messages, and other occasional uses are the process's. */
+/** Whether a use counts for messages. Other occasional uses are the process's. */
 const isOfMessages = (use: Use): boolean => isCounted(use) || use.what === 'UpdateItem usage';
 
 /** Makes the bill of messages with a JSON body, for a way of publishing. */

@@ -1,4 +1,4 @@
-/** CPU time of the bundled handlers per message. It matters because Lambda functions with little memory get little CPU. */
+/** CPU time of the bundled handlers per message. Lambda functions with little memory get little CPU. */
 import { chunksOf } from '../lambdas/shared/lists.ts';
 import { bundleUrl, startInvoker, type Invoker } from './child.ts';
 import { jsonBody, queueEvent } from './events.ts';
@@ -22,10 +22,7 @@ export interface CpuTime {
 /** Messages per batch of deliver, as under load. */
 export const batchSize = 10;
 
-/**
- * Messages until the code is warm: V8 optimizes functions after many calls. The first hundreds take over twice the CPU time of
- * those after 3,000.
- */
+/** Messages until the code is warm. The first hundreds take over twice the CPU time of those after 3,000. */
 export const warmUpMessages = 3_000;
 /** The first messages of a process, as in a new Lambda environment. */
 export const firstMessages = 400;
@@ -56,7 +53,7 @@ export async function measureCpu(fixture: Fixture): Promise<readonly CpuTime[]> 
   return [await timeOf('publish', publish), await timeOf('deliver', deliver)];
 }
 
-/** Messages per task of a process. Many thousands would fill its memory, and the garbage collector would be measured. */
+/** Messages per task of a process. Many thousands would fill its memory, and measure the garbage collector. */
 const messagesAtOnce = 100;
 
 /**

@@ -1,7 +1,4 @@
-/**
- * Estimates the costs that cannot be counted, because they depend on the speed of AWS and of destinations. Prints its
- * assumptions too.
- */
+/** Estimates the costs that cannot be counted, because they depend on the speed of AWS and of destinations. */
 import { functionMemoryMb } from '../lambdas/aws/resources.ts';
 import { dollarsPerMillion, type PricedRegion } from './prices.ts';
 
@@ -38,7 +35,7 @@ export const assumed = {
 /** With this much memory, a function gets a whole CPU; with less, a proportional share. */
 export const memoryOfOneCpuMb = 1769;
 
-/** Sequential calls. In publish: the account, then row and attempt. In deliver: the history, then the record. */
+/** Sequential calls. Publish: the account, then row and attempt. Deliver: the history, then the record. */
 const callsInARow = 2;
 
 interface Invocation {
@@ -78,7 +75,7 @@ const logGb = (bytes: number): number => (bytes + assumed.logEventBytes) / 2 ** 
 interface LogOptions {
   readonly batch: number;
   readonly passesGateway: boolean;
-  /** Whether the log has a line for each attempt and each request to the publish URL. It has none with `logLevel=WARN`. */
+  /** Whether the log has a line for each attempt and each request to the publish URL: not with `logLevel=WARN`. */
   readonly hasLines: boolean;
 }
 

@@ -29,7 +29,7 @@ export interface HandedOut {
 export interface Fleet {
   readonly size: number;
   /**
-   * Gives all queued messages to the processes, until the queues are empty and a condition is true.
+   * Gives queued messages to the processes, until none are left and a condition is true.
    *
    * @param batchSize the most messages per invocation
    */
@@ -57,7 +57,7 @@ export async function startFleet({ meter, standIns }: Fixture): Promise<Fleet> {
     idle.push(toFunction(`deliver ${number}`, handler, { region, timeoutMs }));
   }
 
-  /** The process that has been idle for longest works next, so that its knowledge of a lane is old, as in a large fleet. */
+  /** The process that was idle for longest works next, so that its knowledge of a lane is old, as in a large fleet. */
   async function invoke(event: unknown): Promise<unknown> {
     const process = idle.shift();
     if (process === undefined) throw new Error('All processes are busy.');

@@ -86,7 +86,7 @@ export async function countLanes(fixture: Fixture): Promise<LaneCosts> {
   const fleet = await startFleet(fixture);
   const capacity: LaneCost[] = [];
   const waiting: LaneCost[] = [];
-  // The account's own limits have no effect, so only the lane is measured. (With more requests it would be a large account.)
+  // The account's own limits have no effect. (With more requests it would be a large account.)
   const { token } = await fixture.makeAccount({
     type: 'paid',
     max_global_parallelism: 100_000,
@@ -144,12 +144,12 @@ async function openLane(fixture: Fixture, fleet: Fleet, token: string, lane: Lan
     },
     deliver: async (batchSize) => {
       const handedOut = await fleet.work(batchSize, () => inbox.deliveries.length >= published);
-      // Later jobs have nothing to do: pumps, and work for admissions that were not written.
+      // Later jobs have nothing to do.
       fleet.purge();
       return handedOut;
     },
   };
-  // Processes are warm: they have read the secret, the account and the APIs' hosts, and publish has seen the queue.
+  // Processes are warm: they have read the secret, the account and the APIs' hosts.
   fleet.purge();
   for (let number = 0; number < fleet.size; number += 1) await traffic.publish();
   await traffic.deliver(1);

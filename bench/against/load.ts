@@ -43,7 +43,7 @@ export interface Measured {
 
 export interface Load {
   readonly atOnce: number;
-  /** Whether a publisher's next message waits for the arrival of the previous one. If not, it waits for its acceptance. */
+  /** Whether a publisher waits for each message's arrival. If not, it waits for its acceptance. */
   readonly waitsForArrival: boolean;
   readonly goesOn: (published: number, sinceMs: number) => boolean;
 }

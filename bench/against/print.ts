@@ -22,7 +22,7 @@ const arrivalMs: Figure = ({ oneByOne }) => oneByOne.arrivalMs;
 const cpuMs: Figure = ({ sideBySide }) => sideBySide.cpuMs;
 const cpuMsOneByOne: Figure = ({ oneByOne }) => oneByOne.cpuMs;
 
-/** A line for each contender, with the median, lowest and highest ratio to the stage in the same round. */
+/** A line for each contender. Ratios to the stage are of the same round: the median, lowest and highest. */
 export function printSpeeds({ stage, rounds }: Measurements): void {
   const own = rounds.get(stage) ?? [];
   const rows = [...rounds].map(([{ name }, measured]) => {
@@ -66,7 +66,7 @@ interface Goal {
   readonly limit: { readonly atLeast: number } | { readonly atMost: number };
 }
 
-/** Times depend on the machine, and these ratios on its cores, so only the reader judges them. */
+/** Times and these ratios depend on the machine, so only the reader judges them. */
 const goals: readonly Goal[] = [
   { name: 'deliveries a second', figure: perSecond, judged: 'ratio', limit: { atLeast: 0.33 } },
   { name: '% late', figure: backlog, judged: 'own', limit: { atMost: 1 } },

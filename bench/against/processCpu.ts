@@ -35,8 +35,7 @@ function timesOf(pid: string): ProcessTimes | undefined {
       return undefined;
     throw error;
   }
-  // The second field is the command in parentheses, with any characters. After it: state, parent, and the four times from the
-  // 14th field on.
+  // The second field is the command in parentheses, with any characters. The four times begin with the 14th field.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const ticks = fields.slice(11, 15).reduce((sum, text) => sum + Number(text), 0);
   return { parent: Number(fields[1]), cpuMs: ticks * msOfTick };

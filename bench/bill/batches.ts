@@ -4,7 +4,8 @@ import { deliveryConcurrency, queues } from '../../lambdas/aws/resources.ts';
 /** The pollers of a queue with a maximum concurrency ("Configuring scaling behavior for SQS event source mappings"). */
 const pollers = 5;
 /**
- * Receives per poller and second. AWS documents no figure: a call of SQS takes about 10 ms, and an invocation must be started.
+ * Receives per poller and second. AWS documents no figure: a call of SQS takes about 10 ms, and starting an invocation some
+ * more.
  */
 const receivesPerSecond = 20;
 

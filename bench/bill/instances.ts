@@ -14,7 +14,7 @@ import { assumed, durationMs, memoryOfOneCpuMb } from '../estimate.ts';
 import { hoursOfMonth, type PricedRegion, unitDollars } from '../prices.ts';
 
 /**
- * Lambda's smallest execution environment. It has an instance alone, with one of two CPUs reserved by Lambda ("LMI Cost
+ * Lambda's smallest execution environment. It needs a whole instance, of which Lambda reserves one of two CPUs ("LMI Cost
  * Calculator - Methodology" in AWS's samples).
  */
 const environment = { memoryMb: 2_048, cpus: 1, instance: 'c7g.large' } as const;
@@ -49,8 +49,7 @@ export const waitingAtOnce = ({ perSecond, answerMs, kb }: Waiting): number =>
   1_000;
 
 /**
- * The smallest batch that an invocation must take. The queue's concurrency is fixed, so messages that arrive while all
- * executions wait are delivered together.
+ * The smallest batch that an invocation must take. Messages that arrive while all executions are busy are delivered together.
  */
 export const batchThatFits = (waiting: Waiting): number => waitingAtOnce(waiting) / deliveryConcurrency;
 
@@ -58,7 +57,7 @@ export const batchThatFits = (waiting: Waiting): number => waitingAtOnce(waiting
 const roomOfEnvironment = messagesInMemory(environment.memoryMb);
 const mostOfLong = Math.ceil(mostConcurrency / roomOfEnvironment);
 
-/** The instances that the messages need for memory and CPU, but at least those that always run. */
+/** The instances that the messages need for memory and CPU, but at least the permanent ones. */
 export function instancesFor(waiting: Waiting): number {
   const { perSecond, kb } = waiting;
   const forMemory = waitingAtOnce(waiting) / roomOfEnvironment;
@@ -68,7 +67,7 @@ export function instancesFor(waiting: Waiting): number {
   return Math.max(leastOfLong, Math.min(mostOfLong, forBoth)) + leastOfDead;
 }
 
-/** A month's bill for this many instances, and for the NAT gateway through which they reach AWS and destinations. */
+/** A month's bill for this many instances, including the NAT gateway that they need. */
 export const instanceLines = (
   instances: number,
   region: PricedRegion,

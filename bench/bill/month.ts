@@ -76,9 +76,7 @@ export const metricsDollars = (region: PricedRegion): number =>
 const instancesOfMonth = (month: Month): readonly MonthLine[] =>
   month.longDelivery === 'instances' ? instanceLines(instancesFor(waitingIn(month)), month.region) : [];
 
-/**
- * A month's costs that don't depend on messages: an idle region with default settings, the functions' metrics, and instances.
- */
+/** A month's costs apart from messages: an idle region with default settings, the functions' metrics, and instances. */
 export const fixedOfMonth = (month: Month): readonly MonthLine[] => [
   { what: 'CloudWatch, metrics of the functions', dollars: metricsDollars(month.region) },
   {
@@ -92,7 +90,7 @@ export const fixedOfMonth = (month: Month): readonly MonthLine[] => [
 export const dollarsOfMonth = (month: Month, counted: Bill): number =>
   sumOf([...messagesOfMonth(month, counted), ...instancesOfMonth(month)]);
 
-/** Whether the month would cost more or less the other way, as a sentence. */
+/** Whether the other kind of delivery would cost more or less, as a sentence. */
 export function otherWay(month: Month, counted: Bill): string {
   const longDelivery = month.longDelivery === 'functions' ? 'instances' : 'functions';
   const other: Month = { ...month, longDelivery, batch: undefined };

@@ -45,7 +45,7 @@ export const waitingRows = (counted: Bill): readonly WaitingRow[] =>
     })),
   );
 
-/** From how many waiting messages on instances are cheaper, for destinations with this answer time. */
+/** The number of waiting messages from which on instances are cheaper, for destinations with this answer time. */
 export function instancesPayFrom(answerMs: number, region: PricedRegion, counted: Bill): number {
   const of = (perSecond: number, longDelivery: LongDelivery): number =>
     dollarsOfMonth(monthAt(perSecond, answerMs, region, longDelivery), counted);

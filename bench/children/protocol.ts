@@ -25,10 +25,7 @@ export function cpuMsSince(start: NodeJS.CpuUsage): number {
   return (user + system) / 1000;
 }
 
-/**
- * This process's peak memory, in MB. On Linux it counts from the program's start, whereas `maxRSS` includes the parent's
- * memory.
- */
+/** This process's peak memory, in MB. On Linux it excludes the parent's, unlike `maxRSS`. */
 export function peakMb(): number {
   if (process.platform !== 'linux') return process.resourceUsage().maxRSS / 1_024;
   const [, kilobytes = ''] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
@@ -38,7 +35,7 @@ export function peakMb(): number {
 /** The port on which the BullMQ process accepts messages. */
 export const bullmqReady = z.object({ port: z.int() });
 
-/** Ends this process with an error. Node.js itself would also print the error's line, which is most of the bundle. */
+/** Ends this process with an error. Node.js would also print the error's line, which is most of the bundle. */
 export function fail(error: unknown): never {
   console.error(error);
   process.exit(1);

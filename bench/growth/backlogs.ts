@@ -5,7 +5,7 @@ import type { DeadLetter } from '../../lambdas/deadLetter/rows.ts';
 import type { Inbox } from '../../test/support/receiver.ts';
 import type { Account, Fixture } from '../fixture.ts';
 
-/** A collection of many messages, and a way for one more to pass it. */
+/** A place where messages collect, and a way for one more to pass it. */
 export interface Backlog {
   readonly name: string;
   /** The event of a request that publishes one message. */

@@ -1,4 +1,4 @@
-/** Counts what a message costs beside few and beside many others: neither calls nor bills may grow with their number. */
+/** Counts what a message costs if there are few other messages, and if there are many: neither calls nor bills may grow. */
 import { checkAnswer } from '../answer.ts';
 import { bundleUrl, startInvoker, type Invoker } from '../child.ts';
 import { onTheWay, warmUpMessages, type OnTheWay } from '../cpu.ts';
@@ -28,7 +28,7 @@ export interface Growth extends Cost {
 
 const deliveryQueues = ['short', 'long'] as const;
 
-/** Counted messages: a multiple of ten, the batch size, and of eight, the page size of a line. */
+/** Counted messages: a multiple of ten (the batch size) and eight (the page size of a line). */
 const counted = 40;
 const publishedAtOnce = 10;
 const settlingMessages = 50;
@@ -71,8 +71,7 @@ async function growBacklog(
     await fixture.meter.ignore(() => backlog.fill(level - there));
     if (there === 0 && invokers !== undefined) await cpuOf(fixture, backlog, invokers, warmUpMessages);
     there = level;
-    // Warm-up: processes read what they read once, the meter sees rows that others wrote, and a lane's row moves a large batch
-    // into pages.
+    // Warm-up: processes read what they read once, and the meter sees rows that others wrote.
     await pass(fixture, backlog, settlingMessages, invokeWith(fixture));
     const cost = await count(fixture, backlog);
     const cpuMs = invokers === undefined ? undefined : await measureCpu(fixture, backlog, invokers);

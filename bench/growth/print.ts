@@ -1,4 +1,4 @@
-/** Prints what a message costs beside few and many others, and reports growth. */
+/** Prints what a message costs with few and with many others, and reports growth. */
 import { onTheWay, type OnTheWay } from '../cpu.ts';
 import { formatTable } from '../table.ts';
 import { startFixture } from '../fixture.ts';
@@ -9,7 +9,7 @@ import { measureGrowth, type Growth } from './grow.ts';
 const branchLevels = [100, 1_000];
 const usualLevels = [100, 10_000, 100_000];
 
-/** Counts may vary slightly even without growth, because a page of a line is read once for eight messages. */
+/** Counts vary slightly even without growth, because a page of a line is read once for eight messages. */
 const mostGrowth = 1.05;
 /** CPU times depend on the machine, so only the reader judges them. */
 const mostCpuGrowth = 1.25;

@@ -12,11 +12,11 @@ const root = join(import.meta.dirname, '../../..');
 
 /** Pairs of processes. Several are needed, because processes compile code differently by chance. */
 const pairs = 3;
-/** Turns of a pair's two processes. They are short, so that a busy moment of the machine affects both. */
+/** Turns of a pair's two processes: short ones, so that a busy moment affects both. */
 const turns = 7;
 const messagesInTurn = 200;
 
-/** The most CPU time that a change may take, relative to the other commit. Two runs of the same commit differ by less. */
+/** The most CPU time that a change may take, relative to the other commit. Runs of one commit differ by less. */
 const mostRatio = 1.1;
 
 type PerHandler<Value> = Readonly<Record<OnTheWay, Value>>;

@@ -1,6 +1,6 @@
 /**
- * Programs from Debian packages. Missing ones are unpacked into `.cache` with their dependencies, which changes nothing on the
- * machine and needs no special rights.
+ * Programs from Debian packages. Missing ones are unpacked into `.cache` with their dependencies, which needs no special
+ * rights.
  */
 import { constants } from 'node:fs';
 import { access, mkdir, readdir, rm } from 'node:fs/promises';

@@ -14,7 +14,7 @@ export async function makeOnce(folder: string, fill: (draft: string) => Promise<
   const draft = await mkdtemp(join(parent, 'draft-'));
   try {
     await fill(draft);
-    // Temporary folders are private, but servers that refuse to run as root use another account.
+    // Temporary folders are private, but some servers run in another account.
     await chmod(draft, 0o755);
     await rename(draft, folder);
   } finally {

@@ -49,7 +49,7 @@ export const startOutpost: Start = (destination) =>
           RABBITMQ_SERVER_URL: rabbitmq.url,
           DELIVERY_MAX_CONCURRENCY: deliveriesAtOnce,
           LOG_MAX_CONCURRENCY: deliveriesAtOnce,
-          // The log's CPU time counts only if it is written during the measurement. The default delay is ten seconds.
+          // Otherwise the log is written ten seconds later, when its CPU time is not measured.
           LOG_BATCH_THRESHOLD_SECONDS: '1',
           LOG_LEVEL: 'warn',
           DISABLE_TELEMETRY: 'true',

@@ -14,7 +14,7 @@ export interface Rabbitmq extends Closable {
 }
 
 const erlang = 'usr/lib/erlang';
-/** Debian's script in `/usr/sbin` switches to an account that exists only if the package is installed. This script does not. */
+/** Debian's script in `/usr/sbin` switches to an account that the package creates. This script does not. */
 const program = {
   title: 'RabbitMQ',
   name: 'rabbitmq-server',
