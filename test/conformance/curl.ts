@@ -1,4 +1,4 @@
-/** The operations of the API with plain `curl`: the service's own dialect, and no client. */
+/** The API's operations with plain `curl`: in the service's own dialect, without a client. */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -10,7 +10,7 @@ import { deadLetterOf, delivered } from './service.ts';
 const unique = (name: string): string => `${name}-${randomUUID().slice(0, 8)}`;
 const somewhere = 'https://example.com/hook';
 
-/** @returns what `curl` prints; it fails for an unsuccessful status */
+/** @returns `curl`'s output; it fails if the status is not a success */
 async function curl(method: string, path: string, ...args: readonly string[]): Promise<string> {
   const all = ['-sS', '--fail-with-body', '-X', method, '-H', `Authorization: Bearer ${token}`, ...args];
   return (await promisify(execFile)('curl', [...all, `${url}${path}`])).stdout;
