@@ -39,13 +39,13 @@ export const attemptOf = (number: number, more: Partial<DueAttempt> = {}): DueAt
   ...more,
 });
 
-/** The end of a lease for the longest request of an attempt, Unix milliseconds. */
+/** When a lease for the longest attempt ends, in Unix milliseconds. */
 export const endOfRequest = ({ time }: LanesInMemory): number => time + timeoutMs + leaseMarginMs;
 
-/** One process, and the lanes of its account. */
+/** One process, with its account's lanes. */
 export class AcquireFixture extends LanesInMemory {
   readonly slept: number[] = [];
-  /** Records each sleep, and does not sleep. */
+  /** Records sleeps instead of sleeping. */
   readonly #sleep = (ms: number): Promise<void> => {
     this.slept.push(ms);
     return Promise.resolve();
@@ -78,7 +78,7 @@ export class AcquireFixture extends LanesInMemory {
     return entered;
   }
 
-  /** Makes a lane in which others hold so many slots. */
+  /** Creates a lane of which others hold some slots. */
   occupy = (lane: LaneKey, slots: number, parallelism: number): Promise<void> =>
     this.lanes.update(lane, (found) =>
       withLease({ ...found, parallelism }, 'other', { slots, until: this.time + 1e9 }),
@@ -87,7 +87,7 @@ export class AcquireFixture extends LanesInMemory {
   leave = (lane: LaneKey): Promise<void> =>
     this.lanes.update(lane, (found) => withLease(found, 'other', undefined));
 
-  /** Lets an attempt wait in the line of its key until the key grants it. */
+  /** Lets an attempt wait in its key's line until it is granted. */
   async grantedByKey(attempt: DueAttempt): Promise<DueAttempt & { readonly admittedTo: AdmittedTo }> {
     await this.lanes.update(key, (lane) => ({ ...lane, isPaused: true }));
     await this.laneGate.acquire(attempt);
@@ -97,14 +97,14 @@ export class AcquireFixture extends LanesInMemory {
 
   leaseOf = (lane: LaneKey, attempt: DueAttempt) => this.lane(lane).leases.get(formatEntry(attempt));
 
-  /** Finds the grant of an attempt among the sent ones. */
+  /** Finds an attempt's grant among the sent ones. */
   grantOf({ messageId }: DueAttempt): AdmittedTo {
     const found = this.sent.findLast(({ admitted }) => admitted.messageId === messageId);
     if (found === undefined) throw new Error('It was not granted.');
     return found.admittedTo;
   }
 
-  /** Opens the circuit of the host, which may be probed in a minute. */
+  /** Opens the host's circuit. It may be probed in a minute. */
   openCircuit = (): Promise<void> =>
     this.lanes.update(circuit, (lane) => ({
       ...lane,
@@ -121,7 +121,7 @@ export class AcquireFixture extends LanesInMemory {
     }));
 }
 
-/** Flow controls of the key. */
+/** The key's flow-control settings. */
 export const flowControl = { key: key.name, parallelism: 2, madeAt: 1 };
 export const rated = { key: key.name, parallelism: 2, rate: 1, periodMs: 2_000, madeAt: 1 };
 /** The circuit of an attempt to the host. */

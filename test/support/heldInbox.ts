@@ -1,9 +1,9 @@
 import { startGate } from './lanes.ts';
 import type { Inbox, Receiver } from './receiver.ts';
 
-/** An inbox that holds its deliveries in flight until they are released. */
+/** An inbox that holds deliveries in flight until they are released. */
 export interface HeldInbox extends Inbox {
-  /** Answers the deliveries so far, and all later ones. */
+  /** Answers all deliveries, past and future. */
   letGo(): void;
 }
 

@@ -21,7 +21,7 @@ export async function openRunLogs(fixture: Fixture) {
 export type RunLogs = Awaited<ReturnType<typeof openRunLogs>>;
 export type Run = Awaited<ReturnType<RunLogs['runOf']>>;
 
-/** Each group by its type and the states of its steps. */
+/** Each group's type, and its steps' states. */
 export const outlineOf = (run: Run): readonly string[] =>
   run.steps.map(({ type, steps }) => [type, ...steps.map(({ state }) => state)].join(' '));
 

@@ -7,7 +7,7 @@ import { close, listen } from '../../../local/http.ts';
 
 const signed = z.catchall(z.object({ 'upstash-signature': z.string() }), z.string());
 
-/** Publishes a message in the clients' dialect to this process. @returns the request that delivers it */
+/** Publishes a message in the clients' dialect to this process. @returns the delivery's request */
 export async function delivered() {
   const got = createServer();
   const { server, url: origin } = await listen((request, response) => {
