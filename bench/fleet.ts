@@ -29,7 +29,7 @@ export interface HandedOut {
 export interface Fleet {
   readonly size: number;
   /**
-   * Gives queued messages to the processes, until none are left and a condition is true.
+   * Gives queued messages to the processes, until the queues are empty and a condition is true.
    *
    * @param batchSize the most messages per invocation
    */

@@ -1,6 +1,6 @@
 import type { Use } from './meter.ts';
 
-/** Uses that a process makes once in seconds or minutes, whatever the number of messages. Lanes and runs don't count them. */
+/** Uses that a process makes once in seconds or minutes, however many messages there are. Lanes and runs don't count them. */
 const nowAndThen = [
   /^deliver GetItem accounts/,
   /^\w+ (Query accounts|BatchGetItem accounts|GetSecretValue)/,

@@ -20,7 +20,7 @@ const stepMs = 1_000;
  * Finds how long to wait for a moment that is two minutes away from each fire.
  *
  * @param now Unix milliseconds
- * @returns undefined if there is none within ten minutes
+ * @returns undefined if there is no such moment within ten minutes
  */
 export function quietInMs(cron: Cron, now: number): number | undefined {
   const around: number[] = [];

@@ -81,7 +81,7 @@ interface Asked {
  * Finds the management API, in this order: of the named deployment; from the variables `SVC_MANAGEMENT_URL`,
  * `SVC_MANAGEMENT_USER` and `SVC_MANAGEMENT_PASSWORD`; of this folder's local stage; of the deployment `Svc` in eu-central-1.
  *
- * @throws OperateError if there is none
+ * @throws OperateError if it is not found
  */
 export async function findManagementApi({ name, region }: Asked): Promise<ManagementApi> {
   const deployment = { name: name ?? 'Svc', region: region ?? 'eu-central-1' };

@@ -1,4 +1,4 @@
-/** What may become large: waiting messages, the dead letter queue, and a queue's line. */
+/** Places that may become large: waiting messages, the dead letter queue, and a queue's line. */
 import { checkAnswer } from '../answer.ts';
 import { apiEvent, jsonBody, queueEvent } from '../events.ts';
 import type { DeadLetter } from '../../lambdas/deadLetter/rows.ts';

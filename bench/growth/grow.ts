@@ -39,7 +39,7 @@ export interface GrowthOptions {
   /** Ascending sizes of the backlog, each a multiple of a hundred. */
   readonly levels: readonly number[];
   readonly measuresCpu: boolean;
-  /** Called before a backlog is filled, which takes minutes. */
+  /** Runs before a backlog is filled, which takes minutes. */
   readonly onFilling: (backlog: string, level: number) => void;
 }
 

@@ -1,6 +1,6 @@
 /**
  * Simulates the delivery functions under full load, where one in twenty messages is slow. An execution takes as long as its
- * batch's slowest message. What a process knows about destinations is the service's own code.
+ * batch's slowest message. A process's knowledge of destinations is the service's own code.
  */
 import { deliveryConcurrency, queues } from '../../lambdas/aws/resources.ts';
 import { afterAttempt, isSlow, type Speed } from '../../lambdas/job/speed.ts';

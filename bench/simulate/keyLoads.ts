@@ -16,9 +16,9 @@ export interface KeyLoad {
   readonly keys: number;
   /** The key with the busiest second. */
   readonly hottest: string;
-  /** That key's units in its busiest second. */
+  /** The hottest key's units in its busiest second. */
   readonly peak: number;
-  /** That key's average units per second. */
+  /** The hottest key's average units per second. */
   readonly mean: number;
   /** All keys' average units per second. */
   readonly all: number;

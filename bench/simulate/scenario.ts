@@ -5,8 +5,8 @@ export interface Scenario {
   readonly seconds: number;
   readonly accounts: number;
   /**
-   * The share of messages from the largest accounts, in equal parts. Of the others, the second has half as many as the first,
-   * the third a third, and so on.
+   * The share of messages from the largest accounts, in equal parts. Among the others, the second has half as many as the
+   * first, the third a third, and so on.
    */
   readonly largestShare: number;
   readonly largest: number;

@@ -70,7 +70,7 @@ function isPast(row: Item, ttl: string, nowMs: number): boolean {
   return until !== undefined && 'N' in until && Number(until.N) < Math.floor(nowMs / 1_000);
 }
 
-/** The pause between two passes over all tables. */
+/** The pause between two passes. */
 const everyMs = 3_600_000;
 /** Passes use one part in this many of the process's time. */
 const share = 10;

@@ -34,7 +34,7 @@ export function toUrlEvent({
     version: '2.0',
     routeKey: '$default',
     rawPath: path,
-    // Seen on AWS: the query stays encoded, but a plus becomes a space.
+    // As seen on AWS, the query stays encoded, but a plus becomes a space.
     rawQueryString: query.replaceAll('+', ' '),
     ...(cookies !== undefined && { cookies: cookies.split('; ') }),
     headers: Object.fromEntries(headers),

@@ -108,7 +108,7 @@ interface Proxy {
   readonly requestId: string;
 }
 
-/** Answers a request. What needs only the head is decided before the body is read. */
+/** Answers a request. Decisions that need only the head are made before the body is read. */
 async function answer(request: IncomingMessage, response: ServerResponse, proxy: Proxy): Promise<void> {
   const receivedAt = Date.now();
   const { path: requested, query } = splitUrl(request.url ?? '/');

@@ -1,6 +1,6 @@
 /**
  * A schedule's settings, with the limits of Scheduler's API reference. Settings that the service never sends are refused, so
- * that none is ignored by mistake.
+ * that no setting is ignored by mistake.
  */
 import * as z from 'zod/mini';
 

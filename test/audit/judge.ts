@@ -32,7 +32,7 @@ const reportShape = z.object({
   auditReportVersion: z.literal(2),
   vulnerabilities: z.record(
     z.string(),
-    // A text names another vulnerable package that makes this one vulnerable. That package has the advisory.
+    // A text names another vulnerable package that makes this one vulnerable. The other package has the advisory.
     z.object({ via: z.array(z.union([z.string(), advisory])) }),
   ),
 });

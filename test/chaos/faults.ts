@@ -69,7 +69,7 @@ export interface FaultsOptions {
   readonly isStormy: () => boolean;
   /** Kills the process that made a call. Returns whether it existed. */
   readonly kill: (caller: string) => boolean;
-  /** Called for each fault that struck, such as `dynamodb hang`. */
+  /** Gets each fault that struck, such as `dynamodb hang`. */
   readonly count: (what: string) => void;
 }
 

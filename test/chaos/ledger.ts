@@ -1,4 +1,4 @@
-/** What clients know: what the service accepted, and its answers. */
+/** The clients' knowledge: what the service accepted, and its answers. */
 export interface AcceptedMessage {
   readonly messageId: string;
   /** The number of its destination. */

@@ -9,7 +9,7 @@ export interface ShownMessage {
   readonly state: string;
 }
 
-/** What is known in the end. */
+/** Everything that is known in the end. */
 export interface Evidence {
   readonly ledger: Ledger;
   /** The destinations' answers to each message's attempts, by id. */

@@ -20,7 +20,7 @@ export interface StageHandleOptions {
   readonly logFile: string;
 }
 
-/** Time that passes at once. What is due in a quarter of an hour may keep a busy machine working for long. */
+/** Time that passes at once. The work of a quarter of an hour may take a busy machine long. */
 const advanceAtOnceMs = 60_000;
 /** At first a storm's whole backlog is due. */
 const longestAdvanceMs = 1_800_000;

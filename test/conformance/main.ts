@@ -66,7 +66,7 @@ function isPossible({ name, registry }: Client): boolean {
   return false;
 }
 
-/** What is run, in the order of the page. */
+/** The clients to run, in the order of the page. */
 const chosen: readonly Client[] = [...(what === 'apps' ? [] : clients), ...apps]
   .filter(({ name, isSlow = false }) => isChosen(name) && !(isSlow && check === true))
   .filter(isPossible);

@@ -40,7 +40,7 @@ const run = async (file: string, args: readonly string[]): Promise<string> =>
 /** The names in the `Dockerfile`. */
 const bases = { run: 'docker.io/library/debian:bookworm-slim', build: 'docker.io/library/node:22-bookworm' };
 
-/** What Debian's slim images omit. */
+/** The folders that Debian's slim images omit. */
 const notSlim = [
   'usr/share/doc',
   'usr/share/man',

@@ -27,7 +27,7 @@ const isThere = (tool: string): boolean => {
   }
 };
 
-/** What this machine lacks for building images. */
+/** The tools for building images that this machine lacks. */
 function missing(): readonly string[] {
   if (process.platform !== 'linux') return ['Linux'];
   const root = process.getuid?.() === 0 ? [] : ['root'];

@@ -91,7 +91,7 @@ const bundled = {
   console: await bundledBy(consoleBuild),
 };
 
-/** What apps get with the package, and users with the command. */
+/** The packages that apps get with the package, and users with the command. */
 const published = await Promise.all([constructBuild, commandBuild].map(bundledBy));
 
 /** The table's rows, one for each package: package, licence, where it is bundled, why. */

@@ -50,7 +50,7 @@ export const statementsOf = (template: Template) =>
     policy.PolicyDocument.Statement.map((statement) => ({ ...statement, roles: policy.Roles })),
   );
 
-/** What a function's role allows besides writing its log, as sorted texts: an action, and its resource's name. */
+/** Everything that a function's role allows besides writing its log, as sorted texts: an action, and its resource's name. */
 export function rightsOf(template: Template, name: string, named = shortName): string[] {
   const role = functionsOf(template).find((found) => found.name === name)?.Role;
   return statementsOf(template)

@@ -45,7 +45,7 @@ function scoreOf(mutants: readonly Mutant[]): Score {
 
 const all = ({ killed, survived, uncovered }: Score): number => killed + survived + uncovered;
 
-/** @returns the percentage of all mutants, including those that no test runs; undefined if there are none */
+/** @returns the percentage of all mutants, including those that no test runs; undefined without mutants */
 export const percentOf = (score: Score): number | undefined =>
   all(score) === 0 ? undefined : (100 * score.killed) / all(score);
 

@@ -13,7 +13,6 @@ interface ManageInit {
   readonly management?: Management;
 }
 
-/** Sends a request to the management API. */
 export function manage(method: string, path: string, init: ManageInit = {}): Promise<Answer> {
   const { body, management = service.management } = init;
   const authorization =

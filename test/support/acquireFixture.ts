@@ -42,7 +42,6 @@ export const attemptOf = (number: number, more: Partial<DueAttempt> = {}): DueAt
 /** When a lease for the longest attempt ends, in Unix milliseconds. */
 export const endOfRequest = ({ time }: LanesInMemory): number => time + timeoutMs + leaseMarginMs;
 
-/** One process, with its account's lanes. */
 export class AcquireFixture extends LanesInMemory {
   readonly slept: number[] = [];
   /** Records sleeps instead of sleeping. */
@@ -71,7 +70,6 @@ export class AcquireFixture extends LanesInMemory {
     report: () => {},
   });
 
-  /** Lets an attempt acquire all its lanes. */
   async pass(attempt: DueAttempt): Promise<Acquired> {
     const entered = await this.laneGate.acquire(attempt);
     if (typeof entered === 'string') throw new Error(`It is refused: ${entered}.`);
@@ -97,7 +95,6 @@ export class AcquireFixture extends LanesInMemory {
 
   leaseOf = (lane: LaneKey, attempt: DueAttempt) => this.lane(lane).leases.get(formatEntry(attempt));
 
-  /** Finds an attempt's grant among the sent ones. */
   grantOf({ messageId }: DueAttempt): AdmittedTo {
     const found = this.sent.findLast(({ admitted }) => admitted.messageId === messageId);
     if (found === undefined) throw new Error('It was not granted.');
@@ -121,10 +118,8 @@ export class AcquireFixture extends LanesInMemory {
     }));
 }
 
-/** The key's flow-control settings. */
 export const flowControl = { key: key.name, parallelism: 2, madeAt: 1 };
 export const rated = { key: key.name, parallelism: 2, rate: 1, periodMs: 2_000, madeAt: 1 };
-/** The circuit of an attempt to the host. */
 export const guarded = (fixture: AcquireFixture) => ({
   host,
   rules: rulesOf(undefined),

@@ -91,7 +91,6 @@ export const publishDelayed = async (
 ): Promise<string> =>
   messageIdOf(await publish(destination, { body: 'later', headers: { 'Svc-Delay': '10m', ...headers } }));
 
-/** Whether a message still waits. */
 export async function isWaiting(messageId: string): Promise<boolean> {
   const { status } = await api('GET', `/v2/messages/${messageId}`);
   if (status !== 200 && status !== 404) throw new Error(`Status ${status}`);

@@ -1,4 +1,3 @@
-/** Requests of an attacker. */
 import { connect, type Socket } from 'node:net';
 
 interface Attack {

@@ -1,4 +1,3 @@
-/** Opens the console in a real browser. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -8,7 +7,6 @@ import * as z from 'zod/mini';
 import { limitForHangsMs } from './limits.ts';
 import { basic, service } from './service.ts';
 
-/** The page's address, for code that runs there. */
 declare const location: { readonly protocol: string };
 
 /** One browser for all files of a process. */
@@ -43,7 +41,6 @@ interface OpenOptions extends BrowserContextOptions {
   readonly at?: string;
   /** Null opens the console without a token. */
   readonly token?: string | null;
-  /** Adds the management API's credentials. */
   readonly isOperator?: boolean;
   /** Expected error statuses. Browsers report each failed request as an error in their log. */
   readonly refusals?: readonly number[];
@@ -51,7 +48,6 @@ interface OpenOptions extends BrowserContextOptions {
   readonly isCutOff?: boolean;
 }
 
-/** Errors on the current test's pages. */
 let complaints: string[] = [];
 const open: Page[] = [];
 
@@ -107,7 +103,6 @@ afterAll(async () => {
   started = undefined;
 });
 
-/** Describes a page's content for error messages. */
 const seenOn = async (page: Page): Promise<string> =>
   `${page.url()} shows:\n${await page.locator('body').ariaSnapshot()}`;
 

@@ -12,7 +12,6 @@ declare module 'vitest' {
   }
 }
 
-/** Options for bundles that run in other processes. */
 export const bundling = {
   bundle: true,
   splitting: true,

@@ -6,7 +6,6 @@ import { findManagementRoute, findRoute } from '../../lambdas/http/routes.ts';
 
 export type Document = ReturnType<typeof describeApi>;
 
-/** The messaging API's description. */
 export const document: Document = describeApi();
 export const managementDocument: Document = describeManagementApi();
 
@@ -92,7 +91,6 @@ export function operationOf(method: string, path: string): string {
   return `${method} ${route.path}`;
 }
 
-/** An operation's description, with its document. */
 function descriptionOf(operation: string) {
   const [method = '', path = ''] = operation.split(' ');
   for (const within of [document, managementDocument]) {

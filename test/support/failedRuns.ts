@@ -16,7 +16,6 @@ export interface Failing {
   readonly start?: Partial<Omit<RunStart, 'settings'>> & {
     readonly settings?: Partial<RunStart['settings']>;
   };
-  /** The URL that receives the failure. */
   readonly failureUrl?: string | undefined;
 }
 
@@ -36,7 +35,6 @@ export function listIn({ body }: Pick<Delivery, 'body'>): readonly ShownEntry[] 
 const stepOf = (stepId: number, out: string, concurrent = 1) =>
   ({ stepId, stepName: `step ${stepId}`, stepType: 'Run', out, concurrent }) as const;
 
-/** A step's body as its endpoint submitted it. */
 export const resultBody = (stepId: number, out = `out ${stepId}`): string =>
   JSON.stringify(stepOf(stepId, out));
 export const planBody = (targetStep: number, concurrent: number): string =>
@@ -170,7 +168,6 @@ export async function failedRunsIn(fixture: Fixture) {
     return found;
   }
 
-  /** Fails a run, and returns its dead letter. */
   async function failed(inbox: Inbox, failing: Failing = {}) {
     const { runId } = await fail(inbox.url, failing);
     await fixture.doJobs();

@@ -23,7 +23,6 @@ export class Tally<Kind extends string> {
     for (const [kind, times] of other.#counts) this.count(kind, times);
   }
 
-  /** The kinds that never occurred. */
   get missing(): readonly Kind[] {
     return [...this.#counts].flatMap(([kind, times]) => (times === 0 ? [kind] : []));
   }
@@ -91,7 +90,6 @@ export class Fate {
     return this.#options;
   }
 
-  /** The number of issued calls. */
   get calls(): number {
     return this.#operations.length;
   }
@@ -133,7 +131,6 @@ export class Fate {
   }
 }
 
-/** The error of a dead process's calls. */
 export class Death extends Error {}
 
 /**
@@ -169,7 +166,6 @@ export function fateAt(options: FateOptions): Fate {
   return fate;
 }
 
-/** The deaths that a test tries. */
 export interface DeathOptions {
   /** See {@link spreadOf}. Odd, so that `before` and `after` alternate. */
   readonly every?: Parameters<typeof spreadOf>[1];

@@ -28,7 +28,6 @@ export interface Received<W extends Job = Job> {
 export const idsOf = (deliveries: readonly Delivery[]): ReadonlySet<string | undefined> =>
   new Set(deliveries.map(({ headers }) => headers['svc-message-id']));
 
-/** A request's settings, by canonical name. */
 export const configOf = (config: Readonly<Record<string, string>>): ReadonlyMap<string, readonly string[]> =>
   new Map(Object.entries(config).map(([name, value]) => [name, [value]]));
 
@@ -48,7 +47,6 @@ export const requestOf = (
   host: 'api.example.com',
 });
 
-/** The id of the only published message. */
 export function idOf({ body }: PublishAnswer): string {
   if (!('messageId' in body)) throw new Error('Several messages were published.');
   return body.messageId;
@@ -233,7 +231,6 @@ export async function openFixture(options?: InProcessOptions) {
     }
   }
 
-  /** Takes all jobs from the queues. */
   async function drain(): Promise<readonly Job[]> {
     const taken: Job[] = [];
     for (let batch = await receive(); batch.length > 0; batch = await receive()) {
@@ -263,7 +260,7 @@ export async function openFixture(options?: InProcessOptions) {
     again: async (fate: Fate, act: () => Promise<unknown>): Promise<void> => {
       if ((await underFate(fate, act)) === undefined) await act();
     },
-    /** Makes all calls of an operation fail until the next reset. The test fails if there are none. */
+    /** Makes all calls of an operation fail until the next reset. The test fails if there are no such calls. */
     refuse: (operation: string): void => {
       refused = { operation, comes: declareFault(`${operation} is refused`) };
     },
@@ -276,10 +273,8 @@ export async function openFixture(options?: InProcessOptions) {
     },
     /** Counts a call of a client that was made later, which may fail like the others. */
     mortal,
-    /** AWS calls since the last reset. */
     calls: () => calls,
     callsOf: (operation: string): number => operations.get(operation) ?? 0,
-    /** Calls since the last reset, by operation. */
     operations: (): Readonly<Record<string, number>> => Object.fromEntries(operations),
     receiveAttempt,
     drain,

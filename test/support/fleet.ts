@@ -25,9 +25,7 @@ type Client = 'dynamodb' | 'sqs';
 interface Process {
   readonly handler: (event: SQSEvent) => Promise<SQSBatchResponse>;
   isDead: boolean;
-  /** Ends the process's invocation. */
   onDeath: () => void;
-  /** The invocation's messages. */
   event: SQSEvent | undefined;
 }
 
@@ -40,7 +38,6 @@ export class Away extends Error {
   readonly code = 'ECONNREFUSED';
 }
 
-/** Whether a call is refused. */
 type Refusal = (call: string, input: unknown) => boolean;
 
 class Refused extends DynamoDBServiceException {
@@ -266,7 +263,7 @@ export async function startFleet(standIns: StandIns) {
         if (process.event?.Records.some(({ body }) => body.includes(text)) === true) kill(process);
       }
     },
-    /** Kills each process that is about to make a call. The test fails if there is none. */
+    /** Kills each process that is about to make a call. The test fails if no process is killed. */
     killAt: (call: string | undefined): void => {
       deadly =
         call === undefined ? undefined : { call, comes: declareFault(`a process dies before ${call}`) };

@@ -4,10 +4,8 @@ import { connect, createServer, type Socket } from 'node:net';
 /** Faults of a service: it takes a request and does not answer, or stops in the middle of its answer. */
 export type Fault = 'silent' | 'halting';
 
-/** A TCP proxy in front of a stand-in. */
 export interface Front {
   readonly url: string;
-  /** Resolves after this many connections. */
   readonly connected: (count: number) => Promise<void>;
   /** The number of requests with a fault. */
   readonly faults: () => number;
@@ -20,7 +18,6 @@ export interface Front {
 const beginning =
   'HTTP/1.1 200 OK\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: 1000\r\n\r\n{';
 
-/** @param target the stand-in's URL */
 export async function startFront(target: string): Promise<Front> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();

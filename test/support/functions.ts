@@ -86,12 +86,10 @@ export const handler = async (event) => {
 };
 `;
 
-/** That function's name. */
 export const reporterName = 'receiver-reporter';
 
 const isHandler = (value: unknown): value is FunctionHandler => typeof value === 'function';
 
-/** Runs only that function. */
 export async function startReporter(): Promise<Awaited<ReturnType<typeof startFunctions>>> {
   const loaded: unknown = await import(`data:text/javascript,${encodeURIComponent(reporterCode)}`);
   const handler = typeof loaded === 'object' && loaded !== null && 'handler' in loaded && loaded.handler;

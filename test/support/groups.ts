@@ -21,7 +21,6 @@ export function groupName(): string {
 export const addEndpoints = (name: string, endpoints: readonly Endpoint[]) =>
   ok(api('POST', `/v2/topics/${name}/endpoints`, { body: { endpoints } }));
 
-/** Creates a URL group and returns its name. */
 export async function makeGroup(endpoints: readonly Endpoint[]): Promise<string> {
   const name = groupName();
   await addEndpoints(name, endpoints);

@@ -7,7 +7,6 @@ export interface HeldInbox extends Inbox {
   letGo(): void;
 }
 
-/** Makes an inbox that does not answer yet. */
 export function heldInbox(receiver: Receiver): HeldInbox {
   const gate = startGate();
   return { ...receiver.inbox(gate.answer), letGo: gate.open };

@@ -72,7 +72,6 @@ export class LaneFixture {
     return emptyQueues(this.#fixture);
   }
 
-  /** Changes the account's state, and notifies the region. */
   async changeState(state: Account['state']): Promise<void> {
     const current = await this.#fixture.loadAccount(this.account.id, true);
     if (current === undefined) throw new Error('The account is not there.');

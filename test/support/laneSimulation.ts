@@ -35,7 +35,6 @@ export const quicklyMs = 5;
 
 const nameOf = (key: LaneKey): string => `${key.kind} ${key.name}`;
 
-/** The table of lanes, in memory. */
 export class Table {
   readonly lanes = new Map<string, Lane>();
   readonly pages = new Map<string, readonly string[]>();
@@ -56,7 +55,6 @@ type Job =
 /** Marks a job as delivered again by SQS. */
 const again = (job: Job): Job => (job.kind === 'pump' ? job : { ...job, isAgain: true });
 
-/** A message of the simulation. */
 export interface Sent {
   readonly id: string;
   readonly queue: string | undefined;
@@ -70,7 +68,6 @@ export interface Sent {
 
 class Died extends Error {}
 
-/** The random faults. */
 export const simulatedFaults = [
   'death before a call',
   'death after a call',
@@ -96,7 +93,6 @@ export interface Observed {
 
 export interface SimulationOptions {
   readonly seed: number;
-  /** The probability of a death at each call. */
   readonly deaths: number;
   readonly workers: number;
   /** The workers' processes. Default: 3. */
@@ -111,7 +107,6 @@ export class Simulation {
   readonly table = new Table();
   readonly messages = new Map<string, Sent>();
   readonly observed: Observed[] = [];
-  /** The openings and closings of circuits, in order. */
   readonly turns: ('opened' | 'closed')[] = [];
   readonly random: () => number;
   readonly faults = new Tally<SimulatedFault>();
@@ -265,7 +260,6 @@ export class Simulation {
     });
   }
 
-  /** Lets idle workers take jobs, in random order. */
   #next(): void {
     while (this.#running < this.#options.workers && this.#visible.length > 0) {
       const [job] = this.#visible.splice(Math.floor(this.random() * this.#visible.length), 1);

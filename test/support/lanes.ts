@@ -41,7 +41,6 @@ export async function enqueue(queueName: string, destination: string, init: Send
 export const send = async (destination: string, init: Sending = {}): Promise<string> =>
   messageIdOf(await publish(destination, { ...init, headers: { ...init.headers } }));
 
-/** Creates or changes a queue. */
 export async function putQueue(
   queueName: string,
   settings: { readonly parallelism?: number; readonly paused?: boolean },
@@ -75,7 +74,6 @@ export async function sendFrom(
   );
 }
 
-/** The number in a message's body. */
 export const numberOf = (delivery: Delivery): number => Number(delivery.body.toString());
 export const numbersOf = (deliveries: readonly Delivery[]): readonly number[] => deliveries.map(numberOf);
 /** 0 for the first delivery. */
@@ -83,7 +81,6 @@ export const retriedOf = (delivery: Delivery): number => Number(delivery.headers
 export const upTo = (count: number): readonly number[] =>
   Array.from({ length: count }, (_, number) => number);
 
-/** The largest number of open requests. */
 export const mostOpen = (deliveries: readonly Delivery[]): number =>
   Math.max(0, ...deliveries.map(({ open }) => open));
 

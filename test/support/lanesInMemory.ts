@@ -14,7 +14,6 @@ export class LanesInMemory {
   readonly sent: { readonly admitted: Granted; readonly admittedTo: AdmittedTo }[] = [];
   /** The kinds of written lanes, in order. */
   readonly written: LaneKey['kind'][] = [];
-  /** Called before each read of a lane. */
   onRead: (key: LaneKey) => void = () => {};
   readonly lanes: Lanes;
   readonly #rows = new Map<string, Lane>();

@@ -22,11 +22,9 @@ export const listedMessages = async (filters: Filters, count: number): Promise<r
 
 const inAnyState = z.looseObject({ messageId: z.string(), state: z.string(), url: z.string() });
 
-/** Gets a message, finished or not. */
 export const getInAnyState = async (messageId: string): Promise<z.infer<typeof inAnyState>> =>
   inAnyState.parse(await ok(api('GET', `/v2/messages/${messageId}?state=ALL`)));
 
-/** Waits until a message has a state. */
 export const untilState = (messageId: string, state: string): Promise<z.infer<typeof inAnyState>> =>
   eventually(
     () => getInAnyState(messageId),

@@ -8,7 +8,6 @@ export function switchMetricsOn(): void {
   process.env['POWERTOOLS_METRICS_DISABLED'] = 'false';
 }
 
-/** Makes the SDK's error for an AWS answer. */
 export const answerOf = (name: string, httpStatusCode: number): Error =>
   Object.assign(new Error(`AWS answered ${name}.`), {
     name,
@@ -69,7 +68,6 @@ export async function openMetricFixture(fixture: Fixture) {
 
   return {
     ...metrics,
-    /** Drops the counts so far. */
     forget: () => metricLines(metrics.withMetrics(() => Promise.resolve())),
     /** Makes every try of a client fail while something runs. */
     failing: async <T>(client: 'dynamodb' | 'sqs', error: Error, act: () => Promise<T>): Promise<T> => {

@@ -11,7 +11,6 @@ const manifestShape = z.looseObject({ name: z.string(), version: z.string() });
 
 export interface PackageRegistry {
   readonly url: string;
-  /** The requested paths. */
   readonly asked: readonly string[];
   close(): Promise<void>;
 }

@@ -48,7 +48,6 @@ const accepted = z.object({
   messageId: z.string().check(z.regex(/^msg_[0-9A-HJKMNP-TV-Z]{25}[0-9A-HJKMNP-Z]$/)),
 });
 
-/** The id of the accepted message. */
 export function messageIdOf(answer: Answer): string {
   if (answer.status !== 200) throw new Error(`Status ${answer.status}: ${JSON.stringify(answer.json)}`);
   return accepted.parse(answer.json).messageId;

@@ -11,7 +11,6 @@ export interface RawRun {
 }
 
 interface Owner {
-  /** The service's URL. */
   readonly url: string;
   readonly token: string;
 }
@@ -149,6 +148,5 @@ export async function logOfRaw({ url, token }: Owner, { runId }: Pick<RawRun, 'r
   return run;
 }
 
-/** The id of a delivery's run. */
 export const runIdOf = ({ headers }: { readonly headers: Readonly<Record<string, string>> }): string =>
   headers['upstash-workflow-runid'] ?? '';

@@ -3,7 +3,6 @@ import { buffer } from 'node:stream/consumers';
 import { close, listen } from '../../local/http.ts';
 import { limitForHangsMs } from './limits.ts';
 
-/** A request to the receiver. */
 export interface Delivery {
   readonly method: string;
   /** The raw request target. */
@@ -25,7 +24,6 @@ type Answer = (delivery: Delivery, response: ServerResponse, count: number) => v
  * deliveries.
  */
 export interface Receiver {
-  /** `http://127.0.0.1:<port>` */
   readonly origin: string;
   /**
    * Opens a path for a test. By default it answers 200 with an empty body.
@@ -47,7 +45,6 @@ export interface Inbox {
 
 interface OpenInbox {
   readonly deliveries: Delivery[];
-  /** Unanswered requests. */
   open: number;
   readonly answer: Answer;
   readonly watchers: Set<() => void>;

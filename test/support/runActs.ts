@@ -1,4 +1,4 @@
-/** What endpoints and clients do with runs, besides submitting steps; and readers of a run's rows. */
+/** Acts of endpoints and clients on runs, besides submitting steps; and readers of a run's rows. */
 import { vi } from 'vitest';
 import type { JournalRecord } from '../../lambdas/workflow/rules/journal.ts';
 import type { StepIdentity } from '../../lambdas/workflow/rules/step.ts';
@@ -82,7 +82,6 @@ export async function openRunActs(fixture: Fixture) {
       await fixture.drain();
       vi.restoreAllMocks();
     },
-    /** Deletes a run's bodies from the bucket. */
     loseBodies: async (runId: string): Promise<void> => {
       for await (const { record } of journals.readJournal(keyOf(runId), 0)) {
         for (const { messageId, body } of journal.bodiesOf(record)) await bodies.deleteBody(messageId, body);

@@ -13,7 +13,6 @@ interface Starting {
   readonly account?: Account;
 }
 
-/** A step in the client's form. */
 export interface WrittenStep {
   readonly stepId: number;
   readonly stepName: string;
@@ -25,7 +24,6 @@ export interface WrittenStep {
   readonly sleepUntil?: number;
 }
 
-/** A sequential step with its result. */
 export const resultOf = (stepId: number, out = '"done"', more: Partial<WrittenStep> = {}): WrittenStep => ({
   stepId,
   stepName: `step ${stepId}`,
@@ -35,7 +33,6 @@ export const resultOf = (stepId: number, out = '"done"', more: Partial<WrittenSt
   ...more,
 });
 
-/** An attempt's answer and times. */
 interface Recorded {
   readonly status?: number;
   readonly error?: string;
@@ -147,7 +144,6 @@ export async function openRunFixture(fixture: Fixture) {
       await messages.putMessage(message, await bodies.storeBody(message, Buffer.from(body), Date.now()));
       return message;
     },
-    /** Ends a run, and updates the list. */
     end: async (runId: string, record: Omit<EndRecord, 'kind' | 'at'>): Promise<void> => {
       const { snapshot } = await change.changeRun(keyOf(runId), () => ({
         record: { kind: 'end', at: Date.now(), ...record },
@@ -161,7 +157,6 @@ export async function openRunFixture(fixture: Fixture) {
       );
     },
     journalOf: (runId: string) => journal.loadRunJournal(keyOf(runId), 0),
-    /** Appends a record to a run. */
     append: async (runId: string, record: JournalRecord): Promise<void> => {
       await change.changeRun(keyOf(runId), () => ({ record, result: undefined }));
     },

@@ -1,4 +1,3 @@
-/** Reads the log of runs. */
 import type { Header } from '../../lambdas/shared/headers.ts';
 import { newId } from '../../lambdas/shared/ids.ts';
 import type { Fixture } from './fixture.ts';
@@ -25,7 +24,6 @@ export type Run = Awaited<ReturnType<RunLogs['runOf']>>;
 export const outlineOf = (run: Run): readonly string[] =>
   run.steps.map(({ type, steps }) => [type, ...steps.map(({ state }) => state)].join(' '));
 
-/** All steps that have begun. */
 export const stepsOf = (run: Run) => run.steps.flatMap((group) => (group.type === 'next' ? [] : group.steps));
 
 export const idsOf = (runs: readonly Run[]): readonly string[] =>

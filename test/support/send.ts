@@ -15,7 +15,6 @@ export interface RawAnswer {
   readonly text: string;
 }
 
-/** Sends a raw request, by default a POST. */
 export function send(
   baseUrl: string,
   { method = 'POST', path, headers, body }: RawRequest,

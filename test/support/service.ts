@@ -44,7 +44,6 @@ async function withAccount(shared: SharedService): Promise<Service> {
 /** The current test file's service. Files of a process share this module. */
 export let service: Service;
 
-/** Creates the account of the next test file. */
 export async function useOwnAccount(): Promise<void> {
   service = await withAccount(inject('service'));
 }

@@ -9,7 +9,6 @@ export interface SharedService {
   /** `local`: the local stage, with which tests may stop and start others; `deployed`: an AWS emulator. */
   readonly target: 'local' | 'deployed';
   readonly url: string;
-  /** The region's publish URL. */
   readonly publishUrl: string;
   readonly region: string;
   readonly management: Management;

@@ -23,7 +23,6 @@ async function settlePromises(): Promise<void> {
   for (let turn = 0; turn < 40; turn += 1) await Promise.resolve();
 }
 
-/** The clock, and all future events. */
 export class Clock {
   now = 1_700_000_000_000;
   #order = 0;
@@ -31,7 +30,6 @@ export class Clock {
     one.at === other.at ? one.order < other.order : one.at < other.at,
   );
 
-  /** The next event's time, if any. */
   get nextAt(): number | undefined {
     return this.#due.first?.at;
   }

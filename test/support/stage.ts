@@ -11,7 +11,6 @@ import { underWatch } from './underWatch.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { root } from './bundledStage.ts';
 
-/** The management API's URL and credentials. */
 export interface Management {
   readonly url: string;
   readonly user: string;
@@ -25,7 +24,6 @@ export interface StageOptions {
   readonly port?: number;
   /** More flags of `npm start`. */
   readonly args?: readonly string[];
-  /** More environment variables. */
   readonly env?: Readonly<Record<string, string>>;
   /** Lets `advance` move the stage's clock. */
   readonly testControl?: boolean;
@@ -56,7 +54,6 @@ export interface Stage {
   readonly expire: () => Promise<number>;
   /** Sends SIGTERM; resolves to the exit code. */
   readonly stop: () => Promise<number>;
-  /** Sends SIGKILL; resolves when the process has ended. */
   readonly kill: () => Promise<void>;
   /** Kills it if it still runs, and removes the data directory. */
   readonly remove: () => Promise<void>;

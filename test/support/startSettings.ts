@@ -1,6 +1,5 @@
 import type { RunStart } from '../../lambdas/workflow/rules/journal.ts';
 
-/** The default endpoint. */
 export const endpoint = 'https://flow.example/orders';
 
 /** A run's settings as the published client starts it. */

@@ -31,6 +31,5 @@ function folderOfProgram(): string {
   return folder;
 }
 
-/** A folder in it for one app. */
 export const outFolder = (): string =>
   mkdtempSync(join(process.env['VITEST'] === undefined ? folderOfProgram() : inject('synthFolder'), 'app-'));

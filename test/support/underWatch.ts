@@ -8,7 +8,6 @@ export interface WatchedCommand {
   readonly args: readonly string[];
 }
 
-/** @param command the program and its arguments */
 export const underWatch = (command: readonly string[]): WatchedCommand =>
   process.platform === 'win32' ? byNode(command) : byShell(command);
 

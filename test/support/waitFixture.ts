@@ -48,7 +48,6 @@ const importServices = async () => {
   };
 };
 
-/** A wait's settings, besides its event. */
 export interface WaitOptions {
   readonly stepId?: number;
   readonly stepName?: string;
@@ -130,7 +129,6 @@ export async function openWaitFixture(fixture: Fixture) {
     keyOf,
     snapshotOf,
     recordsOf,
-    /** Starts a run, and returns its id. */
     start: async ({ features = ['WF_TriggerOnConfig'], account: owner = account }: StartOptions = {}) => {
       runs += 1;
       const runId = `wfr_${runs}`;
@@ -185,7 +183,6 @@ export async function openWaitFixture(fixture: Fixture) {
       await services.submitSteps(account, message, [await services.preparePart(account, part)]);
       return eventId;
     },
-    /** Waits as an endpoint does. */
     wait: (runId: string, eventId: string, options: WaitOptions = {}) => {
       const {
         stepId = 1,

@@ -6,7 +6,6 @@ export function watchedCalls() {
   const calls: string[] = [];
   let fate: Fate | undefined;
   return {
-    /** Watches a client's calls. */
     watch: <Input extends object, Output extends object>({
       middlewareStack,
     }: {
@@ -25,7 +24,6 @@ export function watchedCalls() {
     setFate: (next: Fate | undefined): void => {
       fate = next;
     },
-    /** The calls of some work, in order. */
     callsOf: async (work: () => Promise<unknown>): Promise<readonly string[]> => {
       calls.length = 0;
       await work();

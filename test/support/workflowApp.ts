@@ -15,7 +15,6 @@ import { service } from './service.ts';
 export type Route<T = unknown> = (context: WorkflowContext<T>) => Promise<unknown>;
 type ServeOptions<T> = Pick<NonNullable<Parameters<typeof serve<T>>[1]>, 'failureFunction' | 'receiver'>;
 
-/** A request to an endpoint, and its answer. */
 export interface Got {
   readonly path: string;
   readonly headers: Headers;
@@ -77,7 +76,6 @@ export async function startWorkflowApp(account?: AccountRecord) {
     qstash,
     origin,
     got,
-    /** Creates an endpoint, and returns its URL. */
     serve: <T>(route: Route<T>, options: ServeOptions<T> = {}): string => {
       names += 1;
       // The last segment is the workflow's id, with which other workflows invoke it.
@@ -98,7 +96,6 @@ export async function startWorkflowApp(account?: AccountRecord) {
       handlers.set(`/plain${names}`, async (request) => handler(request));
       return `${origin}/plain${names}`;
     },
-    /** The requests to an endpoint. */
     gotAt: (url: string): readonly Got[] => got.filter(({ path }) => url === `${origin}${path}`),
     /** Waits until a run in the log meets a condition. */
     logged: async (

@@ -6,7 +6,6 @@ import { joinedHeaders, type Header } from '../../lambdas/shared/headers.ts';
 
 const keys = { current: `sig_${'a'.repeat(32)}`, next: `sig_${'b'.repeat(32)}` };
 
-/** A request of a run, and its answer. */
 export interface Made {
   readonly kind: 'list' | 'call' | 'callResult' | 'failureRequest';
   readonly runId: string;

@@ -37,7 +37,7 @@ export interface RehearsedRun extends deliveryHeaders.DeliveringRun {
 }
 
 export interface ThirdPartyAnswer {
-  /** 0 if there is none. */
+  /** 0 without an answer. */
   readonly status: number;
   readonly error?: string;
   readonly headers: readonly Header[];
@@ -56,7 +56,6 @@ export class Rehearsal {
   readonly waits: { readonly run: RehearsedRun; readonly eventId: string; readonly step: StepIdentity }[] =
     [];
   readonly endpoints: WorkflowEndpoints;
-  /** An answer that replaces the service's. */
   refusal: ((body: string) => { readonly status: number; readonly error: string } | undefined) | undefined;
   thirdParty: (url: string) => ThirdPartyAnswer = () => ({ status: 200, headers: [], body: '' });
   readonly #receiver: Receiver;
@@ -99,7 +98,6 @@ export class Rehearsal {
       .map(({ kind, stepId, stepName }) => `${kind} ${stepId} ${stepName}`);
   }
 
-  /** Delivers until nothing is left. */
   async settle(): Promise<void> {
     for (let next = this.#pending.shift(); next !== undefined; next = this.#pending.shift()) await next();
   }
@@ -158,7 +156,6 @@ export class Rehearsal {
     return `msg_${(this.#ids += 1)}`;
   }
 
-  /** Appends and delivers an entry, unless it exists. */
   #append(
     run: RehearsedRun,
     step: StepIdentity,

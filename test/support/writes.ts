@@ -36,11 +36,9 @@ export function watchWrites({ middlewareStack }: DynamoDBClient) {
     { step: 'initialize', name: 'written' },
   );
   return {
-    /** Resets the counts. */
     reset: (): void => {
       written = [];
     },
-    /** A table's billed write units. */
     unitsIn: (name: string): number =>
       written
         .filter(({ table }) => table === name)

@@ -137,7 +137,7 @@ async function verifyRegion(
 
 type Place = Pick<After, 'region' | 'isEmulator'>;
 
-/** What to do if a step before or after the checks fails. */
+/** Remedies if a step before or after the checks fails. */
 const remedies = {
   prepare:
     'The management API makes and lists the accounts of all regions: look at the log of its function Accounts. The receiver is the stack <name>-Verify: look at its events in CloudFormation.',

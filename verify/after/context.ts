@@ -1,4 +1,4 @@
-/** What the checks of a deployment use in one region. */
+/** Everything that the checks of a deployment use in one region. */
 import type { StackResource } from '../../operate/stackResources.ts';
 import type { Settings } from '../../lib/settings.ts';
 import type { Clients } from '../clients.ts';

@@ -1,4 +1,4 @@
-/** What the checks before a deployment read in one region of an AWS account. */
+/** Everything that the checks before a deployment read in one region of an AWS account. */
 import { DescribeCertificateCommand } from '@aws-sdk/client-acm';
 import { GetAccountCommand } from '@aws-sdk/client-api-gateway';
 import {
@@ -56,7 +56,7 @@ export interface AwsAccount {
   readonly isTaken: (named: Named) => Promise<boolean>;
   /** The concurrent executions of all functions, and how many of them are unreserved. */
   readonly concurrency: () => Promise<{ readonly limit: number; readonly unreserved: number }>;
-  /** The account's settings in API Gateway, with `logRole` undefined if there is none. */
+  /** The account's settings in API Gateway, with `logRole` undefined if it is not set. */
   readonly gateway: () => Promise<{
     readonly logRole: string | undefined;
     readonly rate: number;

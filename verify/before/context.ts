@@ -1,4 +1,4 @@
-/** What the checks before a deployment use in one region. */
+/** Everything that the checks before a deployment use in one region. */
 import type { Deployment, StackTemplate } from '../deployment.ts';
 import type { AwsAccount } from './account.ts';
 

@@ -19,7 +19,7 @@ export interface Named {
 interface NamedType {
   /** The property with the name. */
   readonly property: string;
-  /** Reads a resource by name. It throws or returns false if there is none. */
+  /** Reads a resource by name. It throws or returns false if there is no such resource. */
   readonly read: (readers: Readers, name: string) => Promise<unknown>;
 }
 

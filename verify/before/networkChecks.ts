@@ -141,7 +141,7 @@ async function checkRoutes(before: Before): Promise<string> {
   return `AWS is reached from ${listOf(ways)}`;
 }
 
-/** What AWS reports about zones only during a deployment. */
+/** Facts about zones that AWS reports only during a deployment. */
 const untold =
   'AWS publishes no list of the zones in which Lambda and NAT gateways have room, so only the deployment shows that';
 

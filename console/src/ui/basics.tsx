@@ -8,7 +8,7 @@ export const classes = (...names: readonly (string | false | undefined)[]): stri
 
 interface PageProps {
   readonly title: string;
-  /** Buttons beside the title; undefined until they are known, false if there are none. */
+  /** Buttons beside the title; undefined until they are known, false if the screen has no buttons. */
   readonly actions?: ComponentChildren;
   /** Whether the buttons stay visible while the list is scrolled, because they act on its rows. */
   readonly isSticky?: boolean;

@@ -15,7 +15,7 @@ interface BodyProps {
 /** Characters that are shown at first: a page with megabytes of text is slow. */
 const shownAtFirst = 20_000;
 
-/** Shows JSON formatted and other text unchanged. Of other bodies it shows only the size and the type. */
+/** Shows JSON formatted and other text unchanged. For other bodies it shows only the size and the type. */
 export function Body({ text: given, base64, type, label }: BodyProps) {
   const [isWhole, setWhole] = useState(false);
   const text = useMemo(() => (base64 === undefined ? given : textOf(base64)), [given, base64]);
@@ -94,7 +94,7 @@ export function Headers({
   );
 }
 
-/** The content type, whatever the case of the header's name. */
+/** The content type, for any case of the header's name. */
 export const contentTypeOf = (
   headers: Readonly<Record<string, readonly string[]>> = {},
 ): string | undefined =>

@@ -85,7 +85,7 @@ export function away(ms: number, from: number): string {
   return ms > from ? `in ${text}` : `${text} ago`;
 }
 
-/** Called every second, so that all times on a page change together. */
+/** Run every second, so that all times on a page change together. */
 const listeners = new Set<(now: number) => void>();
 let ticking: ReturnType<typeof setInterval> | undefined;
 

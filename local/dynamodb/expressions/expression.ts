@@ -28,7 +28,7 @@ interface Parsed<Run> {
 const kept = 1_000;
 const maxSize = 4096;
 
-/** @returns a function that compiles a text with names. @throws AwsError if it is invalid whatever its values are */
+/** @returns a function that compiles a text with names. @throws AwsError if it is invalid for any values */
 export function expressions<Ast, Run>(
   kind: ExpressionKind,
   parse: (tokens: Tokens) => Ast,

@@ -1,4 +1,4 @@
-/** What a CDK app removes: accounts with their grants, schedules and URL groups. */
+/** The things that a CDK app removes: accounts with their grants, schedules and URL groups. */
 import { App, Stack } from 'aws-cdk-lib';
 import { Code, Function as LambdaFunction, FunctionUrlAuthType, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, it } from 'vitest';
@@ -41,7 +41,7 @@ function stacksOf({ accounts, schedule = false }: Contents): Stack[] {
 }
 
 /**
- * What CloudFormation refuses if an app is deployed over another version of itself. A stack that the app no longer has stays.
+ * CloudFormation's refusals if an app is deployed over another version of itself. A stack that the app no longer has stays.
  */
 function refusedFrom(before: Contents, after: Contents): string[] {
   const [old, next] = [deployedIn(stacksOf(before)), deployedIn(stacksOf(after))];

@@ -1,4 +1,4 @@
-/** What CloudFormation would refuse, and what would be lost, if one deployment replaces another. */
+/** Finds what CloudFormation would refuse, and what would be lost, if one deployment replaces another. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Stack } from 'aws-cdk-lib';
@@ -34,7 +34,7 @@ const keptShape = z.object({
   type: z.string(),
   /** The create-only properties, as JSON. */
   fixed: z.record(z.string(), z.string()),
-  /** What protects it. */
+  /** The properties that protect it. */
   guards: z.array(z.string()),
 });
 

@@ -48,7 +48,7 @@ function requiredVariables(): string[] {
   return [...message.matchAll(/→ at (\w+)$/gm)].map(([, name = '']) => name).sort();
 }
 
-/** What is lost when this release is rolled back, as sentences of {@link losses}: what is new in it. */
+/** The losses when this release is rolled back, as sentences of {@link losses}: what is new in it. */
 const newHere: readonly string[] = [
   // `svc-queue recover` sends their jobs again: docs/deploy.md, "Upgrade".
   'AWS::SQS::Queue QueuesParked7648A030 is gone',

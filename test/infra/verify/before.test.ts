@@ -181,7 +181,7 @@ const endpoint = (service: string, of: object = {}) => ({
   ...of,
 });
 
-/** What each check says about an account with a problem. */
+/** The sentence of each check about an account with a problem. */
 const short: readonly {
   readonly check: string;
   readonly sentence: RegExp;

@@ -1,4 +1,3 @@
-/** Reads the documents' code blocks. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../bundledStage.ts';

@@ -24,7 +24,6 @@ import { root } from '../bundledStage.ts';
 import { limitForInstallsMs } from '../limits.ts';
 import { findPython, installPackage } from '../python.ts';
 
-/** A command as a shell called it. */
 export interface Command {
   readonly program: string;
   /** The region in its environment; may be empty. */
@@ -60,7 +59,6 @@ async function faultsOfAws(
 
 const names = (checks: readonly { readonly name: string }[]) => checks.map(({ name }) => name);
 
-/** Parsers of the commands of `svc-queue`. */
 const parsers: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
   start: (args) => parseStart(args, {}),
   dev: (args) => parseStart(args, {}),

@@ -1,4 +1,3 @@
-/** A delivery for examples that read one. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';

@@ -41,7 +41,6 @@ export interface Program {
   readonly isComplete: boolean;
 }
 
-/** Writes each block into a file. */
 export function writePrograms(folder: string, blocks: readonly Block[]): readonly Program[] {
   return blocks.map(({ at, language, text, before }) => {
     const file = join(folder, `${at.replaceAll(/[^\w.]+/g, '-')}.${language}`);

@@ -33,7 +33,6 @@ const bash = (...lines: readonly string[]): string => ['#!/usr/bin/env bash', ..
 /** Records a command with its arguments: see {@link commandsIn}. */
 const record = `printf '%s\\0' "$(basename "$0")" "\${AWS_DEFAULT_REGION:-}" "$@" >> "$DOCS_COMMANDS"; echo >> "$DOCS_COMMANDS"`;
 
-/** Parses the output of {@link record}. */
 const commandsIn = (text: string): readonly Command[] =>
   text
     .split('\0\n')
@@ -86,7 +85,6 @@ const standIns = (password: string, packages: string): Readonly<Record<string, s
 });
 
 export interface ShellSetting {
-  /** The variables of `.svc/env`. */
   readonly env: Readonly<Record<string, string>>;
   /** The port that replaces 3000. */
   readonly port: number;
@@ -202,7 +200,6 @@ function endGroup(leader: number): void {
   try {
     process.kill(-leader, 'SIGKILL');
   } catch (error) {
-    // No process is left.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }

@@ -126,7 +126,6 @@ export function makersOf(
     return host;
   }
 
-  /** Makers by path variable. */
   const byVariable: Readonly<Record<string, () => Promise<string>>> = {
     destination: () => Promise.resolve(endpoints.ok),
     queueName: queue,

@@ -23,7 +23,6 @@ export type RequestKind = (typeof requestKinds)[number];
 export interface FuzzedRequest {
   readonly kind: RequestKind;
   readonly method: string;
-  /** The path with the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
@@ -159,7 +158,6 @@ function allowedParts(target: Target, known: Known): fc.Arbitrary<Parts> {
   });
 }
 
-/** Makes one part of a request invalid. */
 function spoiledParts(target: Target, parts: Parts): fc.Arbitrary<Parts> {
   const all = parametersOf(target).filter((one) => !one.name.includes('*'));
   const odd = (parameter: Parameter): fc.Arbitrary<Parts> => {

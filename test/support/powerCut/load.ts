@@ -7,7 +7,6 @@ interface Write {
   readonly value: Buffer | undefined;
 }
 
-/** The entry with the last group's number. */
 export const lastKey = Buffer.from('last');
 
 /** Makes a group: new entries, entries for keys that all groups have, and deletions. */

@@ -11,7 +11,6 @@ export interface Noted {
   readonly isSynced: boolean;
   /** The offset of a write, or a file's new length. */
   readonly offset: number;
-  /** The written bytes, or a mark's text. */
   readonly bytes: Buffer;
 }
 
@@ -27,7 +26,6 @@ export function canWatch(): boolean {
 }
 
 export interface Watch {
-  /** The process's environment. */
   readonly env: Readonly<Record<string, string>>;
   readonly log: string;
   /** The file that the process writes marks to. */
@@ -64,7 +62,7 @@ export function readLog(log: string): readonly Noted[] {
   return all;
 }
 
-/** What happens to writes that are not on the disk: a random share of their units is kept. */
+/** The fate of writes that are not on the disk: a random share of their units is kept. */
 export interface Fate {
   /** From 0 to 1. */
   readonly kept: number;
@@ -79,7 +77,6 @@ export class CutDisk {
   /** Everything since the last flush, in order. */
   #recent: Noted[] = [];
 
-  /** @param before the initial file */
   constructor(before: Buffer) {
     this.#safe = Buffer.from(before);
   }

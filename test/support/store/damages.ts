@@ -1,7 +1,6 @@
 /** Files of a store, and damage that disks may cause. */
 import { randomOf } from '../simulatedClock.ts';
 
-/** A file after a transaction. */
 export interface Version {
   readonly bytes: Buffer;
   readonly digest: string;

@@ -1,4 +1,4 @@
-/** Shows the answers of two attempts side by side. What only one of them has is marked. */
+/** Shows the answers of two attempts side by side. Differences are marked. */
 import { useState } from 'preact/hooks';
 import { textOf } from '../../ui/base64.ts';
 import { Button, classes, State, Visible } from '../../ui/basics.tsx';

@@ -54,14 +54,14 @@ export function pausesOf({ step: { errors = [] }, from, until }: Bar): readonly 
   return failures.map((time, index) => ({ from: time, until: failures[index + 1] ?? until }));
 }
 
-/** What an unfinished step is doing, in a word. */
+/** The activity of an unfinished step, in a word. */
 export function doingOfStep({ stepType: type, state }: Step): string {
   if (state === 'STEP_RETRY') return 'retrying';
   if (type?.startsWith('Sleep') === true) return 'sleeping';
   return type?.startsWith('Wait') === true ? 'waiting for an event' : 'running';
 }
 
-/** What an unfinished run is doing, from its steps; undefined if it has ended. @param now Unix milliseconds */
+/** The activity of an unfinished run, from its steps; undefined if it has ended. @param now Unix milliseconds */
 export function doingOf(
   { workflowState, steps, hanging }: Pick<Run, 'workflowState' | 'steps' | 'hanging'>,
   now: number,
@@ -100,7 +100,7 @@ export function stateOfStep(step: Step): ShownState {
   return { state: 'FAILED', name: status === 0 ? 'no answer' : `answered ${status}` };
 }
 
-/** What an active step waits for, and until when. */
+/** The reason and the end of an active step's wait. */
 export interface Awaited {
   readonly what: string;
   /** Unix milliseconds; undefined if there is no limit. */
