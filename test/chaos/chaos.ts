@@ -24,7 +24,6 @@ export interface ChaosOptions {
   readonly clients: number;
   /** Parallel steps of the run that starts with the traffic. */
   readonly branches: number;
-  /** Receives progress. */
   readonly say: (line: string) => void;
 }
 
@@ -147,13 +146,10 @@ const struckIn = ({ stage, receivers, app, ledger }: ChaosFixture, jumps: number
 
 const measureEveryMs = 4_000;
 
-/** The storm continues for up to this much longer, until each kind of fault has struck, even on a slow machine. */
+/** How much longer the storm may continue until each kind of fault has struck. */
 const mostLongerMs = 180_000;
 
-/**
- * A job that is interrupted by six ends of the stage is given up. A large run's jobs take minutes, so the stage ends less
- * often.
- */
+/** Six ends of the stage make a job give up. A large run's jobs take minutes, so the stage ends less often. */
 const mostEnds = 5;
 
 /**
@@ -209,7 +205,6 @@ async function storm(
     }
   }
   await setTimeout(Math.max(0, trafficMs - passedMs()));
-  // A measure returns the stage's counts.
   while (neverStruck(struckIn(fixture, jumped)).length > 0 && passedMs() < trafficMs + mostLongerMs) {
     await setTimeout(500);
     await stage.measure();

@@ -42,8 +42,7 @@ const refusals: Readonly<Record<Service, readonly (readonly [status: number, cod
 };
 
 /**
- * The share of suitable calls that get a fault that has not struck yet, so that each kind strikes within half a minute, even if
- * suitable calls are rare.
+ * The share of suitable calls that get a fault that has not struck yet, so that even rare kinds strike within half a minute.
  */
 const owedPerCall = 0.08;
 /** The same for halved batches, because batches with several entries are rare. */

@@ -4,8 +4,8 @@ import { services } from '../../local/aws/faultProxy.ts';
 import type { Measure } from './stageMessages.ts';
 
 /**
- * How much larger a figure may be in the last third of a run than in the second: a factor and an addition. Random bursts change
- * the figures. The first third is left out because it loads and fills things once.
+ * How much larger a figure may be in the last third of a run than in the second: a factor and an addition. The first third
+ * loads and fills things.
  */
 const bounds = {
   heapMb: { factor: 1.3, more: 15, what: 'MB of heap' },
@@ -17,8 +17,8 @@ const bounds = {
 const mostThreadHeapMb = 90;
 
 /**
- * A function's connections to AWS. Each of its clients, one per service, keeps up to 100 (`maxSockets`) for an hour. A function
- * that makes a client per invocation exceeds this.
+ * A function's connections to AWS: each of its clients, one per service, keeps up to 100 (`maxSockets`) for an hour. Leaked
+ * clients exceed this.
  */
 const mostThreadConnections = services.length * maxSockets;
 

@@ -35,7 +35,6 @@ export class ProcessDied extends Error {}
 export class FunctionThreads {
   readonly #file: string;
   readonly #aheadMs: BigInt64Array;
-  /** Streams by decision. */
   readonly #chance: (name: string) => Chance;
   readonly #threads = new Map<FunctionName, Thread[]>();
   /** The probability that an invocation by a queue is repeated, as SQS may deliver twice. */
@@ -44,13 +43,11 @@ export class FunctionThreads {
   #numbers = 0;
 
   constructor(options: {
-    /** The bundle of `functionThread.ts`. */
     readonly file: string;
     /** Milliseconds by which the clock is ahead of real time. */
     readonly aheadMs: BigInt64Array;
     readonly chance: (name: string) => Chance;
     readonly twice: () => number;
-    /** Called for each fault that struck. */
     readonly count: (what: string) => void;
   }) {
     this.#file = options.file;

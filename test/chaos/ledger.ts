@@ -32,7 +32,6 @@ export class Ledger {
   readonly runs = new Set<string>();
   /** Runs that must succeed despite all faults, because their steps have enough retries. */
   readonly lastingRuns = new Set<string>();
-  /** Refused requests of the hostile client. */
   refusedAttacks = 0;
   /** Answers by request and status; 0 if there was none. */
   readonly statuses = new Map<string, number>();

@@ -33,7 +33,6 @@ interface Plan {
   readonly chance: Chance;
 }
 
-/** A callback as it arrived. */
 export interface CallbackArrival {
   readonly sourceMessageId: string;
   readonly status: number;

@@ -2,7 +2,6 @@
 import type { Ledger } from './ledger.ts';
 import { mayBeSuccess, type Answer, type CallbackArrival } from './receivers.ts';
 
-/** A message as the service shows it. */
 export interface ShownMessage {
   readonly messageId: string;
   readonly url: string;
@@ -15,15 +14,12 @@ export interface Evidence {
   /** The destinations' answers to each message's attempts, by id. */
   readonly answers: ReadonlyMap<string, readonly Answer[]>;
   readonly callbacks: readonly CallbackArrival[];
-  /** All messages that the service shows. */
   readonly shown: readonly ShownMessage[];
-  /** Messages in the dead letter queue. */
   readonly deadIds: ReadonlySet<string>;
   /** Callbacks in the dead letter queue that no receiver got, because every worker that was to send them was killed. */
   readonly deadCallbacks: readonly CallbackArrival[];
   /** The accepted runs' states, by id; undefined if the log has none. */
   readonly runStates: ReadonlyMap<string, string | undefined>;
-  /** How often the stage was started. */
   readonly starts: number;
   readonly lanes: readonly LaneInTheEnd[];
 }
@@ -60,9 +56,8 @@ const ended = new Set(['DELIVERED', 'FAILED', 'CANCELED']);
  * No message waits for ever, with three exceptions, which end when their rows expire:
  *
  * - A message whose publisher was killed before it sent the work. Its client got no answer.
- * - A callback whose worker was killed before it recorded the attempt. The attempt was repeated with another result, or its run
- *   was cancelled.
- *   `owedCallbacks` finds missing callbacks, and `openRuns` runs that wait for them.
+ * - A callback whose worker was killed before it recorded the attempt, if the repeated attempt had another result, or the run
+ *   was cancelled. `owedCallbacks` and `openRuns` find missing callbacks.
  * - A fire whose worker was killed, and whose schedule was deleted before the fire was retried.
  */
 export const leftMessages: Rule = ({ shown, ledger }) => {

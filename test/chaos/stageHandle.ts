@@ -12,15 +12,13 @@ import { toParent, type Measure, type StageInit, type ToParent, type ToStage } f
 
 export interface StageHandleOptions {
   readonly seed: number;
-  /** The bundle of `stageProcess.ts`. */
   readonly stageFile: string;
   readonly threadFile: string;
   readonly dataDirectory: string;
-  /** Gets the stage's output. */
   readonly logFile: string;
 }
 
-/** Time that passes at once. The work of a quarter of an hour may take a busy machine long. */
+/** The time that passes at once. Longer steps may take a busy machine too long. */
 const advanceAtOnceMs = 60_000;
 /** At first a storm's whole backlog is due. */
 const longestAdvanceMs = 1_800_000;
@@ -79,13 +77,12 @@ export class StageHandle {
     };
   }
 
-  /** The stage's clock. */
   now(): number {
     return Date.now() + this.#aheadMs;
   }
 
   /**
-   * Starts the stage, and tries again if that fails: after a kill there is much work, and a busy machine may be too slow.
+   * Starts the stage, and tries again if that fails, because a busy machine may be slow after a kill.
    *
    * @param mayLosePower whether its writes are watched, so that it can lose power
    */

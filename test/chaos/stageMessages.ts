@@ -8,7 +8,6 @@ export interface StageInit {
   readonly dataDirectory: string;
   /** Milliseconds by which its clock is ahead of real time at the start. */
   readonly aheadMs: number;
-  /** The bundle of `functionThread.ts`. */
   readonly threadFile: string;
 }
 

@@ -14,7 +14,6 @@ export interface StruckFaults {
   /** Starts of the stage after its store lost data with its power; undefined if that is impossible here. */
   readonly powerLosses: number | undefined;
   readonly jumps: number;
-  /** Refused requests of the hostile client. */
   readonly refused: number;
   /** Branches of the large run whose steps were made. */
   readonly branches: number;

@@ -146,7 +146,7 @@ const numbersPerAct = 20;
 export class TrafficClient {
   readonly #fixture: ChaosFixture;
   readonly #client: number;
-  /** The random decisions of the current act. Each act has its own, so that no act depends on the results of others. */
+  /** The random decisions of the current act, so that no act depends on the results of others. */
   #chance: Chance;
   /** The latest message number. Each client has its own million, and each act its own twenty. */
   #number: number;
@@ -277,7 +277,6 @@ export class TrafficClient {
     }
   }
 
-  /** Records a message as accepted. */
   #noted(
     act: Act,
     json: unknown,

@@ -62,8 +62,8 @@ async function pages<T>(
 }
 
 /**
- * Failed work is retried within a quarter of an hour, and given up after ten times. So nothing changes any longer if it has not
- * for two hours, or for two rounds without waiting messages.
+ * Failed work is retried within a quarter of an hour, and given up after ten times. Nothing more will happen after two hours
+ * without a change, or after two rounds without waiting messages.
  */
 const roundsUnchanged = 8;
 
