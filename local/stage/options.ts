@@ -54,7 +54,9 @@ function list(text: string): string[] {
   try {
     parseNetworks(items.filter((item) => item.includes('/')));
     if (!items.includes('')) return text.trim() === 'none' ? [] : items;
-  } catch {}
+  } catch {
+    // The error below says what is allowed.
+  }
   throw new InvalidArgumentError(
     'Allowed are hosts and networks separated by commas, such as app.internal,10.0.0.0/8, or none.',
   );
