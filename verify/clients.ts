@@ -30,7 +30,7 @@ interface Client<Input extends object, Output extends object> {
   readonly middlewareStack: MiddlewareStack<Input, Output>;
 }
 
-/** Makes a client refuse all other calls. */
+/** Makes a client refuse calls whose names don't match. */
 function limitedTo<Input extends object, Output extends object, C extends Client<Input, Output>>(
   calls: RegExp,
   client: C & Client<Input, Output>,

@@ -122,7 +122,7 @@ async function verifyRegion(
       say(`${region}: the account and the receiver of a run are taken away`);
   };
   const tidily = (): Promise<Outcome> => runCheck(step('tidy-up', tidyUp), { region, ...asked });
-  // A killed run leaves resources behind. If they cannot be deleted now, it is tried again at the end.
+  // A killed run leaves resources behind. Deletions that fail now are tried again at the end.
   await tidily();
   let tidied: Outcome | undefined;
   let outcomes: readonly Outcome[];
