@@ -5,12 +5,12 @@ import { LongestFirst } from './test/support/longestFirst.ts';
 const bundledStage = './test/support/bundledStage.ts';
 const synthFolder = './test/support/synthFolder.ts';
 const limits = { testTimeout: limitForTestsMs, hookTimeout: limitForTestsMs };
-/** The CDK's own validation takes most of a synthesis, and only warns. cfn-lint and cdk-nag judge the templates here. */
+/** The CDK's own validation takes most of a synthesis and only warns. cfn-lint and cdk-nag check the templates here. */
 const env = { CDK_VALIDATION: 'false' };
 
 const unit = {
   ...limits,
-  // A thread starts sooner than a process, and one in which the SDK has become fast is good for many files.
+  // A thread starts faster than a process. Once the SDK is warm in a thread, many files profit.
   pool: 'threads' as const,
   isolate: false,
   setupFiles: ['./test/support/startAfresh.ts', './test/support/generated.ts'],
@@ -23,17 +23,20 @@ const e2e = {
   ...limits,
   env,
   globalSetup: [bundledStage, './test/support/sharedService.ts', synthFolder],
-  // What a process has imported and warmed up serves the next file too; each has an account of its own all the same.
+  // Files share what a process has imported and warmed up, but each has a separate account.
   isolate: false,
   setupFiles: ['./test/support/ownAccount.ts'],
 };
 
-/** Campaigns try one thing many times: a death at each call, a lost power at each length, days of growth. `npm test` leaves them out. */
+/**
+ * Campaigns try one thing many times: a kill at each call, a loss of power at each length, days of growth. `npm test` skips
+ * them.
+ */
 const campaigns = ['test/{unit,e2e}/**/*.campaign.test.ts'];
 
 export default defineConfig({
   test: {
-    // Tests wait as much as they compute: even two cores do well with four files at once, of whichever project.
+    // Tests wait as much as they compute, so four files at once are good even for two cores.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
@@ -49,7 +52,7 @@ export default defineConfig({
           include: ['test/infra/**/*.test.ts'],
           env,
           globalSetup: [synthFolder],
-          // The CDK takes seconds to import, and a template to synthesize: a process does both once, for all its files.
+          // Importing the CDK and synthesizing a template take seconds. A process does both once for all its files.
           isolate: false,
         },
       },
@@ -57,7 +60,7 @@ export default defineConfig({
       {
         test: {
           ...limits,
-          // The console in a real browser. Not part of the deployed check: what AWS does with its files, `e2e` looks at.
+          // The console in a real browser. For deployments, `e2e` checks what AWS does with the console's files instead.
           name: 'browser',
           include: ['test/browser/**/*.test.ts'],
           globalSetup: [bundledStage, './test/support/sharedService.ts', './test/support/chromium.ts'],

@@ -5,7 +5,7 @@ const success = z.union([
   z.object({ batchItemFailures: z.array(z.never()) }),
 ]);
 
-/** @throws Error when a handler did not do what it was called for: a measurement of failures says nothing */
+/** @throws Error if a handler failed: measuring failures says nothing */
 export function checkAnswer(answer: unknown): void {
   if (!success.safeParse(answer).success) throw new Error(`The handler answered ${JSON.stringify(answer)}.`);
 }

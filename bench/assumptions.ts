@@ -1,15 +1,14 @@
-/** Compares what the estimate assumes with what was measured. */
 import { batchSize as measuredBatch, type CpuTime } from './cpu.ts';
 import { assumed } from './estimate.ts';
 
-/** Part by which a measured size may differ from the assumed one. */
+/** The share by which a measured size may differ from the assumed one. */
 const tolerance = 0.1;
 
 /**
- * Compares the assumed bytes of the log with measured ones.
+ * Compares assumed bytes of the log with measured ones.
  *
- * @param urlLogBytes the bytes that publish logs for a request through the publish URL
- * @returns those that differ, as sentences
+ * @param urlLogBytes the bytes that publish logs for a request to the publish URL
+ * @returns the differences, as sentences
  */
 export function wrongAssumptions(cpu: readonly CpuTime[], urlLogBytes: number): readonly string[] {
   const { publish, urlRequest, attempt, deliverMetrics, deliverTimes } = assumed.logBytes;

@@ -1,2 +1,2 @@
-/** An error that the user of the benchmark can correct. Only its sentence is printed. */
+/** An error that the user of the benchmark can fix. Only its message is printed. */
 export class BenchError extends Error {}

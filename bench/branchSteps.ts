@@ -1,15 +1,13 @@
-/** The requests of a run with parallel steps, as the published client makes them. */
+/** Requests of a run with parallel steps, as the published client makes them. */
 
-/** The headers of an endpoint that answers a delivery of a run. */
+/** Headers of an endpoint's answer to a delivery of a run. */
 export const endpointHeaders = { 'Upstash-Workflow-Sdk-Version': '1' };
 
 export interface SubmittedStep {
   readonly stepId: number;
   readonly stepName: string;
   readonly stepType: 'Run';
-  /** How many steps run in parallel. */
   readonly concurrent: number;
-  /** The step that a plan is of. */
   readonly targetStep?: number;
   readonly out?: string;
 }
@@ -30,7 +28,7 @@ export const resultOf = (stepId: number, concurrent: number): SubmittedStep => (
   out: '{"booked":true}',
 });
 
-/** A batch that starts a run, or that submits steps of it. */
+/** A batch that starts a run, or submits its steps. */
 export function batchOf(
   { url, runId, isInit }: { readonly url: string; readonly runId: string; readonly isInit: boolean },
   bodies: readonly object[],

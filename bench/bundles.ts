@@ -1,4 +1,4 @@
-/** Measures what a cold start loads, and how long that takes. */
+/** Measures what a cold start loads, and how long it takes. */
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundle, handlersDirectory } from '../lib/bundle.ts';
@@ -9,10 +9,10 @@ import { median } from './median.ts';
 
 export interface BundleCost {
   readonly handler: string;
-  /** `index.mjs` and all that it imports at once, in bytes. */
+  /** `index.mjs` and everything that it imports at once, in bytes. */
   readonly startBytes: number;
   readonly allBytes: number;
-  /** The time of an import in a new process: medians. */
+  /** The median time of an import in a new process. */
   readonly importWallMs: number;
   readonly importCpuMs: number;
 }
@@ -23,7 +23,7 @@ export async function measureBundles(): Promise<readonly BundleCost[]> {
   const program = compileChild('import');
   const handlers = readdirSync(handlersDirectory).map((name) => name.replace(/\.ts$/, ''));
   const times = new Map(handlers.map((handler) => [handler, { url: bundleUrl(handler), ...newTimes() }]));
-  // In turns, so that a busy moment of the machine falls on all of them.
+  // In turns, so that a busy moment of the machine affects all bundles.
   for (let turn = 0; turn < imports; turn += 1) {
     for (const { url, wall, cpu } of times.values()) {
       const { wallMs, cpuMs } = await runChild(program, { bundle: url }, importResult);

@@ -1,4 +1,4 @@
-/** Measures in a process of its own, which runs nothing else: no TypeScript loader, no stand-in. */
+/** Measures in a separate process that runs nothing else: no TypeScript loader and no stand-ins. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -15,7 +15,10 @@ type Program = 'import' | 'invoke' | 'deliver' | 'api' | 'bullmq';
 
 const compiled = new Map<Program, string>();
 
-/** Translates a child's program into one file, and returns that. It is written once: a child that starts may be reading it. */
+/**
+ * Compiles a child's program into a file, and returns the path. It is written only once, because a starting child may be
+ * reading it.
+ */
 export function compileChild(name: Program): string {
   const file = compiled.get(name) ?? compile(name);
   compiled.set(name, file);
@@ -32,7 +35,7 @@ function compile(name: Program): string {
     format: 'esm',
     minify: true,
     mainFields: ['module', 'main'],
-    // CommonJS dependencies call `require` for Node's own modules; an ES module has none.
+    // CommonJS dependencies call `require` for Node's modules, which ES modules lack.
     banner: {
       js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);",
     },
@@ -41,10 +44,10 @@ function compile(name: Program): string {
   return outfile;
 }
 
-/** The URL of a handler's bundle, as its process imports it. */
+/** The URL under which a process imports a handler's bundle. */
 export const bundleUrl = (handler: string): string => pathToFileURL(join(bundle(handler), 'index.mjs')).href;
 
-/** Variables that Lambda sets besides the stage's environment. With them the log is as long as there, and requests as large. */
+/** Variables that Lambda sets. They make the log and the requests as large as on AWS. */
 const asDeployed = {
   AWS_LAMBDA_FUNCTION_NAME: 'Svc-us-east-1-Service-DeliverShort',
   POWERTOOLS_LOG_LEVEL: 'INFO',
@@ -54,8 +57,8 @@ const asDeployed = {
 };
 
 /**
- * The options that Lambda's runtime starts Node with, for functions of so much memory: a tenth of the memory for young objects, in two
- * halves. With Node's own 16 MB its garbage collector would run more often than there.
+ * The options with which Lambda starts Node: a tenth of the memory for young objects, in two halves. With Node's default of 16
+ * MB, the garbage collector would run more often.
  */
 const asOnLambda = (memoryMb: number = functionMemoryMb): readonly string[] => [
   `--max-semi-space-size=${Math.floor(memoryMb / 20)}`,
@@ -64,7 +67,7 @@ const asOnLambda = (memoryMb: number = functionMemoryMb): readonly string[] => [
 
 type Variables = Readonly<Record<string, string>>;
 
-/** Starts a program that was compiled, and that sends and gets messages. */
+/** Starts a compiled program that sends and receives messages. */
 export function spawnChild(
   program: string,
   args: readonly string[] = [],
@@ -81,9 +84,9 @@ export function spawnChild(
 }
 
 /**
- * Has a process of its own do one task.
+ * Runs one task in a separate process.
  *
- * @throws Error when the process ends without a result
+ * @throws Error if the process ends without a result
  */
 export async function runChild<Result extends z.ZodMiniType>(
   program: string,
@@ -100,36 +103,36 @@ export async function runChild<Result extends z.ZodMiniType>(
   return shape.parse(message);
 }
 
-/** A process of its own that calls the handler of a bundle. */
+/** A separate process that calls a bundle's handler. */
 export interface Invoker {
   /**
-   * Calls the handler with one event after the other.
+   * Calls the handler with each event in turn.
    *
-   * @returns the CPU milliseconds that this took
-   * @throws Error when the process has ended: what ended it stands on stderr
+   * @returns the CPU milliseconds
+   * @throws Error if the process has ended, with its own error on stderr
    */
   invoke(events: readonly object[]): Promise<number>;
   /**
    * Ends the process.
    *
-   * @returns the bytes of its standard output, which is a function's log
+   * @returns the bytes of its standard output, which is the function's log
    */
   end(): Promise<number>;
-  /** The most memory that the process had until its last event ended; MB. */
+  /** The process's peak memory up to its last event, in MB. */
   peakMb(): number;
 }
 
 /**
  * @param bundle the URL of a bundle's `index.mjs`
- * @param variables beside those of this process, and those of Lambda
- * @param memoryMb the memory of the function
+ * @param variables in addition to this process's and Lambda's
+ * @param memoryMb the function's memory
  */
 export function startInvoker(bundle: string, variables: Variables = {}, memoryMb?: number): Invoker {
   const child = spawnChild(compileChild('invoke'), [bundle], variables, asOnLambda(memoryMb));
   let outputBytes = 0;
   let peakMb = 0;
   child.stdout.on('data', (chunk: Buffer) => (outputBytes += chunk.length));
-  // Not the event 'close', which does not come where the parent disconnects first.
+  // The event 'close' is not used, because it doesn't occur if the parent disconnects first.
   const closed = Promise.all([once(child, 'exit'), once(child.stdout, 'close')]).then(() => undefined);
   return {
     invoke: async (events) => {

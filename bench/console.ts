@@ -1,16 +1,16 @@
-/** Measures the console: what a browser loads, file by file. */
+/** Measures the files that a browser loads for the console. */
 import { buildConsole } from '../console/build.ts';
 
 export interface ConsoleFile {
   readonly name: string;
-  /** Whether the page names it: then it is part of the first load. */
+  /** Whether the page names the file, so that it is part of the first load. */
   readonly isFirst: boolean;
   readonly plainBytes: number;
   readonly gzipBytes: number;
   readonly brotliBytes: number;
 }
 
-/** @returns the console's files, the largest first */
+/** @returns the console's files, largest first */
 export function measureConsole(): readonly ConsoleFile[] {
   const files = buildConsole();
   const page = Buffer.from(files.get('index.html') ?? '').toString();
@@ -22,7 +22,7 @@ export function measureConsole(): readonly ConsoleFile[] {
   return [...files.keys()]
     .filter((name) => !/\.(br|gz)$/.test(name))
     .map((name) => ({
-      // Without the hash of the content, which changes with each version.
+      // Removes the hash of the content, which changes with each version.
       name: name.replace(/-\w+(?=\.\w+$)/, ''),
       isFirst: name === 'index.html' || page.includes(`console/${name}"`),
       plainBytes: sizeOf(name, ''),
@@ -32,6 +32,5 @@ export function measureConsole(): readonly ConsoleFile[] {
     .sort((a, b) => b.brotliBytes - a.brotliBytes);
 }
 
-/** The bytes of the first load. */
 export const brotliTotal = (files: readonly ConsoleFile[]): number =>
   files.reduce((total, { isFirst, brotliBytes }) => total + (isFirst ? brotliBytes : 0), 0);

@@ -1,4 +1,4 @@
-/** Measures what a message costs, with lanes and without, a run of a workflow, and the console, and prints it. */
+/** Measures and prints what a message costs, with and without lanes, a workflow run, and the console. */
 import { wrongAssumptions } from './assumptions.ts';
 import { batchCount, batchSizes, countUrlUses, countUses, totalOf, type Bill } from './count.ts';
 import { measureBundles, type BundleCost } from './bundles.ts';
@@ -21,8 +21,8 @@ import { countWorkflows } from './workflowCosts.ts';
 import { startFixture, type Fixture } from './fixture.ts';
 
 /**
- * The goals. The dollars are for a million messages of JSON in full batches: a bill of millions comes from a load that fills
- * them. Those of starts and CPU are for the two functions that a message passes; that of the console is for its first load.
+ * Dollars are for a million messages of JSON in full batches, because a large bill comes from such a load. Starts and CPU are
+ * for the two functions that a message passes, and the console's goal is for its first load.
  */
 const goals = {
   dollarsPerMillion: 7,
@@ -40,7 +40,7 @@ const verdict = (value: number, goal: number): string => (value <= goal ? 'met' 
 
 const kilobytes = (bytes: number): string => (bytes / 1000).toFixed(0);
 
-/** A bill, with the most that a million of its messages may cost under load; without a goal it is only printed. */
+/** A bill, with the most that a million of its messages may cost under load. Without a goal it is only printed. */
 interface JudgedBill {
   readonly title: string;
   readonly bill: Bill;
@@ -109,7 +109,7 @@ function printBundles(bundles: readonly BundleCost[]): void {
   print('Bundles', formatTable([...head, ...goalHead], rows));
 }
 
-/** @returns the goals that are missed, as sentences */
+/** @returns the missed goals, as sentences */
 function printConsole(files: readonly ConsoleFile[]): readonly string[] {
   const tenths = (bytes: number): string => (bytes / 1000).toFixed(1);
   const rows = files.map(({ name, isFirst, plainBytes, gzipBytes, brotliBytes }) => [
@@ -131,7 +131,7 @@ function print(title: string, table: string): void {
   console.log(`\n${title}\n\n${table}`);
 }
 
-/** Says by how much a bill misses its goal, and which call is the dearest. */
+/** Says by how much a bill misses its goal, and which call is the most expensive. */
 function missedBy({ title, bill, goal = Infinity }: JudgedBill): readonly string[] {
   const total = totalOf(bill, judgedSize);
   if (total <= goal) return [];
@@ -145,7 +145,7 @@ function missedBy({ title, bill, goal = Infinity }: JudgedBill): readonly string
   ];
 }
 
-/** The goals that are missed, of those that are counted. Times depend on the machine, so the reader judges them. */
+/** The missed goals among counted figures. Times depend on the machine, so the reader judges them. */
 function missedGoals(bills: readonly JudgedBill[], bundles: readonly BundleCost[]): readonly string[] {
   const tooLarge = bundles
     .filter(({ handler, startBytes }) => isOnTheWay(handler) && startBytes > goals.startBytes)
@@ -153,7 +153,7 @@ function missedGoals(bills: readonly JudgedBill[], bundles: readonly BundleCost[
   return [...bills.flatMap(missedBy), ...tooLarge];
 }
 
-/** Counts messages through the API, and messages of JSON through the publish URL. */
+/** Counts messages through the API, and JSON messages through the publish URL. */
 async function countMessages(fixture: Fixture): Promise<readonly JudgedBill[]> {
   const throughApi = (await countUses(fixture)).map((bill) => ({
     title: `A message of ${bill.body}`,
@@ -194,9 +194,9 @@ async function measureLanes(fixture: Fixture): Promise<readonly string[]> {
 }
 
 /**
- * Counts and measures parts, and prints them.
+ * Measures and prints the given parts.
  *
- * @returns the counted goals that are missed, as sentences
+ * @returns the missed goals among counted figures, as sentences
  */
 export async function measureCosts(parts: readonly Part[]): Promise<readonly string[]> {
   const isWanted = (part: Part): boolean => parts.includes(part);

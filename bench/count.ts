@@ -1,4 +1,4 @@
-/** Counts what AWS bills for a message, while the real handlers publish and deliver it. */
+/** Counts what AWS bills for a message while the real handlers publish and deliver it. */
 import { checkAnswer } from './answer.ts';
 import { bodies, jsonBody, jsonBodyName, queueEvent } from './events.ts';
 import type { Use } from './meter.ts';
@@ -6,31 +6,28 @@ import { isCounted } from './nowAndThen.ts';
 import { dollarsPerMillion, type Unit } from './prices.ts';
 import type { Fixture } from './fixture.ts';
 
-/** The number of attempts that one invocation of deliver gets: one where little happens, ten under load. */
+/** Attempts per invocation of deliver: one with little traffic, ten under load. */
 export const batchSizes = [1, 10] as const;
 export type BatchSize = (typeof batchSizes)[number];
 
-/** One line of a message's bill. */
 export interface BillLine {
   readonly by: string;
   readonly what: string;
   readonly unit: Unit;
-  /** Units for each message, by the size of the batches that they are delivered in. */
+  /** Units per message, by batch size. */
   readonly amounts: Readonly<Record<BatchSize, number>>;
-  /** Gigabytes times months that the rows of a message take. */
+  /** Gigabyte-months of a message's rows. */
   readonly gbMonths?: number;
 }
 
 export interface Bill {
-  /** The kind of body, as the tables call it. */
   readonly body: string;
   readonly lines: readonly BillLine[];
 }
 
-/** A way for messages to come to the service. */
 interface Way {
   readonly messagesPerRequest: number;
-  /** Whether a request passes API Gateway, which bills it. */
+  /** Whether requests pass API Gateway, which bills them. */
   readonly passesGateway: boolean;
   readonly eventFor: (fixture: Fixture, body: Buffer) => object;
 }
@@ -41,14 +38,13 @@ const throughApi: Way = {
   eventFor: (fixture, body) => fixture.eventFor(body),
 };
 
-/** Lambda bills nothing for a request to a function URL: only the invocation that follows. */
+/** Lambda bills only the invocation, not the request to a function URL. */
 const throughUrl: Way = {
   messagesPerRequest: 1,
   passesGateway: false,
   eventFor: (fixture, body) => fixture.urlEventFor(body),
 };
 
-/** The messages of a request of `POST /v2/batch`. */
 export const batchCount = 100;
 const inBatches: Way = {
   messagesPerRequest: batchCount,
@@ -60,15 +56,12 @@ const inBatches: Way = {
 export const totalOf = ({ lines }: Bill, size: BatchSize): number =>
   lines.reduce((sum, { unit, amounts }) => sum + dollarsPerMillion(unit, amounts[size]), 0);
 
-/**
- * The number of requests whose average is billed. Usage is added up once for several messages, in steps that are shortest at the
- * beginning of an account's day, and this is a whole number of such steps.
- */
+/** The number of averaged requests: a whole number of the steps in which usage is added up. */
 const countedRequests = 60;
 
 /**
- * Makes the bill of each body. Every handler is warm: it has read its secret, the usage of the day and the hosts of the APIs,
- * which it does once in minutes, and deliver has read the account, which it does once in ten seconds.
+ * Makes the bill for each body. Handlers are warm: they have read the secret, the account, the day's usage, and the APIs'
+ * hosts.
  */
 export async function countUses(fixture: Fixture): Promise<readonly Bill[]> {
   const bills: Bill[] = [];
@@ -76,7 +69,7 @@ export async function countUses(fixture: Fixture): Promise<readonly Bill[]> {
   return bills;
 }
 
-/** Makes the bills of messages of JSON that come through the publish URL: one to a request, and many. */
+/** Makes the bills of JSON messages through the publish URL: one or many per request. */
 export async function countUrlUses(
   fixture: Fixture,
 ): Promise<{ readonly single: Bill; readonly batch: Bill }> {
@@ -86,16 +79,16 @@ export async function countUrlUses(
   };
 }
 
-/** Lets both functions read what a process reads once, and learn the host that it is called by. It is not counted. */
+/** Lets both functions read what a process reads once, and learn their own host. Not counted. */
 async function warmUp(fixture: Fixture, way: Way): Promise<void> {
   checkAnswer(await fixture.publish.invoke(way.eventFor(fixture, jsonBody)));
   checkAnswer(await fixture.deliver.invoke(queueEvent(await fixture.takeAttempts(way.messagesPerRequest))));
 }
 
-/** Whether a use is a message's own: usage is added up in steps of so many messages, and all else now and then is the process's. */
+/** Whether a use counts for messages. Other occasional uses are the process's. */
 const isOfMessages = (use: Use): boolean => isCounted(use) || use.what === 'UpdateItem usage';
 
-/** Makes the bill of messages with a body of JSON, by the way on which they come. */
+/** Makes the bill of messages with a JSON body, for a way of publishing. */
 export const countBody = (fixture: Fixture, body: Buffer, by: 'api' | 'url'): Promise<Bill> =>
   billOf(fixture, `${body.length / 1_024} KB of JSON`, body, by === 'api' ? throughApi : throughUrl);
 
@@ -115,7 +108,7 @@ async function billOf(fixture: Fixture, body: string, bytes: Buffer, way: Way): 
   return { body, lines: linesOf(lists, counted) };
 }
 
-/** Publishes as many messages as fill a request and a batch, and delivers them in batches of that size. */
+/** Publishes enough messages to fill a request and a batch, and delivers them in batches of this size. */
 async function messagesWay(
   fixture: Fixture,
   body: Buffer,
@@ -138,7 +131,7 @@ async function messagesWay(
   for (let delivered = 0; delivered < messages; delivered += size) {
     const event = queueEvent(await fixture.takeAttempts(size));
     uses.push(
-      // The event source mapping calls SQS on the account's bill.
+      // The event source mapping's calls of SQS are billed to the account.
       { by: 'queue', what: 'ReceiveMessage', unit: 'sqsRequest', amount: 1 },
       { by: 'deliver', what: 'its invocation', unit: 'lambdaRequest', amount: 1 },
       ...(await fixture.meter.measure('deliver', async () => {
@@ -151,8 +144,8 @@ async function messagesWay(
 }
 
 /**
- * Adds up the uses of each kind and divides them by the number of messages. Lines are in the order of the calls. Usage
- * comes last: which message is the first to add it up depends on what was counted before.
+ * Adds up the uses by kind, per message. Lines are in the order of calls, but usage is last, because the message that adds it
+ * up depends on previous counts.
  */
 function linesOf(lists: ReadonlyMap<BatchSize, readonly Use[]>, counted: number): readonly BillLine[] {
   const total = (of: Use, size: BatchSize, read: (use: Use) => number): number =>

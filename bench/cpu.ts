@@ -1,4 +1,4 @@
-/** CPU time of the bundled handlers for each message. A Lambda function with little memory has little CPU, too. */
+/** CPU time of the bundled handlers per message. Lambda functions with little memory get little CPU. */
 import { chunksOf } from '../lambdas/shared/lists.ts';
 import { bundleUrl, startInvoker, type Invoker } from './child.ts';
 import { jsonBody, queueEvent } from './events.ts';
@@ -11,31 +11,27 @@ export type OnTheWay = (typeof onTheWay)[number];
 
 export interface CpuTime {
   readonly handler: OnTheWay;
-  /** Milliseconds in user and system mode for each of the first messages of a process. */
+  /** Milliseconds in user and system mode, per message, for the first messages of a process. */
   readonly firstMs: number;
-  /** The same for each message of a warm process: the median of the rounds, and the best of them. */
+  /** The same for a warm process: the median round, and the best. */
   readonly medianMs: number;
   readonly leastMs: number;
-  /** The size of the log's lines, for each message. */
   readonly logBytes: number;
 }
 
-/** Deliver gets messages in batches of ten, as it does under load. */
+/** Messages per batch of deliver, as under load. */
 export const batchSize = 10;
 
-/**
- * Messages until the code is warm. V8 compiles a function well when it has run often, so the first hundreds take more than
- * twice as much CPU; from some 3,000 on it is the code's own.
- */
+/** Messages until the code is warm. The first hundreds take over twice the CPU time of those after 3,000. */
 export const warmUpMessages = 3_000;
-/** The first messages of a process: what a Lambda environment that was just started has to do. */
+/** The first messages of a process, as in a new Lambda environment. */
 export const firstMessages = 400;
 
 const rounds = 5;
 const messagesInRound = 300;
 const allMessages = warmUpMessages + rounds * messagesInRound;
 
-/** Publishes messages in one process, one by one, and delivers the same messages in another, in batches of ten. */
+/** Publishes messages one by one in one process, and delivers them in batches of ten in another. */
 export async function measureCpu(fixture: Fixture): Promise<readonly CpuTime[]> {
   const [publish, deliver] = [startInvoker(bundleUrl('publish')), startInvoker(bundleUrl('deliver'))];
   const first = await passThrough(fixture, publish, deliver, firstMessages);
@@ -57,14 +53,14 @@ export async function measureCpu(fixture: Fixture): Promise<readonly CpuTime[]> 
   return [await timeOf('publish', publish), await timeOf('deliver', deliver)];
 }
 
-/** Messages that a process is sent at once. Many thousands would fill its memory, and its garbage collector would be measured. */
+/** Messages per task of a process. Many thousands would fill its memory, and measure the garbage collector. */
 const messagesAtOnce = 100;
 
 /**
- * Publishes messages in one process, and delivers the same messages in another.
+ * Publishes messages in one process, and delivers them in another.
  *
  * @param messages a multiple of a hundred
- * @returns the CPU milliseconds of each for a message
+ * @returns each process's CPU milliseconds per message
  */
 export async function passThrough(
   fixture: Fixture,
@@ -95,7 +91,7 @@ async function passSome(
   return { publish: publishMs / messages, deliver: (await deliver.invoke(batches)) / messages };
 }
 
-/** Measures the size of the line that publish logs for a request to the publish URL. Through the API it logs none. */
+/** Measures the line that publish logs for a request to the publish URL. Through the API it logs none. */
 export async function measureUrlLogBytes(fixture: Fixture): Promise<number> {
   const invoker = startInvoker(bundleUrl('publish'));
   await invoker.invoke(Array.from({ length: batchSize }, () => fixture.urlEventFor(jsonBody)));

@@ -1,23 +1,23 @@
-/** The uses of DynamoDB that its calls are billed as, by the rules of its documents. */
+/** Converts DynamoDB calls to billed uses, by the rules of its documents. */
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 import { tables, type TableShape } from '../lambdas/aws/resources.ts';
 import { secondsOfMonth, type Unit } from './prices.ts';
 import { itemBytes, readUnits, writeUnits, type Item } from './units.ts';
 
-/** A use without the function that made the call. */
+/** A use, without the function that made the call. */
 export interface Step {
   readonly what: string;
   readonly unit: Unit;
   readonly amount: number;
-  /** Gigabytes times months that a written row takes until DynamoDB removes it. */
+  /** Gigabyte-months of a written row until DynamoDB removes it. */
   readonly gbMonths?: number;
 }
 
-/** Before the name of an index that a write of a row writes to as well. */
+/** The prefix of an index's name, if a write of a row also writes to the index. */
 export const indexMark = 'its row in the index ';
 
-/** Behind the name of a write whose condition did not hold. */
+/** The suffix of a write whose condition was false. */
 export const refusedMark = ', refused';
 
 type TableName = keyof typeof tables;
@@ -40,7 +40,7 @@ const writeRequests = z.array(
   ]),
 );
 const batchWrite = z.object({ RequestItems: z.record(z.string(), writeRequests) });
-/** A query that returns a part of the last rows of a partition; it is billed by the whole rows. */
+/** A query that returns a part of a partition's last rows. It is billed by whole rows. */
 const partOfLast = z.object({
   ProjectionExpression: z.string(),
   ScanIndexForward: z.literal(false),
@@ -63,7 +63,7 @@ const batchGet = z.object({
 });
 
 const capacity = z.object({ CapacityUnits: z.number() });
-/** Not every stand-in for DynamoDB counts. */
+/** Not every DynamoDB stand-in counts. */
 const counted = z.object({ ConsumedCapacity: z.optional(z.union([capacity, z.array(capacity)])) });
 
 interface WrittenRow {
@@ -71,15 +71,15 @@ interface WrittenRow {
   readonly row: Item;
 }
 
-/** Knows the rows that were written before: a write is billed by the larger of the row before and after it. */
+/** Remembers written rows, because a write is billed by the larger of the row before and after. */
 export class DynamodbUses {
   readonly #rows = new Map<string, Item>();
 
   /**
-   * Takes note of a call that was made.
+   * Records a call.
    *
    * @returns its uses
-   * @throws Error where there is no rule for it, or where DynamoDB's stand-in counted otherwise
+   * @throws Error if there is no rule for the call, or if the stand-in counted differently
    */
   usesOf(operation: string, input: object, output: object): readonly Step[] {
     const uses = this.#usesByRule(operation, input, output);
@@ -103,14 +103,14 @@ export class DynamodbUses {
     return steps.length > 0 ? steps : [this.#read(operation, input, output)];
   }
 
-  /** Takes note of a call that is not measured. */
+  /** Records a call that is not measured. */
   note(operation: string, input: object, output: object): void {
     for (const { table, row } of deletedRows(operation, input)) this.#rows.delete(keyOf(table, row));
     for (const { table, row } of writtenRows(operation, input, output))
       this.#rows.set(keyOf(table, row), row);
   }
 
-  /** The use of a write whose condition did not hold: it is billed by the row that is there. */
+  /** The use of a write whose condition was false. It is billed by the existing row. */
   refused(operation: string, input: object): Step {
     const { TableName: table, Item: put, Key: key } = single.parse(input);
     const row = put ?? key ?? {};
@@ -119,7 +119,7 @@ export class DynamodbUses {
     return { what: `${operation} ${placeOf(table, row)}${refusedMark}`, unit: 'dynamoWrite', amount };
   }
 
-  /** Each row of a batch is billed as if it were read alone, and wholly. */
+  /** Each row of a batch is billed as a separate read of the whole row. */
   #readEach(input: object): readonly Step[] {
     return Object.entries(batchGet.parse(input).RequestItems).flatMap(([name, { Keys, ConsistentRead }]) => {
       const table = tableName.parse(name);
@@ -143,7 +143,7 @@ export class DynamodbUses {
     return { what: `${operation} ${place}${mark}`, unit: 'dynamoRead', amount: readUnits(rows, consistent) };
   }
 
-  /** The whole rows of a query that returns only a part of each; undefined for another query. */
+  /** The whole rows of a query that returns only a part of each; undefined for other queries. */
   #lastRows(table: TableName, input: object): readonly Item[] | undefined {
     const { success, data } = partOfLast.safeParse(input);
     if (!success) return undefined;
@@ -156,7 +156,6 @@ export class DynamodbUses {
       .slice(0, data.Limit);
   }
 
-  /** A delete is billed by the row that was there. */
   #delete(operation: string, { table, row: key }: WrittenRow): Step {
     const { indexes }: TableShape = tables[table];
     if (indexes.length > 0) throw new Error(`There is no rule here for a delete in ${table}'s indexes.`);
@@ -193,18 +192,18 @@ export class DynamodbUses {
   }
 }
 
-/** Bytes that DynamoDB keeps beside each row, in a table and in an index: "DynamoDB item sizes and formats". */
+/** Bytes that DynamoDB adds to each row, in a table and in an index: "DynamoDB item sizes and formats". */
 const overheadBytes = 100;
-/** Seconds from the time to live of a row to its removal, which DynamoDB does "typically within two days". */
+/** Seconds from a row's expiry to its removal, "typically within two days". */
 const removalSeconds = 2 * 24 * 3_600;
 
-/** Gigabytes that a table or an index has more after a write. */
+/** Gigabytes by which a write enlarges a table or index. */
 function grownGb(before: Item | undefined, after: Item | undefined): number {
   const bytes = (row: Item | undefined): number => (row === undefined ? 0 : itemBytes(row) + overheadBytes);
   return (bytes(after) - bytes(before)) / 2 ** 30;
 }
 
-/** Months until a row is removed; 0 for a row that stays, which is none of a message's. */
+/** Months until a row is removed; 0 for a permanent row, which belongs to no message. */
 function monthsOf({ ttl }: TableShape, row: Item): number {
   const expiresAt = ttl === undefined ? undefined : row[ttl]?.N;
   if (expiresAt === undefined) return 0;
@@ -241,8 +240,8 @@ function deletedRows(operation: string, input: object): readonly WrittenRow[] {
 }
 
 /**
- * The name of a table in the bill; of lanes also the kind, because an account's lane costs next to nothing and a key's does; of
- * workflows the kind of its partition.
+ * A table's name in the bill. Lanes have their kind too, because an account's lane costs almost nothing, unlike a key's;
+ * workflows have the kind of partition.
  */
 function placeOf(table: TableName, row: Item): string {
   switch (table) {
@@ -262,7 +261,7 @@ const partitionKinds: ReadonlyMap<string | undefined, string> = new Map([
   ['event', 'waiters'],
 ]);
 
-/** The place of a query, by the partition that it names where the table has several kinds of them. */
+/** The place of a query, by its partition if the table has several kinds. */
 function queriedPlace(table: TableName, input: object): string {
   const { success, data } = ofOwner.safeParse(input);
   const row: Item = success ? { owner: data.ExpressionAttributeValues[':owner'] } : {};
@@ -277,7 +276,7 @@ function keyOf(table: TableName, row: Item): string {
   return JSON.stringify([table, row[partitionKey], sortKey === undefined ? undefined : row[sortKey]]);
 }
 
-/** The part of a row that stands in an index; undefined for a row that has not its keys. */
+/** The part of a row that is in an index; undefined if the row lacks the index's keys. */
 type Projection = (row: Item | undefined) => Item | undefined;
 
 const projection =
@@ -289,10 +288,7 @@ const projection =
     return Object.fromEntries(Object.entries(row).filter(([name]) => names.includes(name)));
   };
 
-/**
- * The units of each write that a write of a row makes in an index: none where what stands there does not change, and two where
- * the row moves to another place.
- */
+/** The units of each write in an index: none if the entry does not change, and two writes if the row moves. */
 function indexWrites(
   project: Projection,
   { partitionKey, sortKey }: Index,

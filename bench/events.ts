@@ -1,4 +1,4 @@
-/** The events that the measured handlers are called with, as API Gateway and the event source mapping make them. */
+/** Events for the measured handlers, as API Gateway and the event source mapping make them. */
 import { randomBytes } from 'node:crypto';
 import type { Message } from '@aws-sdk/client-sqs';
 import type { SQSEvent } from 'aws-lambda';
@@ -7,17 +7,16 @@ import { randomFrom } from './simulate/scenario.ts';
 /** The size of every measured message. */
 export const bodyBytes = 1024;
 
-/** A body as webhooks have it. */
 export const jsonBody = Buffer.from(orderEvent(bodyBytes, 0));
 export const jsonBodyName = '1 KB of JSON';
 
-/** The bodies, by their names in the tables. Random bytes cost most, because they cannot be compressed. */
+/** The bodies, by name in the tables. Random bytes cost most, because they cannot be compressed. */
 export const bodies: ReadonlyMap<string, Buffer> = new Map([
   [jsonBodyName, jsonBody],
   ['1 KB of random bytes', randomBytes(bodyBytes)],
 ]);
 
-/** A body of so many kilobytes: a list of such events, each with its own ids and amounts. */
+/** A body of this many kilobytes: a list of events with different ids and amounts. */
 export function jsonBodyOf(kilobytes: number): Buffer {
   if (kilobytes === 1) return jsonBody;
   // Commas and brackets take a byte each.
@@ -25,7 +24,7 @@ export function jsonBodyOf(kilobytes: number): Buffer {
   return Buffer.from(`[${events.join(',')}]`);
 }
 
-/** An event of a shop, padded to its size in its last text. The digits of all but the first differ from those of the others. */
+/** A shop's event, padded to its size in its last text. Each event has different digits. */
 function orderEvent(bytes: number, at: number): string {
   const random = randomFrom(at);
   const event = (note: string): string => {
@@ -56,7 +55,7 @@ function orderEvent(bytes: number, at: number): string {
         note,
       },
     });
-    // A number may not begin with a zero.
+    // A number must not begin with zero.
     return at === 0 ? text : text.replaceAll(/\d/g, () => String(1 + Math.floor(random() * 9)));
   };
   const note =
@@ -70,7 +69,6 @@ function orderEvent(bytes: number, at: number): string {
   return event(note.slice(0, noteBytes));
 }
 
-/** A request to the messaging API. */
 export interface ApiRequest {
   readonly token: string;
   /** The route's path, such as `/v2/publish/{destination+}`. */
@@ -122,7 +120,7 @@ export function apiEvent(request: ApiRequest): object {
   };
 }
 
-/** The fields of a function URL's event that a real client's request fills. Bodies of JSON are text there. */
+/** The fields of a function URL's event that a real client's request fills. JSON bodies are text there. */
 export function urlEvent(request: ApiRequest): object {
   const [path = '', query = ''] = pathOf(request).split('?');
   const host = 'abcdefghijklmnopqrstuvwxyz234567.lambda-url.us-east-1.example';

@@ -1,4 +1,4 @@
-/** Surrounds a measurement with stand-ins for AWS, an account, and a destination that answers 200. */
+/** The environment of a measurement: stand-ins for AWS, an account, and a destination that answers 200. */
 import { DeleteMessageBatchCommand, ReceiveMessageCommand, type Message } from '@aws-sdk/client-sqs';
 import type { FunctionName } from '../local/lambda/handlers.ts';
 import { loadFunction, type LambdaFunction } from '../local/lambda/lambda.ts';
@@ -19,20 +19,18 @@ export interface Fixture {
   readonly meter: Meter;
   readonly standIns: StandIns;
   readonly receiver: Receiver;
-  /** Loads one more function. */
   load(name: FunctionName): Promise<LambdaFunction>;
-  /** Makes one more account. */
   makeAccount(fields: object): Promise<Account>;
-  /** The event of one request to publish a body through the API. */
+  /** The event of a request that publishes a body through the API. */
   eventFor(body: Buffer): object;
-  /** The event of one request to publish a body of JSON through the publish URL. */
+  /** The event of a request that publishes a JSON body through the publish URL. */
   urlEventFor(body: Buffer): object;
-  /** The event of one request to publish a body of JSON so many times through the publish URL. */
+  /** The event of a request that publishes a JSON body `count` times through the publish URL. */
   batchEventFor(body: Buffer, count: number): object;
   /**
-   * Takes attempts off their queues.
+   * Takes attempts from their queues.
    *
-   * @throws Error when there are fewer
+   * @throws Error if there are fewer
    */
   takeAttempts(count: number): Promise<readonly Message[]>;
   readonly close: () => Promise<void>;
@@ -41,7 +39,7 @@ export interface Fixture {
 export async function startFixture(): Promise<Fixture> {
   const inProcess = await startInProcess({ overHttp: true });
   const { standIns } = inProcess;
-  // These modules read the environment, which has just been set.
+  // These modules read the environment, which was set just before.
   const { dynamodb } = await import('../lambdas/aws/dynamodb.ts');
   const { sqs } = await import('../lambdas/aws/sqs.ts');
   const load = (name: FunctionName) => loadFunction(name, { region: 'us-east-1', timeoutMs: 60_000 });
@@ -51,7 +49,7 @@ export async function startFixture(): Promise<Fixture> {
     createAccount(Buffer.from(JSON.stringify(fields)));
   const { token } = await makeAccount({ type: 'paid' });
   const receiver = await startReceiver();
-  // The URL is as long as a real one: it stands in the message's row, which is billed by its size.
+  // The URL has a realistic length: it is in the message's row, which is billed by size.
   const url = `${receiver.inbox().url}/hooks/orders/paid?tenant=acme-shop`;
 
   const toDestination = { token, route: '/v2/publish/{destination+}', pathParameters: { destination: url } };

@@ -1,6 +1,6 @@
 /**
- * The function deliver in many processes, as Lambda runs it under load: each has modules of its own, so they know of each other
- * only what is in the tables. They are copies of one file in this process, where the meter sees what they call.
+ * The function deliver in many processes, as under load. They share only the tables. They are copies of one file in this
+ * process, where the meter sees their calls.
  */
 import { pathToFileURL } from 'node:url';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -17,11 +17,10 @@ import type { Fixture } from './fixture.ts';
 const region = 'us-east-1';
 const timeoutMs = 60_000;
 
-/** Processes at once for each queue. Batches of ten give the first of them work for a parallelism of more than 100. */
+/** Concurrent processes per queue. With batches of ten, the first queue has enough work for a parallelism over 100. */
 const processes = { long: 12, short: 2 } as const;
 const fedQueues = ['long', 'short'] as const;
 
-/** The work that was handed out to the processes. */
 export interface HandedOut {
   readonly invocations: number;
   readonly pumps: number;
@@ -30,12 +29,11 @@ export interface HandedOut {
 export interface Fleet {
   readonly size: number;
   /**
-   * Hands out all that is in the queues, until nothing is and a condition holds.
+   * Gives queued messages to the processes, until the queues are empty and a condition is true.
    *
-   * @param batchSize messages for one invocation at most
+   * @param batchSize the most messages per invocation
    */
   work(batchSize: number, isDone: () => boolean): Promise<HandedOut>;
-  /** Drops what is in the queues. */
   purge(): void;
 }
 
@@ -49,7 +47,7 @@ const batch = z.object({ Records: z.array(z.object({ body: z.string() })) });
 
 export async function startFleet({ meter, standIns }: Fixture): Promise<Fleet> {
   const file = pathToFileURL(compileChild('deliver')).href;
-  // What goes back to its queue is counted, and not printed.
+  // Jobs that go back to their queue are counted, but not logged.
   setVariables({ POWERTOOLS_LOG_LEVEL: 'ERROR' });
   const size = processes.long + processes.short;
   const idle: LambdaFunction[] = [];
@@ -59,7 +57,7 @@ export async function startFleet({ meter, standIns }: Fixture): Promise<Fleet> {
     idle.push(toFunction(`deliver ${number}`, handler, { region, timeoutMs }));
   }
 
-  /** The one that has been idle for longest works next, so that what it remembers of a lane is old, as in a large fleet. */
+  /** The process that was idle for longest works next, so that its knowledge of a lane is old, as in a large fleet. */
   async function invoke(event: unknown): Promise<unknown> {
     const process = idle.shift();
     if (process === undefined) throw new Error('All processes are busy.');
@@ -84,7 +82,7 @@ export async function startFleet({ meter, standIns }: Fixture): Promise<Fleet> {
         invocations += 1;
         pumps += batch.parse(event).Records.filter(({ body }) => body.includes('"kind":"pump"')).length;
         const answer = await invoke(event);
-        // Its messages are deleted when it has answered.
+        // Messages are deleted after the answer.
         setImmediate(() => {
           if (isSettled()) void end();
         });

@@ -1,4 +1,4 @@
-/** Counts what a deployment costs in a month in which nobody uses it: the resources of its templates, at list prices. */
+/** Counts the monthly cost of an idle deployment: its templates' resources, at list prices. */
 import type { Template } from 'aws-cdk-lib/assertions';
 import { resources, synthesize } from '../test/infra/app.ts';
 import { idleUses, replicas, secrets } from './bill/resources.ts';
@@ -7,7 +7,7 @@ import { formatTable } from './table.ts';
 
 export interface IdleLine {
   readonly what: string;
-  /** Dollars a month: of the first region, and of another. */
+  /** Dollars per month: in the first region, and in another. */
   readonly dollars: readonly [first: number, other: number];
 }
 
@@ -18,7 +18,6 @@ export interface IdleBill {
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
 
-/** The dollars of each kind of use in a month. */
 function dollarsIn(region: string, templates: readonly Template[]): ReadonlyMap<string, number> {
   const dollars = new Map<string, number>();
   for (const { what, unit, amount } of idleUses(templates.flatMap((one) => [...resources(one).values()])))
@@ -33,7 +32,7 @@ export function idleBill(title: string, context: Readonly<Record<string, unknown
   if (first === undefined || other === undefined) throw new Error('There are fewer than two regions.');
   const ofFirst = dollarsIn(first.region, [first.state, first.service, management]);
   const ofOther = dollarsIn(other.region, [other.state, other.service]);
-  // Replicas are made by the first region, and billed in the others.
+  // The first region creates the replicas, but they are billed in the others.
   const ofReplicas = (ofFirst.get(replicas) ?? 0) / (regions.length - 1);
   const lines = [...new Set([...ofFirst.keys(), ...ofOther.keys()])]
     .filter((what) => what !== replicas)
@@ -44,7 +43,7 @@ export function idleBill(title: string, context: Readonly<Record<string, unknown
   return { title, lines: lines.filter(({ dollars }) => sum(dollars) > 0) };
 }
 
-/** Dollars a month of one line, or of several: of the first region, of another, and of both. */
+/** Dollars per month of one or several lines: in the first region, in another, and in both. */
 export function idleDollars(
   lines: readonly IdleLine[],
 ): readonly [first: number, other: number, both: number] {

@@ -1,4 +1,4 @@
-/** Counts what AWS bills for a message that passes a lane: a queue, or a flow-control key. */
+/** Counts what AWS bills for a message that passes a lane: a queue or a flow-control key. */
 import { checkAnswer } from './answer.ts';
 import { assumed } from './estimate.ts';
 import { apiEvent, jsonBody } from './events.ts';
@@ -9,17 +9,16 @@ import { isCounted } from './nowAndThen.ts';
 import { dollarsPerMillion } from './prices.ts';
 import type { Fixture } from './fixture.ts';
 
-/** A lane, as the messages of a table's row have it. */
+/** A lane as in a row of the table. */
 export interface LaneCase {
-  /** The name of the lane in the tables. */
   readonly name: string;
-  /** Messages that are in flight at once; Infinity without a limit. */
+  /** The most messages in flight; Infinity without a limit. */
   readonly parallelism: number;
-  /** The name of a queue with this parallelism, if the lane is one. */
+  /** The name of a queue with this parallelism, if the lane is a queue. */
   readonly queueName?: string;
   /** The values of the two headers of flow control. */
   readonly flowControl?: { readonly key: string; readonly value: string };
-  /** The fair keys that its messages have in turn. */
+  /** The number of fair keys, which its messages use in turn. */
   readonly fairKeys?: number;
 }
 
@@ -46,31 +45,28 @@ export const laneCases: readonly LaneCase[] = [
   {
     name: 'key, a rate only',
     parallelism: Infinity,
-    // Nobody waits for it.
+    // A rate that no message waits for.
     flowControl: { key: 'shop-rate', value: 'rate=1000000' },
   },
 ];
 
-/** The averages of some messages, in a lane where each finds capacity, or in one where most wait. */
+/** The averages of some messages, in a lane with capacity, or in one where most wait. */
 export interface LaneCost {
   readonly lane: LaneCase;
   readonly messages: number;
-  /** Calls of AWS, by the two functions. */
   readonly publishCalls: number;
   readonly deliverCalls: number;
-  /** Requests that wrote a lane, or a page of its line. */
+  /** Requests that wrote a lane or a page of its line. */
   readonly writes: number;
-  /** Requests to write that found the lane changed by another process. */
+  /** Requests to write that failed because another process had changed the lane. */
   readonly refused: number;
-  /** The write units of both. */
   readonly writeUnits: number;
   readonly reads: number;
-  /** Calls that send attempts. */
   readonly sends: number;
   readonly pumps: number;
-  /** Attempts that went back to their queue, because others wrote the lane again and again. */
+  /** Attempts that went back to their queue because the lane kept changing. */
   readonly returns: number;
-  /** Dollars for a million: what belongs to publishing, and to delivering. */
+  /** Dollars for a million: for publishing, and for delivering. */
   readonly publishDollars: number;
   readonly deliverDollars: number;
 }
@@ -83,14 +79,14 @@ export interface LaneCosts {
 const messagesWithRoom = 10;
 /** Twice as many as may be in flight, or 60. */
 const messagesThatWait = ({ parallelism }: LaneCase): number => (parallelism === 100 ? 200 : 60);
-/** Lambda's batches, where more than one message is there. */
+/** Lambda's batch size if several messages are waiting. */
 const fullBatch = 10;
 
 export async function countLanes(fixture: Fixture): Promise<LaneCosts> {
   const fleet = await startFleet(fixture);
   const capacity: LaneCost[] = [];
   const waiting: LaneCost[] = [];
-  // The account's own limits are out of the way: only the lane is measured. (With more requests it would be a large account.)
+  // The account's own limits have no effect. (With more requests it would be a large account.)
   const { token } = await fixture.makeAccount({
     type: 'paid',
     max_global_parallelism: 100_000,
@@ -104,14 +100,11 @@ export async function countLanes(fixture: Fixture): Promise<LaneCosts> {
   return { capacity, waiting };
 }
 
-/** Messages through one lane. */
 interface Traffic {
   readonly fixture: Fixture;
   readonly fleet: Fleet;
   readonly lane: LaneCase;
-  /** Publishes a message. */
   readonly publish: () => Promise<void>;
-  /** Delivers all that was published. */
   readonly deliver: (batchSize: number) => Promise<HandedOut>;
 }
 
@@ -125,7 +118,7 @@ async function openLane(fixture: Fixture, fleet: Fleet, token: string, lane: Lan
   const inbox = fixture.receiver.inbox((_delivery, response) => {
     setTimeout(() => response.writeHead(200).end(), assumed.destinationMs);
   });
-  // As long as a real one: it stands in the message's row, which is billed by its size.
+  // A realistic length: it is in the message's row, which is billed by size.
   const destination = `${inbox.url}/hooks/orders/paid?tenant=acme-shop`;
   const eventOf = (number: number) => ({
     token,
@@ -151,19 +144,19 @@ async function openLane(fixture: Fixture, fleet: Fleet, token: string, lane: Lan
     },
     deliver: async (batchSize) => {
       const handedOut = await fleet.work(batchSize, () => inbox.deliveries.length >= published);
-      // What is due later is for nobody any more: pumps, and work for admissions that were not written.
+      // Later jobs have nothing to do.
       fleet.purge();
       return handedOut;
     },
   };
-  // Every process is warm: it has read its secret, the account and the hosts of the APIs, and publish has seen the queue.
+  // Processes are warm: they have read the secret, the account and the APIs' hosts.
   fleet.purge();
   for (let number = 0; number < fleet.size; number += 1) await traffic.publish();
   await traffic.deliver(1);
   return traffic;
 }
 
-/** Measures messages that come one after another, so that each finds a free slot. */
+/** Measures messages that arrive one after another, so that each finds a free slot. */
 async function withCapacity({ fixture, lane, publish, deliver }: Traffic): Promise<LaneCost> {
   const uses: CountedUse[][] = [];
   let handedOut: HandedOut = { invocations: 0, pumps: 0 };
@@ -203,7 +196,7 @@ const isReturn = ({ what }: Use): boolean => what.endsWith(returnMark);
 const isSend = (use: Use): boolean => use.unit === 'sqsRequest' && !isPump(use) && !isReturn(use);
 const isRefused = ({ what }: Use): boolean => what.endsWith(refusedMark);
 
-/** Adds up what was measured, and what AWS bills besides. */
+/** Adds up the measurements, and what AWS bills in addition. */
 function costOf(
   lane: LaneCase,
   messages: number,
@@ -220,13 +213,13 @@ function costOf(
   const onLane = uses.filter(isLane);
   const writes = onLane.filter(isWrite);
   const pumps = uses.filter(isPump).length;
-  // Pumps that are due later are handed out alone, and read a lane in which nobody waits any more.
+  // A pump that is due later runs alone, and reads an empty lane.
   const later = pumps - pumpsHandedOut;
   const bill: readonly Use[] = [
     { by: 'publish', what: 'a request', unit: 'apiRequest', amount: messages },
     { by: 'publish', what: 'its invocation', unit: 'lambdaRequest', amount: messages },
     ...uses,
-    // Receiving and deleting, by the event source mapping.
+    // The event source mapping receives and deletes.
     { by: 'deliver', what: 'a batch', unit: 'sqsRequest', amount: 2 * (invocations + later) },
     { by: 'deliver', what: 'its invocation', unit: 'lambdaRequest', amount: invocations + later },
     { by: 'deliver', what: 'the lane of a pump', unit: 'dynamoRead', amount: later },

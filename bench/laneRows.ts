@@ -1,4 +1,4 @@
-/** Measures the row of a lane: DynamoDB bills each write of it by its kilobytes, and takes so many of them in a second. */
+/** Measures the row of a lane: DynamoDB bills each write by kilobytes, and limits writes per second. */
 import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { newId } from '../lambdas/shared/ids.ts';
@@ -11,19 +11,19 @@ import { itemBytes, writeUnits } from './units.ts';
 export interface LaneRow {
   readonly kind: LaneKind;
   readonly leases: number;
-  /** Attempts that wait, more than the row itself holds, or none. */
+  /** Whether more attempts wait than the row itself holds. If not, none wait. */
   readonly isLong: boolean;
   readonly bytes: number;
   readonly writeUnits: number;
 }
 
-/** Write units that DynamoDB takes in a second for one row ("Partitions and key range throughput" in its documents). */
+/** Write units per second for one row ("Partitions and key range throughput" in DynamoDB's documents). */
 export const unitsInSecond = 1_000;
 
 const leaseCounts = [1, 10, 100];
 const kinds = ['queue', 'key'] as const;
 
-/** To be called while there are stand-ins for AWS. */
+/** Requires stand-ins for AWS. */
 export async function measureLaneRows(): Promise<readonly LaneRow[]> {
   // These modules read the environment.
   const { saveLane } = await import('../lambdas/lane/store/lanes.ts');

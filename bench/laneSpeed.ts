@@ -1,4 +1,4 @@
-/** Measures how fast one lane lets messages pass, on a local stage that runs in a process of its own as a user starts it. */
+/** Measures the speed of one lane on a local stage, which runs in a separate process as a user starts it. */
 import { performance } from 'node:perf_hooks';
 import { startReceiver, type Receiver } from '../test/support/receiver.ts';
 import { startCommand, startStage } from '../test/support/stage.ts';
@@ -11,14 +11,14 @@ export interface LaneSpeed {
   readonly lane: LaneCase;
   readonly messages: number;
   readonly messagesPerSecond: number;
-  /** Milliseconds from the end of each delivery to the start of the next; undefined where several are in flight at once. */
+  /** Milliseconds from the end of each delivery to the start of the next; undefined if several are in flight at once. */
   readonly gaps: { readonly medianMs: number; readonly worstMs: number } | undefined;
 }
 
-/** Even, so that the gaps between them are odd in number. */
+/** Even, so that the number of gaps is odd. */
 const messagesAlone = 100;
 const messagesSideBySide = 400;
-/** Messages without a queue are due so much after they are published: all are there by then. */
+/** Messages without a queue are due after this delay, when all are published. */
 const delaySeconds = 5;
 
 export async function measureLaneSpeed(): Promise<readonly LaneSpeed[]> {
@@ -38,7 +38,7 @@ export async function measureLaneSpeed(): Promise<readonly LaneSpeed[]> {
       }
     };
     const speeds: LaneSpeed[] = [];
-    // The stage becomes fast first: what comes first would be slowest.
+    // Warm-up: the stage's first messages are the slowest.
     for (const lane of laneCases.filter(({ parallelism }) => parallelism >= 100)) {
       await run(lane, messagesAlone, receiver, call);
     }
@@ -73,7 +73,7 @@ async function run(
   });
   const { queueName, parallelism, flowControl } = lane;
   const isQueue = queueName !== undefined;
-  // A queue is paused until all are there.
+  // A queue is paused until all messages are there.
   const pause = async (paused: boolean): Promise<void> => {
     if (isQueue) await call('/v2/queues', { queueName, parallelism, paused });
   };

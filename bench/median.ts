@@ -1,4 +1,3 @@
-/** The middle one of an odd number of values. */
 export function median(values: readonly number[]): number {
   const middle = values.toSorted((a, b) => a - b)[(values.length - 1) / 2];
   if (middle === undefined) throw new Error(`${values.length} values have no middle.`);

@@ -1,12 +1,11 @@
 /**
- * Computes what the running time of publish and deliver costs, and how long it is, at several sizes of memory. CPU comes with
- * memory, up to a whole one at 1,769 MB; waiting takes as long with any.
+ * Computes the cost and duration of publish and deliver at several memory sizes. CPU grows with memory, up to a whole CPU at
+ * 1,769 MB.
  */
 import { assumed, durationMs, memoryOfOneCpuMb, runningDollars } from './estimate.ts';
 
 export const memorySizesMb = [256, 512, 1_024, memoryOfOneCpuMb] as const;
 
-/** CPU milliseconds of a message. */
 export interface MessageCpu {
   readonly publish: number;
   readonly deliver: number;
@@ -14,11 +13,10 @@ export interface MessageCpu {
 
 export interface MemoryCost {
   readonly memoryMb: number;
-  /** Milliseconds that an invocation of publish takes, warm. */
   readonly publishMs: number;
-  /** Milliseconds that an invocation of deliver takes with a batch of ten, warm, the destination's time included. */
+  /** Milliseconds of a warm invocation of deliver with a batch of ten, including the destination's time. */
   readonly deliverMs: number;
-  /** Dollars for a million messages, delivered in batches of ten. */
+  /** Dollars for a million messages in batches of ten. */
   readonly dollars: number;
 }
 

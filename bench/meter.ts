@@ -1,7 +1,6 @@
 /**
- * Counts every request that this process makes to AWS, and what AWS bills for it. The clients that carry the messages
- * are watched from inside, where items and payloads can be measured; all HTTP requests are watched from outside as well,
- * so that no retry and no other client goes uncounted.
+ * Counts this process's requests to AWS, and what AWS bills for them. The clients that carry messages are watched from inside,
+ * where payloads can be measured. All HTTP requests are watched from outside too, so that retries and other clients count.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { ClientRequest } from 'node:http';
@@ -13,29 +12,26 @@ import { DynamodbUses, type Step } from './dynamodbUses.ts';
 import type { Unit } from './prices.ts';
 import { sqsRequests } from './units.ts';
 
-/** A use of AWS that is billed. */
 export interface Use extends Step {
   /** The function that made the call, such as `publish`. */
   readonly by: string;
 }
 
-/** A use that a call of the measured code had. */
+/** A use by a call of the measured code. */
 export interface CountedUse extends Use {
-  /** The number of the call in its measurement: a call may have several uses. */
+  /** The number of the call in its measurement. A call may have several uses. */
   readonly call: number;
 }
 
 export interface Meter {
-  /** Does some work and returns what it used. */
   measure(by: string, work: () => Promise<void>): Promise<readonly CountedUse[]>;
   /**
-   * Does some work that is not looked at. What an update of a row costs hangs on the row before: so a row that was written
-   * meanwhile has to be written once more before it is measured.
+   * Does some work without measuring it. Updates are billed by the previous row, so a row that is written here must be written
+   * again before it can be measured.
    */
   ignore(work: () => Promise<void>): Promise<void>;
-  /** Watches the clients of one more copy of the service, in this process. */
+  /** Watches the clients of another copy of the service in this process. */
   watch(clients: Clients): void;
-  /** Looks no longer at the requests of this process. */
   close(): void;
 }
 
@@ -46,16 +42,15 @@ export interface Clients {
 
 type RecordStep = (step: Step) => void;
 
-/** The uses of the work that is measured. */
 class Measurement {
-  /** The uses of each call, in the order in which the calls were begun. */
+  /** The uses of each call, in the order of starting. */
   readonly #calls: Step[][] = [];
-  /** Calls of the two clients, as they told. */
+  /** Calls that the two clients reported. */
   #told = 0;
-  /** HTTP requests of the two clients, as they were seen from outside. */
+  /** HTTP requests of the two clients, seen from outside. */
   #seen = 0;
 
-  /** A client makes a call, and tells of its uses. */
+  /** A client starts a call, and reports its uses. */
   beginTold(): RecordStep {
     this.#told += 1;
     return this.begin();
@@ -71,7 +66,7 @@ class Measurement {
     this.#seen += 1;
   }
 
-  /** @throws Error when a request was made that no client told of */
+  /** @throws Error if no client reported a request */
   usesBy(by: string): readonly CountedUse[] {
     if (this.#told !== this.#seen) {
       throw new Error(`${by} made ${this.#seen} requests, of which ${this.#told} are accounted for.`);
@@ -80,10 +75,9 @@ class Measurement {
   }
 }
 
-/** The measurement that is under way; undefined while nothing is measured. */
 type Current = () => Measurement | undefined;
 
-/** @throws Error from `measure` when a request was made that no client told of, or DynamoDB counts other units */
+/** @throws Error from `measure` if no client reported a request, or if DynamoDB counts other units */
 export function attachMeter(own: Clients, standIns: StandIns): Meter {
   let current: Measurement | undefined;
   let ignoring = false;
@@ -134,7 +128,7 @@ function watchDynamodb(
       if (isIgnoring()) return next(args);
       const operation = operationOf(context.commandName);
       const record = current()?.beginTold();
-      // An update is billed by the whole row; who asks for nothing back is told it all the same.
+      // An update is billed by the whole row, so the row is requested even if the caller doesn't need it.
       const asked =
         operation === 'UpdateItem' ? { ReturnValues: 'ALL_NEW' as const, ...args.input } : args.input;
       if (record === undefined) {
@@ -156,7 +150,7 @@ function watchDynamodb(
   );
 }
 
-/** By its name: a bundle has a class of its own. */
+/** Compared by name, because a bundle has a separate class. */
 const isRefused = (error: unknown): boolean =>
   error instanceof Error && error.name === ConditionalCheckFailedException.name;
 
@@ -172,9 +166,9 @@ function watchSqs({ middlewareStack }: SQSClient, current: Current): void {
 }
 
 /**
- * Sees all HTTP requests from outside: those of the two clients are counted, those of the others are uses themselves.
+ * Watches all HTTP requests. Those of the two clients are counted, and others are uses themselves.
  *
- * @returns what ends it
+ * @returns a function that stops watching
  */
 function watchRequests(standIns: StandIns, current: Current): () => void {
   const countSeen = (measurement: Measurement): void => {
@@ -200,7 +194,7 @@ function watchRequests(standIns: StandIns, current: Current): () => void {
       (measurement, { method }) => {
         const record = measurement.begin();
         if (method === 'POST') record({ what: scheduledCall, unit: 'scheduled', amount: 1 });
-        // Only what Scheduler sends is billed: what is taken back in time costs nothing after all.
+        // Scheduler bills only what it sends, so a deleted schedule costs nothing.
         if (method === 'DELETE')
           record({ what: 'DeleteSchedule, so not sent', unit: 'scheduled', amount: -1 });
       },
@@ -217,14 +211,13 @@ function watchRequests(standIns: StandIns, current: Current): () => void {
 
 const requestStarts = 'http.client.request.start';
 
-/** A schedule in the bill. */
 export const scheduledCall = 'CreateSchedule, and its sending';
 
 const httpRequest = z.object({ request: z.instanceof(ClientRequest) });
 
 const s3UnitOf = (method: string): Unit => (method === 'GET' ? 's3Get' : 's3Put');
 
-/** `PutItemCommand` does `PutItem`. */
+/** `PutItemCommand` becomes `PutItem`. */
 const operationOf = (commandName: string | undefined): string => (commandName ?? '').replace(/Command$/, '');
 
 const outgoing = z.object({ MessageBody: z.string(), MessageGroupId: z.optional(z.string()) });
@@ -240,12 +233,12 @@ const sends = {
 };
 const isSend = (operation: string): operation is keyof typeof sends => Object.hasOwn(sends, operation);
 
-/** Behind the name of a call that sends a pump. */
+/** The suffix of a call that sends a pump. */
 export const pumpMark = ', a pump';
-/** Behind the name of a call that sends a job again, because it could not be done now. */
+/** The suffix of a call that sends a job again because it could not be done now. */
 export const returnMark = ', again';
 
-/** Calls that are one request whatever they name: "Every Amazon SQS action counts as a request" (Amazon SQS pricing). */
+/** Calls that are one request regardless of size: "Every Amazon SQS action counts as a request" (Amazon SQS pricing). */
 const plainCalls: readonly string[] = [
   'DeleteMessage',
   'DeleteMessageBatch',
@@ -253,7 +246,7 @@ const plainCalls: readonly string[] = [
   'ChangeMessageVisibilityBatch',
 ];
 
-/** A call that sends several messages is billed by the bytes of all of them. */
+/** A call that sends several messages is billed by their total bytes. */
 function sqsUses(operation: string, input: object): readonly Step[] {
   if (plainCalls.includes(operation)) return [{ what: operation, unit: 'sqsRequest', amount: 1 }];
   if (!isSend(operation)) throw new Error(`There is no rule here for SQS's ${operation}.`);

@@ -1,9 +1,6 @@
 import type { Use } from './meter.ts';
 
-/**
- * Uses of a process once in seconds, or minutes, however many messages pass it: none of it is a lane's or a run's. Usage is
- * counted in steps, and is the same for all.
- */
+/** Uses that a process makes once in seconds or minutes, however many messages there are. Lanes and runs don't count them. */
 const nowAndThen = [
   /^deliver GetItem accounts/,
   /^\w+ (Query accounts|BatchGetItem accounts|GetSecretValue)/,

@@ -1,4 +1,3 @@
-/** The arguments of `npm run bench`. */
 import { Argument, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { command, Ending, oneMore, parse, textLike, wholeNumber } from '../cli/commandLine.ts';
 import { type LongDelivery, longestTimeoutSeconds } from '../lambdas/aws/resources.ts';
@@ -6,7 +5,7 @@ import { isRivalName, rivalNames, type RivalName } from './against/rival.ts';
 import type { Month } from './bill/month.ts';
 import { pricedRegions } from './prices.ts';
 
-/** The whole bill, messages without lanes, lanes, runs of workflows, the console, or a deployment that nobody uses. */
+/** The whole bill, messages without lanes, lanes, workflow runs, the console, or an idle deployment. */
 export const parts = ['cost', 'messages', 'lanes', 'workflows', 'console', 'idle'] as const;
 export type Part = (typeof parts)[number];
 
@@ -20,12 +19,12 @@ export type Task =
 const about = `Prints each figure with its goal. Exit status: 0 all counted goals are met; 1 one of them is missed, or an error; 2 wrong
 arguments. Goals of time are printed and left to the reader, since times depend on the machine.`;
 
-/** The longest wait of a message for its answer, and the largest message, in the units of the flags. */
+/** The longest wait for an answer, and the largest message, in the flags' units. */
 const { functions: longestSeconds, instances: longestOnInstances } = longestTimeoutSeconds;
 const longDeliveries = ['functions', 'instances'] as const satisfies readonly LongDelivery[];
 const largestKb = 4_096;
 
-/** Reads the time of an answer, such as `250ms` or `2s`; milliseconds. */
+/** Parses an answer time, such as `250ms` or `2s`, to milliseconds. */
 function answerTime(text: string): number {
   const [, amount = '', unit = ''] = /^(\d{1,6}(?:\.\d{1,3})?)(ms|s|m)$/.exec(text) ?? [];
   const ms = Number(amount) * ({ ms: 1, s: 1_000, m: 60_000 }[unit] ?? 0);

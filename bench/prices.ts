@@ -1,36 +1,32 @@
 /**
- * Public list prices of AWS, in dollars per million units: the first tier, without free allowances and discounts. What is
- * billed by the month, such as a secret or a gigabyte that is kept, has the price of a month. No other file has a price.
+ * AWS's list prices in dollars per million units: the first tier, without free allowances and discounts. Units billed by the
+ * month have a month's price.
  */
 
-/** The regions whose prices are known here. */
 export const pricedRegions = ['us-east-1', 'eu-central-1'] as const;
 export type PricedRegion = (typeof pricedRegions)[number];
 
-/** The region whose prices are taken for a region: its own, or those of us-east-1 where they are not known here. */
+/** The region whose prices are used: the given one, or us-east-1 if its prices are unknown. */
 export const pricedRegionOf = (region: string): PricedRegion =>
   pricedRegions.find((one) => one === region) ?? pricedRegions[0];
 
 export interface Price {
   readonly unit: string;
   readonly dollarsPerMillion: Readonly<Record<PricedRegion, number>>;
-  /** The list that the price is on. */
   readonly source: string;
 }
 
 /**
- * The day on which the prices were last checked. The lists themselves are drawn by scripts on AWS's pages, so published copies
- * of the machine-readable ones were read: AWS's Price List Bulk API,
- * `https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/<service>/current/<region>/index.json`, as of August and September
- * 2026, for both regions. Not found in such a copy: capacity units of DynamoDB by the hour in eu-central-1, taken from a note
- * of AWS's page that also has the right price of storage; web ACLs and keys, which AWS's pages give as the same everywhere; and
- * hours of EC2, taken from the file `catalogs/v8/aws/vms.csv` of the public repository `skypilot-org/skypilot-catalog`, which is
- * made from AWS's list: its prices of us-east-1 are those of AWS's own examples.
- * Many other pages still show DynamoDB's requests as they were before November 2024, at twice the price.
+ * The day on which the prices were last checked, in published copies of AWS's Price List Bulk API,
+ * `https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/<service>/current/<region>/index.json`, from August and September
+ * 2026. Other sources: a note of AWS's page for DynamoDB's capacity hours in eu-central-1; AWS's pages for web ACLs and keys,
+ * which cost the same everywhere; and for EC2's hours, `catalogs/v8/aws/vms.csv` of the public repository
+ * `skypilot-org/skypilot-catalog`, which matches AWS's examples for us-east-1. Many other pages still show DynamoDB's request
+ * prices from before November 2024, which are twice as high.
  */
 export const pricedOn = '2026-11-26';
 
-/** A month as AWS's pages count it. */
+/** A month on AWS's pages. */
 export const hoursOfMonth = 730;
 export const daysOfMonth = hoursOfMonth / 24;
 export const secondsOfMonth = hoursOfMonth * 3_600;
@@ -52,19 +48,18 @@ export const prices = {
     dollarsPerMillion: everywhere(0.2),
     source: 'AWS Lambda pricing, arm64',
   },
-  /** A request is one for each 64 KB that it carries. */
+  /** One request per 64 KB. */
   sqsRequest: {
     unit: 'SQS request',
     dollarsPerMillion: everywhere(0.4),
     source: 'Amazon SQS pricing, standard queues',
   },
-  /** On top of the request. Only requests that send have a group. */
+  /** In addition to the request. Only requests that send have a group. */
   sqsGroup: {
     unit: 'SQS group',
     dollarsPerMillion: everywhere(0.1),
     source: 'Amazon SQS pricing, fair queues',
   },
-  /** Each message that Scheduler sends. */
   scheduled: {
     unit: 'Scheduler send',
     dollarsPerMillion: byRegion(1, 1.15),
@@ -121,7 +116,7 @@ export const prices = {
     dollarsPerMillion: everywhere(5),
     source: 'AWS Secrets Manager pricing',
   },
-  /** A gigabyte of memory of a function, for a second that it runs. */
+  /** A gigabyte of a function's memory for a second. */
   lambdaGbSecond: {
     unit: 'GB-second',
     dollarsPerMillion: everywhere(13.3334),
@@ -132,7 +127,7 @@ export const prices = {
     dollarsPerMillion: everywhere(100_000),
     source: 'Amazon CloudWatch pricing, alarms',
   },
-  /** A metric that functions write, for the hours in which they do. */
+  /** A metric that functions write, for the hours in which they write it. */
   metric: {
     unit: 'metric',
     dollarsPerMillion: everywhere(300_000),
@@ -166,15 +161,15 @@ export const prices = {
     source: 'Amazon EC2 pricing, data transfer out to the internet',
   },
   /**
-   * An instance of Lambda Managed Instances, of the smallest type that the templates allow: two CPUs, 4 GB. The others, m7g.large and
-   * r7g.large, cost 13 and 48 % more in us-east-1: see the cost calculator in `aws-samples/sample-aws-lambda-managed-instances`.
+   * A Lambda Managed Instance of the smallest type in the templates: two CPUs, 4 GB. The others, m7g.large and r7g.large, cost
+   * 13 and 48 % more in us-east-1: see `aws-samples/sample-aws-lambda-managed-instances`.
    */
   instanceHour: {
     unit: 'instance hour',
     dollarsPerMillion: byRegion(72_500, 82_500),
     source: 'Amazon EC2 on-demand pricing, Linux, c7g.large',
   },
-  /** On top of the instance, whatever discount the instance has. */
+  /** In addition to the instance, without its discounts. */
   instanceFeeHour: {
     unit: 'management fee hour',
     dollarsPerMillion: byRegion(0.15 * 72_500, 0.15 * 82_500),
@@ -185,7 +180,7 @@ export const prices = {
     dollarsPerMillion: byRegion(45_000, 52_000),
     source: 'Amazon VPC pricing, NAT gateway',
   },
-  /** A gigabyte that a NAT gateway passes on, in either direction. */
+  /** A gigabyte through a NAT gateway, in either direction. */
   natGb: {
     unit: 'NAT gateway GB',
     dollarsPerMillion: byRegion(45_000, 52_000),
@@ -206,18 +201,17 @@ export const prices = {
 
 export type Unit = keyof typeof prices;
 
-/** The price of a million times so many units, in dollars. */
+/** Dollars for a million times this many units. */
 export const dollarsPerMillion = (unit: Unit, amount: number, region: PricedRegion = 'us-east-1'): number =>
   prices[unit].dollarsPerMillion[region] * amount;
 
-/** The price of so many units, in dollars. */
+/** Dollars for this many units. */
 export const unitDollars = (unit: Unit, amount: number, region?: PricedRegion): number =>
   dollarsPerMillion(unit, amount, region) / 1e6;
 
 /**
- * The tiers of REST API requests in a month in us-east-1, from "Cost optimization" in AWS's whitepaper "Best Practices for
- * Designing Amazon API Gateway Private APIs and Private Integration". Those of eu-central-1 are not known here, where the first
- * tier's price is taken for all.
+ * Monthly tiers of REST API requests in us-east-1 ("Cost optimization" in AWS's whitepaper "Best Practices for Designing Amazon
+ * API Gateway Private APIs and Private Integration"). For eu-central-1 they are unknown, so the first tier is used.
  */
 const apiTiers = [
   { requests: 333e6, dollarsPerMillion: 3.5 },
@@ -226,7 +220,7 @@ const apiTiers = [
   { requests: Infinity, dollarsPerMillion: 1.51 },
 ] as const;
 
-/** The dollars of so many requests to a REST API in a month. */
+/** Dollars for this many REST API requests in a month. */
 export function apiDollars(requests: number, region: PricedRegion): number {
   if (region !== 'us-east-1') return dollarsPerMillion('apiRequest', requests / 1e6, region);
   let left = requests;
@@ -239,5 +233,5 @@ export function apiDollars(requests: number, region: PricedRegion): number {
   return dollars;
 }
 
-/** QStash's price of a message, pay as you go: `https://upstash.com/pricing/qstash`, $1 for 100,000, retries counted. */
+/** QStash's pay-as-you-go price per message: `https://upstash.com/pricing/qstash`, $1 for 100,000, including retries. */
 export const qstashDollarsPerMillion = 10;

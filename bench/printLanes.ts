@@ -1,15 +1,17 @@
-/** Prints what lanes cost, and tells which of their counted goals are missed. */
+/** Prints what lanes cost, and reports missed goals. */
 import type { LaneCost, LaneCosts } from './laneCosts.ts';
 import { unitsInSecond, type LaneRow } from './laneRows.ts';
 import type { LaneSpeed } from './laneSpeed.ts';
 import { formatTable } from './table.ts';
 
 /**
- * Writes that a lane may add to a message. Refused ones depend on how many processes happen to write a lane at one moment, and
- * on the machine: the goal is held against them as well, but only for the reader.
+ * The writes that a lane may add to a message. They include refused writes, which depend on timing and the machine, so for
+ * those only the reader judges.
  */
 const laneGoals = { capacity: 2, waiting: 4 } as const;
-/** A tenant that the lane's row does not keep has its own row written when a message joins and when one goes, and its turn noted. */
+/**
+ * If the lane's row does not keep a tenant, its own row is written when a message joins and leaves, and its turn is recorded.
+ */
 const tenantWrites = 1;
 const keptTenants = 4;
 
@@ -18,7 +20,7 @@ const goalOf = ({ lane: { fairKeys = 0 } }: LaneCost, goal: number): number =>
 
 const short = (value: number): string => String(Number(value.toFixed(2)));
 
-/** @returns the goals that are missed */
+/** @returns the missed goals */
 export function printLaneCosts({ capacity, waiting }: LaneCosts): readonly string[] {
   printCosts('where it finds capacity, one message after another', capacity, laneGoals.capacity);
   printCosts('where all are published before the first is delivered', waiting, laneGoals.waiting);
@@ -91,7 +93,7 @@ export function printLaneRows(rows: readonly LaneRow[]): void {
   console.log(`\nThe row of a lane, and how many writes of it DynamoDB takes\n\n${formatTable(head, lines)}`);
 }
 
-/** On a local stage. Times depend on the machine, so they are left to the reader. */
+/** On a local stage. Times depend on the machine, so only the reader judges them. */
 const speedGoals = { messagesPerSecond: 20, gapMs: 100 } as const;
 
 export function printLaneSpeeds(speeds: readonly LaneSpeed[]): void {

@@ -1,4 +1,3 @@
-/** Prints what runs of workflows cost. */
 import { batchSizes, totalOf } from './count.ts';
 import { dollars, printBill } from './printBill.ts';
 import { formatTable } from './table.ts';

@@ -1,4 +1,4 @@
-/** `npm run bench`: prints figures with their goals, and fails where a counted one is missed. */
+/** `npm run bench`: prints figures with their goals, and fails if a counted figure misses its goal. */
 import { argumentsOf } from '../cli/commandLine.ts';
 import { compareWithCommit } from './against/commit/compare.ts';
 import { compareWithRivals } from './against/compare.ts';
@@ -9,7 +9,7 @@ import { printGrowth } from './growth/print.ts';
 import { printMachine } from './machine/print.ts';
 import { parseOptions, type Task } from './options.ts';
 
-/** @returns the counted goals that are missed, as sentences */
+/** @returns the missed goals among counted figures, as sentences */
 async function measure(task: Task): Promise<readonly string[]> {
   switch (task.kind) {
     case 'costs':
@@ -39,7 +39,7 @@ try {
     process.exitCode = 1;
   }
 } catch (error) {
-  // Of what the reader can correct, the sentence alone.
+  // If the reader can fix the cause, only the message is printed.
   console.error(error instanceof BenchError ? error.message : error);
   process.exitCode = 1;
 }

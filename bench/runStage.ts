@@ -1,7 +1,7 @@
 /**
- * A stage for runs of workflows: endpoints of the published client, the API in front of them, and all that a run's requests and
- * deliveries use. Publish and workflows run in many processes, as Lambda runs them under load: a process that gets a request has not seen
- * its run before. They are copies of one file in this process, where the meter sees what they call.
+ * The environment for workflow runs: endpoints with the published client, and the API. Publish and workflows run in many
+ * processes, as under load: a process has not seen a run before its request. They are copies of one file in this process, where
+ * the meter sees their calls.
  */
 import { pathToFileURL } from 'node:url';
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -25,50 +25,44 @@ import type { Fixture } from './fixture.ts';
 const options = { region: 'us-east-1', timeoutMs: 60_000 };
 const functionNames = ['publish', 'workflows'] as const;
 type Measured = (typeof functionNames)[number];
-/** More than a run has requests, save in the longest case: so each request of it comes to another. */
+/** More than a run's requests, except in the longest case, so that each request reaches another process. */
 const processes = { publish: 17, workflows: 3 } as const;
 
 export type Route = (context: WorkflowContext) => Promise<unknown>;
 
-/** A request or a delivery that was made, or an invocation for other work. */
+/** A request, a delivery, or an invocation for other work. */
 export interface Happening {
   readonly kind: Measured | 'deliver';
-  /** Calls of AWS. */
   readonly calls: number;
   readonly uses: readonly Use[];
-  /** The bytes of the bodies that were delivered. */
+  /** The bytes of the delivered bodies. */
   readonly bytes: number;
 }
 
 export interface RunStage {
   readonly client: Client;
-  /** Sets up an endpoint, and returns its URL. */
   serve(route: Route): { readonly url: string; readonly workflowId: string };
-  /** The URL of a third party. */
   readonly thirdParty: string;
-  /** The last request to the API's function publish. */
   lastRequest(): object;
-  /** Asks a process of the function publish that gets no other requests; it is not counted. */
+  /** Calls a publish process that gets no other requests. Not counted. */
   publish(event: object): Promise<void>;
   /** Does work that is not counted. */
   unmeasured(work: () => Promise<void>): Promise<void>;
-  /** Drops all work that waits. */
   purge(): void;
   /**
-   * Delivers what waits, in batches of that size, and answers for the endpoints.
+   * Delivers waiting work in batches of this size, and answers for the endpoints.
    *
-   * @param batches at most
-   * @returns whether there was anything
+   * @param batches the most batches
+   * @returns whether there was any work
    */
   deliver(size: number, batches?: number): Promise<boolean>;
-  /** Takes what has happened since the last time. */
   take(): readonly Happening[];
   close(): Promise<void>;
 }
 
 const fedQueues = ['short', 'long'] as const;
 
-/** The requests that the event source mapping makes for a batch, on the account's bill. */
+/** The event source mapping's requests for a batch, billed to the account. */
 const aroundBatch: readonly Use[] = [
   { by: 'queue', what: 'ReceiveMessage', unit: 'sqsRequest', amount: 1 },
   { by: 'deliver', what: 'its invocation', unit: 'lambdaRequest', amount: 1 },
@@ -82,10 +76,10 @@ const copy = z.object({
   sqs: z.custom<SQSClient>((value) => typeof value === 'object'),
 });
 
-/** An answer of the third party to a step. */
+/** The third party's answer to a step. */
 const thirdPartyAnswer = JSON.stringify({ accepted: true, reference: 'pay_2f81c07ab4', amount: 184.35 });
 
-/** The headers by which every endpoint of the client tells of itself. The service looks at it at the first delivery. */
+/** Headers with which the client's endpoints identify themselves. The service reads them at the first delivery. */
 const endpointHeaders = { 'Upstash-Workflow-Sdk-Version': '1' };
 
 export async function startRunStage(fixture: Fixture): Promise<RunStage> {
@@ -129,7 +123,7 @@ export async function startRunStage(fixture: Fixture): Promise<RunStage> {
     });
   };
 
-  /** One request at a time: the meter measures one thing at a time. The process that has been idle for longest takes it. */
+  /** The meter measures one request at a time. The process that has been idle for longest takes it. */
   let before: Promise<unknown> = Promise.resolve();
   const measured = (name: Measured): LambdaFunction => ({
     name,
@@ -177,7 +171,7 @@ export async function startRunStage(fixture: Fixture): Promise<RunStage> {
   const qstash = new Qstash({ baseUrl: gateway.url, token, enableTelemetry: false, retry: false });
 
   const handlers = new Map<string, (request: Request) => Promise<Response>>();
-  // It answers at once, and works on what it got when the batch is over: so nothing else is counted in the meantime.
+  // The endpoint answers at once, and works after the batch, so that nothing else is counted with it.
   const endpoint = receiver.inbox((_delivery, response) => response.writeHead(200, endpointHeaders).end());
   const thirdParty = receiver.inbox((_delivery, response) => {
     response.writeHead(200, { 'Content-Type': 'application/json' }).end(thirdPartyAnswer);
@@ -202,11 +196,11 @@ export async function startRunStage(fixture: Fixture): Promise<RunStage> {
 
   const clock = takeOverClock();
   const { queues } = standIns.sqs;
-  /** Lets the time pass until the next work is due. */
+  /** Advances the clock until the next work is due. */
   function untilDue(): boolean {
     const due = fedQueues.flatMap((name) => queues.nextDue(name) ?? []);
     if (due.length === 0) return false;
-    // What is due within a second comes together, as it does under load: SQS knows whole seconds.
+    // Jobs that are due within a second arrive together, as under load: SQS has a resolution of a second.
     clock.moveTo(Math.min(...due) + 1_000);
     queues.wake();
     return true;
@@ -218,7 +212,7 @@ export async function startRunStage(fixture: Fixture): Promise<RunStage> {
     thirdParty: `${thirdParty.url}/v1/payments`,
     serve: (route) => {
       const workflowId = `flow${handlers.size}`;
-      // As long as a real one: it stands in the run's rows, which are billed by their size.
+      // A realistic length: it is in the run's rows, which are billed by size.
       const url = `${endpoint.url}/api/workflows/orders/${workflowId}`;
       const { handler } = serve(route, {
         qstashClient: qstash,

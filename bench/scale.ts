@@ -1,4 +1,6 @@
-/** Simulates heavy traffic, prints the hottest key of each table and index, and fails where its partition takes less. */
+/**
+ * Simulates heavy traffic, prints the hottest key of each table and index, and fails if a key exceeds its partition's limit.
+ */
 import { Argument, Option } from '@commander-js/extra-typings';
 import { argumentsOf, command, parse, wholeNumber } from '../cli/commandLine.ts';
 import { startInProcess } from '../test/support/inProcess.ts';
@@ -44,7 +46,7 @@ if (deployments > 1)
     `${given.messages.toLocaleString('en')} messages a second need ${deployments} deployments; this is one of them.`,
   );
 
-// Nothing is started for the tables that are simulated, but the modules of the service read the environment.
+// The simulated tables need no server, but the service's modules read the environment.
 const inProcess = await startInProcess();
 let hot = 0;
 try {

@@ -1,10 +1,10 @@
 import * as z from 'zod/mini';
 import type { Stage } from '../test/support/stage.ts';
 
-/** An account whose own limits are out of the way. */
+/** An account whose limits have no effect. */
 const unlimited = { type: 'paid', max_global_parallelism: 100_000, max_requests_per_second: 2_000 };
 
-/** Makes an account of a local stage, and returns its token. */
+/** Creates an account on a local stage, and returns its token. */
 export async function makeStageAccount({ management }: Stage, fields: object = unlimited): Promise<string> {
   const { url, user, password } = management;
   const response = await fetch(`${url}/v2/svc/users`, {

@@ -1,4 +1,4 @@
-/** A table of text: its first columns to the left, its numbers to the right. */
+/** A text table: the first columns aligned left, numbers right. */
 export function formatTable(
   head: readonly string[],
   rows: readonly (readonly string[])[],

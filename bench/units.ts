@@ -1,6 +1,6 @@
 /**
- * The rules by which AWS turns requests into billed units, from its documents: "DynamoDB item sizes and formats", "DynamoDB read and write
- * operations", and the SQS pricing page.
+ * AWS's rules for billed units, from "DynamoDB item sizes and formats", "DynamoDB read and write operations", and the SQS
+ * pricing page.
  */
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 
@@ -10,7 +10,7 @@ const kilobyte = 1024;
 
 const textBytes = (text: string): number => Buffer.byteLength(text, 'utf8');
 
-/** A byte for two significant digits, and one more; a sign takes another. */
+/** A byte per two significant digits, and one more; another for a sign. */
 function numberBytes(text: string): number {
   const digits = text
     .replace(/^[+-]/, '')
@@ -31,22 +31,22 @@ function valueBytes(value: AttributeValue): number {
   throw new Error(`No message has an attribute like ${JSON.stringify(value)}.`);
 }
 
-/** An item's size as DynamoDB bills it, in bytes. */
+/** An item's billed size in DynamoDB, in bytes. */
 export const itemBytes = (item: Item): number =>
   Object.entries(item).reduce((sum, [name, value]) => sum + textBytes(name) + valueBytes(value), 0);
 
-/** Write request units of one item, in a table or in an index: one for each kilobyte that is begun. */
+/** Write request units of an item, in a table or index: one per kilobyte, rounded up. */
 export const writeUnits = (item: Item): number => Math.max(1, Math.ceil(itemBytes(item) / kilobyte));
 
 /**
- * Read request units of what one request reads: one for each four kilobytes of it all together that are begun, half of that
- * where the read need not be consistent. A request that finds nothing pays for the least there is.
+ * Read request units of a request: one per four kilobytes in total, rounded up, and half of that for eventually consistent
+ * reads. An empty result costs the minimum.
  */
 export function readUnits(items: readonly Item[], consistent: boolean): number {
   const size = items.reduce((sum, item) => sum + itemBytes(item), 0);
   return Math.max(1, Math.ceil(size / (4 * kilobyte))) * (consistent ? 1 : 0.5);
 }
 
-/** SQS requests that one call counts as: one for each 64 KB that is begun. */
+/** SQS requests per call: one per 64 KB, rounded up. */
 export const sqsRequests = (payloadBytes: number): number =>
   Math.max(1, Math.ceil(payloadBytes / (64 * kilobyte)));

@@ -1,4 +1,4 @@
-/** Counts what AWS bills for a run of a workflow, while the published client makes its steps. */
+/** Counts what AWS bills for a workflow run whose steps the published client makes. */
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
 import { batchSizes, type BatchSize, type Bill, type BillLine } from './count.ts';
@@ -8,7 +8,6 @@ import { dollarsPerMillion } from './prices.ts';
 import { startRunStage, type Happening, type Route, type RunStage } from './runStage.ts';
 import type { Fixture } from './fixture.ts';
 
-/** The calls and units of one run, on average. */
 export interface RunSums {
   readonly requests: number;
   readonly deliveries: number;
@@ -19,11 +18,10 @@ export interface RunSums {
 
 export interface RunCost {
   readonly bill: Bill;
-  /** The sums of one delivery. */
   readonly sums: RunSums;
 }
 
-/** The output of a step, as a step that books something has it. */
+/** A realistic output of a step. */
 const output = { orderId: 'ord_8f3a91c27d', booked: true, reference: 'pay_2f81c07ab4', amount: 184.35 };
 
 export const sequentialSteps = 5;
@@ -55,16 +53,16 @@ const invoking =
     return output;
   };
 
-/** Each run has an event of its own, of its id. */
+/** Each run has a separate event, named after its id. */
 const waiting: Route = async (context) => {
   await context.waitForEvent('approved', context.workflowRunId, { timeout: '7d' });
   return output;
 };
 
 /**
- * Counts the runs of one endpoint in batches of each size.
+ * Counts an endpoint's runs in batches of each size.
  *
- * @param wake brings what the runs wait for; absent where they need nothing from outside
+ * @param wake sends what the runs wait for, if they wait
  */
 async function countRuns(
   stage: RunStage,
@@ -74,7 +72,6 @@ async function countRuns(
   const counted = new Map<BatchSize, readonly Happening[]>();
   for (const size of batchSizes) {
     stage.take();
-    // As many runs side by side as fill the batches.
     const runIds: string[] = [];
     for (let run = 0; run < size; run += 1) {
       runIds.push((await stage.client.trigger({ url, body: jsonBody.toString() })).workflowRunId);
@@ -97,7 +94,7 @@ const usesOf = (counted: Counted, size: BatchSize): readonly Use[] =>
 const isSame = (one: Use, other: Use): boolean =>
   one.by === other.by && one.what === other.what && one.unit === other.unit;
 
-/** Units of a kind for one run. */
+/** Units of a kind per run. */
 const amountOf = (counted: Counted, of: Use, size: BatchSize): number =>
   usesOf(counted, size)
     .filter((use) => isSame(use, of))
@@ -118,16 +115,16 @@ const sumsOf = (counted: Counted): RunSums => {
   };
 };
 
-/** Some runs, or parts of them, that are to be added to others, or taken from them. */
+/** Runs or parts of runs that are added to others or subtracted from them. */
 interface Term {
   readonly of: Counted;
   readonly times: number;
 }
 
-/** Amounts are whole units, or fractions of them with small denominators: less is an error of arithmetic. */
+/** Amounts are whole units or simple fractions, so smaller amounts are rounding errors. */
 const least = 1e-6;
 
-/** Makes the bill of a part that no run consists of alone: a sum of runs that cancel out everything else. */
+/** Makes the bill of a part that no run consists of alone: a sum of runs in which everything else cancels out. */
 function sumOf(body: string, terms: readonly Term[]): RunCost {
   const kinds: Use[] = [];
   for (const use of terms.flatMap(({ of }) => batchSizes.flatMap((size) => usesOf(of, size)))) {
@@ -155,7 +152,7 @@ function sumOf(body: string, terms: readonly Term[]): RunCost {
   };
 }
 
-/** One step of a long run: its delivery, which shows all before it, and what its endpoint then submits. */
+/** One step of a long run: its delivery, which contains all previous steps, and what its endpoint then submits. */
 export interface StepCost {
   readonly step: number;
   readonly publishCalls: number;
@@ -166,11 +163,10 @@ export interface StepCost {
   readonly deliverReadUnits: number;
   readonly objectsWritten: number;
   readonly objectsRead: number;
-  /** The calls by which the endpoint reads a list that is too large for its delivery. */
+  /** The calls with which the endpoint reads a list that is too large for its delivery. */
   readonly workflowsCalls: number;
   readonly workflowsReadUnits: number;
   readonly deliveredBytes: number;
-  /** For a million of this step. */
   readonly dollars: number;
 }
 
@@ -203,7 +199,6 @@ function stepCost(step: number, happened: readonly Happening[]): StepCost {
 }
 
 export interface WorkflowCosts {
-  /** A whole run of steps in sequence. */
   readonly run: RunCost;
   /** The parts of that run, and other things that a run may do. */
   readonly parts: readonly RunCost[];
@@ -213,12 +208,11 @@ export interface WorkflowCosts {
 
 const longSteps = [10, 100, 1_000];
 
-/** A batch of the client with one step, as the function publish gets it. */
+/** A batch of the client with one step, as publish gets it. */
 const stepEvent = z.looseObject({ body: z.string() });
 const stepBatch = z.array(z.looseObject({ body: z.string() }));
 const stepBody = z.looseObject({ stepId: z.number(), stepName: z.string() });
 
-/** Makes the same request for another step. */
 function withStep(event: object, stepId: number): object {
   const { body, ...others } = stepEvent.parse(event);
   const items = stepBatch.parse(JSON.parse(Buffer.from(body, 'base64').toString()));
@@ -230,8 +224,8 @@ function withStep(event: object, stepId: number): object {
 }
 
 /**
- * Counts some steps of one run. Those between are submitted without the deliveries before them, of which each would show all that
- * was submitted until then.
+ * Counts some steps of one run. The steps between are submitted without their deliveries, each of which would contain all
+ * previous steps.
  */
 async function countLong(stage: RunStage): Promise<readonly StepCost[]> {
   const { url } = stage.serve(async (context) => {
@@ -260,7 +254,7 @@ async function countLong(stage: RunStage): Promise<readonly StepCost[]> {
 const largeSteps = 8;
 const bytesOfLarge = 500_000;
 
-/** Counts the steps of a run whose outputs are large. */
+/** Counts the steps of a run with large outputs. */
 async function countLarge(stage: RunStage): Promise<readonly StepCost[]> {
   const { url } = stage.serve(async (context) => {
     for (let number = 1; number <= largeSteps; number += 1) {
@@ -284,14 +278,14 @@ export async function countWorkflows(fixture: Fixture): Promise<WorkflowCosts> {
     const count = (route: Route, wake?: (runId: string) => Promise<unknown>): Promise<Counted> =>
       countRuns(stage, stage.serve(route).url, wake);
     const notify = (runId: string) => stage.client.notify({ eventId: runId, eventData: output });
-    // Every process is warm: it has read its secret, the usage of the day and the hosts of the APIs.
+    // Processes are warm: they have read the secret, the day's usage and the APIs' hosts.
     await stage.unmeasured(async () => {
       for (let turn = 0; turn < 2; turn += 1) await count(single);
     });
     const one = await count(single);
     const all = await count(sequence);
     const more = sequentialSteps - 1;
-    // A step is what the longer run has more; start and end are what the shorter has besides its one step.
+    // A step is the difference between a longer and a shorter run. Start and end are the rest of the shorter run.
     const startAndEnd: readonly Term[] = [
       { of: one, times: 1 + 1 / more },
       { of: all, times: -1 / more },

@@ -1,10 +1,9 @@
 /**
- * The CDK for commands that deploy: the CLI `aws-cdk`, and the libraries of the app. An app of the CDK has them beside this package,
- * and a clone of the project has them, too. Elsewhere they are fetched once, into the user's cache, and the command runs again
- * beside them, as a copy.
+ * The CDK for commands that deploy: the CLI `aws-cdk`, and the app's libraries. If they are not beside this package, as in a
+ * CDK app or a clone of the project, they are fetched once into the user's cache, and a copy of the command runs beside them.
  *
- * It is the CLI and not the CDK's toolkit library, which has no approvals and no progress, drags in 145 packages, and lacks `bootstrap`
- * for several regions at once.
+ * The CDK's toolkit library is not used: it has no approvals and no progress, depends on 145 packages, and cannot `bootstrap`
+ * several regions at once.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
@@ -21,25 +20,24 @@ const versions = {
   constructs: manifest.devDependencies.constructs,
 };
 
-/** @returns the folder of a package beside this one; undefined if there is none */
+/** @returns the folder of an installed package, if any */
 function folderOf(name: string): string | undefined {
   try {
     return dirname(createRequire(import.meta.url).resolve(`${name}/package.json`));
   } catch {
-    // It is not installed: it is fetched.
     return undefined;
   }
 }
 
 export const hasCdk = (): boolean => Object.keys(versions).every((name) => folderOf(name) !== undefined);
 
-/** Runs a program in this terminal. Ctrl-C reaches it, too, and it decides how it ends. @returns its exit status */
+/** Runs a program in this terminal. On Ctrl-C, the program decides how it ends. @returns its exit status */
 function runHere(args: readonly string[], stdout: 'inherit' | 'stderr' = 'inherit'): Promise<number> {
   return new Promise((done, failed) => {
     const child = spawn(process.execPath, args, {
       stdio: ['inherit', stdout === 'stderr' ? process.stderr : 'inherit', 'inherit'],
     });
-    // A terminal sends its signals to both processes, others send theirs to this one.
+    // A terminal sends SIGINT to both processes. Other signals only reach this one.
     const passOn = (signal: NodeJS.Signals): void => {
       if (signal !== 'SIGINT') child.kill(signal);
     };
@@ -53,7 +51,7 @@ function runHere(args: readonly string[], stdout: 'inherit' | 'stderr' = 'inheri
   });
 }
 
-/** A folder that is deleted in the end. */
+/** Deletes the folder after its use. */
 async function inScratch<T>(use: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-queue-'));
   try {
@@ -64,10 +62,8 @@ async function inScratch<T>(use: (folder: string) => Promise<T>): Promise<T> {
 }
 
 /**
- * Runs the command of this process again where the CDK is.
- *
- * @returns its exit status
- * @throws OperateError when the CDK cannot be fetched
+ * @returns the exit status of this process's command, which runs again beside the CDK
+ * @throws OperateError if the CDK cannot be fetched
  */
 export async function runBesideCdk(): Promise<number> {
   const kept = join(
@@ -95,15 +91,16 @@ export async function runBesideCdk(): Promise<number> {
   });
 }
 
-/** A part of a command for a shell. The last part must be without quotes: the CDK's CLI takes a pair around the whole away. */
+/**
+ * Quotes a part of a shell command. The last part must have no quotes, because the CDK's CLI removes a pair around the whole.
+ */
 const quoted = (text: string): string =>
   /^[\w@%+=:,./\\-]+$/.test(text) ? text : `"${text.replaceAll('"', '\\"')}"`;
 
 /**
- * Runs the CLI of the CDK with the app of the service, in the current folder: settings in its `cdk.json` count, and what the CDK
- * looks up is kept in its `cdk.context.json`.
+ * Runs the CDK's CLI with the service's app in the current folder, with its `cdk.json` and `cdk.context.json`.
  *
- * @param use gets the folder of the templates, and of what the CLI writes, after it has ended
+ * @param use called at the end, with the folder of the templates and of the CLI's files
  */
 export async function runCdk<T>(
   args: (folder: string) => readonly string[],

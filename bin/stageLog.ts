@@ -1,7 +1,4 @@
-/**
- * The lines that the stage writes itself: sentences for a terminal, or lines of JSON in the form of the functions' own, which
- * collectors of logs read by their level.
- */
+/** The stage's own output: sentences for a terminal, or lines of JSON for log collectors, like those of the functions. */
 import { StageError } from '../local/stage/stageError.ts';
 
 export interface StageLog {
@@ -9,7 +6,7 @@ export interface StageLog {
   readonly error: (error: unknown) => void;
 }
 
-/** Writes an error's sentence alone where the operator can correct the cause, otherwise its stack too. */
+/** If the operator can fix an error, only its message is written, otherwise its stack too. */
 export const sentences: StageLog = {
   info: (sentence) => {
     console.log(sentence);

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command `svc-queue`. Each of its commands is loaded when it is called. */
+/** The command `svc-queue`. It loads each of its commands when it is called. */
 import { Command } from '@commander-js/extra-typings';
 import manifest from '../package.json' with { type: 'json' };
 import { hasCdk } from './cdk.ts';
@@ -7,13 +7,15 @@ import { Ending, parse, sayEnding } from '../cli/commandLine.ts';
 
 interface Listed {
   readonly about: string;
-  /** Runs it. It throws an `Ending` for wrong arguments, and sets the exit status for all else. */
+  /** Runs the command. It throws an `Ending` for invalid arguments. */
   readonly load: () => Promise<{ readonly run: (args: readonly string[]) => Promise<void> }>;
-  /** Arguments before those that are given. */
+  /** Arguments before the user's. */
   readonly first?: readonly string[];
 }
 
-/** Loads a command that opens a store. npm leaves the store's package out where it is told to, or where it does not run. */
+/**
+ * Loads a command that opens a store. The store's package is missing if npm was told so, or if it does not run on this machine.
+ */
 const withStore =
   (load: Listed['load']): Listed['load'] =>
   async () => {
@@ -114,7 +116,7 @@ const commands: Readonly<Record<string, Listed>> = {
   },
 };
 
-/** The app of the CDK. The CDK's CLI runs it for the commands that deploy; see `cdk.ts`. */
+/** The CDK app; see `cdk.ts`. */
 const app: Listed = { about: '', load: () => import('./commands/app.ts') };
 
 const examples = `
@@ -127,7 +129,7 @@ Examples:
 Exit status: 0 done; 1 failed, or something is left to do; 2 wrong arguments, or a mistake that the sentence names.
 svc-queue <command> --help has the flags of a command.`;
 
-/** Reads which command is meant, with its arguments. Flags alone are those of `start`. */
+/** Finds the command and its arguments. Without a name, it is `start`. */
 function chosen(args: readonly string[]): { readonly listed: Listed; readonly args: readonly string[] } {
   const [name = 'start'] = args;
   const isFlag = name.startsWith('-') && !['--help', '--version'].includes(name);

@@ -1,24 +1,23 @@
-/** The arguments of all commands. Each is described once; the help, and what is said of wrong ones, follow from that. */
+/** The arguments of all commands. The help and the error messages are made from their descriptions. */
 import { Command, CommanderError, InvalidArgumentError } from '@commander-js/extra-typings';
 
-/** A command ends before it has begun: with its help (exit status 0), or for arguments that cannot be used (2). */
+/** Ends a command before it starts: with its help (exit status 0), or for invalid arguments (2). */
 export class Ending extends Error {
   readonly exitStatus: 0 | 2;
 
-  /** @param text all that is printed */
+  /** @param text everything that is printed */
   constructor(text: string, exitStatus: 0 | 2) {
     super(text);
     this.exitStatus = exitStatus;
   }
 }
 
-/** Names a command as it was called. Without the two dashes, npm would take flags for its own. */
+/** Names a command as it was called. Without the two dashes, npm would take the flags. */
 function calledAs(name: string): string {
   if (process.env['npm_lifecycle_event'] !== name) return `svc-queue ${name}`;
   return name === 'start' ? 'npm start --' : `npm run ${name} --`;
 }
 
-/** Makes a command without its arguments. */
 export const command = (name: string, about: string) =>
   new Command(calledAs(name))
     .description(about.replaceAll('\n', ' '))
@@ -27,17 +26,13 @@ export const command = (name: string, about: string) =>
     .configureHelp({ helpWidth: 120 })
     .exitOverride();
 
-/** The methods of a command that this module needs. They do not depend on the types of its arguments. */
+/** The methods of a command that this module needs, for any types of arguments. */
 interface Parses<C> {
   configureOutput(to: { writeOut: (text: string) => void; writeErr: () => void }): C;
   parse(args: readonly string[], from: { from: 'user' }): C;
 }
 
-/**
- * Parses the arguments of a command.
- *
- * @throws Ending
- */
+/** @throws Ending */
 export function parse<C extends Parses<C>>(of: C, args: readonly string[]): C {
   let help = '';
   const writeOut = (text: string): void => {
@@ -54,7 +49,7 @@ export function parse<C extends Parses<C>>(of: C, args: readonly string[]): C {
   }
 }
 
-/** Says why a command ends before it has begun, and sets the exit status. Any other error is thrown again. */
+/** Prints why a command does not start, and sets the exit status. Other errors are thrown again. */
 export function sayEnding(error: unknown): void {
   if (!(error instanceof Ending)) throw error;
   const stream = error.exitStatus === 0 ? process.stdout : process.stderr;
@@ -62,7 +57,7 @@ export function sayEnding(error: unknown): void {
   process.exitCode = error.exitStatus;
 }
 
-/** Parses the arguments of this process's script, or ends the process with what has to be said instead. */
+/** Parses this process's arguments, or ends the process with a message. */
 export function argumentsOf<T>(read: (args: readonly string[]) => T): T {
   try {
     return read(process.argv.slice(2));
@@ -72,7 +67,7 @@ export function argumentsOf<T>(read: (args: readonly string[]) => T): T {
   }
 }
 
-/** Reads the environment variable that replaces a flag that is not given. An empty one counts as absent. */
+/** Reads the environment variable that replaces a missing flag. An empty variable is ignored. */
 export function fromVariable<T>(
   environment: Readonly<Record<string, string | undefined>>,
   name: string,
@@ -88,7 +83,6 @@ export function fromVariable<T>(
   }
 }
 
-/** Makes a reader of whole numbers. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
     const number = Number(text);
@@ -97,7 +91,6 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
-/** Makes a reader of texts of one form. */
 export function textLike(form: RegExp, allowed: string): (text: string) => string {
   return (text) => {
     if (form.test(text)) return text;
@@ -107,12 +100,12 @@ export function textLike(form: RegExp, allowed: string): (text: string) => strin
 
 export const region = textLike(/^[a-z]{2}(-[a-z]+)+-\d$/, 'a region of AWS such as eu-central-1');
 
-/** Makes a reader of one more value of a flag that may be repeated. */
+/** Makes a parser of another value of a repeated flag. */
 export const oneMore =
   (read: (text: string) => string) =>
   (text: string, all: readonly string[] = []): readonly string[] => [...all, read(text)];
 
-/** Reads one more setting, `name=value`. */
+/** Adds a setting, `name=value`. */
 export function setting(
   text: string,
   all: Readonly<Record<string, string>> = {},

@@ -1,4 +1,4 @@
-/** Fetches packages with npm into a separate folder: only some machines or commands need them. */
+/** Fetches packages with npm that only some machines or commands need. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
@@ -8,8 +8,8 @@ import { promisify } from 'node:util';
 import * as z from 'zod/mini';
 
 /**
- * Finds the folder for what is fetched: `.cache` in the project's folder, or the user's for an installed package, whose folder npm
- * replaces with each version. This file may run from its source, or from a bundle somewhere below the folder.
+ * Finds the folder for fetched packages: `.cache` in the project's folder, or the user's cache for an installed package, whose
+ * folder npm replaces. This file may run from source, or from a bundle in a folder below.
  */
 export function cacheFolder(): string {
   const here = import.meta.dirname;
@@ -21,13 +21,13 @@ export function cacheFolder(): string {
   return join(above(here), '.cache');
 }
 
-/** The time for the download over a slow connection; npm itself gives up on a silent one earlier. */
+/** The time for the download on a slow connection. npm gives up earlier on a silent one. */
 const fetchLimitMs = 600_000;
 
 /**
- * Installs packages into a folder, whole or not at all: npm installs elsewhere, and the result is moved.
+ * Installs packages into a folder, completely or not at all.
  *
- * @param packages with their versions, such as `constructs@10.8.1`
+ * @param packages with versions, such as `constructs@10.8.1`
  * @throws Error with npm's reason, in one line
  */
 export async function fetchInto(folder: string, packages: readonly string[]): Promise<void> {
@@ -39,7 +39,7 @@ export async function fetchInto(folder: string, packages: readonly string[]): Pr
     renameSync(draft, folder);
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
-    // Another process, which started at the same time, has installed it first.
+    // Another process has installed it at the same time.
     if (existsSync(folder)) return;
     throw new Error(reasonOf(error), { cause: error });
   }
@@ -52,7 +52,7 @@ async function npmInstall(folder: string, packages: readonly string[]): Promise<
   await promisify(execFile)(file, args, { cwd: folder, timeout: fetchLimitMs, windowsHide: true });
 }
 
-/** Finds npm: the one that runs this script, that of this Node.js, or the one on the PATH. */
+/** Finds npm: the one that runs this script, this Node.js's, or the one on the PATH. */
 function npmCommand(): readonly [file: string, ...args: string[]] {
   const node = dirname(process.execPath);
   const scripts = [
@@ -67,7 +67,7 @@ function npmCommand(): readonly [file: string, ...args: string[]] {
 const npmFailure = z.object({ stdout: z.string() });
 const npmReport = z.object({ error: z.object({ summary: z.string() }) });
 
-/** Reads the summary of npm's error, which it prints as an object with `--json`. */
+/** Reads the summary of npm's error, which `--json` prints as an object. */
 function reasonOf(error: unknown): string {
   const { stdout = '' } = npmFailure.safeParse(error).data ?? {};
   return (summaryIn(stdout) ?? String(error)).split('\n')[0] ?? '';
@@ -77,7 +77,7 @@ function summaryIn(stdout: string): string | undefined {
   try {
     return npmReport.parse(JSON.parse(stdout)).error.summary;
   } catch {
-    // npm was not reached, or was ended: its error says more.
+    // npm did not run, or was killed. The original error says more.
     return undefined;
   }
 }

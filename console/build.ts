@@ -6,7 +6,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { type BuildOptions, buildSync, type Metafile } from 'esbuild';
 import { writeFolder } from './writeFolder.ts';
 
-/** The repository's folder. This file may run from its source, or from a bundle somewhere below it. */
+/** The repository's folder. This file runs from source, or from a bundle in a folder below. */
 const root = (function above(folder: string): string {
   return existsSync(join(folder, 'console/index.html')) ? folder : above(dirname(folder));
 })(import.meta.dirname);
@@ -23,7 +23,6 @@ const compressed = (name: string, content: Uint8Array): readonly (readonly [stri
   [`${name}.gz`, gzipSync(content, { level: 9 })],
 ];
 
-/** The options that the console is bundled with. */
 export const consoleBuild = {
   absWorkingDir: root,
   entryPoints: { app: 'console/src/main.tsx', style: 'console/src/style.css' },
@@ -31,7 +30,7 @@ export const consoleBuild = {
   write: false,
   bundle: true,
   entryNames: '[name]-[hash]',
-  // What is loaded later has a file of its own, and so has what both parts need.
+  // Lazily loaded code and shared code are in separate files.
   splitting: true,
   metafile: true,
   chunkNames: '[name]-[hash]',
@@ -45,7 +44,7 @@ export const consoleBuild = {
   logLevel: 'error',
 } satisfies BuildOptions;
 
-/** Writes the links that load what a script imports along with it, and not after it. */
+/** Writes links that make the browser load a script's imports together with the script. */
 function sharedBy({ outputs }: Metafile, script: string): string {
   const imports = (path: string): readonly string[] =>
     (outputs[path]?.imports ?? []).flatMap(({ kind, path: own }) =>
@@ -58,7 +57,7 @@ function sharedBy({ outputs }: Metafile, script: string): string {
   return links.join('\n    ');
 }
 
-/** @returns the files by name, each plain and compressed; the page itself plain only */
+/** @returns the files by name, each plain and compressed; `index.html` only plain */
 export function buildConsole(): ReadonlyMap<string, Uint8Array> {
   const { outputFiles, metafile } = buildSync(consoleBuild);
   const icon = readFileSync(join(root, 'console/icon.svg'));
@@ -78,10 +77,9 @@ export function buildConsole(): ReadonlyMap<string, Uint8Array> {
     .replace('%SHARED%', sharedBy(metafile, named('app', '.js')));
   return new Map([
     ...[...files].flatMap(([name, content]) => compressed(name, content)),
-    // The service completes the page when it serves it.
+    // The service fills in the page when it serves it.
     ['index.html', Buffer.from(page)] as const,
   ]);
 }
 
-/** @returns the folder of the built files */
 export const writeConsole = (): string => writeFolder(join(root, '.cache/console'), buildConsole());

@@ -2,12 +2,12 @@ import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The content of each file, by its path in a folder. */
+/** The contents of files, by path in a folder. */
 export type Files = Iterable<readonly [path: string, content: string | Uint8Array]>;
 
 /**
- * Writes files into a folder whose name ends with the hash of their content, unless it is there. Two processes may do so at once,
- * and a partial folder is never visible.
+ * Writes files into a folder whose name ends with the hash of the contents, unless it exists. Several processes may do this at
+ * once. A partial folder is never visible.
  *
  * @param start the folder's path without the hash
  * @returns the folder
@@ -29,7 +29,7 @@ export function writeFolder(start: string, files: Files): string {
     renameSync(draft, folder);
   } catch (error) {
     rmSync(draft, { recursive: true });
-    if (!existsSync(folder)) throw error; // Otherwise another process was first, with the same content.
+    if (!existsSync(folder)) throw error; // Otherwise another process was first, with the same contents.
   }
   return folder;
 }

@@ -1,11 +1,11 @@
-/** Files that are on the disk when a call has returned: a loss of power takes nothing of them away. */
+/** Writes files durably: they survive a loss of power after the call returns. */
 import { chmodSync, closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Replaces a file, whole or not at all. Only its owner may read it.
+ * Replaces a file, completely or not at all. Only its owner may read it.
  *
- * @throws Error of the disk; the file is as it was before
+ * @throws Error of the disk; the file is then unchanged
  */
 export function replaceFile(path: string, bytes: Uint8Array): void {
   const temporary = `${path}.new`;
@@ -15,7 +15,7 @@ export function replaceFile(path: string, bytes: Uint8Array): void {
     writeAll(file, bytes);
     fsyncSync(file);
   } catch (error) {
-    // On a full disk a part of it would take the room.
+    // On a full disk, the partial file would take the last room.
     rmSync(temporary, { force: true });
     throw error;
   } finally {
@@ -25,15 +25,15 @@ export function replaceFile(path: string, bytes: Uint8Array): void {
   flushFolder(dirname(path));
 }
 
-/** Writes all bytes: one call may write a part of them only. */
+/** Writes all bytes: one call may write only some of them. */
 export function writeAll(file: number, bytes: Uint8Array): void {
   for (let written = 0; written < bytes.length;) written += writeSync(file, bytes, written);
 }
 
-/** Windows keeps the names of files itself. */
+/** Windows itself flushes the names of files. */
 const canOpenFolders = process.platform !== 'win32';
 
-/** Flushes the names of a folder's files: a new or renamed file is lost without it. */
+/** Flushes the names in a folder. Without it, a new or renamed file may be lost. */
 export function flushFolder(path: string): void {
   if (!canOpenFolders) return;
   const folder = openSync(path, 'r');

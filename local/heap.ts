@@ -1,10 +1,10 @@
-/** An item of a heap. It knows its place, so that the heap removes or moves it without a search. */
+/** An item of a heap. It stores its place, so that it can be removed or moved without a search. */
 export interface Placed {
-  /** Index in the heap's array; -1 when it is in no heap. Only the heap writes it. */
+  /** Index in the heap's array; -1 outside a heap. Only the heap writes it. */
   place: number;
 }
 
-/** A binary heap, the smallest item first. Each change is O(log n). */
+/** A binary heap, smallest item first. Changes are O(log n). */
 export class Heap<Item extends Placed> {
   readonly #items: Item[] = [];
   readonly #before: (a: Item, b: Item) => boolean;
@@ -18,7 +18,6 @@ export class Heap<Item extends Placed> {
     return this.#items[0];
   }
 
-  /** All items, in no useful order. */
   [Symbol.iterator](): Iterator<Item> {
     return this.#items.values();
   }
@@ -28,7 +27,7 @@ export class Heap<Item extends Placed> {
     this.#rise(item);
   }
 
-  /** Moves an item whose order has changed to its new place. */
+  /** Moves an item after its order has changed. */
   reorder(item: Item): void {
     this.#rise(item);
     this.#sink(item);

@@ -1,4 +1,3 @@
-/** HTTP for the gateway and the stand-ins: listens, reads a request's body, and answers with JSON. */
 import {
   createServer,
   type IncomingMessage,
@@ -16,7 +15,7 @@ export { loopback };
 
 export type Server = HttpServer | HttpsServer;
 
-/** Wraps a listener so that some requests are refused before it. */
+/** Wraps a listener, and refuses some requests before it gets them. */
 export type Guard = (listener: RequestListener) => RequestListener;
 
 export const noGuard: Guard = (listener) => listener;
@@ -28,11 +27,11 @@ export interface Listening {
 }
 
 /**
- * Listens, on the loopback address unless a network says otherwise.
+ * Listens, by default only on the loopback address.
  *
- * @param port 0 chooses a free one
+ * @param port 0 chooses a free port
  * @param flag the flag of `npm start` that sets the port
- * @throws StageError when the port is taken or not permitted, this machine has no such address, or the certificate is not good
+ * @throws StageError if the port is taken or not permitted, the machine lacks the address, or the certificate is invalid
  */
 export async function listen(
   listener: RequestListener,
@@ -42,7 +41,7 @@ export async function listen(
   network: Network = onLoopback,
 ): Promise<Listening> {
   const { host, tls } = network;
-  // Idle connections stay open: a client that keeps one must never find it closed under its next request.
+  // Idle connections stay open: a client must not find its connection closed when it sends a request.
   const settings = { keepAliveTimeout: 3_600_000, ...options };
   const server =
     tls === undefined
@@ -59,7 +58,6 @@ export async function listen(
   return { server, port: address.port, url: urlOf(network, address.port) };
 }
 
-/** Tells browsers to use this host over TLS only, for a year (RFC 6797). */
 const onlyOverTls =
   (listener: RequestListener): RequestListener =>
   (request, response) => {
@@ -67,10 +65,7 @@ const onlyOverTls =
     listener(request, response);
   };
 
-/**
- * Finds a port of the loopback address for a program that has to be told one. The program does not start if another takes the
- * port first.
- */
+/** Finds a free port for a program that must be given one. The program fails if another takes the port first. */
 export async function freePort(): Promise<number> {
   const { server, port } = await listen(() => undefined);
   await close(server);
@@ -102,14 +97,14 @@ function explained(error: Error, { host, port, flag }: Place): Error {
   return error;
 }
 
-/** Closes kept connections after their request once the server stops taking requests: they would delay its stop. */
+/** Closes a connection after its request if the server is stopping. */
 export function endWithServer(server: Server, response: ServerResponse): void {
   response.once('close', () => {
     if (!server.listening) server.closeIdleConnections();
   });
 }
 
-/** Stops taking requests. Resolves when the accepted ones have been answered, or `signal` aborts. */
+/** Takes no new requests. Resolves when the accepted ones are answered, or `signal` aborts. */
 export async function drain(server: Server, signal: AbortSignal): Promise<void> {
   if (!server.listening) return;
   const giveUp = (): void => {
@@ -126,7 +121,6 @@ export async function drain(server: Server, signal: AbortSignal): Promise<void> 
   signal.removeEventListener('abort', giveUp);
 }
 
-/** Stops a server at once, with the requests that wait for an answer. */
 export async function close(server: Server): Promise<void> {
   await new Promise<void>((resolve) => {
     server.close(() => {
@@ -136,7 +130,7 @@ export async function close(server: Server): Promise<void> {
   });
 }
 
-/** Reads a body whole, however large it is. */
+/** Reads a whole body of any size. */
 export function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   return new Promise((resolve, reject) => {
@@ -154,7 +148,7 @@ export function readBody(request: IncomingMessage): Promise<Buffer> {
   });
 }
 
-/** Ends an answer with its body. An answer to HEAD has no body and no length: its length would be that of the answer to GET (RFC 9110, 8.6). */
+/** Ends an answer with its body. An answer to HEAD has no body, and no length: it would have to be GET's (RFC 9110, 8.6). */
 export function endWith(response: ServerResponse, body: Buffer): void {
   if (response.req.method !== 'HEAD') response.setHeader('Content-Length', body.length);
   response.end(body);

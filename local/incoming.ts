@@ -1,12 +1,12 @@
-/** A request as it reaches AWS. The gateway and the function URL make their events from it. */
+/** A request as AWS receives it. The gateway and the function URL make events from it. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { decodedOrAsIs } from '../lambdas/shared/text.ts';
 import type { Origin } from './network/network.ts';
 
 /**
- * Splits a request's target into its raw path and query. Node gives bytes that are not ASCII as characters of Latin-1; a URL has
- * them percent-encoded. Servers must also accept a target that is a whole URL (RFC 9112, 3.2.2).
+ * Splits a request's target into raw path and query. Node's Latin-1 characters are percent-encoded. Servers must also accept a
+ * whole URL (RFC 9112, 3.2.2).
  */
 export function splitUrl(target: string): { path: string; query: string } {
   const url = target.replace(/^https?:\/\/[^/?]*\/?/i, '/');
@@ -18,16 +18,12 @@ export function splitUrl(target: string): { path: string; query: string } {
   return mark < 0 ? { path: ascii, query: '' } : { path: ascii.slice(0, mark), query: ascii.slice(mark + 1) };
 }
 
-/** `09/Apr/2015:12:34:56 +0000` */
 export function requestTime(receivedAt: number): string {
   const [, day = '', month = '', year = '', time = ''] = new Date(receivedAt).toUTCString().split(' ');
   return `${day}/${month}/${year}:${time} +0000`;
 }
 
-/**
- * Headers that are about a connection, not the request: AWS does not pass them on. Neither are those that `Connection` names (RFC
- * 9110, 7.6.1).
- */
+/** Headers about the connection. AWS does not pass them on, nor those that `Connection` names (RFC 9110, 7.6.1). */
 const hopByHop = new Set([
   'connection',
   'expect',
@@ -39,7 +35,7 @@ const hopByHop = new Set([
   'upgrade',
 ]);
 
-/** The headers that AWS passes on, in their order and with their spelling, and those that it adds. */
+/** The headers that AWS passes on, in order and as spelled, and those that it adds. */
 export function passedHeaders(
   { rawHeaders, headers }: IncomingMessage,
   { ip, proto, port }: Origin,
@@ -59,10 +55,10 @@ export function passedHeaders(
   ];
 }
 
-/** Headers without which a request means something else, so `Connection` cannot take them out. */
+/** `Connection` cannot remove these headers, because a request without them has another meaning. */
 const endToEnd = ['authorization', 'content-length', 'content-type', 'host'];
 
-/** The headers, in lower case, that `Connection` declares to be about the connection. */
+/** The lower-case headers that `Connection` names. */
 function namedByConnection(connection: string | undefined): readonly string[] {
   if (connection === undefined || /^(keep-alive|close)$/i.test(connection)) return [];
   return connection
@@ -72,13 +68,16 @@ function namedByConnection(connection: string | undefined): readonly string[] {
     .filter((name) => !endToEnd.includes(name));
 }
 
-/** `Root=1-<epoch seconds>-<96 bits>`, both in hexadecimal. Node.js keeps random bytes for UUIDs ready; others cost a system call. */
+/**
+ * `Root=1-<epoch seconds>-<96 bits>`, both in hexadecimal. Node.js buffers the random bytes of UUIDs; others cost a system
+ * call.
+ */
 function traceId(): string {
   const seconds = Math.floor(Date.now() / 1000);
   return `Root=1-${seconds.toString(16)}-${randomUUID().replaceAll('-', '').slice(0, 24)}`;
 }
 
-/** The decoded names of a query, each with its decoded values in their order. */
+/** The decoded query, with all values of each name. */
 export function queryParameters(query: string): ReadonlyMap<string, string[]> {
   const parameters = new Map<string, string[]>();
   for (const pair of query.split('&').filter((text) => text !== '')) {

@@ -1,4 +1,3 @@
-/** Parses JSON; undefined when the text is not JSON. */
 export function jsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);

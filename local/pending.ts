@@ -1,4 +1,3 @@
-/** Makes a promise that its maker resolves. */
 export function pending(): { readonly promise: Promise<void>; readonly resolve: () => void } {
   let resolve = (): void => undefined;
   const promise = new Promise<void>((resolved) => {

@@ -1,6 +1,6 @@
 /**
- * The client of both APIs. It uses no code of this service, so that any QStash-compatible API may be on either side. Every request
- * has an end, and is sent again when the API is busy or does not answer: each request of a migration may be made twice.
+ * The client of both APIs. It uses no code of this service, because either side may be any QStash-compatible API. Requests are
+ * retried, so each must be repeatable.
  */
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
@@ -8,45 +8,39 @@ import { MigrationError, Refusal } from './migrationError.ts';
 import type { Place } from './options.ts';
 
 export interface Api {
-  /** Such as "The source". */
   readonly title: string;
   /**
-   * Reads something; undefined when it does not exist.
-   *
+   * @returns undefined if it does not exist
    * @throws MigrationError
    */
   read<T>(path: string, shape: z.ZodMiniType<T>): Promise<T | undefined>;
   /**
-   * Reads all pages of a list; undefined when the API has no such list.
+   * Reads all pages of a list.
    *
+   * @returns undefined if the API has no such list
    * @throws MigrationError
    */
   list<T>(path: string, shape: z.ZodMiniType<T>): Promise<readonly T[] | undefined>;
-  /**
-   * Changes something.
-   *
-   * @throws Refusal when the API refuses just this, MigrationError
-   */
+  /** @throws Refusal if the API refuses only this change; MigrationError otherwise */
   change(method: string, path: string, init?: ChangeInit): Promise<void>;
 }
 
 export interface ChangeInit {
   readonly headers?: Headers;
-  /** Sent as JSON if it is an object. */
+  /** Objects are sent as JSON. */
   readonly body?: object | Uint8Array<ArrayBuffer>;
 }
 
-/** The time for one answer, to its last byte. */
+/** The time for an answer, to its last byte. */
 const answerLimitMs = 30_000;
-/** The number of tries of a request. */
 const mostTries = 5;
-/** The first wait between two tries; each is twice as long as the one before, unless the API says how long. */
+/** The wait before the second try. It doubles with each try, unless the API says how long. */
 const firstWaitMs = 200;
-/** The longest wait. A longer one that an API asks for, such as to the end of a day, fails the request. */
+/** The longest wait. If an API asks for more, the request fails. */
 const longestWaitMs = 60_000;
 
 const again = new Set([429, 500, 502, 503, 504]);
-/** The statuses that refuse one thing, and not all requests. */
+/** Statuses that refuse one thing, but not all requests. */
 const refusals = new Set([400, 403, 404, 405, 409, 412, 413, 422]);
 
 interface Answer {
@@ -58,7 +52,7 @@ interface Answer {
 /** @param title the API's name in errors, such as "The source" */
 export function openApi(title: string, { url, token }: Place): Api {
   const name = `${title}, ${url},`;
-  /** Makes one line of a text, without the token and without control characters of a terminal. */
+  /** Makes one line of a text, without the token and control characters. */
   const shown = (text: string): string =>
     text
       .replaceAll(token, '…')
@@ -100,20 +94,20 @@ export function openApi(title: string, { url, token }: Place): Api {
       const response = await fetch(`${url}${path}`, { ...init, redirect: 'manual', signal });
       return { status: response.status, headers: response.headers, text: await response.text() };
     } catch (error) {
-      // No connection, a lost connection, or no answer in time. Other errors of `fetch`, such as of headers, are bugs here.
+      // No connection, or a timeout. Other errors of `fetch` are bugs in this file.
       if (error instanceof Error && (error.name === 'TimeoutError' || error.cause !== undefined))
         return error;
       throw error;
     }
   }
 
-  /** The status and the API's own sentence, without a full stop at its end. */
+  /** The status and the API's message, without a full stop. */
   function said({ status, text }: Answer): string {
     const { error } = errorBody.safeParse(jsonOrUndefined(text)).data ?? {};
     return error === undefined ? String(status) : `${status} (${shown(error).replace(/[\s.]+$/, '')})`;
   }
 
-  /** @returns undefined for a 404 or a 405 */
+  /** @returns undefined for 404 and 405 */
   async function get(path: string): Promise<Answer | undefined> {
     const answer = await ask('GET', path);
     if (answer.status === 404 || answer.status === 405) return undefined;
@@ -175,12 +169,12 @@ function jsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // A text that is not JSON does not have the shape.
+    // Not JSON, so the text has another shape.
     return undefined;
   }
 }
 
-/** Reads the reason from an error's cause: `fetch` itself says only "fetch failed". */
+/** `fetch` itself only says "fetch failed"; its cause has the reason. */
 function reasonOf(error: Error): string {
   if (error.name === 'TimeoutError') return `no answer within ${answerLimitMs / 1000} s`;
   const { cause } = error;

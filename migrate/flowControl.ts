@@ -23,11 +23,11 @@ const hasSettings = (key: FlowControl): boolean =>
   key.isPinnedParallelism === true || key.isPinnedRate === true || key.isPaused === true;
 
 /**
- * Compares the flow-control keys of both sides. A key exists from its first message on, and its limits come with its messages:
- * only pinned limits and pauses can be copied, and only to a key that exists.
+ * Compares the flow-control keys of both sides. Messages create keys and bring their limits, so only pinned limits and pauses
+ * are copied, and only to an existing key.
  */
 export async function compareFlowControl({ source, target }: Sides): Promise<readonly Step[]> {
-  // Not every API has the list.
+  // Some APIs don't have this list.
   const wanted = ((await source.list('/v2/flowControl', flowControl)) ?? []).filter(hasSettings);
   if (wanted.length === 0) return [];
   const there = new Map(
@@ -45,7 +45,7 @@ export async function compareFlowControl({ source, target }: Sides): Promise<rea
     const act = async (): Promise<undefined> => {
       await copy({ source, target }, key, existing);
     };
-    // A key of the target without such settings counts as missing.
+    // A key of the target without these settings counts as missing.
     return hasSettings(existing)
       ? { ...found, state: 'differs', note: different.join(', '), act }
       : { ...found, state: 'create', note: different.join(', '), act };
@@ -64,7 +64,7 @@ async function copy({ target }: Sides, key: FlowControl, existing: FlowControl):
   if (key.isPinnedParallelism !== true && existing.isPinnedParallelism === true)
     unpins.set('parallelism', 'true');
   if (key.isPinnedRate !== true && existing.isPinnedRate === true) unpins.set('rate', 'true');
-  // A key that shall be paused is paused before its limits change, and resumed after that.
+  // A key is paused before its limits change, and resumed afterwards.
   if (key.isPaused === true) await target.change('POST', `${path}/pause`);
   if (pins.size > 0) await target.change('POST', `${path}/pin?${pins.toString()}`);
   if (unpins.size > 0) await target.change('POST', `${path}/unpin?${unpins.toString()}`);

@@ -1,13 +1,12 @@
-/** The arguments of `npx svc-queue migrate`, with their defaults. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import { Option } from '@commander-js/extra-typings';
 import { command, Ending, parse } from '../cli/commandLine.ts';
 
-/** An account at a QStash-compatible API. */
+/** An account of a QStash-compatible API. */
 export interface Place {
-  /** The base URL, without a slash at its end. */
+  /** The base URL, without a slash at the end. */
   readonly url: string;
   readonly token: string;
 }
@@ -15,13 +14,12 @@ export interface Place {
 export interface Options {
   readonly from: Place;
   readonly to: Place;
-  /** `copy` makes missing things in the target; `switch` lets the target's schedules fire in place of the source's. */
+  /** `copy` creates missing things in the target; `switch` makes the target's schedules fire instead of the source's. */
   readonly task: 'copy' | 'switch';
-  /** False changes nothing. */
+  /** If false, nothing is changed. */
   readonly apply: boolean;
-  /** Whether things that differ in the target are changed to match the source. */
   readonly overwrite: boolean;
-  /** Whether schedules are made paused even when they fire in the source. */
+  /** Whether new schedules are paused even if they are active in the source. */
   readonly paused: boolean;
 }
 
@@ -33,7 +31,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const hosted = 'https://qstash.upstash.io';
 
-/** @throws Ending for a wrong argument: it says what is allowed */
+/** @throws Ending for an invalid argument, saying what is allowed */
 export function parseOptions(args: readonly string[], environment: Environment): Options {
   const flags = parseFlags(args);
   const local = localEnvironment(environment);
@@ -73,7 +71,7 @@ function parseFlags(args: readonly string[]) {
   ).opts();
 }
 
-/** Reads the variables that the local stage has written for its clients. */
+/** Reads the variables that the local stage wrote for its clients. */
 function localEnvironment(environment: Environment): Environment {
   const file = join(environment['SVC_DATA_DIR'] || '.svc', 'env');
   return existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {};
@@ -92,7 +90,7 @@ function placeOf(
     /^https?:$/.test(parsed.protocol) &&
     parsed.username + parsed.password + parsed.search + parsed.hash === '';
   if (!isPlain) {
-    // The URL is not repeated: it may have a password in it.
+    // The URL is not repeated, because it may contain a password.
     throw new Ending(
       `${flag} is no URL of an API; allowed is one that starts with http:// or https://, without user, query and fragment.`,
       2,

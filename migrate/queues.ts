@@ -4,10 +4,10 @@ import { differences, type Sides, type Step } from './step.ts';
 const queue = z.object({ name: z.string(), parallelism: z.int(), paused: z.optional(z.boolean()) });
 type Queue = z.infer<typeof queue>;
 
-/** The compared settings of a queue, in the words of the report. */
+/** A queue's compared settings, as named in the report. */
 const settingsOf = ({ parallelism, paused = false }: Queue) => ({ parallelism, paused });
 
-/** Compares the queues of both sides: their parallelism, and whether they are paused. */
+/** Compares the queues of both sides. */
 export async function compareQueues({ source, target }: Sides): Promise<readonly Step[]> {
   const there = new Map(((await target.list('/v2/queues', queue)) ?? []).map((one) => [one.name, one]));
   return ((await source.list('/v2/queues', queue)) ?? []).map((wanted): Step => {

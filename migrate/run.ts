@@ -1,4 +1,4 @@
-/** Runs a migration: reads both sides whole, prints the differences, and applies them if asked to. */
+/** Runs a migration: reads both sides, prints the differences, and applies them if requested. */
 import { openApi } from './api.ts';
 import { compareFlowControl } from './flowControl.ts';
 import { Refusal } from './migrationError.ts';
@@ -9,7 +9,7 @@ import type { Act, Kind, Sides, Step } from './step.ts';
 import { compareForSwitch } from './switch.ts';
 import { compareUrlGroups } from './urlGroups.ts';
 
-/** The outcomes of a step, in the words of the report. */
+/** The outcomes of a step, as named in the report. */
 const outcomes = [
   'created',
   'replaced',
@@ -23,7 +23,7 @@ const outcomes = [
 ] as const;
 type StepOutcome = (typeof outcomes)[number];
 
-/** The outcomes that leave something to do; a failure has a separate exit status. */
+/** The outcomes that leave something to do, except failures. */
 const leftToDo: ReadonlySet<StepOutcome> = new Set(['to create', 'to switch', 'differs', 'skipped']);
 
 const headings: Readonly<Record<Kind, string>> = {
@@ -33,12 +33,12 @@ const headings: Readonly<Record<Kind, string>> = {
   schedule: 'Schedules',
 };
 
-/** The exit status: 0 when nothing is left to do, 1 when something failed, 3 when something is left to do. */
+/** 0 if nothing is left to do, 1 if something failed, 3 if something is left to do. */
 export type ExitCode = 0 | 1 | 3;
 
 /**
- * @param print called with one line after the other
- * @throws MigrationError when a side cannot be read, or stops answering; the printed steps are done
+ * @param print called with one line at a time
+ * @throws MigrationError if a side cannot be read, or stops answering; printed steps are done
  */
 export async function migrate(options: Options, print: (line: string) => void): Promise<ExitCode> {
   const sides = { source: openApi('The source', options.from), target: openApi('The target', options.to) };
@@ -69,7 +69,7 @@ export async function migrate(options: Options, print: (line: string) => void): 
 
 async function compare(sides: Sides, { task, paused }: Options): Promise<readonly Step[]> {
   if (task === 'switch') return compareForSwitch(sides);
-  // Schedules come after the things that they refer to.
+  // Schedules come after what they refer to.
   return [
     ...(await compareQueues(sides)),
     ...(await compareUrlGroups(sides)),
@@ -81,7 +81,7 @@ async function compare(sides: Sides, { task, paused }: Options): Promise<readonl
 interface Taken {
   readonly outcome: StepOutcome;
   readonly note?: string | undefined;
-  /** False when the target accepted the thing, but not all of it. */
+  /** False if the target accepted only a part. */
   readonly isWhole?: boolean;
 }
 
@@ -100,7 +100,7 @@ async function take(step: Step, { apply, overwrite }: Options): Promise<Taken> {
   }
 }
 
-/** @throws MigrationError when the other steps would fail as well */
+/** @throws MigrationError if the other steps would fail too */
 async function done(
   outcome: StepOutcome,
   { note, act }: { readonly note: string; readonly act: Act },
@@ -114,5 +114,5 @@ async function done(
   }
 }
 
-/** Replaces control characters: names come from elsewhere, and a terminal must not obey them. */
+/** Names come from elsewhere, and a terminal must not obey their control characters. */
 const plain = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '?');

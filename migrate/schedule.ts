@@ -1,4 +1,4 @@
-/** A schedule as APIs show it, its compared settings, and the request that makes it. */
+/** A schedule as APIs show it, its compared settings, and the request that creates it. */
 import * as z from 'zod/mini';
 import type { ChangeInit } from './api.ts';
 import { comparableUrl, prefix, settingNameOf } from './step.ts';
@@ -22,7 +22,7 @@ export const schedule = z.object({
   cron: z.string(),
   destination: z.string().check(z.minLength(1)),
   method: text,
-  // zod's own records lose a header that is called `__proto__`.
+  // zod's records lose a header named `__proto__`.
   header: z.optional(z.custom<HeaderLists | null>(isHeaderLists)),
   body: text,
   bodyBase64: text,
@@ -63,7 +63,7 @@ function flowControlOf(one: Schedule): string | undefined {
   return parts.flat().join(', ');
 }
 
-/** The headers for the destination, and settings of the service that an API shows among them. */
+/** The destination's headers, and the service's settings that some APIs show among them. */
 function headersOf({ header }: Schedule) {
   const all = Object.entries(header ?? {}).flatMap(([name, values]) =>
     values.map((value) => [name, value] as const),
@@ -74,7 +74,7 @@ function headersOf({ header }: Schedule) {
   };
 }
 
-/** The compared settings of a schedule, in the words of the report. Whether it is paused is not compared; see `switch.ts`. */
+/** A schedule's compared settings, as named in the report. Whether it is paused is not compared; see `switch.ts`. */
 export const settingsOf = (one: Schedule) => ({
   cron: one.cron.trim().split(/\s+/).join(' '),
   destination: comparableUrl(one.destination),
@@ -97,7 +97,7 @@ export const settingsOf = (one: Schedule) => ({
 
 const redacted = /^REDACTED:[0-9a-f]{64}$/i;
 
-/** Tells why a schedule cannot be made from the API's answer; undefined when it can. */
+/** Why a schedule cannot be created from the API's answer; undefined if it can. */
 export function reasonToSkip(one: Schedule): string | undefined {
   const names = headersOf(one).forwarded.flatMap(([name, value]) => (redacted.test(value) ? [name] : []));
   if (one.body && redacted.test(one.body)) names.unshift('body');
@@ -135,7 +135,7 @@ export function requestOf(one: Schedule): { readonly path: string; readonly init
   const query = new URLSearchParams();
   for (const [name, value] of pairs) {
     if (value === undefined) continue;
-    // A header can only contain ASCII; a query parameter of the same name means the same.
+    // Headers are ASCII only. A query parameter with the same name has the same meaning.
     if (/^[ -~]*$/.test(value)) headers.append(`${prefix}-${name}`, value);
     else query.append(`${prefix}-${name}`.toLowerCase(), value);
   }
@@ -146,7 +146,7 @@ export function requestOf(one: Schedule): { readonly path: string; readonly init
   };
 }
 
-/** Writes a destination into a path: unchanged when URL parsers leave it whole, else encoded. */
+/** Writes a destination into a path. It is encoded if URL parsers would change it. */
 const pathOf = (destination: string): string =>
   /^https?:\/\/[\w.:-]+(\/[\w~-][\w.~-]*)*\/?$/i.test(destination) || /^[\w.-]+$/.test(destination)
     ? destination

@@ -5,7 +5,7 @@ import { differences, type Sides, type Step } from './step.ts';
 
 export const pathOf = (id: string): string => `/v2/schedules/${encodeURIComponent(id)}`;
 
-/** Reads a schedule whole: lists leave out long bodies without a hint. */
+/** Reads a complete schedule, because lists omit long bodies. */
 async function whole(api: Api, listed: Schedule): Promise<Schedule> {
   if (listed.body || listed.bodyBase64) return listed;
   return (await api.read(pathOf(listed.scheduleId), schedule)) ?? listed;
@@ -19,7 +19,7 @@ export interface Pair {
   readonly existing: Schedule | undefined;
 }
 
-/** Reads the schedules of the source, each with the one of the same id in the target. */
+/** Reads the source's schedules, with the target's schedules of the same ids. */
 export async function pairsOf({ source, target }: Sides): Promise<readonly Pair[]> {
   const there = new Map((await list(target)).map((one) => [one.scheduleId, one]));
   const pairs: Pair[] = [];
@@ -36,11 +36,7 @@ export async function pairsOf({ source, target }: Sides): Promise<readonly Pair[
 export const differencesOf = (wanted: Schedule, existing: Schedule): readonly string[] =>
   differences(settingsOf(wanted), settingsOf(existing));
 
-/**
- * Compares the schedules of both sides.
- *
- * @param allPaused whether new schedules are paused even when they fire in the source
- */
+/** @param allPaused whether new schedules are paused even if they are active in the source */
 export async function compareSchedules(sides: Sides, allPaused: boolean): Promise<readonly Step[]> {
   const { target } = sides;
   return (await pairsOf(sides)).map(({ wanted, existing }): Step => {
@@ -76,8 +72,7 @@ const callbackNote = ({ callback, failureCallback }: Schedule): readonly string[
 
 async function make(target: Api, wanted: Schedule, isPaused: boolean): Promise<string | undefined> {
   if (isPaused) {
-    // No API creates a paused schedule. It is created as a draft for a distant day first, so that it cannot fire before it is
-    // paused.
+    // No API creates a paused schedule, so it is created with a distant time first, and then paused.
     await put(target, { ...wanted, cron: draftCron(new Date()) });
     await target.change('PATCH', `${pathOf(wanted.scheduleId)}/pause`);
   }
@@ -95,7 +90,7 @@ async function put(target: Api, one: Schedule): Promise<void> {
   await target.change('POST', path, init);
 }
 
-/** Reads the new schedule, and tells what differs: the target may have limits that the source does not have. */
+/** Reads the new schedule, and describes differences: the target may have other limits. */
 async function check(target: Api, wanted: Schedule, isPaused: boolean): Promise<string | undefined> {
   const made = await target.read(pathOf(wanted.scheduleId), schedule);
   if (made === undefined) throw new Refusal('The target took it, but does not have it');
@@ -105,11 +100,11 @@ async function check(target: Api, wanted: Schedule, isPaused: boolean): Promise<
   return different.length === 0 ? undefined : `but the target has it with another ${different.join(', ')}`;
 }
 
-/** The time of a draft: a day half a year away, and a minute that identifies drafts. */
+/** The time of a draft: half a year away, at a minute that identifies drafts. */
 function draftCron(now: Date): string {
   const month = ((now.getUTCMonth() + 6) % 12) + 1;
   return `53 4 15 ${month} *`;
 }
 
-/** Tells whether a schedule is the draft of a run that died before its end. */
+/** Whether a schedule is the draft of a run that was killed. */
 const isDraft = ({ cron }: Schedule): boolean => /^53 4 15 \d+ \*$/.test(cron);

@@ -9,9 +9,9 @@ export interface Found {
 }
 
 /**
- * Does a step. A second call repeats it without a further change.
+ * Does a step. It can be repeated.
  *
- * @returns the remaining difference, although the target accepted it
+ * @returns the difference that remains although the target accepted it
  */
 export type Act = () => Promise<string | undefined>;
 
@@ -20,7 +20,7 @@ export type Step = Found &
     | { readonly state: 'same'; readonly note?: string }
     | { readonly state: 'skipped'; readonly note: string }
     | { readonly state: 'create' | 'switch'; readonly note: string; readonly act: Act }
-    /** The note names what differs. */
+    /** The note names the differences. */
     | { readonly state: 'differs'; readonly note: string; readonly act: Act }
   );
 
@@ -29,14 +29,16 @@ export interface Sides {
   readonly target: Api;
 }
 
-/** The prefix of the settings that are sent. Every compatible API knows it, and deliveries have it too. */
+/** The prefix of settings in requests, which every compatible API knows. */
 export const prefix = 'Upstash';
 
-/** Splits a header of the service, such as `Svc-Retries`, into its parts; undefined for other headers. */
+/**
+ * The name of the setting that a header of the service sets, such as `Retries` for `Svc-Retries`; undefined for other headers.
+ */
 export const settingNameOf = (header: string): string | undefined =>
   /^(?:upstash|svc)-(.+)$/i.exec(header)?.[1];
 
-/** Makes a URL comparable: no API shows the credentials in it to everybody. Other texts are returned unchanged. */
+/** Removes credentials from a URL, because not all APIs show them. Other texts are unchanged. */
 export function comparableUrl(text: string): string {
   if (!URL.canParse(text)) return text;
   const url = new URL(text);
@@ -46,7 +48,7 @@ export function comparableUrl(text: string): string {
   return url.href;
 }
 
-/** The names of the fields whose values differ as JSON. A field that the source does not have is not compared. */
+/** The names of the fields whose values differ as JSON. Fields that the source lacks are not compared. */
 export const differences = (
   source: Readonly<Record<string, unknown>>,
   target: Readonly<Record<string, unknown>>,

@@ -1,7 +1,7 @@
 /**
- * Lets the target's schedules fire in place of the source's. Each is resumed in the target and then paused in the source, at a
- * moment between two of its fires: so no fire is left out, and none is made twice. If the process dies between the two steps, both
- * are active, and the next run pauses the one in the source.
+ * Makes the target's schedules fire instead of the source's. Each is resumed in the target and then paused in the source,
+ * between two fires, so that no fire is lost or duplicated. If the process is killed in between, both are active, and the next
+ * run pauses the source's.
  */
 import { setTimeout } from 'node:timers/promises';
 import { fires, parseCron, type Cron } from '../lambdas/schedule/cron.ts';
@@ -10,17 +10,17 @@ import { Refusal } from './migrationError.ts';
 import { differencesOf, pairsOf, pathOf, type Pair } from './schedules.ts';
 import type { Sides, Step } from './step.ts';
 
-/** A fire comes up to a minute late, and clocks differ. */
+/** A fire is up to a minute late, and clocks differ. */
 const marginMs = 120_000;
 /** A schedule without a quiet moment within this time fires every few minutes. */
 const searchMs = 600_000;
 const stepMs = 1_000;
 
 /**
- * Finds how long to wait for a moment that is two minutes away from each fire of a schedule.
+ * Finds how long to wait for a moment that is two minutes away from each fire.
  *
  * @param now Unix milliseconds
- * @returns undefined when there is no such moment within ten minutes
+ * @returns undefined if there is no such moment within ten minutes
  */
 export function quietInMs(cron: Cron, now: number): number | undefined {
   const around: number[] = [];
@@ -75,7 +75,7 @@ async function switchOver(
   { wanted, existing }: Pair,
   cron: Cron,
 ): Promise<undefined> {
-  // The moment is searched again: the schedules before this one took time.
+  // Computed again, because the previous schedules took time.
   const waitMs = quietInMs(cron, Date.now());
   if (waitMs === undefined) throw new Refusal(tooOften);
   await setTimeout(waitMs);

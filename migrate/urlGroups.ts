@@ -7,12 +7,12 @@ type Endpoint = z.infer<typeof endpoint>;
 const urlGroup = z.object({
   name: z.string(),
   endpoints: z.nullish(z.array(endpoint)),
-  /** Not every API has default headers. */
+  /** Some APIs have no default headers. */
   headers: z.nullish(z.record(z.string(), z.array(z.string()))),
 });
 type UrlGroup = z.infer<typeof urlGroup>;
 
-/** The comparable form of an endpoint. */
+/** An endpoint's comparable form. */
 const keyOf = ({ url, name }: Endpoint): string => JSON.stringify([name || null, comparableUrl(url)]);
 
 const endpointsOf = ({ endpoints }: UrlGroup): readonly Endpoint[] => endpoints ?? [];
@@ -29,7 +29,7 @@ const settingsOf = (group: UrlGroup) => ({
     : undefined,
 });
 
-/** Compares the URL groups of both sides: their endpoints with their names, and their default headers. */
+/** Compares the URL groups of both sides: their endpoints, and their default headers. */
 export async function compareUrlGroups({ source, target }: Sides): Promise<readonly Step[]> {
   const there = new Map(((await target.list('/v2/topics', urlGroup)) ?? []).map((one) => [one.name, one]));
   return ((await source.list('/v2/topics', urlGroup)) ?? []).map((group): Step => {
@@ -51,13 +51,13 @@ export async function compareUrlGroups({ source, target }: Sides): Promise<reado
   });
 }
 
-/** Adds endpoints before it removes others: a group without endpoints would be gone. */
+/** Adds endpoints before it removes others, because a group without endpoints disappears. */
 async function copy({ target }: Sides, group: UrlGroup): Promise<void> {
   const path = `/v2/topics/${encodeURIComponent(group.name)}`;
   const endpoints = endpointsOf(group).map(({ url, name }) => (name ? { url, name } : { url }));
   await target.change('POST', `${path}/endpoints`, { body: { endpoints } });
 
-  // A new endpoint may have taken the place of an old one, by its name or by its URL.
+  // A new endpoint may have replaced an old one with the same name or URL.
   const added = await target.read(path, urlGroup);
   const wanted = new Set(endpointsOf(group).map(keyOf));
   const others = added === undefined ? [] : endpointsOf(added).filter((one) => !wanted.has(keyOf(one)));

@@ -1,10 +1,10 @@
-/** `svc-queue accounts`: what an operator does with accounts, by the management API. */
+/** `svc-queue accounts`: manages accounts through the management API. */
 import { Argument, InvalidArgumentError } from '@commander-js/extra-typings';
 import * as z from 'zod';
 import { Ending, command, parse, region, textLike } from '../cli/commandLine.ts';
 import { callManagementApi, type Call, type ManagementApi } from './managementApi.ts';
 
-/** The fields of an account that are shown. The record has more: `--json` shows all of it. */
+/** The fields that are shown. `--json` shows all. */
 const account = z.looseObject({
   id: z.string(),
   customer_id: z.string().optional(),
@@ -24,14 +24,13 @@ export interface AccountsCommand {
 }
 
 interface Shown {
-  /** All of the answer. */
   readonly json: unknown;
   readonly text: string;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Reads one more field of an account, `name=value`, where the value is JSON or a text. */
+/** Adds a field of an account, `name=value`, with JSON or a text as value. */
 function field(text: string, all: Fields = {}): Fields {
   const [, name, value = ''] = /^(\w+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined)
@@ -49,7 +48,6 @@ function jsonOrText(text: string): unknown {
   }
 }
 
-/** A table of texts, whose columns are as wide as their widest text. */
 function tableOf(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
   return rows
@@ -70,7 +68,7 @@ const lineOf = ({ id, customer_id = '', type, region: where, state }: Account): 
   state,
 ];
 
-/** An account with its tokens, as lines that a shell can read. */
+/** An account with its tokens, as lines for a shell. */
 const describe = (one: Account): string =>
   [
     ...Object.entries(one)
@@ -175,7 +173,6 @@ interface Action {
   readonly run: (api: ManagementApi, of: { readonly of: string; readonly fields: Fields }) => Promise<Shown>;
 }
 
-/** The actions, each with what it needs. */
 const actions: Readonly<Record<(typeof actionNames)[number], Action>> = {
   list: { needs: 'nothing', run: (api) => list(api) },
   show: { needs: 'id', run: (api, { of }) => show(api, { path: `users/${of}` }) },

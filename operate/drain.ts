@@ -17,12 +17,12 @@ interface Looks {
   readonly wait?: (ms: number) => Promise<unknown>;
 }
 
-/** The time until a request that began before its account was stopped has stored everything. */
+/** After this time, requests that began before their account was stopped have stored everything. */
 const settledMs = (apiFunctionTimeoutSeconds + 2) * secondMs;
 
 /**
- * Stops all accounts of a region, and checks until nothing is left: twice in a row, because SQS counts approximately. It can be
- * started again however it ends.
+ * Stops all accounts of a region, and checks until nothing is left: twice, because SQS's counts are approximate. It can be
+ * repeated.
  *
  * @returns whether the region is empty
  */
@@ -57,7 +57,7 @@ export async function drain(
 
 const some = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;
 
-/** Describes what is left, and the remedy for what does not end by itself. */
+/** Describes what is left, and what to do about it. */
 function* linesOf(left: Left): Generator<string> {
   const { messages, lastDueAt, runs, schedules, queues, paused, pausedSchedules, deadLetters } = left;
   const due = lastDueAt === undefined ? '' : `, the last due at ${new Date(lastDueAt).toISOString()}`;

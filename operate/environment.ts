@@ -1,4 +1,4 @@
-/** Reads the names of a deployed region's tables and queues from its functions, for commands that use the same modules. */
+/** Takes a deployed region's table and queue names from its functions, for commands that use the functions' modules. */
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
 import { GetFunctionConfigurationCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { clientOptions } from '../lambdas/aws/clientOptions.ts';
@@ -10,17 +10,16 @@ export interface Deployment {
   readonly region: string;
 }
 
-/** The function whose environment is read: it has all variables. */
+/** This function's environment has all variables. */
 const logicalId = /^DeliverShort[0-9A-F]{8}$/;
 
 /**
- * Takes over the environment of a region's functions. Modules of `lambdas/` read theirs when they are imported, so import them
- * afterwards.
+ * Copies the environment of a region's functions. Import modules of `lambdas/` afterwards, because they read it when imported.
  *
- * @throws OperateError when there is no such deployment
+ * @throws OperateError if the deployment does not exist
  */
 export async function takeEnvironment({ name, region }: Deployment): Promise<void> {
-  // The SDK's warning about old Node versions is not for operators.
+  // Hides the SDK's warning about old Node versions from operators.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
   const stackName = `${name}-${region}-Service`;
   const functionName = await functionIn(stackName, region);

@@ -1,4 +1,3 @@
-/** The management API for the operator's commands: where it is, and calls of it. */
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
@@ -18,7 +17,7 @@ export interface ManagementApi extends z.output<typeof credentials> {
   readonly url: string;
 }
 
-/** The variables that the local stage prints, and writes to its folder. */
+/** The variables that the local stage prints, and writes into its folder. */
 const variables = z.object({
   SVC_MANAGEMENT_URL: z.url(),
   SVC_MANAGEMENT_USER: z.string().min(1),
@@ -36,17 +35,15 @@ function fromVariables(environment: Readonly<Record<string, string | undefined>>
     : { url, username, password };
 }
 
-/** The SDK's warning about old Node versions is not for operators. */
+/** Hides the SDK's warning about old Node versions from operators. */
 function secretsIn(region: string): SecretsManagerClient {
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
   return new SecretsManagerClient({ ...clientOptions('quick'), region });
 }
 
 /**
- * Reads the secret with the operator's login of a deployment.
- *
  * @param deployment with its first region
- * @throws OperateError if there is none
+ * @throws OperateError if there is no secret with the operator's login
  */
 export async function readLogin({ name, region }: Deployment) {
   const client = secretsIn(region);
@@ -81,11 +78,10 @@ interface Asked {
 }
 
 /**
- * Finds the management API: of the deployment that is named; otherwise that of the variables `SVC_MANAGEMENT_URL`,
- * `SVC_MANAGEMENT_USER` and `SVC_MANAGEMENT_PASSWORD`; otherwise that of the local stage of this folder; otherwise that of the
- * deployment `Svc` in eu-central-1.
+ * Finds the management API, in this order: of the named deployment; from the variables `SVC_MANAGEMENT_URL`,
+ * `SVC_MANAGEMENT_USER` and `SVC_MANAGEMENT_PASSWORD`; of this folder's local stage; of the deployment `Svc` in eu-central-1.
  *
- * @throws OperateError if there is none
+ * @throws OperateError if it is not found
  */
 export async function findManagementApi({ name, region }: Asked): Promise<ManagementApi> {
   const deployment = { name: name ?? 'Svc', region: region ?? 'eu-central-1' };
@@ -106,14 +102,14 @@ export interface Call {
 
 const refusal = z.object({ error: z.string() });
 
-/** The longest time for an answer, ms: a gateway waits for 29 s. */
+/** The timeout, in milliseconds. The gateway's is 29 s. */
 const limitMs = 60_000;
 
 /**
  * Calls the management API.
  *
- * @returns the answer's body, and the path of the next page where there is one
- * @throws OperateError with the API's sentence for what it refuses
+ * @returns the answer's body, and the path of the next page, if any
+ * @throws OperateError with the API's message if it refuses the call
  */
 export async function callManagementApi(
   { url, username, password }: ManagementApi,
@@ -153,7 +149,7 @@ function refusalIn(text: string): string | undefined {
   try {
     return refusal.safeParse(JSON.parse(text)).data?.error;
   } catch {
-    // Not the service's own answer: its text is shown.
+    // The answer is not the service's own, so its text is shown.
     return undefined;
   }
 }

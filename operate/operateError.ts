@@ -1,2 +1,2 @@
-/** An error whose cause the operator can correct. Only its sentence is printed. */
+/** An error that the operator can fix. Only its message is printed. */
 export class OperateError extends Error {}

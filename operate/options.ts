@@ -64,12 +64,12 @@ export function parseDrain(args: readonly string[]): DrainOptions {
   return { ...place, everySeconds: every, once, undo };
 }
 
-/** Makes a reader of moments in UTC, in Unix milliseconds. */
+/** Makes a parser of UTC moments, to Unix milliseconds. */
 function momentBefore(now: number): (text: string) => number {
   return (text) => {
     const isMoment = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?Z$/.test(text);
     const moment = isMoment ? Date.parse(text) : NaN;
-    // JavaScript takes the 31st of February for the 3rd of March.
+    // JavaScript accepts 31 February as 3 March.
     const isDay = !Number.isNaN(moment) && new Date(moment).toISOString().slice(0, 16) === text.slice(0, 16);
     if (isDay && moment <= now) return moment;
     throw new InvalidArgumentError('Allowed is a moment in the past, in UTC, such as 2026-03-22T18:59:00Z.');
@@ -124,7 +124,7 @@ Examples:
   ).opts();
 
 export interface PasswordCommand extends Deployment {
-  /** Whether a new password replaces the one before. */
+  /** Whether a new password replaces the previous one. */
   readonly isNew: boolean;
   readonly isJson: boolean;
 }

@@ -1,6 +1,6 @@
 import { OperateError } from './operateError.ts';
 
-/** The names of AWS's errors for credentials that are missing, wrong, expired, or not sufficient. */
+/** AWS's errors for missing, wrong, expired or insufficient credentials. */
 const refusals = [
   'CredentialsProviderError',
   'TokenProviderError',
@@ -12,7 +12,7 @@ const refusals = [
   'AccessDeniedException',
 ];
 
-/** The sentence of an error that the operator can correct; undefined for any other. */
+/** The message of an error that the operator can fix. */
 function sentenceOf(error: unknown): string | undefined {
   if (error instanceof OperateError) return error.message;
   return error instanceof Error && refusals.includes(error.name)
@@ -20,7 +20,7 @@ function sentenceOf(error: unknown): string | undefined {
     : undefined;
 }
 
-/** Runs a command, which returns its exit status. For an error that the operator can correct, only its sentence is printed. */
+/** Runs a command that returns its exit status. If the operator can fix an error, only the message is printed. */
 export async function runCommand(
   command: () => Promise<number>,
   report: (error: unknown) => void,

@@ -1,12 +1,8 @@
 import type { Deployment } from './environment.ts';
 
-/** Quotes a text for a POSIX shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/**
- * Writes what an operator's shell, bash or zsh, needs for the commands of the documents: the region, and a function that finds a
- * deployment's resources.
- */
+/** The code that bash or zsh needs for the commands in the documents: the region, and a function that finds resources. */
 export const shellCode = ({ region, name }: Deployment): string => `\
 export AWS_REGION=${quoted(region)} AWS_DEFAULT_REGION=${quoted(region)} # version 1 of the AWS CLI reads the second
 svc_deployment=${quoted(name)}

@@ -8,7 +8,6 @@ export interface StackResource {
   readonly status: string;
 }
 
-/** Lists the resources of a stack, page by page. */
 export async function* stackResources(
   client: CloudFormationClient,
   StackName: string,
@@ -24,7 +23,6 @@ export async function* stackResources(
   }
 }
 
-/** Reads all resources of several stacks. */
 export async function resourcesOf(
   client: CloudFormationClient,
   stackNames: readonly string[],

@@ -1,4 +1,4 @@
-/** `prepack`: makes `dist/`, which has all that the package runs. Who installs it needs no compiler and no bundler. */
+/** `prepack`: makes `dist/`, with everything that the package runs, so that users need no compiler and no bundler. */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, mkdirSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -13,7 +13,7 @@ import { receiverCode } from '../verify/after/receiver/receiverCode.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
-/** The declarations that those of a file import, itself included. */
+/** The declarations that a file imports, directly or indirectly, including its own. */
 function reachedFrom(file: string, reached = new Set<string>()): ReadonlySet<string> {
   if (reached.has(file)) return reached;
   reached.add(file);
@@ -22,7 +22,7 @@ function reachedFrom(file: string, reached = new Set<string>()): ReadonlySet<str
   return reached;
 }
 
-/** Writes the declarations of the construct, and only those: what is private has none. */
+/** Writes only the construct's declarations; private code has none. */
 function writeDeclarations(): void {
   const all = mkdtempSync(join(root, '.cache', 'declarations-'));
   const compiler = join(
@@ -37,7 +37,7 @@ function writeDeclarations(): void {
     for (const file of reachedFrom(join(all, 'lib/index.d.ts'))) {
       const to = join(dist, 'types', relative(all, file));
       mkdirSync(dirname(to), { recursive: true });
-      // A compiler of another version may not take the names of sources.
+      // Other compiler versions may not accept the names of sources.
       writeFileSync(to, readFileSync(file, 'utf8').replaceAll(/'(\.[^']+)\.ts'/g, "'$1.js'"));
     }
   } finally {
@@ -45,7 +45,7 @@ function writeDeclarations(): void {
   }
 }
 
-/** Writes the licences of the packages that are in the bundles, as they ask for. */
+/** Writes the licences of bundled packages, as they require. */
 function writeLicences(inputs: readonly string[]): void {
   const folders = new Set(
     inputs.flatMap((path) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? []),
@@ -58,7 +58,7 @@ function writeLicences(inputs: readonly string[]): void {
   writeFileSync(join(dist, 'licences.txt'), texts.join(`\n${'-'.repeat(80)}\n\n`));
 }
 
-/** Writes the functions. A file that several have in common is there once: most of them load the same parts. */
+/** Writes the functions. A file that several functions share is stored once, because most load the same parts. */
 function writeFunctions(handlers: readonly string[]): void {
   const stored = new Map<string, string>();
   const table: Record<string, Record<string, string>> = {};
@@ -84,7 +84,7 @@ function writeFunctions(handlers: readonly string[]): void {
 }
 
 rmSync(dist, { recursive: true, force: true });
-// The command has the functions in it, for the local stage.
+// The command contains the functions, for the local stage.
 const builds = [constructBuild, commandBuild, consoleBuild].map((options) =>
   build({ ...options, write: options !== consoleBuild, metafile: true }),
 );

@@ -1,11 +1,11 @@
-/** The options of the two bundles of the package, with all libraries. */
+/** The options of the package's two bundles, with all libraries. */
 import { join, resolve } from 'node:path';
 import type { BuildOptions, Plugin } from 'esbuild';
 
 const root = resolve(import.meta.dirname, '..');
 export const dist = join(root, 'dist');
 
-/** Puts `madeAhead.ts` in the place of the modules that would make at run time what is in the package. */
+/** Replaces the modules that build something at run time by `madeAhead.ts`, because the package contains the results. */
 const madeAhead: Plugin = {
   name: 'made-ahead',
   setup: (build) => {
@@ -22,7 +22,7 @@ const options = {
   target: 'node20',
   format: 'esm',
   mainFields: ['module', 'main'],
-  // Names stay: they are in the stacks of errors.
+  // Names are kept for the stacks of errors.
   minifySyntax: true,
   minifyWhitespace: true,
   legalComments: 'none',
@@ -30,7 +30,7 @@ const options = {
   logLevel: 'error',
 } satisfies BuildOptions;
 
-/** The construct. The app has the CDK. */
+/** The construct. The CDK comes from the user's app. */
 export const constructBuild = {
   ...options,
   entryPoints: { index: 'lib/index.ts' },
@@ -38,14 +38,16 @@ export const constructBuild = {
   external: ['aws-cdk-lib', 'constructs'],
 } satisfies BuildOptions;
 
-/** The command. Code that only one of its tasks needs is loaded for that task. lmdb has a program for each kind of machine, so npm installs it. */
+/**
+ * The command. Code that only one task needs is loaded for that task. npm installs lmdb, which has a binary for each platform.
+ */
 export const commandBuild = {
   ...options,
   entryPoints: { 'svc-queue': 'bin/svcQueue.ts' },
   outdir: join(dist, 'cli'),
   external: ['aws-cdk-lib', 'constructs', 'lmdb'],
   splitting: true,
-  // CommonJS dependencies call `require` for Node's own modules, which ES modules lack.
+  // CommonJS dependencies call `require` for Node's modules, which ES modules lack.
   banner: {
     js: "import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);",
   },

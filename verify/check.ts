@@ -1,30 +1,30 @@
-/** A check is one record of a table: what it is called, what it shows, and what to do when it falls short. */
+/** A check: its name, what it shows, and what to do if it fails. */
 
 export interface Check<C> {
-  /** The word by which `--only` picks it. */
+  /** The name for `--only`. */
   readonly name: string;
-  /** A sentence that is true when the check is good. */
+  /** A sentence that is true if the check passes. */
   readonly shows: string;
-  /** A sentence that says what to do when the check is not good. */
+  /** A sentence that says what to do if the check fails. */
   readonly remedy: string;
-  /** Whether it takes longer than five minutes or loads the deployment, so that it is made only with `--slow` or by its name. */
+  /** Whether it takes over five minutes or loads the deployment, and runs only with `--slow` or by name. */
   readonly isSlow?: true;
-  /** Why an emulator of AWS cannot show it; absent where it can. */
+  /** Why it cannot run on an emulator, if so. */
   readonly notOnEmulator?: string;
   /**
    * @returns what was seen
-   * @throws Shortfall with what is not as it has to be, and Skipped where there is nothing to check; any other error counts as the first
+   * @throws Shortfall with what is wrong, and Skipped if there is nothing to check; other errors count as Shortfall
    */
   readonly run: (context: C) => Promise<string>;
 }
 
-/** The check has seen something else than what has to be. Its message is a sentence for the operator. */
+/** The check failed. The message is a sentence for the operator. */
 export class Shortfall extends Error {}
 
-/** There is nothing to check. Its message is the reason. */
+/** There is nothing to check. The message is the reason. */
 export class Skipped extends Error {}
 
-/** @throws Shortfall unless it holds */
+/** @throws Shortfall if the condition is false */
 export function expectThat(holds: boolean, otherwise: string): asserts holds {
   if (!holds) throw new Shortfall(otherwise);
 }
@@ -33,13 +33,13 @@ export interface Outcome {
   readonly check: string;
   readonly region: string;
   readonly result: 'good' | 'short' | 'skipped';
-  /** A sentence that says what the check saw, or why it was skipped. */
+  /** A sentence: what the check saw, or why it was skipped. */
   readonly seen: string;
-  /** A sentence that says what to do, where the check falls short. */
+  /** A sentence that says what to do if the check failed. */
   readonly remedy?: string;
 }
 
-/** Whether the command ends well: something was checked, and nothing falls short. */
+/** Whether the command succeeds: something was checked, and nothing failed. */
 export const isGood = (outcomes: readonly Outcome[]): boolean =>
   outcomes.some(({ result }) => result === 'good') && outcomes.every(({ result }) => result !== 'short');
 
@@ -48,7 +48,6 @@ const sentenceOf = (error: unknown): string =>
     ? `${error instanceof Shortfall || error.name === 'Error' ? '' : `${error.name}: `}${error.message}`
     : String(error);
 
-/** Runs a check and records its outcome. */
 export async function runCheck<C extends { readonly region: string; readonly isEmulator: boolean }>(
   { name, remedy, notOnEmulator, run }: Check<C>,
   context: C,

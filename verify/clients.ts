@@ -1,4 +1,3 @@
-/** The clients of AWS that the checks use. */
 import { ACMClient } from '@aws-sdk/client-acm';
 import { APIGatewayClient } from '@aws-sdk/client-api-gateway';
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
@@ -20,10 +19,10 @@ import { STSClient } from '@aws-sdk/client-sts';
 import type { MiddlewareStack } from '@smithy/types';
 import { clientOptions } from '../lambdas/aws/clientOptions.ts';
 
-/** The beginnings of the names of calls that change nothing. */
+/** The prefixes of calls that change nothing. */
 export const readingCalls = /^(Describe|Get|List|Simulate)/;
 
-/** The calls that make a change set and take it away again. They change no resource. */
+/** The calls that create and delete a change set. They change no resources. */
 export const changeSetCalls =
   /^(CreateChangeSet|DeleteChangeSet|DescribeChangeSet|DescribeEvents|DeleteStack|PutObject|DeleteObject)Command$/;
 
@@ -31,7 +30,7 @@ interface Client<Input extends object, Output extends object> {
   readonly middlewareStack: MiddlewareStack<Input, Output>;
 }
 
-/** Has a client refuse each call whose name has another form. */
+/** Makes a client refuse calls whose names don't match. */
 function limitedTo<Input extends object, Output extends object, C extends Client<Input, Output>>(
   calls: RegExp,
   client: C & Client<Input, Output>,
@@ -47,7 +46,7 @@ function limitedTo<Input extends object, Output extends object, C extends Client
   return client;
 }
 
-/** Makes the clients of a region that checks before a deployment use: they refuse to change anything. */
+/** Clients of a region for the checks before a deployment. They refuse to change anything. */
 export const readersIn = (region: string) => ({
   acm: limitedTo(readingCalls, new ACMClient({ ...clientOptions('quick'), region })),
   apiGateway: limitedTo(readingCalls, new APIGatewayClient({ ...clientOptions('quick'), region })),
@@ -66,10 +65,10 @@ export const readersIn = (region: string) => ({
   sts: limitedTo(readingCalls, new STSClient({ ...clientOptions('quick'), region })),
 });
 
-/** Makes the clients of a region with which change sets are made and taken away. They refuse all other calls. */
+/** Clients of a region for change sets. They refuse all other calls. */
 export const changeSetClientsIn = (region: string) => ({
   cloudFormation: limitedTo(changeSetCalls, new CloudFormationClient({ ...clientOptions('quick'), region })),
-  // The emulator has no host for each bucket.
+  // The emulator has no separate host for each bucket.
   s3: limitedTo(
     changeSetCalls,
     new S3Client({
@@ -84,7 +83,7 @@ export type ChangeSetClients = ReturnType<typeof changeSetClientsIn>;
 
 export type Readers = ReturnType<typeof readersIn>;
 
-/** Makes the clients of a region that checks of a deployment use. */
+/** Clients of a region for the checks of a deployment. */
 export const clientsIn = (region: string) => ({
   apiGateway: new APIGatewayClient({ ...clientOptions('quick'), region }),
   cloudFormation: new CloudFormationClient({ ...clientOptions('quick'), region }),

@@ -1,4 +1,4 @@
-/** The deployment that the settings ask for: its settings, and its templates as `cdk synth` makes them. */
+/** A deployment's settings, and its templates from `cdk synth`. */
 import { existsSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { App } from 'aws-cdk-lib';
@@ -16,7 +16,7 @@ const template = z.object({ Resources: z.record(z.string(), templateResource) })
 export interface StackTemplate {
   readonly name: string;
   readonly region: string;
-  /** By their logical ids. */
+  /** By logical id. */
   readonly resources: Readonly<Record<string, TemplateResource>>;
   /** JSON, as the CLI sends it. */
   readonly text: string;
@@ -25,18 +25,18 @@ export interface StackTemplate {
 export interface Deployment {
   readonly settings: Settings;
   readonly stacks: readonly StackTemplate[];
-  /** Names what `cdk bootstrap` made. */
+  /** The qualifier of `cdk bootstrap`. */
   readonly qualifier: string;
 }
 
 /**
- * Synthesizes the app in this process, with a comment in place of each function's bundle.
+ * Synthesizes the app in this process, without the functions' bundles.
  *
- * @param context settings over those of `cdk.json` in the current folder, if there is one
- * @throws OperateError for wrong settings
+ * @param context settings that override `cdk.json` in the current folder, if it exists
+ * @throws OperateError if settings are wrong
  */
 export function readDeployment(context: Readonly<Record<string, string>>): Deployment {
-  // The CDK's CLI reads the same file for `svc-queue deploy`.
+  // For `svc-queue deploy`, the CDK's CLI reads the same file.
   const file = resolve('cdk.json');
   const inFile = cdkJson.parse(existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {});
   const app = new App({ context: { ...inFile.context, ...context }, analyticsReporting: false });

@@ -1,4 +1,3 @@
-/** The options of `svc-queue verify`. */
 import {
   command,
   Ending,
@@ -12,23 +11,22 @@ import {
 
 export interface VerifyOptions {
   readonly isBefore: boolean;
-  /** The regions to check; all of the deployment when empty. */
+  /** The regions to check; all if empty. */
   readonly regions: readonly string[];
-  /** The names of the checks to make; all when empty, but the slow ones. */
+  /** The checks to run; all except slow ones if empty. */
   readonly only: readonly string[];
   readonly isSlow: boolean;
   /** The day whose bill is compared, such as `2026-11-25`; undefined for checks. */
   readonly bill: string | undefined;
-  /** The commands of an upgrade and a way back; undefined for checks. */
+  /** The commands of an upgrade and a rollback; undefined for checks. */
   readonly release: { readonly commands: readonly string[] } | undefined;
   readonly isJson: boolean;
-  /** Settings beside those of `cdk.json`. */
+  /** Settings besides `cdk.json`. */
   readonly context: Readonly<Record<string, string>>;
-  /** Seconds to wait for what comes at once when all is well. */
+  /** How long to wait for something that normally happens at once, in seconds. */
   readonly waitSeconds: number;
 }
 
-/** The day before, in UTC. */
 export const yesterday = (now: Date): string =>
   new Date(now.getTime() - 86_400_000).toISOString().slice(0, 10);
 

@@ -1,11 +1,10 @@
-/** Shows the outcomes of checks to people. */
 import { isGood, type Outcome } from './check.ts';
 
 const marks = { good: 'good', short: 'SHORT', skipped: 'skipped' } as const;
 
 const widest = (texts: readonly string[]): number => Math.max(0, ...texts.map((text) => text.length));
 
-/** A line for each outcome, what to do below those that fall short, and the sum. */
+/** A line for each outcome, what to do for failures, and a summary. */
 export function tableOf(outcomes: readonly Outcome[]): string {
   const checkWidth = widest(outcomes.map(({ check }) => check));
   const regionWidth = widest(outcomes.map(({ region }) => region));

@@ -1,13 +1,12 @@
-/** Waiting, which a cancelled run ends. */
+/** Waiting, which can be cancelled. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Shortfall } from './check.ts';
 
 export interface Timeout {
-  /** The longest wait for what comes at once when all is well. */
+  /** The longest wait for something that normally happens at once. */
   readonly waitMs: number;
-  /** Ends every wait. */
   readonly signal: AbortSignal;
-  /** Milliseconds between two looks; absent for a second. */
+  /** The pause between looks, in milliseconds. Default: 1,000. */
   readonly everyMs?: number;
 }
 
@@ -15,8 +14,8 @@ export interface Timeout {
  * Looks until something is there.
  *
  * @param look returns undefined until then
- * @param otherwise what to say when it does not come in time
- * @throws Shortfall when it does not come
+ * @param otherwise the error message
+ * @throws Shortfall on a timeout
  */
 export async function until<T>(
   look: () => Promise<T | undefined>,

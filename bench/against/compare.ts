@@ -1,4 +1,4 @@
-/** Measures the local stage and its rivals in turns, doing the same work. Only ratios of one run can be compared. */
+/** Measures the local stage and its rivals in turns, with the same work. Only ratios from one run are comparable. */
 import { BenchError } from '../benchError.ts';
 import { bodyBytes, startDestination, type Destination } from './destination.ts';
 import { measureLoad, type Load } from './load.ts';
@@ -8,11 +8,11 @@ import { rivals } from './rivals.ts';
 import { together } from './servers/together.ts';
 import { startStage } from './stage/stage.ts';
 
-/** Odd, so that there is a middle one. */
+/** Odd, so that there is a median. */
 const rounds = 3;
 const publishersAtOnce = 32;
 const publishingSeconds = 5;
-/** Odd, too. */
+/** Also odd. */
 const oneAtATime = 201;
 
 const sideBySide: Load = {
@@ -27,16 +27,16 @@ const oneByOne: Load = {
 };
 
 /**
- * Prints how fast the stage and the rivals are. A rival that this machine cannot run is left out, and the reason is printed.
+ * Prints the speed of the stage and its rivals. Rivals that this machine cannot run are skipped.
  *
- * @throws BenchError when no rival is left
+ * @throws BenchError if no rival is left
  */
 export async function compareWithRivals(names: readonly RivalName[]): Promise<void> {
   const running = await together(async (add) => {
     const destination = add(await startDestination());
     const started = new Map<RivalName, Contender>();
     const leftOut: string[] = [];
-    // What may be missing comes first.
+    // Rivals may fail to install, so they come first.
     for (const name of names) {
       const { title, start } = rivals[name];
       try {
@@ -55,7 +55,7 @@ export async function compareWithRivals(names: readonly RivalName[]): Promise<vo
   await running.close();
 }
 
-/** Measures all of them in turns. A rival that fails meanwhile is left out from then on. */
+/** Measures all in turns. A rival that fails is left out from then on. */
 async function measureRounds(
   stage: Contender,
   others: readonly Contender[],
@@ -63,7 +63,7 @@ async function measureRounds(
   leftOut: string[],
 ): Promise<Measurements> {
   const measured = new Map<Contender, Round[]>([stage, ...others].map((contender) => [contender, []]));
-  // In the round before the first, all of them become fast.
+  // The first turn (-1) is a warm-up.
   for (let turn = -1; turn < rounds; turn += 1) {
     for (const contender of rotated([...measured.keys()], turn)) {
       try {
@@ -79,7 +79,7 @@ async function measureRounds(
   return { stage, rounds: measured };
 }
 
-/** Another one begins in each round. */
+/** Each round begins with another contender. */
 const rotated = <T>(all: readonly T[], turn: number): readonly T[] => {
   const first = Math.max(turn, 0) % all.length;
   return [...all.slice(first), ...all.slice(0, first)];

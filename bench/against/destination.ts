@@ -7,21 +7,19 @@ const numberDigits = 12;
 const eventWith = (number: string, note: string): string =>
   JSON.stringify({ id: `evt_${number}`, type: 'order.paid', note });
 const note = 'n'.repeat(bodyBytes - eventWith('0'.repeat(numberDigits), '').length);
-/** Finds the number again, however a service spaces or orders the fields. */
+/** Finds the number however a service formats the JSON. */
 const numberIn = /"evt_(\d+)"/;
 
-/** A message that is about to be published. */
 export interface Expected {
-  /** Its JSON, of {@link bodyBytes}. */
+  /** JSON of {@link bodyBytes}. */
   readonly event: string;
-  /** Resolves with the moment at which it comes for the first time. */
+  /** Resolves with the time of the first arrival. */
   readonly arrival: Promise<number>;
 }
 
-/** A destination that answers 200 at once. */
 export interface Destination extends Closable {
   readonly url: string;
-  /** Each message has a number of its own, so that one that comes twice, or too late, is not taken for another. */
+  /** Each message has a unique number, so that duplicates and late arrivals are recognized. */
   expect(): Expected;
 }
 

@@ -1,4 +1,3 @@
-/** Publishes messages, and watches them arrive. */
 import { Agent, request } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { BenchError } from '../benchError.ts';
@@ -7,7 +6,7 @@ import type { Destination } from './destination.ts';
 import { cpuMsOf } from './processCpu.ts';
 import type { Contender } from './rival.ts';
 
-/** @throws BenchError when it is not accepted */
+/** @throws BenchError if the message is not accepted */
 function publish({ publishUrl, headers, bodyOf }: Contender, agent: Agent, event: string): Promise<void> {
   const body = bodyOf(event);
   return new Promise((resolve, reject) => {
@@ -35,30 +34,27 @@ export interface Measured {
   readonly messages: number;
   /** From the first request to the last arrival. */
   readonly perSecond: number;
-  /** Messages that had been accepted and had not arrived when the last was published, of all. */
+  /** The share of messages that had been accepted but not delivered when the last was published. */
   readonly backlog: number;
-  /** From the request to the arrival: the median. */
   readonly arrivalMs: number;
-  /** For each message; undefined where it cannot be measured. */
+  /** Per message; undefined if it cannot be measured. */
   readonly cpuMs: number | undefined;
 }
 
-/** A way to publish. */
 export interface Load {
   readonly atOnce: number;
-  /** Whether the next message of a publisher waits until the one before has arrived; otherwise until it was accepted. */
+  /** Whether a publisher waits for each message's arrival. If not, it waits for its acceptance. */
   readonly waitsForArrival: boolean;
-  /** Whether to publish one more message. */
   readonly goesOn: (published: number, sinceMs: number) => boolean;
 }
 
-/** A service that has not delivered everything after this time (ms) has lost a message, or has a long backlog. */
+/** Milliseconds. After this time, undelivered messages count as lost. */
 const limitMs = 180_000;
 
 /**
  * Publishes messages, and waits until all have arrived.
  *
- * @throws BenchError when a message is not accepted, or does not arrive
+ * @throws BenchError if a message is not accepted or does not arrive
  */
 export async function measureLoad(
   contender: Contender,
@@ -101,7 +97,7 @@ export async function measureLoad(
         cpuBefore === undefined || cpuAfter === undefined ? undefined : (cpuAfter - cpuBefore) / messages,
     };
   } finally {
-    // The other publishers stop when one has failed.
+    // If one publisher fails, the others stop.
     over.abort();
     limit.clear();
     agent.destroy();
@@ -109,7 +105,6 @@ export async function measureLoad(
 }
 
 interface Limit {
-  /** Rejects when the time has passed. */
   readonly passed: Promise<never>;
   clear(): void;
 }

@@ -1,4 +1,3 @@
-/** The tables of a comparison. */
 import { median } from '../median.ts';
 import { formatTable } from '../table.ts';
 import type { Measured } from './load.ts';
@@ -14,7 +13,7 @@ export interface Measurements {
   readonly rounds: ReadonlyMap<Contender, readonly Round[]>;
 }
 
-/** One figure of a round; undefined where it cannot be measured. */
+/** One figure of a round; undefined if it cannot be measured. */
 type Figure = (round: Round) => number | undefined;
 
 const perSecond: Figure = ({ sideBySide }) => sideBySide.perSecond;
@@ -23,7 +22,7 @@ const arrivalMs: Figure = ({ oneByOne }) => oneByOne.arrivalMs;
 const cpuMs: Figure = ({ sideBySide }) => sideBySide.cpuMs;
 const cpuMsOneByOne: Figure = ({ oneByOne }) => oneByOne.cpuMs;
 
-/** A line for each contender. The ratio is that of the same round, in the middle, and the least and the most of the rounds. */
+/** A line for each contender. Ratios to the stage are of the same round: the median, lowest and highest. */
 export function printSpeeds({ stage, rounds }: Measurements): void {
   const own = rounds.get(stage) ?? [];
   const rows = [...rounds].map(([{ name }, measured]) => {
@@ -59,7 +58,7 @@ CPU ms: of the contender and its servers for a message; without the publishers a
   );
 }
 
-/** A goal of the stage: of its own figure, or of the figure by BullMQ's. */
+/** A goal for the stage's own figure, or for its ratio to BullMQ's. */
 interface Goal {
   readonly name: string;
   readonly figure: Figure;
@@ -67,11 +66,11 @@ interface Goal {
   readonly limit: { readonly atLeast: number } | { readonly atMost: number };
 }
 
-/** Times depend on the machine, and these ratios on how many cores it has: they are left to the reader. */
+/** Times and these ratios depend on the machine, so only the reader judges them. */
 const goals: readonly Goal[] = [
   { name: 'deliveries a second', figure: perSecond, judged: 'ratio', limit: { atLeast: 0.33 } },
   { name: '% late', figure: backlog, judged: 'own', limit: { atMost: 1 } },
-  // The other side of 0.33 of the deliveries, where CPU is what limits both.
+  // The counterpart of 0.33 of the deliveries, because CPU limits both.
   { name: 'CPU ms', figure: cpuMs, judged: 'ratio', limit: { atMost: 3 } },
   { name: 'p50 ms', figure: arrivalMs, judged: 'ratio', limit: { atMost: 3 } },
   { name: 'CPU ms, one by one', figure: cpuMsOneByOne, judged: 'ratio', limit: { atMost: 4 } },

@@ -1,18 +1,18 @@
-/** The CPU time of a process with all that it has started. */
+/** The CPU time of a process and its descendants. */
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Linux counts in hundredths of a second there, whatever its own clock ("man 5 proc": USER_HZ). */
+/** Linux counts hundredths of a second here ("man 5 proc": USER_HZ). */
 const msOfTick = 10;
 
 interface ProcessTimes {
   readonly parent: number;
-  /** With its children that have ended. */
+  /** Includes ended children. */
   readonly cpuMs: number;
 }
 
 /**
- * @param roots ids of processes
- * @returns milliseconds in user and system mode; undefined where there is no `/proc` to read them from
+ * @param roots process ids
+ * @returns milliseconds in user and system mode; undefined without `/proc`
  */
 export function cpuMsOf(roots: readonly number[]): number | undefined {
   if (process.platform !== 'linux') return undefined;
@@ -26,7 +26,6 @@ export function cpuMsOf(roots: readonly number[]): number | undefined {
   return [...all].reduce((sum, [pid, { cpuMs }]) => sum + (isWanted(pid) ? cpuMs : 0), 0);
 }
 
-/** @returns undefined when the process has ended meanwhile */
 function timesOf(pid: string): ProcessTimes | undefined {
   let stat: string;
   try {
@@ -36,7 +35,7 @@ function timesOf(pid: string): ProcessTimes | undefined {
       return undefined;
     throw error;
   }
-  // The second field is the command in parentheses and may contain anything. Then: state, parent, and the four times, from the 14th.
+  // The second field is the command in parentheses, with any characters. The four times begin with the 14th field.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const ticks = fields.slice(11, 15).reduce((sum, text) => sum + Number(text), 0);
   return { parent: Number(fields[1]), cpuMs: ticks * msOfTick };

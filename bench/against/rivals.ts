@@ -3,7 +3,6 @@ import { startOutpost } from './outpost/outpost.ts';
 import type { RivalName, Start } from './rival.ts';
 
 interface Rival {
-  /** As a person calls it. */
   readonly title: string;
   readonly start: Start;
 }

@@ -1,6 +1,6 @@
 /**
- * The bill of `longDelivery=instances`: the function behind the long queue is on Lambda Managed Instances, which are billed by the
- * hour whatever waits on them ("AWS Lambda pricing", "Scaling Lambda Managed Instances").
+ * The bill of `longDelivery=instances`: the long queue's function runs on Lambda Managed Instances, which are billed even if
+ * idle ("AWS Lambda pricing", "Scaling Lambda Managed Instances").
  */
 import {
   deliveryConcurrency,
@@ -14,25 +14,25 @@ import { assumed, durationMs, memoryOfOneCpuMb } from '../estimate.ts';
 import { hoursOfMonth, type PricedRegion, unitDollars } from '../prices.ts';
 
 /**
- * The smallest execution environment that Lambda takes. It is alone on its instance: of the two CPUs Lambda keeps one, as the "LMI Cost
- * Calculator - Methodology" of AWS's samples has it.
+ * Lambda's smallest execution environment. It needs a whole instance, of which Lambda reserves one of two CPUs ("LMI Cost
+ * Calculator - Methodology" in AWS's samples).
  */
 const environment = { memoryMb: 2_048, cpus: 1, instance: 'c7g.large' } as const;
 
-/** The least execution environments of the functions behind the queues `long`, one in each of three zones, and `dead`. */
+/** The fewest execution environments of the functions behind the queues `long`, one in each of three zones, and `dead`. */
 const leastOfLong = 3;
 const leastOfDead = 1;
 
-/** Lambda keeps room for traffic to double within five minutes, so half of an environment is in use. */
+/** Lambda reserves room for traffic to double within five minutes, so half of an environment is used. */
 const headroom = 2;
 
-/** Messages of an invocation, by where it runs: where many invocations share an environment, each has one message. */
+/** Messages per invocation. On instances, where invocations share an environment, each has one message. */
 const mostInBatch: Readonly<Record<LongDelivery, number>> = {
   functions: Math.min(queues.long.batchSize, messagesInMemory(functionMemoryMb)),
   instances: 1,
 };
 
-/** Messages that wait for their answers at once, at most, with the highest `deliveryConcurrency`. */
+/** The most messages that can wait for answers at once, with the highest `deliveryConcurrency`. */
 export const mostWaiting = (longDelivery: LongDelivery): number =>
   mostConcurrency * mostInBatch[longDelivery];
 
@@ -42,23 +42,22 @@ export interface Waiting {
   readonly kb: number;
 }
 
-/** Messages that wait for their answers at once, on average. */
+/** The average number of messages that wait for answers. */
 export const waitingAtOnce = ({ perSecond, answerMs, kb }: Waiting): number =>
   (perSecond *
     durationMs({ of: 'deliver', messages: 1, kb, destinationMs: answerMs, memoryMb: memoryOfOneCpuMb })) /
   1_000;
 
 /**
- * The smallest number of messages that one invocation of a function must take. By default a queue has a fixed number of executions
- * at once; messages that arrive while all of them are waiting are delivered together.
+ * The smallest batch that an invocation must take. Messages that arrive while all executions are busy are delivered together.
  */
 export const batchThatFits = (waiting: Waiting): number => waitingAtOnce(waiting) / deliveryConcurrency;
 
-/** Messages that an environment has room for at once, and how many environments there are at most. */
+/** How many messages an environment has room for, and the most environments. */
 const roomOfEnvironment = messagesInMemory(environment.memoryMb);
 const mostOfLong = Math.ceil(mostConcurrency / roomOfEnvironment);
 
-/** The instances that carry messages: as many as their memory takes, and their CPU, but never fewer than are always there. */
+/** The instances that the messages need for memory and CPU, but at least the permanent ones. */
 export function instancesFor(waiting: Waiting): number {
   const { perSecond, kb } = waiting;
   const forMemory = waitingAtOnce(waiting) / roomOfEnvironment;
@@ -68,7 +67,7 @@ export function instancesFor(waiting: Waiting): number {
   return Math.max(leastOfLong, Math.min(mostOfLong, forBoth)) + leastOfDead;
 }
 
-/** The bill of a month with this many instances, and with the NAT gateway through which they reach AWS and the destinations. */
+/** A month's bill for this many instances, including the NAT gateway that they need. */
 export const instanceLines = (
   instances: number,
   region: PricedRegion,

@@ -1,4 +1,4 @@
-/** The bill of a month: messages, and what is there without any. */
+/** A month's bill: for messages, and for an idle deployment. */
 import { type LongDelivery, longestTimeoutSeconds } from '../../lambdas/aws/resources.ts';
 import { assumed } from '../estimate.ts';
 import { idleBill, idleDollars } from '../idle.ts';
@@ -15,21 +15,20 @@ import {
 } from './instances.ts';
 import { batchOf, partsOf, sumOf } from './workload.ts';
 
-/** The month that `npm run bench cost -- --messages …` asks for. */
+/** The month of `npm run bench cost -- --messages …`. */
 export interface Month {
   readonly messages: number;
   readonly answerMs: number;
   readonly region: PricedRegion;
   readonly kb: number;
-  /** The way on which the messages come. */
+  /** How messages are published. */
   readonly by: 'api' | 'url';
-  /** Messages of an invocation of deliver; derived from the rate when absent. */
+  /** Messages per invocation of deliver. Default: derived from the rate. */
   readonly batch: number | undefined;
-  /** Where messages of the long queue are delivered. `instances` takes all messages for such. */
+  /** Where the long queue's messages are delivered. With `instances`, all messages count as long. */
   readonly longDelivery: LongDelivery;
 }
 
-/** Dollars for the month, in parts. */
 export interface MonthLine {
   readonly what: string;
   readonly dollars: number;
@@ -41,21 +40,21 @@ const waitingIn = ({ messages, answerMs, kb }: Month): Waiting => ({
   kb,
 });
 
-/** The messages of an invocation of deliver, on average. */
+/** The average number of messages per invocation of deliver. */
 export function batchOfMonth(month: Month): number {
   const { messages, batch = Math.max(batchAt(messages / secondsOfMonth), batchThatFits(waitingIn(month))) } =
     month;
   return batchOf({ ...month, batch });
 }
 
-/** Messages that wait at once in a month, and the most that one deployment has room for, or takes at all. */
+/** The average number of waiting messages in a month, and the most that one deployment can have. */
 export const roomOfMonth = (month: Month): { readonly waiting: number; readonly most: number } => ({
   waiting: waitingAtOnce(waitingIn(month)),
   most:
     month.answerMs > longestTimeoutSeconds[month.longDelivery] * 1_000 ? 0 : mostWaiting(month.longDelivery),
 });
 
-/** The bill of messages in a month, without what an idle deployment costs. */
+/** A month's bill for messages, without an idle deployment's costs. */
 export function messagesOfMonth(month: Month, counted: Bill): readonly MonthLine[] {
   const { messages, region } = month;
   const millions = messages / 1e6;
@@ -69,15 +68,15 @@ export function messagesOfMonth(month: Month, counted: Bill): readonly MonthLine
   }));
 }
 
-/** Dollars for the metrics that functions write in each hour of a month with messages. */
+/** Dollars for metrics that functions write in every hour of a month. */
 export const metricsDollars = (region: PricedRegion): number =>
   unitDollars('metric', assumed.metrics, region);
 
-/** Instances, and what they need, where deliveries run on them. */
+/** The instances and what they need, if deliveries run on them. */
 const instancesOfMonth = (month: Month): readonly MonthLine[] =>
   month.longDelivery === 'instances' ? instanceLines(instancesFor(waitingIn(month)), month.region) : [];
 
-/** The costs of a month beside those of each message: an idle region with the defaults, the functions' metrics, and instances. */
+/** A month's costs apart from messages: an idle region with default settings, the functions' metrics, and instances. */
 export const fixedOfMonth = (month: Month): readonly MonthLine[] => [
   { what: 'CloudWatch, metrics of the functions', dollars: metricsDollars(month.region) },
   {
@@ -91,7 +90,7 @@ export const fixedOfMonth = (month: Month): readonly MonthLine[] => [
 export const dollarsOfMonth = (month: Month, counted: Bill): number =>
   sumOf([...messagesOfMonth(month, counted), ...instancesOfMonth(month)]);
 
-/** Whether a month would cost more or less the other way, as a sentence. */
+/** Whether the other kind of delivery would cost more or less, as a sentence. */
 export function otherWay(month: Month, counted: Bill): string {
   const longDelivery = month.longDelivery === 'functions' ? 'instances' : 'functions';
   const other: Month = { ...month, longDelivery, batch: undefined };

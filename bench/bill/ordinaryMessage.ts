@@ -1,6 +1,6 @@
 /**
- * The calls of a message of 1 KB of JSON, as `bench messages` counts them, for those who cannot run the handlers: the forecast of
- * `svc-queue verify --bill`, which is in the package. A test holds it against the count.
+ * The calls of a message with 1 KB of JSON, for `svc-queue verify --bill`, which cannot count them. A test compares them with
+ * `bench messages`.
  */
 import type { Bill, BillLine } from '../count.ts';
 
@@ -14,7 +14,6 @@ const line = (
   return { by, what, unit, amounts: { 1: amount, 10: amount }, gbMonths };
 };
 
-/** A line of the bill that is paid once for each batch. */
 const ofBatch = (by: string, what: string, unit: BillLine['unit']): BillLine => ({
   by,
   what,
@@ -38,7 +37,7 @@ export const ordinaryMessage: Bill = {
     line('deliver', 'PutItem messages', 'dynamoWrite', { gbMonths: 2e-7 }),
     line('deliver', 'its row in the index log', 'dynamoWrite', { gbMonths: 2e-7 }),
     ofBatch('queue', 'DeleteMessageBatch', 'sqsRequest'),
-    // Usage is added up once in six messages.
+    // Usage is added up once for six messages.
     line('publish', 'UpdateItem usage', 'dynamoWrite', { amount: 1 / 6 }),
   ],
 };

@@ -1,4 +1,4 @@
-/** Prints what messages cost, with all that AWS bills. */
+/** Prints what messages cost, including everything that AWS bills. */
 import { type Bill, countBody } from '../count.ts';
 import { jsonBodyOf } from '../events.ts';
 import { assumed } from '../estimate.ts';
@@ -62,7 +62,6 @@ export async function printTable(fixture: Fixture): Promise<void> {
   console.log(`\n${assumptions.map((one) => `- ${one}`).join('\n')}`);
 }
 
-/** Prints the bill of one month. */
 export async function printMonth(month: Month): Promise<void> {
   const fixture = await startFixture();
   try {
@@ -73,7 +72,6 @@ export async function printMonth(month: Month): Promise<void> {
   }
 }
 
-/** The bill of a month as text. */
 function monthText(month: Month, counted: Bill): string {
   const { messages, answerMs, region, kb, by, longDelivery } = month;
   const millions = messages / 1e6;
@@ -101,7 +99,7 @@ function monthText(month: Month, counted: Bill): string {
   return `\n${title}\n\n${formatTable(['part', '$ a million', '$ a month'], rows)}\n\n${notes.map((note) => `- ${note}`).join('\n')}`;
 }
 
-/** Says how many messages one invocation delivers, and why. */
+/** Says how many messages an invocation delivers, and why. */
 function batchText(month: Month): string {
   if (month.longDelivery === 'instances') return 'each delivered alone, on instances.';
   const used = batchOfMonth(month);

@@ -1,4 +1,3 @@
-/** The monthly cost of a template's resources while nobody uses them. */
 import * as z from 'zod';
 import { hoursOfMonth, secondsOfMonth, type Unit } from '../prices.ts';
 import { services, type Service } from './services.ts';
@@ -13,7 +12,6 @@ export interface IdleUse {
   readonly what: string;
   readonly service: Service;
   readonly unit: Unit;
-  /** Units in a month. */
   readonly amount: number;
 }
 
@@ -30,18 +28,18 @@ const version = z.object({
 });
 
 /**
- * The seconds for which each of Lambda's pollers waits for a message. They are five where a maximum concurrency is set, and two
- * elsewhere: "Configuring scaling behavior for SQS event source mappings".
+ * How long each of Lambda's pollers waits for a message. There are five with a maximum concurrency, and otherwise two
+ * ("Configuring scaling behavior for SQS event source mappings").
  */
 const pollSeconds = 20;
 
 export const secrets = 'secrets';
-/** Copies of the secrets, which the first region creates and AWS bills in the other regions. */
+/** Copies of the secrets. The first region creates them, and AWS bills them in the other regions. */
 export const replicas = 'replicas of secrets';
 
-/** The uses of a resource, by its type. A type that is absent costs nothing while it is not used. */
+/** Billed uses of an idle resource, by type. Missing types cost nothing while idle. */
 const usesOf: Readonly<Record<string, (properties: unknown) => readonly IdleUse[]>> = {
-  // An alarm is billed by the metric.
+  // An alarm is billed per metric.
   'AWS::CloudWatch::Alarm': (properties) => {
     const { Metrics } = alarm.parse(properties);
     const amount = Metrics?.filter(({ MetricStat }) => MetricStat !== undefined).length ?? 1;
@@ -73,7 +71,7 @@ const usesOf: Readonly<Record<string, (properties: unknown) => readonly IdleUse[
       amount: secret.parse(properties).ReplicaRegions.length,
     },
   ],
-  // Only versions on managed instances have environments that are kept, each on an instance of its own: see `instances.ts`.
+  // Only versions on managed instances have permanent environments, each on a separate instance: see `instances.ts`.
   'AWS::Lambda::Version': (properties) => {
     const { FunctionScalingConfig } = version.parse(properties);
     const amount = (FunctionScalingConfig?.MinExecutionEnvironments ?? 0) * hoursOfMonth;
@@ -93,7 +91,7 @@ const usesOf: Readonly<Record<string, (properties: unknown) => readonly IdleUse[
   },
 };
 
-/** The uses of resources, in the order in which they are printed. */
+/** The uses of resources, in the order of printing. */
 export const idleUses = (resources: readonly TemplateResource[]): readonly IdleUse[] =>
   Object.entries(usesOf).flatMap(([type, uses]) =>
     resources.filter(({ Type }) => Type === type).flatMap(({ Properties }) => uses(Properties)),

@@ -1,4 +1,4 @@
-/** The services of AWS, as Cost Explorer names them. */
+/** AWS's services, as named in Cost Explorer. */
 export const services = {
   gateway: 'Amazon API Gateway',
   lambda: 'AWS Lambda',

@@ -1,4 +1,4 @@
-/** The table of docs/cost.md: a million messages by region, batch, and the time that a destination takes. */
+/** The table of docs/cost.md: a million messages, by region, batch, and answer time of the destination. */
 import { countBody, type Bill } from '../count.ts';
 import { jsonBody } from '../events.ts';
 import type { Fixture } from '../fixture.ts';
@@ -17,7 +17,7 @@ const batches = [
   { title: 'batched', batch: 10 },
 ] as const;
 
-/** The calls of a message of 1 KB, by the way on which it comes. */
+/** The calls of a message of 1 KB, by way of publishing. */
 export interface Counted {
   readonly api: Bill;
   readonly url: Bill;
@@ -28,7 +28,6 @@ export const countBoth = async (fixture: Fixture): Promise<Counted> => ({
   url: await countBody(fixture, jsonBody, 'url'),
 });
 
-/** A row of the table, as the documents have it. */
 export interface Row {
   readonly region: PricedRegion;
   readonly title: string;
@@ -51,7 +50,7 @@ export const rowsOf = ({ api, url }: Counted): readonly Row[] =>
     })),
   );
 
-/** The levers of docs/cost.md: what a million messages cost without and with one. */
+/** The levers of docs/cost.md: a million messages with and without each. */
 export interface Lever {
   readonly title: string;
   readonly without: number;

@@ -1,4 +1,4 @@
-/** The table of docs/cost.md about waiting: functions or instances, by rate and by the time of the answer. */
+/** The table of docs/cost.md about waiting: functions or instances, by rate and answer time. */
 import type { LongDelivery } from '../../lambdas/aws/resources.ts';
 import type { Bill } from '../count.ts';
 import { pricedRegions, type PricedRegion, secondsOfMonth } from '../prices.ts';
@@ -7,7 +7,7 @@ import { type Month, dollarsOfMonth, roomOfMonth } from './month.ts';
 const rates = [1, 10, 100, 1_000] as const;
 const answers = [10_000, 60_000] as const;
 
-/** A month of messages of 1 KB through the API, all of which take the long queue. */
+/** A month of 1 KB messages through the API, all in the long queue. */
 const monthAt = (
   perSecond: number,
   answerMs: number,
@@ -23,11 +23,10 @@ const monthAt = (
   longDelivery,
 });
 
-/** A row of the table. */
 export interface WaitingRow {
   readonly perSecond: number;
   readonly answerMs: number;
-  /** Whole dollars for each region, on functions and on instances; undefined where one deployment has no room for them. */
+  /** Whole dollars for each region, on functions and on instances; undefined if one deployment has no room for the messages. */
   readonly dollars: readonly (number | undefined)[];
 }
 
@@ -46,7 +45,7 @@ export const waitingRows = (counted: Bill): readonly WaitingRow[] =>
     })),
   );
 
-/** The messages that wait at once from which on instances are cheaper, for destinations that answer after so long. */
+/** The number of waiting messages from which on instances are cheaper, for destinations with this answer time. */
 export function instancesPayFrom(answerMs: number, region: PricedRegion, counted: Bill): number {
   const of = (perSecond: number, longDelivery: LongDelivery): number =>
     dollarsOfMonth(monthAt(perSecond, answerMs, region, longDelivery), counted);

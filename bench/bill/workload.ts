@@ -1,4 +1,4 @@
-/** The bill of a million messages, part by part: the calls that were counted, and all that AWS bills beside them. */
+/** The bill of a million messages in parts: counted calls, and everything else that AWS bills. */
 import {
   holdAfterMs,
   bodyLifetimesDays,
@@ -14,24 +14,21 @@ import { assumed, messageLogGb, runningDollars } from '../estimate.ts';
 import { daysOfMonth, dollarsPerMillion, type PricedRegion, type Unit } from '../prices.ts';
 import { services, type Service } from './services.ts';
 
-/** Messages, as far as their bill depends on them and on the settings. */
 export interface Workload {
   readonly region: PricedRegion;
-  /** The messages of an invocation of deliver: 1 to 10. */
+  /** Messages per invocation of deliver: 1 to 10. */
   readonly batch: number;
-  /** The time that a destination takes to answer. */
   readonly answerMs: number;
-  /** Kilobytes of a body. */
   readonly kb: number;
-  /** The calls of one message, counted with bodies of that size. */
+  /** The calls of one message with a body of this size. */
   readonly counted: Bill;
   /** `deliveryMemory`, in MB. */
   readonly memoryMb?: number;
   /** `logLevel=WARN`. */
   readonly quietLog?: boolean;
-  /** The use of provisioned capacity, 0 to 1; on demand when absent. */
+  /** The use of provisioned capacity, 0 to 1. Default: on demand. */
   readonly capacityUse?: number;
-  /** `longDelivery`, for messages that all take the long queue; functions when absent. */
+  /** `longDelivery`, if all messages take the long queue. Default: functions. */
   readonly longDelivery?: LongDelivery;
 }
 
@@ -45,18 +42,17 @@ export const ordinary = (of: Pick<Workload, 'region' | 'batch' | 'counted'>): Wo
 export interface Part {
   readonly what: string;
   readonly service: Service;
-  /** Dollars for a million messages. */
   readonly dollars: number;
 }
 
-/** Days that the log is kept by default: `logRetentionDays`. */
+/** Days until log entries are deleted. Default of `logRetentionDays`. */
 const logDays = 30;
 const secondsOfHour = 3_600;
 
-/** A message that may wait so long for its answer takes this queue, which has batches of its own size. */
+/** The queue of messages that may wait this long for an answer. Queues differ in batch size. */
 const queueOf = (answerMs: number) => (answerMs > shortTimeoutMs ? queues.long : queues.short);
 
-/** The messages that an invocation of deliver gets: never more than their queue and its memory allow. */
+/** Messages per invocation of deliver, limited by the queue and by memory. */
 export const batchOf = ({
   batch,
   answerMs,
@@ -66,18 +62,17 @@ export const batchOf = ({
   longDelivery === 'instances' ? 1 : Math.min(batch, queueOf(answerMs).batchSize, messagesInMemory(memoryMb));
 
 /**
- * The units of a line for each message, by the size of the batch. They were counted at one and at ten; a part of them is there
- * once for each batch, and the rest for each message.
+ * A line's units per message, by batch size. They were counted for batches of one and ten: one part is per batch, the rest per
+ * message.
  */
 function amountAt({ amounts }: BillLine, batch: number): number {
   const onceForEach = (amounts[1] - amounts[10]) / (1 - 1 / 10);
   return amounts[10] + onceForEach * (1 / batch - 1 / 10);
 }
 
-/** Whether the setting `capacity` is about the table of this line: the messages, and their index. */
+/** Whether the setting `capacity` applies to the line's table: the messages and their index. */
 const isProvisioned = ({ what }: BillLine): boolean => / messages$/.test(what) || what.startsWith(indexMark);
 
-/** The parts of the bill of a million messages. */
 export function partsOf(workload: Workload): readonly Part[] {
   const { region, kb, answerMs, counted, memoryMb, capacityUse, quietLog = false, longDelivery } = workload;
   const batch = batchOf(workload);
@@ -103,7 +98,7 @@ export function partsOf(workload: Workload): readonly Part[] {
   const logGb = messageLogGb({ batch, passesGateway, hasLines: !quietLog });
   const trafficGb = (kb * 1_024 + assumed.requestHeadBytes + assumed.answerBytes) / 2 ** 30;
   const objectGb = (amountOf('s3Put') * kb) / 2 ** 20;
-  // A batch that takes longer is hidden by one more call.
+  // A slower batch needs another call that hides it for longer.
   const holds = answerMs >= holdAfterMs ? price('sqsRequest', 1 / batch) : 0;
   const deliver = { of: 'deliver', messages: batch, kb, destinationMs: answerMs } as const;
   const runsOnInstances = longDelivery === 'instances';
@@ -137,7 +132,7 @@ export function partsOf(workload: Workload): readonly Part[] {
     {
       what: 'DynamoDB, point-in-time recovery',
       service: dynamodb,
-      // Of the table, not of its indexes.
+      // Only for the table, without indexes.
       dollars: price(
         'dynamoRecovery',
         gbMonths(({ what }) => !what.startsWith(indexMark)),

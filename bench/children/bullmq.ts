@@ -1,10 +1,9 @@
 /**
- * A process that does with BullMQ what the local stage does: takes messages over HTTP, keeps them in Redis before it answers,
- * delivers them over HTTP, and would try again. Its arguments are the folder that BullMQ is installed in, and the port of Redis.
+ * A process that does with BullMQ what the local stage does: accepts messages over HTTP, stores them in Redis before it
+ * answers, delivers them over HTTP, and retries. Arguments: BullMQ's folder, and Redis's port.
  *
- * It is the service that a team would write that chose BullMQ and cares about speed: a web framework known for it, `fetch` with
- * a time limit for the deliveries, and Redis as BullMQ's documents show it. A bare `node:http` on both sides and a socket in the file
- * system would be faster, and hardly anybody would run that; Express would be slower.
+ * It is what a team would write that wants speed: a fast web framework, `fetch` with a timeout, and Redis as in BullMQ's
+ * documents.
  */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -33,7 +32,7 @@ interface Server {
 }
 
 const isFunction = (value: unknown): boolean => typeof value === 'function';
-/** The parts of the packages that are used. The packages are installed apart, so their types are not here. */
+/** Types of the parts that are used, because the packages are installed separately. */
 const bullmq = z.object({
   Queue: z.custom<new (name: string, options: object) => Queue>(isFunction),
   Worker:
@@ -51,7 +50,7 @@ const makeServer = fastify.parse(load('fastify'));
 const connection = { host: '127.0.0.1', port: Number(redisPort), maxRetriesPerRequest: null };
 const deliveriesAtOnce = 32;
 const deliveryTimeoutMs = 30_000;
-/** The retries that a message has at the service, too; the last thousand jobs stay to be looked at. */
+/** The same retries as in the service. The last thousand jobs are kept for inspection. */
 const jobOptions = {
   attempts: 4,
   backoff: { type: 'exponential', delay: 10_000 },
@@ -65,7 +64,7 @@ async function deliver({ url, contentType, body }: z.infer<typeof job>): Promise
     body,
     signal: AbortSignal.timeout(deliveryTimeoutMs),
   });
-  // Read to its end, so that the connection is used again.
+  // The body is read to its end, so that the connection can be reused.
   await answer.arrayBuffer();
   if (!answer.ok) throw new Error(`The destination answered ${answer.status}.`);
 }
@@ -74,13 +73,13 @@ const publishing = '/publish/';
 
 async function serve(): Promise<void> {
   const queue = new Queue('messages', { connection });
-  // It works until the process ends.
+  // It runs until the process ends.
   new Worker('messages', ({ data }) => deliver(job.parse(data)), {
     connection,
     concurrency: deliveriesAtOnce,
   });
   const server = makeServer();
-  // A body goes on as it came: whatever its type says, it is not read as JSON.
+  // Bodies are passed on unparsed.
   server.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
     done(null, body);
   });

@@ -1,4 +1,4 @@
-/** A process that loads one bundle, as a cold start does, and says how long that took. */
+/** A process that loads one bundle, as a cold start does, and reports the time. */
 import type * as z from 'zod/mini';
 import { cpuMsSince, fail, importTask, type importResult } from './protocol.ts';
 

@@ -1,4 +1,4 @@
-/** A process that does nothing but call the handler of its argument's bundle, one event after another, as Lambda does. */
+/** A process that only calls the handler of its argument's bundle, one event after another, as Lambda does. */
 import * as z from 'zod/mini';
 import { checkAnswer } from '../answer.ts';
 import { cpuMsSince, fail, invokeTask, peakMb, type invokeResult } from './protocol.ts';
@@ -23,5 +23,4 @@ async function invokeAll(events: readonly unknown[]): Promise<z.infer<typeof inv
 process.on('message', (message) => {
   invokeAll(invokeTask.parse(message).events).then((result) => process.send?.(result), fail);
 });
-// Connections that are kept alive would hold the process.
 process.on('disconnect', () => process.exit());

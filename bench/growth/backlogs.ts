@@ -1,29 +1,27 @@
-/** The things that may become large: the messages that wait for their delivery, the dead letter queue, and the line of a queue. */
+/** Places that may become large: waiting messages, the dead letter queue, and a queue's line. */
 import { checkAnswer } from '../answer.ts';
 import { apiEvent, jsonBody, queueEvent } from '../events.ts';
 import type { DeadLetter } from '../../lambdas/deadLetter/rows.ts';
 import type { Inbox } from '../../test/support/receiver.ts';
 import type { Account, Fixture } from '../fixture.ts';
 
-/** A place for many messages, and a way for one more to pass it. */
+/** A place where messages collect, and a way for one more to pass it. */
 export interface Backlog {
-  /** As the tables call it. */
   readonly name: string;
   /** The event of a request that publishes one message. */
   readonly event: object;
-  /** Attempts that one invocation of deliver gets. */
+  /** Attempts per invocation of deliver. */
   readonly batchSize: number;
-  /** Adds so many, a multiple of a hundred. */
+  /** Adds messages, a multiple of a hundred. */
   fill(count: number): Promise<void>;
 }
 
-/** Messages of one request. */
 const fillAtOnce = 100;
-/** Dead letters that are written side by side. */
+/** Dead letters that are written at the same time. */
 const copiesAtOnce = 20;
 const mostDeadLetters = 10_000_000;
 
-/** An account of its own, whose limits are out of the way. */
+/** A separate account with limits that have no effect. */
 export const openAccount = (fixture: Fixture): Promise<Account> =>
   fixture.makeAccount({
     type: 'paid',
@@ -33,10 +31,9 @@ export const openAccount = (fixture: Fixture): Promise<Account> =>
     max_dlq_size: mostDeadLetters,
   });
 
-/** As long as a real one: it stands in the message's row, which is billed by its size. */
+/** A realistic length: it is in the message's row, which is billed by size. */
 const destinationOf = ({ url }: Inbox): string => `${url}/hooks/orders/paid?tenant=acme-shop`;
 
-/** Fills with batches of messages, which are all alike. */
 function batchesOf(fixture: Fixture, token: string, item: object): Backlog['fill'] {
   const items = Array.from({ length: fillAtOnce }, () => item);
   const body = Buffer.from(JSON.stringify(items));
@@ -60,7 +57,7 @@ async function openWaiting(fixture: Fixture): Promise<Backlog> {
   };
 }
 
-/** Each message joins the line of a queue, and its delivery admits the one at the line's head. */
+/** Each message joins the line of a queue, and its delivery admits the next one. */
 async function openLine(fixture: Fixture): Promise<Backlog> {
   const { token } = await openAccount(fixture);
   const destination = destinationOf(fixture.receiver.inbox());
@@ -69,7 +66,7 @@ async function openLine(fixture: Fixture): Promise<Backlog> {
   return {
     name: 'in the line of a queue',
     event: apiEvent({ token, route, pathParameters: { queueName, destination }, body: jsonBody }),
-    // At a parallelism of 1.
+    // With a parallelism of 1.
     batchSize: 1,
     fill: batchesOf(fixture, token, {
       destination,
@@ -98,7 +95,7 @@ async function openDeadLetters(fixture: Fixture): Promise<Backlog> {
   return { name: 'in the dead letter queue', event, batchSize: 10, fill: await copiesOfDeadLetter(id) };
 }
 
-/** Writes dead letters as a delivery does, all like the one that an account has. */
+/** Writes copies of an account's dead letter, as a delivery does. */
 async function copiesOfDeadLetter(accountId: string): Promise<Backlog['fill']> {
   // These modules read the environment.
   const { listDeadLetters, putDeadLetter } = await import('../../lambdas/deadLetter/rows.ts');

@@ -1,7 +1,4 @@
-/**
- * A run with many parallel steps. What a branch costs must not grow with their number: a run would soon cost their square, and hold
- * up all others of its process.
- */
+/** A run with many parallel steps. A branch's cost must not grow with their number. */
 import { checkAnswer } from '../answer.ts';
 import { batchOf, endpointHeaders, planOf, resultOf } from '../branchSteps.ts';
 import type { OnTheWay } from '../cpu.ts';
@@ -16,10 +13,10 @@ const batchSize = 10;
 const runId = 'wfr_branches';
 
 /**
- * Counts a run with each number of branches: its start, their plans, their results, and the deliveries of all of these.
+ * Counts a run for each number of branches: its start, plans, results, and deliveries.
  *
  * @param levels up to 4,999
- * @param onFilling is told before a run begins
+ * @param onFilling called before each run
  */
 export async function measureBranches(
   fixture: Fixture,

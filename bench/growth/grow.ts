@@ -1,4 +1,4 @@
-/** Counts what a message costs while there are few others, and many: neither calls nor bills may grow with what is there. */
+/** Counts what a message costs if there are few other messages, and if there are many: neither calls nor bills may grow. */
 import { checkAnswer } from '../answer.ts';
 import { bundleUrl, startInvoker, type Invoker } from '../child.ts';
 import { onTheWay, warmUpMessages, type OnTheWay } from '../cpu.ts';
@@ -12,25 +12,23 @@ import { backlogs, type Backlog } from './backlogs.ts';
 
 type PerHandler<Value> = Readonly<Record<OnTheWay, Value>>;
 
-/** The averages of a message, by the function. */
 export interface Cost {
-  /** Calls of AWS. */
   readonly calls: PerHandler<number>;
-  /** AWS's bill for a million of them: for these calls alone. */
+  /** AWS's bill for these calls, for a million messages. */
   readonly dollars: PerHandler<number>;
 }
 
-/** One line of the result: a backlog, and how many messages are in it. */
+/** A line of the result: a backlog, and how many messages are in it. */
 export interface Growth extends Cost {
   readonly backlog: string;
   readonly there: number;
-  /** CPU milliseconds of the bundled functions for a message; undefined where it was not asked for. */
+  /** CPU milliseconds of the bundled functions per message; undefined if not requested. */
   readonly cpuMs: PerHandler<number> | undefined;
 }
 
 const deliveryQueues = ['short', 'long'] as const;
 
-/** Messages that are counted. A multiple of ten, for the batches, and of eight, which share a page of a line. */
+/** Counted messages: a multiple of ten (the batch size) and eight (the page size of a line). */
 const counted = 40;
 const publishedAtOnce = 10;
 const settlingMessages = 50;
@@ -38,10 +36,10 @@ const rounds = 7;
 const messagesInRound = 40;
 
 export interface GrowthOptions {
-  /** The numbers that there are to be, each a multiple of a hundred and larger than the one before. */
+  /** Ascending sizes of the backlog, each a multiple of a hundred. */
   readonly levels: readonly number[];
   readonly measuresCpu: boolean;
-  /** Is told before a backlog is filled: that takes minutes. */
+  /** Runs before a backlog is filled, which takes minutes. */
   readonly onFilling: (backlog: string, level: number) => void;
 }
 
@@ -54,7 +52,7 @@ export async function measureGrowth(fixture: Fixture, options: GrowthOptions): P
   return growths;
 }
 
-/** Drops what waits: it would be delivered in the next measurement. */
+/** Drops waiting messages, which would be delivered in the next measurement. */
 export function dropWaiting({ standIns }: Fixture): void {
   for (const queue of deliveryQueues) standIns.sqs.queues.purge(queue);
 }
@@ -73,8 +71,7 @@ async function growBacklog(
     await fixture.meter.ignore(() => backlog.fill(level - there));
     if (there === 0 && invokers !== undefined) await cpuOf(fixture, backlog, invokers, warmUpMessages);
     there = level;
-    // What a process reads once, it reads now; the meter sees the rows that others have written; and what a row of a lane holds of a
-    // large batch goes into pages.
+    // Warm-up: processes read what they read once, and the meter sees rows that others wrote.
     await pass(fixture, backlog, settlingMessages, invokeWith(fixture));
     const cost = await count(fixture, backlog);
     const cpuMs = invokers === undefined ? undefined : await measureCpu(fixture, backlog, invokers);
@@ -89,12 +86,12 @@ const startInvokers = (): PerHandler<Invoker> => ({
   deliver: startInvoker(bundleUrl('deliver'), quiet),
 });
 
-/** Each message that fails would be told on the terminal. */
+/** Otherwise each failed message would be logged. */
 const quiet = { POWERTOOLS_LOG_LEVEL: 'ERROR' };
 
 type Invoke = (handler: OnTheWay, events: readonly object[]) => Promise<void>;
 
-/** Publishes so many messages, and delivers as many of those that are first. */
+/** Publishes messages, and delivers as many from the front. */
 async function pass(fixture: Fixture, backlog: Backlog, messages: number, invoke: Invoke): Promise<void> {
   const { event, batchSize } = backlog;
   for (let made = 0; made < messages; made += publishedAtOnce) {
@@ -126,10 +123,9 @@ async function count(fixture: Fixture, backlog: Backlog): Promise<Cost> {
   return costOf(uses, counted);
 }
 
-/** The uses of the invocations of each function. */
+/** The uses of each function's invocations. */
 export type Uses = PerHandler<readonly (readonly CountedUse[])[]>;
 
-/** The averages of so many messages. */
 export function costOf(uses: Uses, messages: number): Cost {
   const callsOf = (some: readonly CountedUse[]): number => new Set(some.map(({ call }) => call)).size;
   const dollarsOf = (some: readonly CountedUse[]): number =>
@@ -141,8 +137,8 @@ export function costOf(uses: Uses, messages: number): Cost {
 }
 
 /**
- * Does some work while the clock of this process stands still. A lane that was seen within 50 ms is not read again: how often it is
- * read would depend on the machine.
+ * Stops this process's clock. A lane that was seen within 50 ms is not read again, so the number of reads would depend on the
+ * machine.
  */
 export async function whileTimeStands<T>(work: () => Promise<T>): Promise<T> {
   const { now } = Date;

@@ -1,28 +1,23 @@
-/** Prints what a message costs where there are few others, and many, and tells where that grows. */
+/** Prints what a message costs with few and with many others, and reports growth. */
 import { onTheWay, type OnTheWay } from '../cpu.ts';
 import { formatTable } from '../table.ts';
 import { startFixture } from '../fixture.ts';
 import { measureBranches } from './branches.ts';
 import { measureGrowth, type Growth } from './grow.ts';
 
-/** The numbers of branches of one run. */
+/** The numbers of a run's branches. */
 const branchLevels = [100, 1_000];
-/** The numbers of others. */
 const usualLevels = [100, 10_000, 100_000];
 
-/**
- * Where each message's calls are flat, a part of a call may still fall on this side of a count or on that: a page of a line is
- * read once for eight.
- */
+/** Counts vary slightly even without growth, because a page of a line is read once for eight messages. */
 const mostGrowth = 1.05;
-/** Times depend on the machine: they are left to the reader. */
+/** CPU times depend on the machine, so only the reader judges them. */
 const mostCpuGrowth = 1.25;
 
-/** @returns the figures that grow, as sentences */
 export async function printGrowth(levels: readonly number[] = usualLevels): Promise<readonly string[]> {
   const fixture = await startFixture();
   try {
-    // Each message that fails would be told on the terminal.
+    // Otherwise each failed message would be logged.
     (await import('../../lambdas/aws/log.ts')).log.setLogLevel('ERROR');
     const onFilling = (backlog: string, level: number): void => {
       console.log(`${level} messages ${backlog} ...`);
@@ -76,7 +71,6 @@ function rowOf(growth: Growth, first: Growth, handler: OnTheWay): readonly strin
   ];
 }
 
-/** Says which calls and bills grow. */
 export function grown(growths: readonly Growth[]): readonly string[] {
   return growths.flatMap((growth) => {
     const first = firstOf(growth, growths);

@@ -6,27 +6,26 @@ import type { Stage } from '../../test/support/stage.ts';
 import { batchOf, endpointHeaders, planOf, resultOf } from '../branchSteps.ts';
 import { makeStageAccount } from '../stageAccount.ts';
 
-/** The other account publishes a message so often, whether those before it were answered or not. */
+/** The other account publishes at this interval, even if earlier requests are unanswered. */
 const publishEveryMs = 200;
-/** Where the run has not ended after this long, it is told as it is. */
+/** After this time, an unfinished run is reported as it is. */
 const mostMs = 900_000;
 
 export interface BesideRun {
   /** Steps whose plans were delivered. */
   readonly delivered: number;
-  /** Seconds from the start of the run to the delivery of the last of them. */
+  /** Seconds from the start of the run to the last of these deliveries. */
   readonly seconds: number;
-  /** Milliseconds that the other account's publishes took. */
   readonly p99: number;
   readonly longest: number;
-  /** Those of them that were not accepted. */
+  /** Publishes that failed. */
   readonly failed: number;
 }
 
 const entry = z.object({ messageId: z.string(), body: z.string() });
 const step = z.object({ targetStep: z.optional(z.number()) });
 
-/** The entry that a delivery is of: the last of the list in its body. */
+/** The entry that a delivery is about: the last one in its body. */
 const entryOf = ({ body }: Delivery): z.output<typeof entry> =>
   entry.parse(JSON.parse(body.subarray(body.lastIndexOf('{"messageId"'), -1).toString()));
 
@@ -51,10 +50,10 @@ export async function measureBesideRun(stage: Stage, branches: number): Promise<
   const submit = (bodies: readonly object[], isInit = false): Promise<number> =>
     send(token, '/v2/batch', batchOf({ url: endpoint.url, runId, isInit }, bodies));
 
-  /** Answers for the endpoint as the published client does. */
+  /** Answers as an endpoint with the published client does. */
   const answerFor = async (delivery: Delivery): Promise<number> => {
     const { body } = entryOf(delivery);
-    // The list begins with the payload, which the first delivery has alone.
+    // The first entry is the payload. The first delivery contains nothing else.
     if (delivery.body.lastIndexOf('{"messageId"') <= 1) {
       return submit(all.map((stepId) => planOf(stepId, branches)));
     }

@@ -1,6 +1,6 @@
 /**
- * Lets days pass in the store of a stage: each day's messages get their rows, and their jobs pass a queue; then what is past its time
- * is deleted. All of it by the stage's own parts. The last day is today.
+ * Simulates days in a stage's store with the stage's own code: each day's messages get rows, their jobs pass a queue, and
+ * expired data is deleted. The last day is today.
  */
 import { dayMs } from '../../lambdas/shared/clock.ts';
 import { deleteExpired } from '../../local/dynamodb/expiry.ts';
@@ -14,7 +14,7 @@ export interface Day {
   readonly fileMb: number;
 }
 
-/** Jobs that are in the queue at a time. */
+/** Jobs in the queue at a time. */
 const together = 10;
 
 export function passDays(

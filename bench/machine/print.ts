@@ -1,4 +1,7 @@
-/** Prints how long a stage on one machine takes to be ready again, what it keeps from day to day, and what others notice of a large run. */
+/**
+ * Measures a stage on one machine: how long a restart takes, how its data grow from day to day, and how a large run affects
+ * others.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,16 +14,16 @@ import { measureBesideRun } from './besideRun.ts';
 import { passDays } from './days.ts';
 import { copyMessages, fileMb, takeSamples, withStore } from './samples.ts';
 
-/** The rows of a message live for 14 days: its retries may take six, the log shows it for seven, and one more. */
+/** A message's rows live 14 days: six for retries, seven in the log, and one more. */
 const days = 18;
 const shownDays = new Set([1, 7, 14, 15, 16, 17, 18]);
 
 export interface MachineOptions {
-  /** Messages that wait. The goal for 100,000: ready within 3 s after a kill. */
+  /** Waiting messages. The goal for 100,000: ready within 3 s after a kill. */
   readonly waiting: number;
-  /** Two numbers, so that it is seen whether what is kept grows with them in proportion. */
+  /** Two numbers, to see whether the stored data grow in proportion. */
   readonly messagesADay: readonly number[];
-  /** Parallel steps of a run. The goal for 900: all delivered within 60 s, a p99 under 1 s, and none that failed. */
+  /** Parallel steps of a run. The goal for 900: all delivered within 60 s, a p99 under 1 s, and no failures. */
   readonly branches: readonly number[];
 }
 

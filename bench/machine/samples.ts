@@ -1,4 +1,4 @@
-/** Many messages in a store, as the service leaves them: copies of two messages that it has taken, one of them delivered. */
+/** Many messages in a store, copied from two real ones, of which one was delivered. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
@@ -11,12 +11,10 @@ import { startReceiver } from '../../test/support/receiver.ts';
 import type { Stage } from '../../test/support/stage.ts';
 import { makeStageAccount } from '../stageAccount.ts';
 
-/** The entries of one message in a store: its rows, and its schedule if it waits for days. */
+/** One message's entries in a store: its rows, and its schedule if it waits for days. */
 interface Sample {
   readonly messageId: string;
-  /** Unix milliseconds. */
   readonly acceptedAt: number;
-  /** Lines of a backup. */
   readonly lines: readonly string[];
 }
 
@@ -27,7 +25,7 @@ export interface Samples {
 
 const bodyBytes = 500;
 
-/** Has a stage deliver a message, and take one that waits for days; then stops it. */
+/** Lets a stage deliver one message, and accept another that waits for days; then stops it. */
 export async function takeSamples(stage: Stage): Promise<Samples> {
   const receiver = await startReceiver();
   try {
@@ -63,7 +61,6 @@ export async function takeSamples(stage: Stage): Promise<Samples> {
   }
 }
 
-/** Opens the store of a stage that does not run. */
 export async function withStore<T>(dataDir: string, work: (store: Store) => Promise<T>): Promise<T> {
   const data = await openDataDirectory(dataDir);
   try {
@@ -73,10 +70,10 @@ export async function withStore<T>(dataDir: string, work: (store: Store) => Prom
   }
 }
 
-/** The size of the store's file. It never becomes smaller. */
+/** The size of the store's file, which never shrinks. */
 export const fileMb = (dataDir: string): number => statSync(join(dataDir, storeName)).size / 2 ** 20;
 
-/** Writes messages like a sample, each with an id of its own. @param at Unix milliseconds of their acceptance */
+/** Writes copies of a sample message with new ids. @param at when they were accepted, in Unix milliseconds */
 export async function copyMessages(store: Store, sample: Sample, count: number, at: number): Promise<void> {
   const filler = new Filler(store);
   for (let copied = 0; copied < count; copied += 1) {

@@ -1,6 +1,6 @@
 /**
- * Cuts a client of DynamoDB off: its calls are answered here, and noted with their keys and units. So the stores make the very
- * rows that they make in AWS, a hundred thousand of them in seconds. Rows that are read back are those that were put here.
+ * Disconnects a DynamoDB client: its calls are answered here, and recorded with keys and units. So the stores make a hundred
+ * thousand real rows in seconds. Only rows that were put here can be read.
  */
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
@@ -17,7 +17,7 @@ const put = z.object({ TableName: tableName, Item: item });
 const update = z.object({ TableName: tableName, Key: item });
 const get = z.object({ TableName: tableName, Key: item, ConsistentRead: z._default(z.boolean(), false) });
 
-/** The part of a key that tells what kind of row it is of; ids and numbers are left out. */
+/** The part of a key that shows the kind of row, without ids and numbers. */
 function kindOf(partitionKey: string, sortKey: string | undefined): string {
   const [beginning = '', second = ''] = partitionKey.split('#');
   if (/^[a-z]+$/.test(beginning) && second !== '') return beginning;
@@ -26,18 +26,17 @@ function kindOf(partitionKey: string, sortKey: string | undefined): string {
   return sortKey === undefined ? 'account' : `account, ${sortKey.replace(/[#_~].*$/, '')}`;
 }
 
-/** The calls that the simulation makes, with the answers that they get. */
+/** The calls that the simulation makes, with their answers. */
 export interface Answers {
-  /** The units and the answer of an update; no other is expected. */
+  /** The units and the answer of an update. No other updates are expected. */
   readonly update: (key: Item, input: object) => { readonly row: Item };
 }
 
 export interface CutOff {
-  /** The second of the simulated time that calls are noted in. */
   second: number;
-  /** Puts a row there without noting it. */
+  /** Stores a row without recording it. */
   readonly keep: (table: keyof typeof tables, row: Item) => void;
-  /** Connects the client again. */
+  /** Reconnects the client. */
   readonly end: () => void;
 }
 
@@ -67,7 +66,7 @@ export function cutOff(client: DynamoDBClient, loads: KeyLoads, answers: Answers
     const kind = kindOf(key, sortKey === undefined ? undefined : textOf(row, sortKey));
     loads.note({ place: table, kind, key, direction: 'write' }, writeUnits(row), place.second);
     for (const index of indexes) {
-      // The names of lanes do not change, so that only the first write of a lane writes there.
+      // A lane's name does not change, so only its first write also writes to the index.
       if (!(index.sortKey in row) || table === 'lanes') continue;
       const shown = projected(row, index.includes, [
         partitionKey,

@@ -1,6 +1,6 @@
 /**
- * Simulates the executions of the delivery functions under full load, where one in twenty messages takes long. An execution lasts as
- * long as the slowest message of its batch. What a process knows about a destination is the service's own code.
+ * Simulates the delivery functions under full load, where one in twenty messages is slow. An execution takes as long as its
+ * batch's slowest message. A process's knowledge of destinations is the service's own code.
  */
 import { deliveryConcurrency, queues } from '../../lambdas/aws/resources.ts';
 import { afterAttempt, isSlow, type Speed } from '../../lambdas/job/speed.ts';
@@ -8,12 +8,11 @@ import { secondMs } from '../../lambdas/shared/clock.ts';
 import { randomFrom } from './scenario.ts';
 
 export interface Deliveries {
-  /** The part of the messages that goes to hosts which are slow. */
+  /** The share of messages to slow hosts. */
   readonly slowShare: number;
   readonly slowHosts: number;
-  /** The time of a slow attempt. */
   readonly slowMs: number;
-  /** The time of a batch of quick attempts, with all that the function does besides. */
+  /** The duration of a batch of quick attempts, including the function's other work. */
   readonly quickMs: number;
   readonly seed: number;
 }
@@ -30,11 +29,11 @@ export const oneInTwenty: Deliveries = {
 const warmUpMs = 600 * secondMs;
 const measuredMs = 600 * secondMs;
 
-/** The messages a second that the deployment carries, of which the given part is slow. */
+/** The messages per second that the deployment can carry with this share of slow messages. */
 export function messagesPerSecond(given: Deliveries, isSeparate: boolean): number {
   const short = perSecond(given, isSeparate);
   if (!isSeparate || given.slowShare === 0) return short.done;
-  // The quick queue hands on what is slow, and the slow one must carry it.
+  // The quick queue passes slow messages on, and the slow queue must carry them.
   const { batchSize } = queues.slow;
   const slowPerSecond = (deliveryConcurrency * batchSize) / ((given.slowMs + given.quickMs) / secondMs);
   return Math.min(
@@ -43,7 +42,7 @@ export function messagesPerSecond(given: Deliveries, isSeparate: boolean): numbe
   );
 }
 
-/** Runs the function behind the queue `short` while there is always more to do. */
+/** Runs the function behind the queue `short` with unlimited work. */
 function perSecond(
   { slowShare, slowHosts, slowMs, quickMs, seed }: Deliveries,
   isSeparate: boolean,
@@ -60,7 +59,7 @@ function perSecond(
       );
       const isKnown = (host: number | undefined): boolean =>
         isSeparate && host !== undefined && isSlow(speeds.get(host), time);
-      // Where all are slow, they stay together.
+      // If all are slow, they stay together.
       const stay = batch.every(isKnown) ? batch : batch.filter((host) => !isKnown(host));
       const slow = stay.filter((host) => host !== undefined);
       time += slow.length > 0 ? slowMs + quickMs : quickMs;

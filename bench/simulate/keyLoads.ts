@@ -1,35 +1,34 @@
 /**
- * Adds up the units that are written and read for each partition key of a table or an index in each second. DynamoDB takes so
- * many of them for one partition, and rows of one key that are written in the order of time are in one partition.
+ * Adds up the units written and read per second for each partition key of a table or index. DynamoDB limits them per partition,
+ * and a key's rows in the order of time are in one partition.
  */
 export type Direction = 'write' | 'read';
 
-/** Units that DynamoDB takes in a second for one partition ("Best practices for designing and using partition keys"). */
+/** Units per second that DynamoDB allows for a partition ("Best practices for designing and using partition keys"). */
 export const partitionLimits: Readonly<Record<Direction, number>> = { write: 1_000, read: 3_000 };
 
 export interface KeyLoad {
-  /** A table, or a table and an index. */
   readonly place: string;
   /** The kind of key, such as `account#shard`. */
   readonly kind: string;
   readonly direction: Direction;
-  /** Different keys that were used. */
+  /** The number of different keys. */
   readonly keys: number;
   /** The key with the busiest second. */
   readonly hottest: string;
-  /** Units of that key in its busiest second. */
+  /** The hottest key's units in its busiest second. */
   readonly peak: number;
-  /** Units of that key in a second, over the whole time. */
+  /** The hottest key's average units per second. */
   readonly mean: number;
-  /** Units of all keys in a second, over the whole time. */
+  /** All keys' average units per second. */
   readonly all: number;
 }
 
 export class KeyLoads {
-  /** By place, kind and direction, then by key: the units of each second. */
+  /** The units of each second, by place, kind and direction, then by key. */
   readonly #loads = new Map<string, Map<string, number[]>>();
 
-  /** @param second of the simulated time, from 0 on */
+  /** @param second of the simulated time, from 0 */
   note(
     use: {
       readonly place: string;
@@ -48,7 +47,6 @@ export class KeyLoads {
     seconds[second] = (seconds[second] ?? 0) + units;
   }
 
-  /** @param seconds the length of the simulated time */
   hottest(seconds: number): readonly KeyLoad[] {
     return [...this.#loads].map(([name, keys]) => {
       const [place = '', kind = '', direction = ''] = name.split(' | ');
@@ -71,5 +69,5 @@ export class KeyLoads {
   }
 }
 
-/** Tells whether a key got more in a second than its partition takes. */
+/** Whether a key got more units in a second than its partition allows. */
 export const isTooHot = ({ peak, direction }: KeyLoad): boolean => peak > partitionLimits[direction];

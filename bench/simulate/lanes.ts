@@ -1,6 +1,6 @@
 /**
- * The lanes of the largest account: its own, in which every process of deliver has a lease, and a flow-control key that has
- * room. Each process has lanes of its own over one table, and may find that another was faster.
+ * The lanes of the largest account: its own, with a lease for every process of deliver, and a flow-control key with capacity.
+ * Processes have separate lanes over one table, so another may have been faster.
  */
 import type { Account } from '../../lambdas/account/account.ts';
 import { secondMs } from '../../lambdas/shared/clock.ts';
@@ -11,7 +11,7 @@ import type { CutOff } from './cutOff.ts';
 import { randomFrom, type Scenario } from './scenario.ts';
 import type { Service } from './service.ts';
 
-/** The time of one attempt with a destination that takes 100 ms. */
+/** The duration of an attempt to a destination that takes 100 ms. */
 const attemptMs = 120;
 /** Slots that a process leases: the attempts of its batch. */
 const slotsOfProcess = 10;
@@ -28,7 +28,7 @@ export async function simulateLanes(
 
 const nobodyWaits = (): Promise<never> => Promise.reject(new Error('Nobody waits in a lane that has room.'));
 
-/** Lanes in memory; what is saved is noted as the store writes it. */
+/** Lanes in memory. Saves are recorded as the store writes them. */
 function storeOf(service: Service, onSave: () => void): LaneStore {
   const rows = new Map<string, Lane>();
   const nameOf = ({ accountId, kind, name }: LaneKey): string => [accountId, kind, name].join(' ');
@@ -37,7 +37,7 @@ function storeOf(service: Service, onSave: () => void): LaneStore {
     save: async (lane) => {
       const current = rows.get(nameOf(lane));
       onSave();
-      // One that is refused is billed, and counts against the partition, all the same.
+      // A refused write is billed, and counts against the partition, too.
       await service.saveLane(lane);
       if ((current?.version ?? 0) !== lane.version) return { current };
       rows.set(nameOf(lane), { ...lane, version: lane.version + 1 });
@@ -62,7 +62,7 @@ function fleetOf(service: Service, size: number, store: LaneStore, now: () => nu
   );
 }
 
-/** Each process renews its lease every 20 s, at a moment of its own. All had one before. */
+/** Each process renews its lease every 20 s, at a different moment. All have one at the start. */
 async function simulateAccountLane(
   service: Service,
   { deliverProcesses, seconds }: Scenario,
@@ -134,7 +134,7 @@ async function simulateKey(
         tell: () => {},
         report: () => {},
       }),
-      // The account's slots are those of the process, which costs no write.
+      // The account's slots are the process's, which need no write.
       slots: { take: () => Promise.resolve({ release: () => Promise.resolve() }) },
       now: () => time,
       sleep: () => Promise.resolve(),

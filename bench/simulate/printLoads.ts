@@ -3,7 +3,7 @@ import { isTooHot, partitionLimits, type KeyLoad } from './keyLoads.ts';
 
 const whole = (units: number): string => Math.round(units).toLocaleString('en');
 
-/** The table of the hottest key of each kind, the one that is closest to its limit first. */
+/** A table of the hottest key of each kind, closest to its limit first. */
 export function loadsTable(loads: readonly KeyLoad[]): string {
   const partOf = ({ peak, direction }: KeyLoad): number => peak / partitionLimits[direction];
   const rows = loads

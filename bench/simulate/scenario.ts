@@ -1,32 +1,31 @@
-/** The traffic that is simulated: who publishes how much, and what becomes of it. */
+/** The simulated traffic: who publishes how much, and how many messages fail. */
 export interface Scenario {
-  /** Messages that are published in a second, by all accounts together, each with a request of its own. */
+  /** Messages per second of all accounts together, one per request. */
   readonly messagesPerSecond: number;
   readonly seconds: number;
   readonly accounts: number;
   /**
-   * The part of all messages that the largest accounts publish, each the same. The others share the rest: the second of them has
-   * half of what the first has, the third a third, and so on.
+   * The share of messages from the largest accounts, in equal parts. Among the others, the second has half as many as the
+   * first, the third a third, and so on.
    */
   readonly largestShare: number;
-  /** The number of accounts that share the largest part. */
   readonly largest: number;
-  /** The part of the largest account's messages that goes to one URL group, which has this many endpoints. */
+  /** The share of the largest account's messages that go to one URL group with this many endpoints. */
   readonly groupShare: number;
   readonly endpoints: number;
-  /** The part of the largest account's messages with one flow-control key, whose parallelism is enough for them. */
+  /** The share of the largest account's messages with one flow-control key, whose parallelism is sufficient. */
   readonly keyShare: number;
-  /** The part of all messages that fails for good, and becomes dead letters. */
+  /** The share of messages that fail permanently and become dead letters. */
   readonly failingShare: number;
-  /** Processes of publish. One serves a request at a time, in some 15 ms. */
+  /** Processes of publish. Each handles one request at a time, in about 15 ms. */
   readonly publishProcesses: number;
-  /** Processes of deliver. One serves a batch of ten at a time, in some 200 ms with a destination that takes 100 ms. */
+  /** Processes of deliver. Each handles a batch of ten at a time, in about 200 ms if the destination takes 100 ms. */
   readonly deliverProcesses: number;
-  /** The seed of what is random, so that a run can be repeated. */
+  /** The random seed, so that runs can be repeated. */
   readonly seed: number;
 }
 
-/** One account has most of the traffic. One URL group and one key of it have a part that a customer may well give them. */
+/** One account has most of the traffic, with a realistic share for one URL group and one key. */
 export const tenThousand: Scenario = {
   messagesPerSecond: 10_000,
   seconds: 5,
@@ -42,15 +41,15 @@ export const tenThousand: Scenario = {
   seed: 1,
 };
 
-/** All traffic comes from one account. */
+/** All traffic is from one account. */
 export const oneAccount: Scenario = { ...tenThousand, accounts: 1, largestShare: 1 };
 
-/** Messages a second that one deployment carries: the lane of an account has a lease of each of its processes. */
+/** Messages per second that one deployment can carry: an account's lane has a lease for each of its processes. */
 export const mostOfDeployment = 20_000;
-/** Messages a second that one account carries, with the 32 partition keys that it has. */
+/** Messages per second that one account can have with its 32 partition keys. */
 export const mostOfAccount = 10_000;
 
-/** The traffic of one deployment of several that share so many messages a second, with as many accounts as they need. */
+/** The traffic of one of several deployments that share this many messages per second, with as many accounts as needed. */
 export function scenariosFor(messages: number, ofAccount = mostOfAccount) {
   const deployments = Math.ceil(messages / mostOfDeployment);
   const messagesPerSecond = Math.ceil(messages / deployments);
@@ -72,7 +71,7 @@ export function scenariosFor(messages: number, ofAccount = mostOfAccount) {
   return { deployments, crowd, alone };
 }
 
-/** The parts of the traffic by account, the largest first: they add up to 1. */
+/** The accounts' shares of the traffic, largest first. They add up to 1. */
 export function sharesOf({
   accounts,
   largestShare,
@@ -86,7 +85,7 @@ export function sharesOf({
   ];
 }
 
-/** Numbers from 0 up to but not including 1, the same for the same seed ("mulberry32"). */
+/** Random numbers from 0 (included) to 1 (excluded), reproducible by seed ("mulberry32"). */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

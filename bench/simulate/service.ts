@@ -1,4 +1,4 @@
-/** The parts of the service that the simulation drives, and what they are driven with. */
+/** The parts of the service that the simulation uses. */
 import type { Account } from '../../lambdas/account/account.ts';
 import type { AttemptState, Message } from '../../lambdas/message/message.ts';
 import { jsonBody } from '../events.ts';
@@ -8,7 +8,7 @@ export type Service = Awaited<ReturnType<typeof loadService>>;
 
 const destination = 'https://hooks.shop.example/orders/paid?tenant=acme-shop';
 
-/** These modules read the environment, so they are imported when it is set. */
+/** These modules read the environment, so they are imported after it is set. */
 export async function loadService() {
   const [
     accountModule,
@@ -54,7 +54,7 @@ export async function loadService() {
     import('../../lambdas/lane/slots/circuits.ts'),
   ]);
 
-  /** The limits that such an account needs: see docs/scale.md. */
+  /** Limits for an account of this size: see docs/scale.md. */
   const limits = {
     max_requests_per_second: 20_000,
     max_requests_per_day: 1e9,
@@ -80,7 +80,7 @@ export async function loadService() {
     leaseTo,
     withNewestLimits,
     processPrefix,
-    /** Reads accounts as a process of publish does that checks their tokens. */
+    /** Reads accounts as a process of publish does when it checks tokens. */
     accountReader: (now: () => number) => createKnownAccounts((id) => loadAccount(id, true), now).find,
     newAccount: (id: string): Account => {
       const account = accountModule.newAccount({
@@ -119,7 +119,6 @@ export async function loadService() {
         ...{ number: 0, state, startedAt: recordedAt - 100, recordedAt },
         response: { status: state === 'DELIVERED' ? 200 : 404, headers: [], body: new Uint8Array() },
       }),
-    /** Writes a dead letter, and counts it. */
     putDeadLetter: async (message: Message, failedAt: number): Promise<void> => {
       const expiresAt = failedAt + retention.max_dlq_retention_time_milis;
       await putDeadLetter({

@@ -1,6 +1,6 @@
 /**
- * Simulates what a second of heavy traffic writes and reads for each partition key. The stores, the counters and the lanes are
- * the service's own; simulated are the processes, the time, and the table behind the stores.
+ * Simulates what a second of heavy traffic writes and reads per partition key. Stores, counters and lanes are the service's
+ * own; the processes, the time and the table are simulated.
  */
 import { randomUUID } from 'node:crypto';
 import type { Account } from '../../lambdas/account/account.ts';
@@ -17,7 +17,7 @@ import { UsageFleet, usageRowOf } from './usage.ts';
 /** From the publish to the record of its attempt. */
 const deliveredAfterMs = 200;
 
-/** To be called while the environment of the handlers is set: see `test/support/inProcess.ts`. */
+/** Requires the handlers' environment: see `test/support/inProcess.ts`. */
 export async function simulate(scenario: Scenario): Promise<readonly KeyLoad[]> {
   const service = await loadService();
   const loads = new KeyLoads();
@@ -47,13 +47,11 @@ export async function simulate(scenario: Scenario): Promise<readonly KeyLoad[]> 
   return loads.hottest(scenario.seconds);
 }
 
-/** An account, with its part of the traffic. */
 interface Sharer {
   readonly share: number;
   readonly account: Account;
 }
 
-/** Picks accounts at random, by their shares of the traffic. */
 function pickerOf(accounts: readonly Sharer[], random: () => number): () => Sharer {
   return () => {
     let left = random();
@@ -78,9 +76,9 @@ interface Fixture {
 }
 
 /**
- * Does what one request comes to: it is authenticated, its messages are counted and written, and their attempts recorded.
+ * Simulates a request: it is authenticated, its messages are counted and written, and their attempts recorded.
  *
- * @returns the messages that it made
+ * @returns its messages
  */
 async function publishAndDeliver(
   { service, scenario, tables, fleet, random, groupName, largest }: Fixture,
@@ -88,7 +86,7 @@ async function publishAndDeliver(
   time: number,
   start: number,
 ): Promise<number> {
-  // Requests to a group are fewer than its messages, by the number of its endpoints.
+  // A group's messages are `endpoints` times its requests.
   const toGroup = scenario.groupShare / scenario.endpoints;
   const isToGroup = account === largest && random() < toGroup / (toGroup + 1 - scenario.groupShare);
   const messages = isToGroup ? scenario.endpoints : 1;

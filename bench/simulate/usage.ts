@@ -1,4 +1,4 @@
-/** The counting of usage by the processes of publish, with the service's own counts, and the row that they report to. */
+/** Usage counting by the processes of publish, with the service's own counters, and the row that they update. */
 import type { Account } from '../../lambdas/account/account.ts';
 import * as z from 'zod/mini';
 import type { Item } from '../units.ts';
@@ -9,7 +9,7 @@ const added = z.object({
 });
 const counted = ['requests', 'messages', 'calls', 'bytes'] as const;
 
-/** Answers the updates of rows that only add: those of usage, and those that count dead letters. */
+/** Answers updates that only add: of usage, and of counts of dead letters. */
 export function usageRowOf(rows: Map<string, Item>): (key: Item, input: object) => { readonly row: Item } {
   return (key, input) => {
     const name = JSON.stringify(key);
@@ -28,7 +28,7 @@ export function usageRowOf(rows: Map<string, Item>): (key: Item, input: object) 
 
 type Count = InstanceType<Service['ProcessCount']>;
 
-/** One process of publish, as far as it counts and knows accounts. */
+/** A process of publish, as far as it counts usage and knows accounts. */
 class PublishProcess {
   readonly #service: Service;
   readonly #random: () => number;
@@ -42,17 +42,17 @@ class PublishProcess {
     this.#find = service.accountReader(() => this.#time);
   }
 
-  /** Reads the account of a request, or remembers it. */
+  /** Reads a request's account, or uses the cached one. */
   async readAccount(id: string, time: number): Promise<void> {
     this.#time = time;
     await this.#find(id);
   }
 
   /**
-   * Counts the messages of a request, and reports them where a step is full. The simulated time begins with a day, so each row is
-   * new: the second of the day with the most reports.
+   * Counts a request's messages, and reports them when a step is full. The simulated time is the beginning of a day, when
+   * reports are most frequent.
    *
-   * @param perSecond the account's messages in a second on the day before
+   * @param perSecond the account's messages per second on the previous day
    */
   async count(account: Account, messages: number, time: number, perSecond: number): Promise<void> {
     const known = this.#counts.get(account.id);
@@ -78,7 +78,6 @@ export class UsageFleet {
     this.#processes = Array.from({ length: size }, () => new PublishProcess(service, random));
   }
 
-  /** Picks an idle process for a request, at random. */
   pick(): PublishProcess {
     const process = this.#processes[Math.floor(this.#random() * this.#processes.length)];
     if (process === undefined) throw new Error('A fleet has one process at least.');

@@ -1,4 +1,4 @@
-/** `svc-queue accounts`: the accounts of a deployment, or of the local stage. */
+/** `svc-queue accounts`: a deployment's accounts, or the local stage's. */
 import { parseAccounts } from '../../operate/accounts.ts';
 import { findManagementApi } from '../../operate/managementApi.ts';
 import { runCommand } from '../../operate/runCommand.ts';

@@ -1,4 +1,4 @@
-/** The app of the CDK, which the CDK's CLI runs for the commands that deploy. */
+/** The CDK app, which the CDK's CLI runs. */
 export async function run(): Promise<void> {
   await import('../svc.ts');
 }

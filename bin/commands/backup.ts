@@ -1,4 +1,4 @@
-/** `svc-queue backup`: all that a stage keeps in one file, while it runs. */
+/** `svc-queue backup`: writes a stage's data into one file, even while the stage runs. */
 import { backUp } from '../../local/backup/backUp.ts';
 import { parseBackupOptions } from '../../local/backup/options.ts';
 import { runOnStage } from '../runOnStage.ts';

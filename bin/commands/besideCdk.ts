@@ -1,4 +1,4 @@
-/** A command that needs the CDK, where it is not installed. */
+/** A command that needs the CDK, if it is not installed. */
 import { runCommand } from '../../operate/runCommand.ts';
 import { runBesideCdk } from '../cdk.ts';
 

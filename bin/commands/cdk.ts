@@ -1,4 +1,4 @@
-/** `svc-queue bootstrap`, `deploy`, `diff`, `drift` and `destroy`: the CDK's commands with the app of the service, without a clone. */
+/** `svc-queue bootstrap`, `deploy`, `diff`, `drift` and `destroy`: the CDK's commands with the service's app. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Option } from '@commander-js/extra-typings';
@@ -38,16 +38,15 @@ shall have, too. Credentials and their region are those of the AWS CLI: AWS_PROF
 
 interface CdkCommand {
   readonly name: Name;
-  /** For the CDK's CLI, before those that say where the app is. */
+  /** For the CDK's CLI, before the arguments that name the app. */
   readonly args: readonly string[];
   readonly isJson: boolean;
 }
 
-/** The arguments of the CDK's CLI for a flag that may be repeated. */
 const each = (flag: string, values: readonly string[]): readonly string[] =>
   values.flatMap((value) => [flag, value]);
 
-/** The commands that a flag is for. */
+/** The commands that accept each flag. */
 const flagsOf: Readonly<Record<'stack' | 'yes' | 'fail' | 'json', readonly Name[]>> = {
   stack: ['deploy', 'diff', 'drift', 'destroy'],
   yes: ['deploy', 'destroy'],
@@ -129,7 +128,7 @@ export function parseCdk([given, ...args]: readonly string[]): CdkCommand {
 
 const outputs = z.record(z.string(), z.record(z.string(), z.string()));
 
-/** Sums up the stacks' outputs for a person, with the next commands. */
+/** Summarizes the stacks' outputs, with the next commands. */
 function* summaryOf(put: z.output<typeof outputs>): Generator<string> {
   yield '';
   for (const [stack, { Url, PublishUrl, ManagementUrl }] of Object.entries(put)) {
@@ -145,7 +144,7 @@ function readOutputs(folder: string): z.output<typeof outputs> {
   return existsSync(file) ? outputs.parse(JSON.parse(readFileSync(file, 'utf8'))) : {};
 }
 
-/** @param args the first is the name of the command */
+/** @param args begins with the command's name */
 export function run(args: readonly string[]): Promise<void> {
   const asked = parseCdk(args);
   return runCommand(async () => {

@@ -1,4 +1,4 @@
-/** `svc-queue check`: says whether the data of a stage are whole. */
+/** `svc-queue check`: checks a stage's data for damage. */
 import { check } from '../../local/check/check.ts';
 import { parseCheckOptions } from '../../local/check/options.ts';
 import { runOnStage } from '../runOnStage.ts';

@@ -1,4 +1,4 @@
-/** `svc-queue drain`: empties a region, before it is given up. */
+/** `svc-queue drain`: empties a region before it is given up. */
 import { drain } from '../../operate/drain.ts';
 import { takeEnvironment } from '../../operate/environment.ts';
 import { parseDrain } from '../../operate/options.ts';

@@ -1,4 +1,4 @@
-/** `svc-queue master-secret`: puts a new master secret beside the old one, and ends the overlap. */
+/** `svc-queue master-secret`: adds a new master secret beside the old one, and ends the overlap. */
 import { randomBytes } from 'node:crypto';
 import {
   GetSecretValueCommand,
@@ -24,7 +24,7 @@ const steps = {
   },
 } as const;
 
-/** @throws OperateError when there is no such secret */
+/** @throws OperateError if the secret does not exist */
 async function readSecret(client: SecretsManagerClient, SecretId: string, region: string): Promise<string> {
   try {
     const { SecretString = '' } = await client.send(new GetSecretValueCommand({ SecretId }));
@@ -35,7 +35,7 @@ async function readSecret(client: SecretsManagerClient, SecretId: string, region
   }
 }
 
-/** @throws OperateError for a text that is no master secret, and for a step in the wrong order */
+/** @throws OperateError if the text is not a master secret, or for a step in the wrong order */
 function changed(text: string, change: (secret: MasterSecret) => MasterSecret): string {
   try {
     return JSON.stringify(change(parseMasterSecret(text)));
@@ -47,7 +47,7 @@ function changed(text: string, change: (secret: MasterSecret) => MasterSecret): 
 export function run(args: readonly string[]): Promise<void> {
   const { step, name, region } = parseMasterSecretCommand(args);
   return runCommand(async () => {
-    // The SDK's warning about old Node versions is not for operators.
+    // Hides the SDK's warning about old Node versions from operators.
     process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
     const client = new SecretsManagerClient({ ...clientOptions('quick'), region });
     const SecretId = `${name}/master`;

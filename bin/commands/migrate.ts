@@ -10,7 +10,6 @@ export async function run(args: readonly string[]): Promise<void> {
       console.log(line);
     });
   } catch (error) {
-    // Prints only the sentence of an error that the user can correct.
     console.error(error instanceof MigrationError ? error.message : error);
     process.exitCode = 1;
   }

@@ -1,4 +1,4 @@
-/** `svc-queue password`: the operator's login of the management API. */
+/** `svc-queue password`: the operator's login for the management API. */
 import { randomBytes } from 'node:crypto';
 import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { readLogin } from '../../operate/managementApi.ts';

@@ -1,9 +1,9 @@
-/** `svc-queue redrive`: sends back what was put aside: parked messages and undelivered fires. */
+/** `svc-queue redrive`: sends parked messages and undelivered fires back. */
 import { takeEnvironment } from '../../operate/environment.ts';
 import { parseRedrive } from '../../operate/options.ts';
 import { runCommand } from '../../operate/runCommand.ts';
 
-/** Longer than any queue of an operator is looked at in one go. */
+/** The time limit, long enough for any queue. */
 const longestMs = 3_600_000;
 
 export function run(args: readonly string[]): Promise<void> {

@@ -1,4 +1,4 @@
-/** `svc-queue restore`: puts a backup into a data directory. */
+/** `svc-queue restore`: restores a backup into a data directory. */
 import { restore } from '../../local/backup/backUp.ts';
 import { parseBackupOptions } from '../../local/backup/options.ts';
 import { runOnStage } from '../runOnStage.ts';

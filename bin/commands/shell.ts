@@ -1,4 +1,4 @@
-/** `svc-queue shell`: what an operator's shell needs for the commands of the documents. */
+/** `svc-queue shell`: prints what a shell needs for the commands in the documents. */
 import { parseShell } from '../../operate/options.ts';
 import { shellCode } from '../../operate/shell.ts';
 

@@ -8,7 +8,7 @@ import { jsonLines, sentences, type StageLog } from '../stageLog.ts';
 
 type Fail = (error: unknown, exitCode: number) => never;
 
-/** Tells how to use it. The output of a server is collected and kept, so it has no secrets. */
+/** Says how to use the stage. A server's output is stored, so it contains no secrets. */
 function announce({ url, variables }: Stage, { dataDirectory, dev, network }: Options, log: StageLog): void {
   if (isOpen(network)) {
     log.info(
@@ -25,9 +25,7 @@ function announce({ url, variables }: Stage, { dataDirectory, dev, network }: Op
   );
 }
 
-/**
- * Stops the stage on a signal. A signal during the start waits for the end of the start: the parts of a stage are ended in order.
- */
+/** Stops the stage on a signal, but not before it has started, because its parts are stopped in order. */
 function stopOnSignals(starting: Promise<Stage>, fail: Fail): void {
   let stopping = false;
   const stop = (): void => {
@@ -43,13 +41,12 @@ function stopOnSignals(starting: Promise<Stage>, fail: Fail): void {
   stopWithNpm(stop);
 }
 
-/** The interval, ms, of checks whether npm lives. A stage whose npm was killed keeps its port for so long, and while it stops. */
+/** Milliseconds between checks whether npm still runs. */
 const npmCheckMs = 500;
 
 /**
- * Ends a stage that npm or npx has started when that has ended: a killed npm passes no signal on. The stage is npm's child, because
- * the script in `package.json` replaces the shell (`exec`). A stage that was started otherwise, by systemd or as the first process of
- * a container, may outlive its parent.
+ * Stops a stage whose npm or npx has ended, because a killed npm passes no signal on. The stage is npm's child, because the
+ * script in `package.json` replaces the shell (`exec`). Other stages may outlive their parent.
  */
 function stopWithNpm(stop: () => void): void {
   if (!['start', 'npx'].includes(process.env['npm_lifecycle_event'] ?? '')) return;
@@ -59,13 +56,12 @@ function stopWithNpm(stop: () => void): void {
   }, npmCheckMs).unref();
 }
 
-/** Runs until it is told to end. */
 export async function run(args: readonly string[]): Promise<void> {
-  // A closed terminal refuses output. This must not end attempts in flight.
+  // A closed terminal refuses output, which must not end attempts in flight.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
   const options = parseOptions(args, process.env);
-  // Files that the stage makes, those of the store among them, are their owner's alone.
+  // Only the owner may read the stage's files, including the store.
   process.umask(0o077);
   const log = isOpen(options.network) ? jsonLines : sentences;
   const fail: Fail = (error, exitCode) => {

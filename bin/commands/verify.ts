@@ -1,4 +1,7 @@
-/** `svc-queue verify`: proves a deployment by using it; with `--before`, reads what would keep one from succeeding; with `--bill`, compares what AWS billed. */
+/**
+ * `svc-queue verify`: checks a deployment by using it; with `--before`, whether a deployment can succeed; with `--bill`, AWS's
+ * bill against the forecast.
+ */
 import { setMaxListeners } from 'node:events';
 import { OperateError } from '../../operate/operateError.ts';
 import { runCommand } from '../../operate/runCommand.ts';
@@ -16,10 +19,10 @@ import { jsonOf, tableOf } from '../../verify/table.ts';
 const names = (checks: readonly { readonly name: string }[]): readonly string[] =>
   checks.map(({ name }) => name);
 
-/** Ends a run at the first Ctrl-C, which then takes away what it made; and the process at the second. */
+/** The first Ctrl-C ends the run, which then cleans up. The second ends the process. */
 function interruption(): AbortSignal {
   const controller = new AbortController();
-  // All checks of a run wait side by side.
+  // All checks of a run wait at the same time.
   setMaxListeners(0, controller.signal);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
@@ -43,7 +46,6 @@ function regionsOf(asked: readonly string[], { settings }: Deployment): readonly
   return asked.length > 0 ? asked : settings.regions;
 }
 
-/** Checks what the options ask for. */
 function outcomesOf(options: VerifyOptions): Promise<readonly Outcome[]> {
   const { context, isBefore, isSlow, only, bill, release, waitSeconds } = options;
   const deployment = readDeployment(context);

@@ -1,15 +1,14 @@
-/** The place in the console: a path and filters behind the `#` of the address, so that it can be bookmarked and shared. */
+/** The place in the console: a path and filters after the `#` of the address, so that it can be bookmarked and shared. */
 import { useEffect, useState } from 'preact/hooks';
 
 export interface Place {
-  /** Decoded. */
   readonly path: readonly string[];
   readonly query: URLSearchParams;
 }
 
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
-/** Makes the address of a place. Values that are undefined or empty are left out. */
+/** Makes the address of a place. Undefined and empty values are omitted. */
 export function href(path: readonly string[], query: Query | URLSearchParams = {}): string {
   const pairs = query instanceof URLSearchParams ? [...query] : Object.entries(query);
   const given = new URLSearchParams();
@@ -19,7 +18,7 @@ export function href(path: readonly string[], query: Query | URLSearchParams = {
   return `#/${path.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`;
 }
 
-/** Parses the part of an address behind the `#`. Parts that are not well encoded stay as they are. */
+/** Parses the part of an address after the `#`. Parts with an invalid encoding stay unchanged. */
 export function placeOf(hash: string): Place {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split(/\?(.*)/s);
   const decoded = (text: string): string => {
@@ -35,26 +34,28 @@ export function placeOf(hash: string): Place {
   };
 }
 
-/** Where each address was scrolled to; the last ones are remembered. */
+/** The scroll position of each recently visited address. */
 const positions = new Map<string, number>();
 const mostPositions = 100;
-/** The address before this one, if the user has come back to this one from there. */
+/** The address that the user came back from, if so. */
 let backFrom: string | undefined;
 let current = location.hash;
 let isBackLink = false;
 
-/** The last address of each list with its filters, by its address without them. */
+/** The last address of each list including filters, by its address without filters. */
 const lists = new Map<string, string>();
 
-/** The address of a list as the user has left it. */
 export const asLeft = (list: string): string => lists.get(list) ?? list;
 
-/** Marks the next change of the address as a way back, because a link named “back” was followed. */
+/** Marks the next change of the address as going back, because the user followed a link back. */
 export const markBack = (): void => {
   isBackLink = true;
 };
 
-/** The address that the user came back from, and where this one was scrolled to then; undefined on the way forward. */
+/**
+ * The address that the user came back from, and this page's scroll position when they left it; undefined if the user did not
+ * come back.
+ */
 export const returned = (): { readonly from: string; readonly to: number } | undefined =>
   backFrom === undefined ? undefined : { from: backFrom, to: positions.get(location.hash) ?? 0 };
 
@@ -64,7 +65,7 @@ function arrive(): void {
   if (path.length === 1) lists.set(href(path), current);
 }
 
-/** Remembers how far addresses were scrolled. The browser itself scrolls before a list is loaded. */
+/** Remembers scroll positions. The browser would restore them too early: before a list is loaded. */
 export function rememberPositions(): void {
   history.scrollRestoration = 'manual';
   const remember = (): void => {
@@ -75,11 +76,11 @@ export function rememberPositions(): void {
     if (positions.size > mostPositions && oldest !== undefined) positions.delete(oldest);
   };
   addEventListener('scroll', remember);
-  // The event of a scroll comes with the next frame, which may be that of another screen.
+  // A scroll event is fired at the next frame, which may already show another screen.
   addEventListener('click', remember, true);
   addEventListener('hashchange', () => {
     if (location.hash === current) return;
-    // Only an entry of the history that was there before has a state.
+    // An entry of the browser's history has a state if it was visited before.
     const isOld = history.state !== null;
     backFrom = isOld || isBackLink ? current : undefined;
     isBackLink = false;
@@ -90,10 +91,10 @@ export function rememberPositions(): void {
   arrive();
 }
 
-/** The event before this page goes to another place by itself, with the address as its detail. */
+/** An event, fired before the page itself goes to another place. Its detail is the address. */
 export const going = 'svc-going';
 
-/** Goes to a place. A change of filters replaces the entry of the browser's history, so that "back" leaves the screen. */
+/** Goes to a place. A change of filters replaces the entry in the browser's history, so that "back" leaves the screen. */
 export function go(address: string, how: 'push' | 'replace' = 'push'): void {
   if (how === 'push') {
     dispatchEvent(new CustomEvent(going, { detail: address }));

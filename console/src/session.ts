@@ -1,17 +1,17 @@
 /**
- * The credentials of this tab. They are in `sessionStorage`, which ends with the tab, and never in an address. A new tab of the same
- * address asks the open ones for theirs; so they end with the last of these.
+ * The credentials of this tab, in its `sessionStorage` and never in an address. A new tab asks open tabs of the same address
+ * for theirs, so a session ends with its last tab.
  */
 import * as z from 'zod/mini';
 import { useEffect, useState } from 'preact/hooks';
 
-/** The two APIs, each with its own credentials. */
+/** The two APIs have separate credentials. */
 export type Api = 'messaging' | 'management';
 
 /** The value of the header `Authorization`, by API. */
 export type Session = Readonly<Partial<Record<Api, string>>>;
 
-/** The APIs that this page's address serves: a page cannot call others. */
+/** The APIs that this page's address serves. The page cannot call others. */
 export const apis: readonly Api[] = (['messaging', 'management'] as const).filter((api) =>
   (document.documentElement.dataset['apis'] ?? '').split(' ').includes(api),
 );
@@ -22,7 +22,7 @@ const changed = 'svc-session';
 export const credentialsOf = (api: Api): string | undefined =>
   sessionStorage.getItem(keyOf(api)) ?? undefined;
 
-/** The messages between tabs. Only pages of this origin get them, and the path tells the stages of one host apart. */
+/** The channel between tabs. Only pages of this origin receive its messages. The path distinguishes stages on the same host. */
 const tabs = new BroadcastChannel(`svc-session ${new URL('..', import.meta.url).pathname}`);
 
 const credentials = z.object({ messaging: z.optional(z.string()), management: z.optional(z.string()) });
@@ -36,17 +36,17 @@ const send = (sent: Note): void => {
   tabs.postMessage(sent);
 };
 
-/** When the user last looked at this tab, Unix milliseconds. */
+/** When the user last looked at this tab, in Unix milliseconds. */
 let seenAt = Date.now();
 const see = (): void => {
   seenAt = Date.now();
 };
 
-/** The time for the other tabs to answer, in milliseconds: where there is none, the sign-in waits for it. */
+/** How long to wait for answers from other tabs, in milliseconds. Without other tabs, this delays the sign-in page. */
 const answerMs = 150;
 
 /**
- * Takes over the session of the tab that was looked at last, where this tab has none, and hands it on from then on.
+ * Takes over the session of the most recently used tab if this tab has none, and then shares it with new tabs.
  *
  * @returns once the session is known
  */
@@ -60,7 +60,7 @@ export async function joinSession(): Promise<void> {
     if (read?.kind === 'ask' && apis.some((api) => credentialsOf(api) !== undefined)) {
       send({ kind: 'answer', to: read.by, seenAt, session: session() });
     }
-    // A tab with the same credentials has signed out.
+    // Another tab with the same credentials has signed out.
     if (read?.kind === 'end')
       for (const api of apis) if (read.session[api] === credentialsOf(api)) forget(api);
   });
@@ -75,7 +75,7 @@ export async function joinSession(): Promise<void> {
   }
 }
 
-/** A mark of a tab that has signed in once: when it is signed out, it stays so. */
+/** Marks a tab that has signed in before. After signing out, it does not take over another tab's session. */
 const knownOf = (api: Api): string => `${keyOf(api)}.known`;
 
 export function signIn(api: Api, authorization: string): void {
@@ -84,11 +84,11 @@ export function signIn(api: Api, authorization: string): void {
   dispatchEvent(new Event(changed));
 }
 
-/** @param why a sentence for the sign-in page, when something else than the user ended the session */
+/** @param why shown on the sign-in page if the user did not sign out */
 export function signOut(api: Api, why?: string): void {
   const ended = credentialsOf(api);
   if (ended === undefined) return;
-  // Where the service refuses the credentials, the other tabs learn it from their own requests.
+  // If the service has refused the credentials, other tabs learn it from their own requests.
   if (why === undefined) send({ kind: 'end', session: { [api]: ended } });
   forget(api, why);
 }
@@ -122,6 +122,6 @@ export function useSession(): Session {
   return current;
 }
 
-/** The value of `Authorization` for a username and a password with any characters. */
+/** The value of `Authorization` for a username and a password, which may have any characters. */
 export const basic = (user: string, password: string): string =>
   `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(`${user}:${password}`)))}`;

@@ -1,4 +1,3 @@
-/** The name of the product, and whose messages this tab shows: in the frame, and in the title of the document. */
 import { createContext } from 'preact';
 
 export const product = 'svc-queue';

@@ -1,6 +1,6 @@
-/** The names of the stage's resources, as AWS writes them. */
+/** ARNs of the stage's resources. */
 
-/** The account that owns everything here; emulators of AWS use this one. */
+/** The account ID that emulators of AWS use. */
 export const accountId = '000000000000';
 
 export function queueArn(region: string, name: string): string {

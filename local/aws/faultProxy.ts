@@ -1,6 +1,6 @@
 /**
- * A proxy in front of a stand-in. The functions' calls come through it, and a plan says which of them go wrong, and how: tests
- * try the service against an AWS that throttles, fails, is silent, or answers twice.
+ * A proxy in front of a stand-in. A plan says which calls fail, and how, so that tests can simulate an AWS that throttles,
+ * fails, doesn't answer, or answers twice.
  */
 import { setTimeout } from 'node:timers/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -14,49 +14,44 @@ export type Service = (typeof services)[number];
 
 export interface AwsCall {
   readonly service: Service;
-  /** The name of the operation, such as `PutItem`; the HTTP method for services that speak REST. */
+  /** The operation's name, such as `PutItem`, or the HTTP method if the service speaks REST. */
   readonly operation: string;
   /** The value of the header `callerHeader`. */
   readonly caller: string | undefined;
 }
 
-/** The header by which a process names itself to the fault proxy. */
+/** The header with which a process names itself to the fault proxy. */
 export const callerHeader = 'x-caller';
 
-/**
- * The moment of the fault: before the stand-in has the call, so that it is not made; or after, so that only the answer is lost.
- */
+/** `before`: the stand-in doesn't get the call. `after`: the call is made, but its answer is lost. */
 type When = 'before' | 'after';
 
 export type Fault =
-  /** The answer is an error of the service. */
   | { readonly kind: 'refuse'; readonly when: When; readonly status: number; readonly code: string }
   /** There is no answer, and the connection stays open. */
   | { readonly kind: 'hang'; readonly when: When }
-  /** The connection is lost. `cut` is called at that moment, and says whether it had anything to cut. */
+  /** The connection is lost. `cut` is then called, and returns whether it had anything to cut. */
   | { readonly kind: 'reset'; readonly when: When; readonly cut?: () => boolean }
-  /** The call is made later. */
+  /** The call is delayed. */
   | { readonly kind: 'slow'; readonly ms: number }
-  /** The call is made twice, and the second answer is given: a network, or a client, sent it again. */
+  /** The call is made twice, as if the network or a client had repeated it. The caller gets the second answer. */
   | { readonly kind: 'twice' }
-  /** A message that is sent to a queue arrives later, and so after messages that are sent next. */
+  /** A message to a queue is delayed, so that later messages overtake it. */
   | { readonly kind: 'overtaken'; readonly seconds: number }
-  /** Every second entry of a batch is refused, as by a service that has too many requests. */
+  /** Every second entry of a batch is refused, as a throttled service would. */
   | { readonly kind: 'half' };
 
 export interface FaultPlan {
-  /** Called at each call. */
   readonly faultOf: (call: AwsCall) => Fault | undefined;
   /**
-   * Called for each fault that has struck. A fault does not strike when its caller had gone before, when there was nothing to
-   * cut, when the message to overtake has a longer delay anyway, or when a batch has no two entries for the same queue or table.
+   * Called for each fault that took effect. It has none if the caller has gone, there is nothing to cut, the message already
+   * has a longer delay, or the batch has no two entries for one queue or table.
    */
   readonly struck: (call: AwsCall, fault: Fault) => void;
 }
 
 export interface FaultProxyOptions {
   readonly service: Service;
-  /** The URL of the stand-in. */
   readonly url: string;
   readonly plan: FaultPlan;
   readonly report: (error: unknown) => void;
@@ -67,7 +62,6 @@ export interface FaultProxy {
   readonly close: () => Promise<void>;
 }
 
-/** A request as it came, with its body. */
 interface Request {
   readonly method: string;
   readonly path: string;
@@ -101,7 +95,7 @@ export async function openFaultProxy({ service, url, plan, report }: FaultProxyO
     response.end(answer.body);
   }
 
-  /** @returns undefined when the call gets no answer */
+  /** @returns undefined if the call gets no answer */
   async function makeBadly(
     request: Request,
     fault: Fault,
@@ -149,7 +143,7 @@ export async function openFaultProxy({ service, url, plan, report }: FaultProxyO
 
   const { server, url: proxyUrl } = await listen((request, response) => {
     pass(request, response).catch((error: unknown) => {
-      // The client has gone before its request was complete.
+      // The client closed the connection before the end of its request.
       if (request.destroyed && !request.complete) return;
       report(error);
       if (response.headersSent) response.destroy();
@@ -172,7 +166,7 @@ async function readRequest(incoming: IncomingMessage): Promise<Request> {
   };
 }
 
-/** Headers that belong to one connection, not to the request. */
+/** Headers about the connection. */
 const hopHeaders = new Set(['connection', 'host', 'expect', 'transfer-encoding', 'content-length']);
 
 async function sendTo(url: string, { method, path, headers, body }: Request): Promise<Answer> {
@@ -190,7 +184,6 @@ async function sendTo(url: string, { method, path, headers, body }: Request): Pr
   return { status: answer.statusCode, headers: kept(answer.headers), body: await answer.body.bytes() };
 }
 
-/** An error in the form that the service's clients read. */
 function refusal(
   service: Service,
   { status, code }: { readonly status: number; readonly code: string },
@@ -217,9 +210,9 @@ const withBody = (request: Request, body: unknown): Request => ({
 });
 
 /**
- * Delays what is sent to a queue; a message with a longer delay keeps it.
+ * Delays messages to a queue, except those with a longer delay.
  *
- * @returns the request, and whether any message in it is later than it was
+ * @returns the request, and whether any message was delayed
  */
 function withDelay(
   request: Request,
@@ -243,10 +236,7 @@ const requestItems = z.record(z.string(), z.array(z.unknown()));
 const odd = <T>(list: readonly T[]): T[] => list.filter((_, at) => at % 2 === 1);
 const even = <T>(list: readonly T[]): T[] => list.filter((_, at) => at % 2 === 0);
 
-/**
- * Makes every second entry of a batch: of a queue's `Entries`, or of a table's `RequestItems`. Other calls, and batches of one
- * entry, are made whole.
- */
+/** Makes every second entry of a batch: `Entries` of a queue, or `RequestItems` of a table. Other calls are made whole. */
 async function makeHalf(
   request: Request,
   make: (request: Request) => Promise<Answer>,

@@ -1,6 +1,5 @@
 /**
- * Hands calls over to stand-ins in the same process: a client gives them a command's input, and gets its output. Signing, JSON
- * and a socket would cost more CPU than most stand-ins need for the answer.
+ * Passes calls to stand-ins in the same process, as objects. Signing, JSON and a socket would cost more CPU than most answers.
  */
 import type { MetadataBearer, Pluggable } from '@smithy/types';
 import type { Addition } from '../../lambdas/aws/additions.ts';
@@ -8,19 +7,18 @@ import type { AwsService } from '../../lambdas/aws/metricTable.ts';
 import { AwsError } from './awsError.ts';
 
 /**
- * Makes a call, and returns its output. Both are in the client's form: bytes are bytes.
+ * Makes a call. Input and output have the SDK's form: bytes are `Uint8Array`s.
  *
  * @param operation such as `PutItem`
- * @throws AwsError for a refusal
+ * @throws AwsError if the call is refused
  */
 export type HandOver = (operation: string, input: object) => Promise<object>;
 
-/** A service whose calls are handed over. */
 export interface HandedOver {
   readonly handOver: HandOver;
-  /** The operations that are; all of them when absent. */
+  /** The operations that it answers; undefined for all. */
   readonly only?: readonly string[];
-  /** Loads the SDK's module of its client, which has the classes of the exceptions. */
+  /** Loads the SDK module of the client. It has the exceptions' classes. */
   readonly sdk: () => object | Promise<object>;
 }
 
@@ -28,7 +26,7 @@ export type HandOvers = ReadonlyMap<AwsService, HandedOver>;
 
 const commandSuffix = 'Command';
 
-/** Lets stand-ins of this process answer the calls of some services. */
+/** Makes an SDK plugin with which stand-ins in this process answer calls. */
 export const handingOver =
   (services: HandOvers): Addition =>
   (service, { middlewareStack }) => {
@@ -36,14 +34,14 @@ export const handingOver =
     if (handedOver !== undefined) middlewareStack.use(answeredBy(handedOver));
   };
 
-/** Answers each call in the first of the client's steps; the others do not run. */
+/** Answers in the client's first step, which skips the others. */
 const answeredBy = <Input extends object, Output extends object>({
   handOver,
   only,
   sdk,
 }: HandedOver): Pluggable<Input, Output> => ({
   applyToStack: (stack) => {
-    // It copies each input and output for a log that is not kept, which costs as much as all other steps.
+    // This step copies inputs and outputs for a log that is not kept, and costs as much as all others.
     stack.remove('loggerMiddleware');
     stack.add(
       (next, { commandName = '' }) =>
@@ -52,7 +50,7 @@ const answeredBy = <Input extends object, Output extends object>({
           if (only?.includes(operation) === false) return next(args);
           try {
             const output = { ...(await handOver(operation, args.input)), $metadata: metadata(200) };
-            // The stand-in's answers have the service's shapes, but not the SDK's types for them.
+            // Answers have the service's shapes, but not the SDK's types.
             return { output: output as MetadataBearer & Output, response: undefined };
           } catch (error) {
             throw error instanceof AwsError ? toException(error, await sdk()) : error;
@@ -69,7 +67,7 @@ const metadata = (httpStatusCode: number): MetadataBearer['$metadata'] => ({
   totalRetryDelay: 0,
 });
 
-/** Makes the SDK's exception for a refusal; an error of the same name when the SDK has no class for it. */
+/** Makes the SDK's exception, or an error with the same name if the SDK has no class for it. */
 function toException({ code, message, status, members }: AwsError, sdk: object): Error {
   const $metadata = metadata(status);
   const $fault = status >= 500 ? 'server' : 'client';

@@ -1,14 +1,14 @@
 import * as z from 'zod/mini';
 import { AwsError } from './awsError.ts';
 
-/** An operation of a stand-in: takes a request's input unchecked, and returns the answer as JSON. */
+/** An operation of a stand-in. It takes an unchecked input, and returns the answer as JSON. */
 export type Operation<Context> = (context: Context, input: unknown) => unknown;
 
 /**
- * Makes operations that check their input first.
+ * Makes operations that first check their input.
  *
- * @param code the code that refuses a wrong input
- * @param wordsOf writes what is wrong, from the input and the issues
+ * @param code the error code for an invalid input
+ * @param wordsOf describes the problem
  */
 export function checkedOperations<Context>(
   code: string,

@@ -1,4 +1,4 @@
-/** The HTTP servers of the stand-ins, with those that speak AWS JSON. */
+/** HTTP servers for the stand-ins. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as z from 'zod/mini';
@@ -10,17 +10,14 @@ import type { Operation } from './operation.ts';
 
 export interface AwsServer {
   readonly url: string;
-  /** Ends at once, with the requests that wait for an answer. */
   readonly close: () => Promise<void>;
 }
 
 export interface AwsServerOptions {
-  /** Answers a request; throws an `AwsError` to refuse it. */
+  /** Answers a request, or throws an `AwsError` to refuse it. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
   readonly refuse: (response: ServerResponse, refusal: AwsError) => void;
-  /** The service's code for its own failures. */
   readonly failureCode: string;
-  /** Called with every other error. */
   readonly report: (error: unknown) => void;
 }
 
@@ -41,24 +38,20 @@ export async function startAwsServer(options: AwsServerOptions): Promise<AwsServ
 }
 
 export interface JsonServiceOptions<Context> {
-  /** The version of the AWS JSON protocol. */
   readonly version: '1.0' | '1.1';
   readonly operations: ReadonlyMap<string, Operation<Context>>;
-  /** Makes the context of an operation; `signal` aborts when the client has hung up. */
+  /** Makes the context of an operation. `signal` aborts if the client hangs up. */
   readonly contextOf: (signal: AbortSignal) => Context;
-  /** The service's code for an operation that is not implemented. */
   readonly unknownCode: string;
   readonly failureCode: string;
   readonly report: (error: unknown) => void;
 }
 
-/** A stand-in that speaks AWS JSON: a header names the operation, the body is its input. */
+/** A stand-in that speaks AWS JSON: a header names the operation, and the body is its input. */
 export interface JsonService extends AwsServer {
-  /** Takes the calls of this process. */
   readonly handOver: HandOver;
 }
 
-/** Starts a stand-in that speaks AWS JSON. */
 export async function startJsonServer<Context>(options: JsonServiceOptions<Context>): Promise<JsonService> {
   const { version, operations, contextOf, unknownCode, failureCode, report } = options;
   const contentType = `application/x-amz-json-${version}`;
@@ -89,14 +82,13 @@ export async function startJsonServer<Context>(options: JsonServiceOptions<Conte
     answerJson(response, refusal.status, contentType, errorBody(refusal), requestId());
   }
 
-  // No client of this process hangs up.
+  // Clients in this process don't hang up.
   const { signal: never } = new AbortController();
   const handOver = handedOverBy((name, input) => outputOf(name, input, never), options);
 
   return { ...(await startAwsServer({ answer, refuse, failureCode, report })), handOver };
 }
 
-/** Takes calls of this process. */
 export const handedOverBy =
   (
     outputOf: (operation: string, input: object) => unknown,
@@ -118,7 +110,7 @@ const failure = (code: string): AwsError => new AwsError(code, 'The stand-in fai
 
 const errorBody = ({ code, message, members }: AwsError) => ({ ...members, __type: code, message });
 
-/** The operation that `X-Amz-Target` names, without the service: `SendMessage` of `AmazonSQS.SendMessage`. */
+/** Extracts the operation from `X-Amz-Target`: `SendMessage` from `AmazonSQS.SendMessage`. */
 export const operationIn = (target: string): string => target.slice(target.lastIndexOf('.') + 1);
 
 function nameIn({ headers }: IncomingMessage): string {

@@ -1,7 +1,4 @@
-/**
- * The file of a backup: a gzipped tar archive, with a description as its first entry; then the secrets, and the contents of the store
- * in parts.
- */
+/** The file format of a backup: a gzipped tar archive of a description, the secrets, and the store's contents in parts. */
 import { pipeline } from 'node:stream/promises';
 import type { Readable, Writable } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
@@ -13,33 +10,28 @@ import { StageError, isSystemError } from '../stage/stageError.ts';
 
 const descriptionName = 'backup.json';
 const description = z.object({
-  /** 1 for backups of the release before. */
+  /** Format 1 is the previous release's. */
   format: z.literal([1, 2]),
-  /** The version of the service that made it. */
+  /** The version of the service that made the backup. */
   version: z.string(),
   /** ISO 8601. */
   madeAt: z.string(),
-  /** The number of files, in format 1. */
   files: z.optional(z.number()),
 });
 export type Description = z.infer<typeof description>;
 
-/** The last entry: a backup without it is not whole. */
+/** The last entry. A backup without it is incomplete. */
 const endName = 'end.json';
 const end = z.object({ lines: z.number() });
 
-/** The contents of a backup. */
 export interface Backup {
-  /** Texts by their names. */
   readonly secrets: Readonly<Record<string, string>>;
-  /** The contents of the store. */
   readonly lines: Iterable<string>;
 }
 
-/** Quick: rows shrink to a third already at the first level. */
+/** The fastest level already shrinks rows to a third. */
 const compression = { level: 1 };
 const mode = 0o600;
-/** Characters of a part of the contents. */
 const partLength = 1_000_000;
 
 const partName = (number: number): string => `contents/${String(number).padStart(6, '0')}.jsonl`;
@@ -89,19 +81,16 @@ export async function writeArchive({ secrets, lines }: Backup, to: Writable): Pr
   }
 }
 
-/** Takes the files of an archive. */
 export interface Taker {
-  /** Takes a file, and reads it to its end. */
   readonly file: (name: string, content: AsyncIterable<unknown>) => Promise<void>;
-  /** Takes a line of the contents. */
   readonly line: (text: string) => Promise<void>;
 }
 
 /**
  * Reads an archive to its end.
  *
- * @param takerOf makes what takes the files, once the archive is known
- * @throws StageError when it is no backup, is not whole, or was made by a later version in another format
+ * @param takerOf called once the description is known
+ * @throws StageError if it is not a backup, is incomplete, or has a later format
  */
 export async function readArchive(
   from: Readable,
@@ -154,7 +143,7 @@ async function* linesIn(entry: AsyncIterable<unknown>): AsyncGenerator<string> {
   for (const line of Buffer.concat(bytes).toString().split('\n')) if (line !== '') yield line;
 }
 
-/** Characters of a description; those that are written have some 100. */
+/** The most characters of a description. Real ones have about 100. */
 const longestDescription = 10_000;
 
 async function jsonOf(entry: AsyncIterable<unknown>): Promise<unknown> {
@@ -165,7 +154,7 @@ async function jsonOf(entry: AsyncIterable<unknown>): Promise<unknown> {
   return text.length > longestDescription ? undefined : jsonOrUndefined(text);
 }
 
-/** Whether the error is one of zlib or of the archive's form. */
+/** Whether zlib or the tar parser threw the error. */
 const isUnreadable = (error: unknown): error is Error =>
   error instanceof Error &&
   (['Z_BUF_ERROR', 'Z_DATA_ERROR', 'ERR_STREAM_PREMATURE_CLOSE'].some((code) => isSystemError(error, code)) ||

@@ -1,4 +1,4 @@
-/** Backs up a data directory, and restores it. */
+/** Backs up and restores a data directory. */
 import { randomBytes } from 'node:crypto';
 import { constants, createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
@@ -16,16 +16,15 @@ import { askForBackup } from './control.ts';
 import { needed, restoring, secretNames, storeName } from './files.ts';
 import { writeBackup } from './writeBackup.ts';
 
-/** A backup that was made or restored. */
 export interface Made extends Description {
   /** The number of rows, messages, schedules and objects. */
   readonly entries: number;
 }
 
 /**
- * Writes a backup to a file, whole or not at all. A stage that uses the directory goes on.
+ * Writes a backup to a file, completely or not at all. A stage may be using the directory.
  *
- * @returns the file's description, read again from what was written
+ * @returns the description, read back from the file
  * @throws StageError
  */
 export async function backUp(folder: string, file: string): Promise<Made> {
@@ -35,7 +34,7 @@ export async function backUp(folder: string, file: string): Promise<Made> {
   if (missing !== undefined)
     throw new StageError(`${data} is no data directory of a stage: it has no ${missing}.`);
   const target = resolve(file);
-  // Others may write to the folder too: they cannot guess the name, and what they put there is not written to.
+  // The name is random and the file must be new, because other users may write to the folder.
   const part = join(dirname(target), `.${basename(target)}.${randomBytes(12).toString('hex')}.part`);
   try {
     const to = (await open(part, 'wx', 0o600)).createWriteStream();
@@ -63,10 +62,10 @@ export async function backUp(folder: string, file: string): Promise<Made> {
   }
 }
 
-/** The system's reasons for which a file cannot be made or written. */
+/** The system's errors if a file cannot be created or written. */
 const unwritable = ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT'];
 
-/** Backs up a directory that no stage uses. The lock keeps a stage from starting in the meantime. */
+/** Backs up a directory that no stage uses, and locks it so that no stage starts. */
 async function backUpUnused(folder: string, to: Writable): Promise<void> {
   const { store, release } = await openDataDirectory(folder);
   try {
@@ -77,10 +76,10 @@ async function backUpUnused(folder: string, to: Writable): Promise<void> {
 }
 
 /**
- * Puts a backup into a data directory that has no data.
+ * Restores a backup into a data directory without data.
  *
- * @param announce called with what takes long
- * @throws StageError; the directory is then as it was before
+ * @param announce called before slow work
+ * @throws StageError; the directory is then unchanged
  */
 export async function restore(
   file: string,
@@ -89,7 +88,7 @@ export async function restore(
 ): Promise<Made> {
   const data = resolve(folder);
   const unfinished = join(data, restoring);
-  // An interrupted restore has moved some files, and not the store.
+  // An interrupted restore has moved some files, but not the store.
   const wasInterrupted = existsSync(unfinished) && !existsSync(join(data, storeName));
   const hasData = isOfBefore(data) || needed.some((name) => existsSync(join(data, name)));
   if (hasData && !wasInterrupted) {
@@ -134,16 +133,16 @@ export async function restore(
   }
 }
 
-/** Moves all files into place, the store last: a directory without it has no data. */
+/** Moves all files into place, the store last: a directory without a store counts as empty. */
 async function moveInto(from: string, data: string): Promise<void> {
   for (const name of needed) await rename(join(from, name), join(data, name));
   await flush(data, constants.O_RDONLY);
   await rm(from, { recursive: true });
 }
 
-/** Has a file, or the names in a folder, on the disk. */
+/** Flushes a file, or the names in a folder, to the disk. */
 async function flush(path: string, flags: number): Promise<void> {
-  // Windows keeps the names of files itself.
+  // Windows itself flushes the names of files.
   if (flags === constants.O_RDONLY && process.platform === 'win32') return;
   const file = await open(path, flags);
   try {

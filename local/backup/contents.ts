@@ -1,6 +1,5 @@
 /**
- * The contents of a store as lines of JSON, which do not depend on how the store keeps them: rows, messages of queues, schedules and
- * objects.
+ * The contents of a store as lines of JSON, independent of the store's format: rows, queued messages, schedules and objects.
  */
 import * as z from 'zod/mini';
 import { textToBytes } from '../dynamodb/codec.ts';
@@ -34,7 +33,7 @@ const line = z.union([
   z.strictObject({ object }),
 ]);
 
-/** Reads the contents as they are at a moment. */
+/** Reads the contents of a snapshot. */
 export function* linesOf(store: Store, at: Snapshot): Generator<string> {
   for (const { name, prefix } of allTables) {
     for (const { value } of store.range({ from: prefix, to: behindAll(prefix), at })) {
@@ -52,14 +51,13 @@ export function* linesOf(store: Store, at: Snapshot): Generator<string> {
   }
 }
 
-/** Lines that are written together. */
+/** Lines that are written in one transaction. */
 const together = 1_000;
 
 /** Writes contents to an empty store. */
 export class Filler {
   readonly #store: Store;
   readonly #rows: Rows;
-  /** The number of entries so far. */
   entries = 0;
 
   constructor(store: Store) {
@@ -67,7 +65,7 @@ export class Filler {
     this.#rows = new Rows(store);
   }
 
-  /** @throws StageError for a line that is no part of a store's contents */
+  /** @throws StageError if the line is invalid */
   async take(text: string): Promise<void> {
     const { data } = line.safeParse(jsonOrUndefined(text));
     if (data === undefined) throw new StageError('The backup has a line that this release does not know.');
@@ -102,5 +100,4 @@ export class Filler {
   }
 }
 
-/** The JSON of a row in the store. */
 const jsonIn = (value: Buffer): string => value.toString('utf8', 1);

@@ -1,6 +1,6 @@
 /**
- * The way by which commands reach the stage that uses a data directory: a server on this machine. The file `control` in the
- * directory has its address and a password, for the directory's owner only.
+ * A server through which commands reach the stage that uses a data directory. The file `control` there has its address and
+ * password, and only the owner can read it.
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
@@ -23,7 +23,6 @@ export interface ControlOptions {
   readonly report: (error: unknown) => void;
 }
 
-/** @returns its address, and a function that ends it */
 export async function startControl(
   options: ControlOptions,
 ): Promise<{ readonly url: string; readonly close: () => Promise<void> }> {
@@ -82,10 +81,10 @@ function refuse(response: ServerResponse, error: string): void {
 const refusal = z.object({ error: z.string() });
 
 /**
- * Asks the stage that uses a data directory for a backup.
+ * Requests a backup from the stage that uses a data directory.
  *
- * @returns undefined when no stage uses it
- * @throws StageError when the stage refuses
+ * @returns undefined if no stage uses it
+ * @throws StageError if the stage refuses
  */
 export async function askForBackup(folder: string): Promise<Readable | undefined> {
   const path = join(folder, controlName);
@@ -94,7 +93,7 @@ export async function askForBackup(folder: string): Promise<Readable | undefined
   if (data === undefined) return undefined;
   const headers = { authorization: `Bearer ${data.password}` };
   const answer = await fetch(data.url, { method: 'POST', headers }).catch(() => undefined);
-  // The file of a stage that was killed is left, and its port may be another program's by now.
+  // The file may be left from a killed stage, and another program may now use its port.
   if (answer === undefined || answer.status === 401 || answer.body === null) return undefined;
   if (answer.status === 200) return Readable.fromWeb(answer.body);
   const { data: told } = refusal.safeParse(jsonOrUndefined(await answer.text()));

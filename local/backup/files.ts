@@ -1,12 +1,10 @@
-/** The files of a data directory, by their names in it. */
-
-/** The secrets that all others are made of. The master secret is made last. */
+/** The secrets from which all others are derived. The master secret is written last. */
 export const secretNames = ['master-secret', 'management-password'] as const;
 
 export const storeName = 'store.mdb';
 
-/** The files that every data directory of a stage has. */
+/** Files that every data directory of a stage has. */
 export const needed = [...secretNames, storeName] as const;
 
-/** A folder that a restore fills before it moves all into place. */
+/** The folder in which a restore collects the files before it moves them. */
 export const restoring = 'restoring';

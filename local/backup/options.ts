@@ -1,4 +1,3 @@
-/** The arguments of `svc-queue backup` and `svc-queue restore`. */
 import { command, fromVariable, parse, textLike } from '../../cli/commandLine.ts';
 
 export interface BackupOptions {

@@ -1,4 +1,4 @@
-/** Looks at all that a stage keeps, and says what is wrong with it. */
+/** Checks a stage's data, and says what is wrong. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { storeName } from '../backup/files.ts';
@@ -10,14 +10,13 @@ import { checkJobs } from './jobs.ts';
 
 export interface Checked {
   readonly counts: Counts;
-  /** Sentences; none when all is well. */
   readonly problems: readonly string[];
 }
 
 /**
- * Checks the pages of the store, its entries, and whether rows, jobs, lanes and indexes agree. No stage may use the folder.
+ * Checks the store's pages and entries, and whether rows, jobs, lanes and indexes agree.
  *
- * @throws StageError when there is no store, or a stage uses it
+ * @throws StageError if there is no store, or if a stage uses it
  */
 export async function check(folder: string): Promise<Checked> {
   const inFolder = (name: string): string => join(resolve(folder), name);
@@ -37,7 +36,7 @@ export async function check(folder: string): Promise<Checked> {
   const { store, release } = await openDataDirectory(folder);
   try {
     const { counts, problems } = checkEntries(store);
-    // Jobs are made of entries that can be read.
+    // Jobs can be checked only if all entries are readable.
     return { counts, problems: problems.length > 0 ? problems : await checkJobs(store) };
   } finally {
     await release();

@@ -1,4 +1,4 @@
-/** Checks each entry of a store by itself, and the indexes against the rows. */
+/** Checks each entry of a store, and the indexes against the rows. */
 import { decode } from '../dynamodb/codec.ts';
 import { behindAll } from '../dynamodb/keys.ts';
 import { entryKey } from '../dynamodb/indexes.ts';
@@ -9,7 +9,6 @@ import { storedSchedules } from '../scheduler/storedSchedules.ts';
 import { storedMessages } from '../sqs/storedMessages.ts';
 import type { Store } from '../store/store.ts';
 
-/** Numbers of entries by what they are. */
 export type Counts = Readonly<Record<string, number>>;
 
 interface Found {
@@ -78,7 +77,7 @@ function count(found: Found, what: string, read: () => Iterable<unknown>): void 
   });
 }
 
-/** Takes note of what cannot be read. */
+/** Notes what cannot be read. */
 function noting(found: Found, what: string, read: () => void): void {
   try {
     read();

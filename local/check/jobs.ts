@@ -1,4 +1,4 @@
-/** Checks that each message which is not over is in a queue, in Scheduler or in a line, and that each schedule will fire. */
+/** Checks that each unfinished message is in a queue, in Scheduler or in a line, and that each schedule will fire. */
 import * as sdk from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { addToClients } from '../../lambdas/aws/additions.ts';
@@ -14,7 +14,7 @@ import type { Store } from '../store/store.ts';
 
 const attempt = z.object({ accountId: z.string(), messageId: z.string(), attempt: z.number() });
 
-/** The names of lost messages that a sentence has. */
+/** The most names of lost messages in a sentence. */
 const shown = 5;
 
 export async function checkJobs(store: Store): Promise<readonly string[]> {
@@ -32,7 +32,7 @@ export async function checkJobs(store: Store): Promise<readonly string[]> {
     handingOver(new Map([['Dynamodb', { handOver: handOverTo(new Rows(store), report), sdk: () => sdk }]])),
   );
   setVariables(environmentOf('eu-central-1', { urls: noUrls, sqs: { queueUrl: () => nowhere } }));
-  // Its settings must be there before the module is loaded.
+  // The module reads its settings when it is loaded, so they must be set first.
   const { lostMessages } = await import('../../lambdas/recovery/missing.ts');
   const lost = await lostMessages(known);
   if (lost.length > 0) {
@@ -42,6 +42,6 @@ export async function checkJobs(store: Store): Promise<readonly string[]> {
   return problems;
 }
 
-/** Nothing else is called. */
+/** The check calls no other services. */
 const nowhere = 'http://nowhere.invalid';
 const noUrls = { dynamodb: nowhere, sqs: nowhere, scheduler: nowhere, s3: nowhere, secrets: nowhere };

@@ -1,4 +1,3 @@
-/** The arguments of `svc-queue check`. */
 import { command, fromVariable, parse, textLike } from '../../cli/commandLine.ts';
 
 const folder = textLike(/./, 'the path of a folder');

@@ -1,10 +1,10 @@
-/** The disk of the data directory: says in a sentence what is wrong with it, and when it is well again. */
+/** The disk of the data directory: reports a fault once a minute, and when the disk works again. */
 import { open, rm, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 
 type Kind = 'full' | 'readOnly' | 'failing' | 'damaged';
 
-/** The words of the operating system and of LMDB by which each kind of fault is known. */
+/** Words in the errors of the operating system and of LMDB, by kind of fault. */
 const signs: Readonly<Record<Kind, RegExp>> = {
   full: /\bENOSPC\b|\bEDQUOT\b|no space left on device/i,
   readOnly: /\bEROFS\b|read-only file system/i,
@@ -29,7 +29,7 @@ const textOf = (error: unknown): string => {
   return `${code} ${error.message}`;
 };
 
-/** @returns undefined for an error that is not the disk's */
+/** @returns undefined if the error is not about the disk */
 export function diskSentence(error: unknown, folder: string): string | undefined {
   const kind = kindOf(textOf(error));
   return kind && sentences[kind](folder);
@@ -42,9 +42,9 @@ function kindOf(text: string): Kind | undefined {
   return signs.failing.test(text) ? 'failing' : undefined;
 }
 
-/** Less room, in bytes, than a minute of traffic may need. */
+/** The least room, in bytes: a minute of traffic may need it. */
 const leastRoom = 8 * 2 ** 20;
-/** Bytes of a trial. A file of fewer may fit where a transaction of the store does not. */
+/** Bytes of a trial write. A smaller one may succeed on a disk that is too full for the store's transactions. */
 const trial = Buffer.alloc(65_536);
 const sayAgainAfterMs = 60_000;
 const lookEveryMs = 2_000;
@@ -64,12 +64,11 @@ export class Disk {
     this.#options = options;
   }
 
-  /** Reports an error: one of the disk as a sentence, and that once a minute however many calls fail. */
+  /** Reports an error. Disk errors are reported as a sentence, at most once a minute. */
   readonly report = (error: unknown): void => {
     if (!this.failed(textOf(error))) this.#options.report(error);
   };
 
-  /** @returns whether the text is about the disk */
   failed(text: string): boolean {
     const kind = kindOf(text);
     if (kind === undefined) return false;
@@ -79,12 +78,12 @@ export class Disk {
       this.#said = { kind, at };
       this.#options.report(new Error(sentences[kind](this.#options.folder)));
     }
-    // A damaged store does not become whole again.
+    // A damaged store does not recover.
     if (kind !== 'damaged') this.#looking ??= setInterval(() => void this.#lookAgain(), lookEveryMs).unref();
     return true;
   }
 
-  /** Finds out why nothing can be accepted now; undefined when all is well. */
+  /** Finds out why the stage cannot accept anything now; undefined if all is well. */
   async trouble(): Promise<string | undefined> {
     const { folder } = this.#options;
     if (this.#said?.kind === 'damaged') return sentences.damaged(folder);

@@ -1,6 +1,6 @@
 /**
- * Readiness, for senders of requests to the stage: `/v2/ready` is 200 while it takes messages. `/v2/health`, which the service
- * itself answers, is 200 once the stage has started, with the file `env` written.
+ * Readiness: `/v2/ready` is 200 while the stage accepts messages. The service's `/v2/health` is 200 once the stage has started
+ * and the file `env` is written.
  */
 import { splitUrl } from '../incoming.ts';
 import { answerJson, type Guard } from '../http.ts';
@@ -8,11 +8,10 @@ import type { Disk } from './disk.ts';
 
 export interface Readiness {
   readonly guard: Guard;
-  /** Passed in this order. */
+  /** The order of the states. */
   state: 'starting' | 'started' | 'ending';
 }
 
-/** @param disk undefined for a stage that keeps nothing */
 export function readiness(disk: () => Disk | undefined): Readiness {
   const made: Readiness = {
     state: 'starting',

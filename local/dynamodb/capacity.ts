@@ -1,4 +1,4 @@
-/** Capacity units, by "DynamoDB read consumption" and "DynamoDB write consumption" of its developer guide. */
+/** Capacity units, as defined in "DynamoDB read consumption" and "DynamoDB write consumption" of the developer guide. */
 import { entryKey, projected } from './indexes.ts';
 import { sizeOfItem } from './sizes.ts';
 import type { Index, Table } from './table.ts';
@@ -7,7 +7,7 @@ import { areEqual, type Item } from './values.ts';
 const readBytes = 4_096;
 const writeBytes = 1_024;
 
-/** The units of a call in a table and in its indexes, by their names. */
+/** The units of a call in a table, and in its indexes by name. */
 export interface Units {
   readonly table: number;
   readonly indexes: Readonly<Record<string, number>>;
@@ -18,7 +18,7 @@ export function readUnits(bytes: number, isConsistent = false): number {
   return Math.max(1, Math.ceil(bytes / readBytes)) / (isConsistent ? 1 : 2);
 }
 
-/** The units of a write: those of the larger of the row before and after it, and those of its entries in indexes. */
+/** The units of a write: the larger of the row's sizes before and after, plus the units of its index entries. */
 export function writeUnits(table: Table, before: Item | undefined, after: Item | undefined): Units {
   const rows = [before, after].flatMap((row) => (row === undefined ? [] : [sizeOfItem(row)]));
   const indexes = table.indexes.map((index) => [index.name, indexUnits(index, before, after)] as const);
@@ -30,7 +30,7 @@ export function writeUnits(table: Table, before: Item | undefined, after: Item |
 
 const unitsOf = (bytes: number): number => Math.max(1, Math.ceil(bytes / writeBytes));
 
-/** An entry that is added, deleted or changed is one write; one whose key changes is two. */
+/** An entry that is added, deleted or changed is one write. A changed key is two. */
 function indexUnits(index: Index, before: Item | undefined, after: Item | undefined): number {
   const [was, is] = [before, after].map((row) => row && entryOf(index, row));
   if (was === undefined || is === undefined) return was?.units ?? is?.units ?? 0;
@@ -45,16 +45,16 @@ function entryOf(index: Index, row: Item) {
   return { key, entry, units: unitsOf(sizeOfItem(entry)) };
 }
 
-/** The units that a call asks for in its answer. */
+/** Whether a call asks for its units, and which. */
 export interface Asked {
   readonly ReturnConsumedCapacity?: string | undefined;
 }
 
-/** The member of an answer with the units of a call to one table. */
+/** The answer's member with the units of one table. */
 export const consumed = (asked: Asked, table: string, units: () => Units): object =>
   isAsked(asked) ? { ConsumedCapacity: capacityOf(asked, table, units()) } : {};
 
-/** The member of an answer with the units of a call to many tables. */
+/** The answer's member with the units of several tables. */
 export const consumedOfEach = (asked: Asked, units: ReadonlyMap<string, Units>): object =>
   isAsked(asked) ? { ConsumedCapacity: [...units].map(([table, its]) => capacityOf(asked, table, its)) } : {};
 
@@ -74,7 +74,6 @@ function capacityOf({ ReturnConsumedCapacity }: Asked, TableName: string, { tabl
   };
 }
 
-/** Adds the units of a table's row to those of its other rows. */
 export function addUnits(all: Map<string, Units>, name: string, { table, indexes }: Units): void {
   const sum = all.get(name) ?? { table: 0, indexes: {} };
   const names = new Set([...Object.keys(sum.indexes), ...Object.keys(indexes)]);

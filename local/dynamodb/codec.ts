@@ -1,4 +1,4 @@
-/** Rows as bytes: JSON in UTF-8, behind a byte that says whether the JSON has bytes in it, in base64. */
+/** Rows as bytes: JSON in UTF-8, after a byte that says whether the JSON contains bytes as base64. */
 import type { Item, Value } from './values.ts';
 
 const plain = 0;
@@ -13,7 +13,7 @@ export function encode(item: Item): Buffer {
   return bytes;
 }
 
-/** @throws SyntaxError for other bytes */
+/** @throws SyntaxError if the bytes are not a row */
 export function decode(bytes: Buffer): Item {
   const item: unknown = JSON.parse(bytes.toString('utf8', 1));
   if (bytes[0] !== plain && isMap(item)) for (const value of Object.values(item)) restoreBytes(value);
@@ -27,17 +27,17 @@ function hasBytes(value: Value): boolean {
   return 'L' in value && value.L.some(hasBytes);
 }
 
-/** Puts texts in base64 in the place of all bytes. Values without bytes are not copied. */
+/** Replaces bytes by base64. Values without bytes are not copied. */
 function itemToText(item: Item): object {
   const copy: Record<string, unknown> = { ...item };
   for (const [name, value] of Object.entries(item)) {
-    // A name in the copy is its own already, `__proto__` too.
+    // The copy already has the name as its own property, even `__proto__`.
     if (hasBytes(value)) Object.defineProperty(copy, name, { value: bytesToText(value), enumerable: true });
   }
   return copy;
 }
 
-/** Puts bytes in the place of the texts in base64 in a value that was read, which nothing else refers to yet. */
+/** Replaces base64 by bytes, in place: nothing else refers to the value yet. */
 function restoreBytes(value: unknown): void {
   if (!isMap(value)) return;
   const { B, BS, M, L } = value;
@@ -47,7 +47,7 @@ function restoreBytes(value: unknown): void {
   else if (isMap(M)) Object.values(M).forEach(restoreBytes);
 }
 
-/** Puts texts in base64 in the place of all bytes. */
+/** Replaces bytes by base64. */
 export function bytesToText(value: unknown): unknown {
   if (value instanceof Uint8Array) {
     return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64');
@@ -56,11 +56,10 @@ export function bytesToText(value: unknown): unknown {
   return isMap(value) ? membersToText(value) : value;
 }
 
-/** Puts texts in base64 in the place of the bytes in all members. */
 export const membersToText = (map: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> =>
   mapped(map, (_name, one) => bytesToText(one));
 
-/** Puts bytes in the place of the texts under the names of the types of bytes. No other value under them is a text. */
+/** Replaces base64 by bytes under the names of binary types. Nothing else under these names is a string. */
 export function textToBytes(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(textToBytes);
   if (!isMap(value)) return value;

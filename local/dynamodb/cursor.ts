@@ -1,4 +1,4 @@
-/** Cursors: the `ExclusiveStartKey` of a Query or a Scan, which is the key of the last row of the page before. */
+/** Cursors: the `ExclusiveStartKey` of a Query or a Scan, which is the key of the previous page's last row. */
 import { AwsError } from '../aws/awsError.ts';
 import { isInside, type KeyRange } from './expressions/bind.ts';
 import { entryKey } from './indexes.ts';
@@ -6,30 +6,28 @@ import { next } from './keys.ts';
 import { hasMembers, keyAttributes, keyOf, type Index, type Table } from './table.ts';
 import { checkedItem, type Item, type Value } from './values.ts';
 
-/** The source of a page: a table, or one of its indexes. */
 export interface Source {
   readonly table: Table;
   readonly index: Index | undefined;
   readonly prefix: Buffer;
 }
 
-/** Keys of the store: the first one, and the one behind the last. */
+/** A range of store keys: `from` is included, `to` is not. */
 export interface Range {
   readonly from: Buffer;
   readonly to: Buffer;
 }
 
-/** The attributes of a cursor. */
 export const cursorNames = ({ table, index }: Source): readonly string[] =>
   index === undefined ? table.keyNames : [...new Set([...table.keyNames, index.partitionKey, index.sortKey])];
 
 const refused = (message: string): AwsError => new AwsError('ValidationException', message);
 
 /**
- * The rest of a range, behind the row of a cursor.
+ * The rest of a range, after a cursor's row.
  *
  * @param keys the condition of a Query; undefined for a Scan
- * @throws AwsError for a cursor that no page of this range has
+ * @throws AwsError if the cursor is outside the range
  */
 export function behindCursor(
   source: Source,

@@ -1,4 +1,4 @@
-/** Amazon DynamoDB for the local stage: the operations that the service and its tests use, on the store of the stage. */
+/** The stand-in for Amazon DynamoDB: the operations that the service and its tests use, on the stage's store. */
 import { AwsError } from '../aws/awsError.ts';
 import type { HandOver } from '../aws/handOver.ts';
 import { checkedOperations, type Operation } from '../aws/operation.ts';
@@ -22,7 +22,6 @@ import { allTables } from './table.ts';
 import { batchWriteItem, deleteItem, putItem, updateItem } from './writes.ts';
 
 export interface Dynamodb extends AwsServer {
-  /** Takes the calls of this process. */
   readonly handOver: HandOver;
   readonly rows: Rows;
 }
@@ -40,7 +39,7 @@ export async function startDynamodb(store: Store, report: (error: unknown) => vo
   return { ...server, handOver: handOverTo(rows, report), rows };
 }
 
-/** Takes the calls of this process: values are as clients have them, bytes too. */
+/** Answers calls of this process. Values have the SDK's form, with bytes as `Uint8Array`s. */
 export const handOverTo = (rows: Rows, report: (error: unknown) => void): HandOver =>
   handedOverBy(
     (name, input) => {
@@ -67,7 +66,7 @@ const operations: ReadonlyMap<string, Operation<Rows>> = new Map([
   ['ListTables', () => ({ TableNames: allTables.map(({ name }) => name).toSorted() })],
 ]);
 
-/** On the wire bytes are in base64. */
+/** Over HTTP, bytes are base64. */
 const overHttp = new Map(
   [...operations].map(([name, run]): [string, Operation<Rows>] => [
     name,

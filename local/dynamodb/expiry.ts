@@ -1,4 +1,4 @@
-/** Deletes rows past their time, as DynamoDB does, and what else is past its own. */
+/** Deletes expired rows, as DynamoDB does, and other expired data. */
 import { setTimeout } from 'node:timers/promises';
 import type { Store } from '../store/store.ts';
 import { decode } from './codec.ts';
@@ -7,18 +7,18 @@ import type { Rows } from './rows.ts';
 import { allTables, type Table } from './table.ts';
 import type { Item } from './values.ts';
 
-/** Rows that are read before others have their turn: a few milliseconds. */
+/** Rows that are read in one go, a few milliseconds, before other work gets a turn. */
 const together = 500;
 
 export interface ExpiryOptions {
   readonly rows: Rows;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Waits after some rows, whose reading took so many milliseconds: the service has the time between. */
+  /** Pauses, so that the service can work. `tookMs` is how long reading the last rows took. */
   readonly pause: (tookMs: number) => Promise<void>;
 }
 
-/** Reads all tables once, and deletes the rows whose time has passed. Returns their number. */
+/** Reads all tables once, and deletes expired rows. Returns the number of deleted rows. */
 export async function deleteExpired(options: ExpiryOptions): Promise<number> {
   let deleted = 0;
   for (const table of allTables) {
@@ -40,7 +40,7 @@ async function deleteExpiredOf(
       isPast(row, ttl, now()),
     );
     for (const key of keys) {
-      // A row that was given more time since stays.
+      // The row's expiry may have been extended since it was read.
       const row = rows.latest(key);
       if (row === undefined || !isPast(row, ttl, now())) continue;
       void rows.write(table, key, row, undefined);
@@ -53,7 +53,7 @@ async function deleteExpiredOf(
   return deleted;
 }
 
-/** The keys of the expired rows among the first ones; `next` is undefined at the end of the table. */
+/** The keys of expired rows among the first rows of a range. `next` is undefined at the end of the table. */
 function someExpired(store: Store, from: Buffer, to: Buffer, isExpired: (row: Item) => boolean) {
   const keys: Buffer[] = [];
   let read = 0;
@@ -70,19 +70,18 @@ function isPast(row: Item, ttl: string, nowMs: number): boolean {
   return until !== undefined && 'N' in until && Number(until.N) < Math.floor(nowMs / 1_000);
 }
 
-/** The pause between two readings of all tables. */
+/** The pause between two passes. */
 const everyMs = 3_600_000;
-/** The part of the time in which expiry uses the process is one of so many. */
+/** Passes use one part in this many of the process's time. */
 const share = 10;
 
 export interface Expiry {
-  /** Reads all tables now, and quickly. Returns the number of deleted rows. */
+  /** Makes a pass now, without pauses. Returns the number of deleted rows. */
   readonly expireNow: () => Promise<number>;
-  /** Ends it, in the middle of a reading too. */
   readonly stop: () => Promise<void>;
 }
 
-/** @param deleteOthers deletes what is past its time elsewhere, after each reading */
+/** @param deleteOthers deletes other expired data after each pass */
 export function startExpiry(
   options: Pick<ExpiryOptions, 'rows' | 'now'> & {
     readonly deleteOthers: () => Promise<void>;

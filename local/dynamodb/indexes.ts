@@ -1,10 +1,10 @@
-/** The entries of rows in indexes: their keys, and the attributes that they have. */
+/** Index entries of rows: their keys and attributes. */
 import { AwsError } from '../aws/awsError.ts';
 import { indexKey } from './keys.ts';
 import { checkKeySize, invalid, type Index, type Table } from './table.ts';
 import { typeOf, type Item, type Value } from './values.ts';
 
-/** The source of a row's new values: refusals are worded differently for each. */
+/** Where a row's new values come from. The error messages differ. */
 export type Source = 'item' | 'update';
 
 /**
@@ -50,9 +50,9 @@ const emptied = (): AwsError =>
   );
 
 /**
- * The key of a row's entry in an index; undefined for a row that is not in it.
+ * The key of a row's index entry; undefined if the row is not in the index.
  *
- * @param row the row's key without the prefix of the table
+ * @param row the row's key without its table's prefix
  */
 export function entryKey(index: Index, item: Item, row: Buffer): Buffer | undefined {
   const partition = item[index.partitionKey];
@@ -61,7 +61,6 @@ export function entryKey(index: Index, item: Item, row: Buffer): Buffer | undefi
   return indexKey(index.prefix, partition.S, sort, row);
 }
 
-/** The attributes of a row that an index has. */
 export function projected({ attributes }: Index, row: Item): Item {
   if (attributes === undefined) return row;
   return Object.fromEntries(Object.entries(row).filter(([name]) => attributes.has(name)));

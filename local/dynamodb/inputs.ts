@@ -1,8 +1,8 @@
-/** The inputs of the operations of DynamoDB that the service and its tests use, and the words that refuse others. */
+/** The inputs of the DynamoDB operations that the service and its tests use, and the messages for invalid ones. */
 import * as z from 'zod/mini';
 
 const wrongType = 'Unexpected value type in payload';
-/** Attribute values are checked as such, and not here. */
+/** Attribute values are checked elsewhere. */
 const anObject = z.custom<Readonly<Record<string, unknown>>>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   wrongType,
@@ -15,7 +15,7 @@ const texts = z.custom<Readonly<Record<string, string>>>(
   wrongType,
 );
 const text = z.optional(z.string());
-/** Some values of a set. The set is told, in this order, when another value is given. */
+/** Error messages list the allowed values in this order. */
 const returnValues = z.enum(['ALL_NEW', 'UPDATED_OLD', 'ALL_OLD', 'NONE', 'UPDATED_NEW']);
 const returnOld = z.optional(
   returnValues.check(
@@ -81,7 +81,7 @@ export const queryInput = z.object({
 export const scanInput = z.object(pages);
 const emptyRequests =
   "1 validation error detected: Value '{}' at 'requestItems' failed to satisfy constraint: Member must have length greater than or equal to 1";
-/** Requests by the names of their tables; there is one at least. */
+/** Requests by table, at least one. */
 const requests = <Request extends z.ZodMiniType>(request: Request) =>
   z.record(z.string(), request).check(z.refine((tables) => Object.keys(tables).length > 0, emptyRequests));
 export const batchGetInput = z.object({
@@ -117,7 +117,7 @@ export const batchWriteInput = z.object({
 
 export type Page = z.infer<typeof scanInput>;
 
-/** Tells of the first issue of an input, as DynamoDB does. */
+/** Describes an input's first issue, as DynamoDB does. */
 export function wordsOf(input: unknown, { issues: [issue] }: z.core.$ZodError): string {
   if (issue === undefined) return 'The input is invalid';
   const value = issue.path.reduce(memberOf, input);
@@ -133,7 +133,7 @@ function memberOf(value: unknown, name: PropertyKey): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined;
 }
 
-/** The path of a member. Requests of a table are members of the map of all. */
+/** The path of a member. A table's requests are members of the map of tables. */
 const placeOf = ([first = '', table, ...others]: readonly PropertyKey[]): string =>
   [lower(first), ...(table === undefined ? [] : [String(table), 'member']), ...others.map(lower)].join('.');
 

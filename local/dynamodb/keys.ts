@@ -1,20 +1,22 @@
 /**
- * The keys of rows and of the entries of indexes in the store. Rows of a partition are together, in the order of their sort keys;
- * partitions are in no useful order.
+ * The keys of rows and index entries in the store. A partition's rows are adjacent, in sort-key order; partitions are in
+ * arbitrary order.
  */
 import { createHash } from 'node:crypto';
 import { numberKey } from './numbers.ts';
 import type { Value } from './values.ts';
 
-/** Bytes of a partition key, and of a row's key in an index. Longer ones are replaced by their hashes: the store takes keys of 1,978 bytes. */
+/**
+ * Bytes of a partition key, and of a row's key in an index. Longer ones are hashed, because the store limits keys to 1,978
+ * bytes.
+ */
 const longestPartition = 700;
 const longestRow = 200;
 const hashMark = 0xffff;
 
-/** The beginning of all keys of a table, or of an index. No name has the byte 0. */
+/** The prefix of all keys of a table or an index. Names never contain the byte 0. */
 export const prefixOf = (...names: readonly string[]): Buffer => Buffer.from(`d${names.join('/')}\0`);
 
-/** The beginning of all keys of a partition. */
 export function partitionKey(prefix: Buffer, partition: string): Buffer {
   const length = Buffer.byteLength(partition);
   if (length > longestPartition) return Buffer.concat([prefix, mark(hashMark), hash(Buffer.from(partition))]);
@@ -25,7 +27,7 @@ export function partitionKey(prefix: Buffer, partition: string): Buffer {
   return key;
 }
 
-/** @param sort the sort key; empty for a table without one */
+/** @param sort the sort key; empty if the table has none */
 export function rowKey(prefix: Buffer, partition: string, sort: string): Buffer {
   return withText(partitionKey(prefix, partition), sort);
 }
@@ -34,29 +36,29 @@ const withText = (key: Buffer, text: string): Buffer =>
   text === '' ? key : Buffer.concat([key, Buffer.from(text)]);
 
 /**
- * The key of an entry of an index. Entries with the same sort key are in the order of their rows' keys.
+ * The key of an index entry. Entries with equal sort keys are ordered by their rows' keys.
  *
- * @param row the key of the row, without the prefix of its table
+ * @param row the row's key without its table's prefix
  */
 export function indexKey(prefix: Buffer, partition: string, sort: Value, row: Buffer): Buffer {
   const name = row.length > longestRow ? hash(row) : row;
   return Buffer.concat([partitionKey(prefix, partition), indexSort(sort), name]);
 }
 
-/** The sort key in an index. It ends in a way that no other one continues. */
+/** A sort key in an index. No key is the prefix of another. */
 export function indexSort(sort: Value): Buffer {
   if ('N' in sort) return Buffer.from(numberKey(sort.N));
   return Buffer.concat([indexText('S' in sort ? sort.S : ''), zero]);
 }
 
-/** A text in an index. Its bytes are greater by one, so that a byte 0 is free for its end: UTF-8 has no byte 255. */
+/** A text in an index. Each byte is increased by one, so that byte 0 can mark the end: UTF-8 has no byte 255. */
 export function indexText(text: string): Buffer {
   const bytes = Buffer.from(text);
   for (const [at, byte] of bytes.entries()) bytes[at] = byte + 1;
   return bytes;
 }
 
-/** The least key that is greater than all keys with this beginning. */
+/** The smallest key after all keys with this prefix. */
 export function behindAll(prefix: Buffer): Buffer {
   const key = Buffer.from(prefix);
   for (let at = key.length - 1; at >= 0; at -= 1) {
@@ -69,7 +71,7 @@ export function behindAll(prefix: Buffer): Buffer {
   throw new Error('No key is greater.');
 }
 
-/** The key that comes next after a key. */
+/** The smallest key after a key. */
 export const next = (key: Buffer): Buffer => Buffer.concat([key, zero]);
 const zero = Buffer.alloc(1);
 

@@ -1,26 +1,26 @@
 /**
- * The numbers of DynamoDB: decimal texts with up to 38 significant digits. A number is kept in its canonical form, without an exponent
- * and without superfluous zeros, so that equal numbers are equal texts.
+ * DynamoDB's numbers: decimals with up to 38 significant digits, in a canonical form without exponent and superfluous zeros, so
+ * that equal numbers are equal texts.
  */
 import { Big } from 'big.js';
 import { AwsError } from '../aws/awsError.ts';
 
 const maxDigits = 38;
-/** The exponents of the largest and of the smallest magnitude: 9.99…E+125 and 1E-130. */
+/** The exponents of the largest and the smallest magnitude: 9.99…E+125 and 1E-130. */
 const maxExponent = 125;
 const minExponent = -130;
 
-/** A decimal of up to this many characters is exact as a double, and so is the sum of two such integers. */
+/** Decimals with up to this many characters are exact as doubles, and so are sums of two such integers. */
 const exactLength = 15;
 
 const refused = (message: string): AwsError => new AwsError('ValidationException', message);
 
-/** @throws AwsError when the text is not a number, or a number that DynamoDB cannot store */
+/** @throws AwsError if the text is not a number that DynamoDB can store */
 export function canonicalNumber(text: string): string {
   return isPlainInteger(text) ? text : canonical(parsed(text));
 }
 
-/** Whether a text is a canonical integer of few digits, which most numbers are. */
+/** Whether a text is a short canonical integer, as most numbers are. */
 function isPlainInteger(text: string): boolean {
   const { length } = text;
   if (length === 0 || length > exactLength) return false;
@@ -67,24 +67,22 @@ function canonical(number: Big): string {
 /**
  * Adds or subtracts canonical numbers.
  *
- * @throws AwsError when DynamoDB cannot store the result
+ * @throws AwsError if DynamoDB cannot store the result
  */
 export function addNumbers(a: string, b: string, sign: 1 | -1): string {
   if (isPlainInteger(a) && isPlainInteger(b)) return String(Number(a) + sign * Number(b));
   return canonical(sign === 1 ? new Big(a).plus(b) : new Big(a).minus(b));
 }
 
-/** Compares canonical numbers: negative when the first is smaller, 0 when they are equal. */
+/** Compares canonical numbers: negative if the first is smaller, 0 if they are equal. */
 export function compareNumbers(a: string, b: string): number {
   if (a === b) return 0;
   return a.length <= exactLength && b.length <= exactLength ? Number(a) - Number(b) : new Big(a).cmp(b);
 }
 
 /**
- * Makes bytes that have the order of the numbers, and of which none begins with all bytes of another: the sign, the exponent, two
- * digits per byte, and an end. For negative numbers all but the sign is inverted.
- *
- * @param text a canonical number
+ * Encodes a canonical number as bytes that sort like numbers and are never a prefix of each other: the sign, the exponent, two
+ * digits per byte, and an end. For negative numbers, all bytes after the sign are inverted.
  */
 export function numberKey(text: string): Uint8Array {
   const { c: digits, e: exponent, s: sign } = new Big(text);

@@ -6,7 +6,7 @@ import type { Item } from './values.ts';
 
 const lanes: TableName = 'lanes';
 
-/** Ends the slots that killed processes hold in lanes. The slots of attempts stay: their jobs come back. */
+/** Ends the slots that killed processes hold in lanes. Slots of attempts stay, because their jobs are delivered again. */
 export async function endProcessLeases(rows: Rows): Promise<void> {
   const table = tableNamed(lanes);
   const held: Item[] = [];

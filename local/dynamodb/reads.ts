@@ -1,4 +1,4 @@
-/** Reads of rows: one, many by their keys, those of a partition, and all. */
+/** Reads rows: one, several by key, a partition, or all. */
 import type * as z from 'zod/mini';
 import { AwsError } from '../aws/awsError.ts';
 import { addUnits, consumed, consumedOfEach, readUnits, type Units } from './capacity.ts';
@@ -12,7 +12,7 @@ import { sizeOfItem } from './sizes.ts';
 import { checkedKey, invalid, keyAttributes, tableNamed } from './table.ts';
 import type { Item, Value } from './values.ts';
 
-/** Bytes of the rows of a page: "Paginating table query results". */
+/** Bytes of rows per page, from "Paginating table query results". */
 const pageBytes = 1_048_576;
 /** Bytes of the answer to a `BatchGetItem`: 16 MB. */
 const batchBytes = 16 * 1_048_576;
@@ -72,7 +72,7 @@ export function batchGetItem(rows: Rows, input: z.infer<typeof batchGetInput>): 
   };
 }
 
-/** Attributes are selected by an expression, or all of a kind are. @throws AwsError */
+/** Checks that `Select` and the projection agree. @throws AwsError */
 function checkSelect({ Select, ProjectionExpression, IndexName }: Page): void {
   if (Select === 'ALL_PROJECTED_ATTRIBUTES' && IndexName === undefined) {
     throw refused('ALL_PROJECTED_ATTRIBUTES can be used only when Querying using an IndexName');
@@ -126,7 +126,7 @@ function rangeOf({ prefix, index }: Source, { partition, sort }: KeyRange): Rang
   const beginning = partitionKey(prefix, textOf(partition));
   const all = { from: beginning, to: behindAll(beginning) };
   if (sort === undefined) return all;
-  /** The beginning of the keys with a sort key; in a table it is the key. */
+  /** The prefix of the keys with a sort key. In a table it is the whole key. */
   const at = (value: Value): Buffer =>
     Buffer.concat([beginning, index === undefined ? Buffer.from(textOf(value)) : indexSort(value)]);
   const behind = (value: Value): Buffer => (index === undefined ? next(at(value)) : behindAll(at(value)));
@@ -153,7 +153,7 @@ function rangeOf({ prefix, index }: Source, { partition, sort }: KeyRange): Rang
 
 const textOf = (value: Value): string => ('S' in value ? value.S : '');
 
-/** Reads the rows of a range, from behind the row where the page before has ended. */
+/** Reads a page of a range. */
 function page(
   rows: Rows,
   source: Source,
@@ -200,7 +200,7 @@ function* rowsOf(rows: Rows, { table, index }: Source, from: Buffer, to: Buffer,
   }
   for (const { value } of rows.store.range({ from, to, isReverse })) {
     const row = rows.read(Buffer.concat([table.prefix, value]));
-    // A row may have left the index while its entry was read.
+    // The row may have left the index since its entry was read.
     if (row?.[index.partitionKey] !== undefined && row[index.sortKey] !== undefined)
       yield projected(index, row);
   }

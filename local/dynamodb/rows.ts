@@ -1,19 +1,16 @@
-/**
- * The rows of all tables. A write is made on the row as all writes before it leave it, whether or not they are on the disk yet; a
- * read sees what is.
- */
+/** The rows of all tables. A write builds on all earlier writes. A read sees only what is on the disk. */
 import type { Store } from '../store/store.ts';
 import { decode, encode } from './codec.ts';
 import { entryKey } from './indexes.ts';
 import type { Table } from './table.ts';
 import type { Item } from './values.ts';
 
-/** The rows that are kept as objects, and the most bytes of each: most rows are read a moment after they were written. */
+/** The number of rows that are kept as objects, and the most bytes of each: most rows are read soon after they are written. */
 const mostRecent = 8_000;
 const largestRecent = 4_096;
 
 interface Pending {
-  /** Undefined for a row that was deleted. */
+  /** Undefined if the row was deleted. */
   readonly row: Item | undefined;
   readonly committed: Promise<void>;
 }
@@ -27,7 +24,7 @@ export class Rows {
     this.store = store;
   }
 
-  /** A row as it is on the disk. */
+  /** The row on the disk. */
   read(key: Buffer): Item | undefined {
     const recent = this.#recent.get(key.toString('latin1'));
     if (recent !== undefined) return recent;
@@ -35,29 +32,27 @@ export class Rows {
     return bytes && decode(bytes);
   }
 
-  /** Rows as they are on the disk, in order. */
   *range(from: Buffer, to: Buffer, isReverse = false): Generator<Item> {
     for (const { key, value } of this.store.range({ from, to, isReverse })) {
       yield this.#recent.get(key.toString('latin1')) ?? decode(value);
     }
   }
 
-  /** Waits until a row's latest write is on the disk: an answer must not tell of a row that may never be there. */
+  /** Waits until a row's latest write is on the disk, because an answer must not report a write that may be lost. */
   settled(key: Buffer): Promise<void> {
     return this.#pending.get(key.toString('latin1'))?.committed ?? Promise.resolve();
   }
 
-  /** A row as all writes leave it. */
   latest(key: Buffer): Item | undefined {
     const pending = this.#pending.get(key.toString('latin1'));
     return pending === undefined ? this.read(key) : pending.row;
   }
 
   /**
-   * Writes a row, or deletes it.
+   * Writes or deletes a row.
    *
    * @param before the latest row
-   * @returns a promise of the row being on the disk
+   * @returns resolves when the write is on the disk
    */
   write(table: Table, key: Buffer, before: Item | undefined, after: Item | undefined): Promise<void> {
     const entries = table.indexes.map((index) => {
@@ -74,7 +69,7 @@ export class Rows {
     const id = key.toString('latin1');
     const pending = { row: after, committed };
     this.#pending.set(id, pending);
-    // The row is on the disk a moment before this process is told: until then all reads look there, and see the same.
+    // The row is on the disk slightly before this process knows it. Until then all reads use the disk, so that they agree.
     this.#recent.delete(id);
     const isSmall = bytes !== undefined && bytes.length <= largestRecent;
     const settle = (isWritten: boolean): void => {

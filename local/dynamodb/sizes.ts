@@ -1,7 +1,7 @@
-/** Sizes of items in bytes, as "DynamoDB item sizes and formats" has them. */
+/** Sizes of items in bytes, from "DynamoDB item sizes and formats". */
 import { attributeOf, type Item, type Value } from './values.ts';
 
-/** The overhead of a list or a map, and of each of its elements. */
+/** The overhead of a list or map, and of each of its elements. */
 const ofCollection = 3;
 const ofElement = 1;
 
@@ -27,10 +27,8 @@ export function sizeOfValue(value: Value): number {
 }
 
 /**
- * A byte for each pair of digits, which begins at an even power of ten; one more, and another one for the sign of a negative number.
- * Zero has one byte.
- *
- * @param number in its canonical form
+ * The size of a canonical number: a byte for each pair of digits, counted from an even power of ten; one more; and another for
+ * a negative sign. Zero has one byte.
  */
 function sizeOfNumber(number: string): number {
   const isNegative = number.charCodeAt(0) === minus;

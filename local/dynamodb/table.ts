@@ -1,4 +1,3 @@
-/** The tables of the service, with what is known of each before any call. */
 import { tables, type TableShape } from '../../lambdas/aws/resources.ts';
 import { AwsError } from '../aws/awsError.ts';
 import type { KeyShape } from './expressions/bind.ts';
@@ -20,10 +19,8 @@ export interface Table {
   readonly name: string;
   readonly prefix: Buffer;
   readonly keys: KeyShape;
-  /** The names of the attributes of a row's key. */
   readonly keyNames: readonly string[];
   readonly indexes: readonly Index[];
-  /** The attribute with the time to live. */
   readonly ttl: string | undefined;
 }
 
@@ -31,7 +28,7 @@ const made = new Map(Object.entries<TableShape>(tables).map(([name, shape]) => [
 
 export const allTables: readonly Table[] = [...made.values()];
 
-/** @throws AwsError for a table that does not exist */
+/** @throws AwsError if the table does not exist */
 export function tableNamed(name: string): Table {
   const table = made.get(name);
   if (table !== undefined) return table;
@@ -59,14 +56,14 @@ function tableOf(name: string, { partitionKey, sortKey, indexes, ttl }: TableSha
   };
 }
 
-/** "Partition keys and sort keys" of DynamoDB's quotas, in bytes. */
+/** Bytes, from "Partition keys and sort keys" in DynamoDB's quotas. */
 const longestPartitionKey = 2_048;
 const longestSortKey = 1_024;
 
 /**
  * The key of a row in the store.
  *
- * @throws AwsError where the row has no key, or one that DynamoDB refuses
+ * @throws AwsError if the row's key is missing or invalid
  */
 export function keyOf(table: Table, row: Item): Buffer {
   const { keyNames } = table;
@@ -82,7 +79,7 @@ export function keyOf(table: Table, row: Item): Buffer {
 }
 
 /**
- * Checks a key that a client gives.
+ * Checks a key from a client.
  *
  * @returns the key, and the row's key in the store
  * @throws AwsError
@@ -95,7 +92,7 @@ export function checkedKey(table: Table, input: unknown): { readonly key: Item; 
   return { key, storeKey: storeKey(table, key) };
 }
 
-/** Checks the types of a key's attributes, where they are there. @throws AwsError as for a key that a client gives */
+/** Checks the types of those key attributes that are present. @throws AwsError as for a client's key */
 export function checkKeyTypes({ keyNames }: Table, row: Item): void {
   for (const name of keyNames) {
     const value = row[name];
@@ -106,7 +103,6 @@ export function checkKeyTypes({ keyNames }: Table, row: Item): void {
 const mismatched = (): AwsError =>
   new AwsError('ValidationException', 'The provided key element does not match the schema');
 
-/** Whether an item has these attributes, and no others. */
 export const hasMembers = (item: Item, names: readonly string[]): boolean =>
   Object.keys(item).length === names.length && names.every((name) => Object.hasOwn(item, name));
 
@@ -119,7 +115,6 @@ function storeKey({ prefix, keys: { partitionKey, sortKey } }: Table, row: Item)
   return rowKey(prefix, partition, sort);
 }
 
-/** Keys are texts. @throws AwsError */
 function keyText(row: Item, name: string): string {
   const value = row[name];
   if (value !== undefined && 'S' in value && value.S !== '') return value.S;
@@ -143,6 +138,5 @@ export function checkKeySize(text: string, part: 'partition' | 'sort'): void {
 export const invalid = (reason: string): AwsError =>
   new AwsError('ValidationException', `One or more parameter values were invalid: ${reason}`);
 
-/** The attributes of a row's key. */
 export const keyAttributes = (names: readonly string[], row: Item): Item =>
   Object.fromEntries(names.flatMap((name) => (row[name] === undefined ? [] : [[name, row[name]]])));

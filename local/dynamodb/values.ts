@@ -1,4 +1,4 @@
-/** The values of DynamoDB: their types, the check of those that a client gives, and comparisons. */
+/** DynamoDB's values: their types, checks of values from clients, and comparisons. */
 import { AwsError } from '../aws/awsError.ts';
 import { canonicalNumber, compareNumbers } from './numbers.ts';
 
@@ -14,30 +14,29 @@ export type Value =
   | { readonly NULL: boolean }
   | { readonly BOOL: boolean };
 
-/** Attributes by their names. Any text may be a name, `__proto__` and `constructor` too. */
+/** Attributes by name. Any text can be a name, including `__proto__` and `constructor`. */
 export type Item = Readonly<Record<string, Value>>;
 
 type KeysOf<Type> = Type extends unknown ? keyof Type : never;
 export type TypeName = KeysOf<Value>;
 
-/** The kinds of values, in the order in which they are looked for: the most frequent first. */
+/** The types of values, most frequent first, because they are tried in this order. */
 const names = ['S', 'N', 'BOOL', 'M', 'L', 'B', 'SS', 'NS', 'BS', 'NULL'] as const;
 const known: ReadonlySet<string> = new Set(names);
 
 export const isTypeName = (name: string): name is TypeName => known.has(name);
 
-/** Levels of values in each other: a text in a list is on the second. */
+/** The deepest nesting: a text in a list is on the second level. */
 const maxDepth = 32;
 
 const refused = (message: string): AwsError => new AwsError('ValidationException', message);
 const invalid = (message: string): AwsError =>
   refused(`One or more parameter values were invalid: ${message}`);
 
-/** Returns an attribute's value; undefined for one that the item lacks. */
 export const attributeOf = (item: Item, name: string): Value | undefined =>
   Object.hasOwn(item, name) ? item[name] : undefined;
 
-/** Adds an attribute to an item that is being made. */
+/** Adds an attribute to an item that is being built. */
 export function setAttribute(item: Record<string, Value>, name: string, value: Value): void {
   if (name === '__proto__') {
     Object.defineProperty(item, name, { value, enumerable: true, writable: true, configurable: true });
@@ -50,17 +49,17 @@ export function typeOf(value: Value): TypeName {
 }
 
 /**
- * Checks an item, or a key, that a client gives.
+ * Checks an item or a key from a client.
  *
- * @returns the item as it is stored, with canonical numbers; the same object when nothing had to change
- * @throws AwsError with DynamoDB's words
+ * @returns the item with canonical numbers; the same object if they were canonical
+ * @throws AwsError with DynamoDB's message
  */
 export const checkedItem = (input: unknown): Item => checkedMap(input, 0);
 
 /**
- * Checks one value as {@link checkedItem} checks all values of an item.
+ * Checks a value as {@link checkedItem} does.
  *
- * @param depth the number of lists and maps around it
+ * @param depth the number of enclosing lists and maps
  */
 export const checkedValue = (input: unknown, depth = 0): Value => checkedAt(input, depth);
 
@@ -85,12 +84,12 @@ function checkedMap(input: unknown, depth: number): Item {
   return input;
 }
 
-/** Tells the compiler that all values of a map have been checked. */
+/** Tells the compiler that all values of a map are checked. */
 function holdsChecked(_map: Readonly<Record<string, unknown>>): asserts _map is Item {
   // The caller has checked them.
 }
 
-/** @param depth the number of lists and maps around the value */
+/** @param depth the number of enclosing lists and maps */
 function checkedAt(input: unknown, depth: number): Value {
   if (!isObject(input)) throw new AwsError('SerializationException', 'Unexpected value type in payload');
   if (depth >= maxDepth) {
@@ -128,7 +127,7 @@ const isCheckedMap = (input: Input, map: Item): input is { M: Item } => input['M
 const wrongMember = (type: string): AwsError =>
   new AwsError('SerializationException', `Unexpected value type of ${type} in payload`);
 
-/** The check of each type, which returns the value as it is stored. */
+/** Checks by type. Each returns the value as it is stored. */
 const checks: Readonly<Record<TypeName, (input: Input, depth: number) => Value>> = {
   S: (input) => {
     if (isText(input)) return input;
@@ -217,11 +216,13 @@ function checkBytes(members: readonly Uint8Array[]): void {
 const javaBytes = ({ length }: Uint8Array): string =>
   `java.nio.HeapByteBuffer[pos=0 lim=${length} cap=${length}]`;
 
-/** Makes a text that is equal for equal bytes. */
+/** Makes texts that are equal if the bytes are equal. */
 export const textOfBytes = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
 
-/** Compares two keys of one type: texts by their UTF-8 bytes, numbers, and bytes. Undefined for others, which have no order. */
+/**
+ * Compares two keys of one type: texts by their UTF-8 bytes, numbers, or bytes. Undefined for other types, which have no order.
+ */
 export function compareValues(a: Value, b: Value): number | undefined {
   if ('S' in a) return 'S' in b ? compareTexts(a.S, b.S) : undefined;
   if ('N' in a) return 'N' in b ? compareNumbers(a.N, b.N) : undefined;
@@ -229,11 +230,11 @@ export function compareValues(a: Value, b: Value): number | undefined {
   return undefined;
 }
 
-/** The first code unit of surrogate pairs, whose characters come after all others in UTF-8. */
+/** The first surrogate. Surrogate pairs sort after all other characters in UTF-8. */
 const firstSurrogate = 0xd800;
 const afterSurrogates = 0xe000;
 
-/** Compares texts by their code points, which have the order of the bytes in UTF-8. */
+/** Compares texts by code point, which is also the order of their UTF-8 bytes. */
 export function compareTexts(a: string, b: string): number {
   if (a === b) return 0;
   const length = Math.min(a.length, b.length);
@@ -244,13 +245,13 @@ export function compareTexts(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Moves surrogates behind the other code units. */
+/** Moves surrogates after the other code units. */
 function rank(code: number): number {
   if (code < firstSurrogate) return code;
   return code < afterSurrogates ? code + 0x10000 : code;
 }
 
-/** Whether two values have the same type and content. Sets have no order. */
+/** Whether two values have the same type and content. Sets are unordered. */
 export function areEqual(a: Value, b: Value): boolean {
   if ('S' in a) return 'S' in b && a.S === b.S;
   if ('N' in a) return 'N' in b && a.N === b.N;
@@ -283,7 +284,7 @@ const areEqualLists = (a: readonly Value[], b: readonly Value[]): boolean =>
 const areEqualSets = (a: ReadonlySet<string>, b: ReadonlySet<string>): boolean =>
   a.size === b.size && [...a].every((member) => b.has(member));
 
-/** The members of a set, as texts that are equal for equal members; none of another value. */
+/** The members of a set, as comparable texts; empty for other values. */
 export function membersOf(value: Value): ReadonlySet<string> {
   if ('SS' in value) return new Set(value.SS);
   if ('NS' in value) return new Set(value.NS);

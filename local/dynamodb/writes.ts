@@ -1,4 +1,4 @@
-/** Writes of rows: each is made on the row as all earlier writes leave it, and answered when it is on the disk. */
+/** Writes rows. Each write builds on all earlier ones, and is answered when it is on the disk. */
 import type * as z from 'zod/mini';
 import { AwsError } from '../aws/awsError.ts';
 import { addUnits, consumed, consumedOfEach, isAsked, writeUnits, type Units } from './capacity.ts';
@@ -10,7 +10,7 @@ import { sizeOfItem } from './sizes.ts';
 import { checkedKey, checkKeyTypes, keyOf, tableNamed, type Table } from './table.ts';
 import { checkedItem, type Item } from './values.ts';
 
-/** "Item size" of DynamoDB's quotas: 400 KB. */
+/** 400 KB: "Item size" in DynamoDB's quotas. */
 const largestItem = 409_600;
 const mostWrites = 25;
 
@@ -21,7 +21,6 @@ interface Write extends Given {
   readonly ReturnConsumedCapacity?: string | undefined;
 }
 
-/** Makes a write of one row. */
 async function write(
   rows: Rows,
   input: Write,
@@ -62,7 +61,7 @@ export async function putItem(rows: Rows, input: z.infer<typeof putInput>): Prom
   );
 }
 
-/** The key of a row that is put. @throws AwsError for a row that DynamoDB refuses */
+/** The key of a new row. @throws AwsError if DynamoDB would refuse the row */
 function keyOfNew(table: Table, item: Item): Buffer {
   checkSize(item, 'Item size has exceeded the maximum allowed size');
   const key = keyOf(table, item);
@@ -135,7 +134,7 @@ function checkSize(item: Item, refusal: string): void {
   if (sizeOfItem(item) > largestItem) throw new AwsError('ValidationException', refusal);
 }
 
-/** @returns the attributes that a write answers, where it was asked for some and there are any */
+/** @returns the attributes for a write's answer, if it asked for some */
 function returned(
   asked: string | undefined,
   before: Item | undefined,

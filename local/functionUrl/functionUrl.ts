@@ -1,4 +1,4 @@
-/** A function URL of Lambda for the local stage: every request goes to one function, without a check before it. */
+/** The stand-in for a Lambda function URL: every request goes to one function, without a check. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { answerJson, drain, endWithServer, listen, noGuard, type Guard } from '../http.ts';
@@ -13,22 +13,20 @@ import { applyUrlResult, toUrlEvent } from './urlEvent.ts';
 export interface FunctionUrl {
   readonly port: number;
   readonly url: string;
-  /** Stops taking requests. Resolves when the accepted ones have been answered, or `signal` aborts. */
+  /** Takes no new requests. Resolves when the accepted ones are answered, or `signal` aborts. */
   stop(signal: AbortSignal): Promise<void>;
 }
 
 export interface FunctionUrlOptions {
   readonly port: number;
-  /** Finds the function that is called. */
   readonly called: () => LambdaFunction | undefined;
-  /** Resolves when the function is loaded; requests that come before wait for it. */
+  /** Resolves when the function is loaded. Earlier requests wait for it. */
   readonly ready: Promise<void>;
   readonly report: (error: unknown) => void;
-  /** Finds whose the large bodies are; without it all belong to one account. */
+  /** Finds the account that large bodies count for. Default: one account for all. */
   readonly accountOf?: AccountOf | undefined;
-  /** Checks every request before it is answered. */
   readonly guard?: Guard | undefined;
-  /** The loopback address only, when absent. */
+  /** Default: only the loopback address. */
   readonly network?: Network | undefined;
 }
 
@@ -49,7 +47,7 @@ export async function startFunctionUrl(options: FunctionUrlOptions): Promise<Fun
       });
     }),
     options.port,
-    // Lambda's own limit is not documented. It is larger than the service's, so that the service answers.
+    // Lambda's limit is not documented. This one is above the service's, so that the service answers.
     { ...timeBounds, maxHeaderSize: mostReadBytes },
     '--publish-port',
     network,
@@ -89,7 +87,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, door: 
   });
 }
 
-/** Answers as Lambda does when a function fails or its time is over. No function can change this answer. */
+/** Answers as Lambda does if a function fails or times out. Functions cannot change this answer. */
 function answerBadGateway(response: ServerResponse): void {
   response.writeHead(502, { 'Content-Type': 'text/plain' }).end('Internal Server Error');
 }

@@ -1,4 +1,4 @@
-/** Makes the events of a function URL, payload format 2.0, and answers with a handler's result. */
+/** Makes the events of a function URL (payload format 2.0), and sends a handler's result. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { LambdaFunctionURLEvent } from 'aws-lambda';
 import * as z from 'zod/mini';
@@ -34,7 +34,7 @@ export function toUrlEvent({
     version: '2.0',
     routeKey: '$default',
     rawPath: path,
-    // Seen on AWS: the query stays encoded as it came, but a plus becomes a space.
+    // As seen on AWS, the query stays encoded, but a plus becomes a space.
     rawQueryString: query.replaceAll('+', ' '),
     ...(cookies !== undefined && { cookies: cookies.split('; ') }),
     headers: Object.fromEntries(headers),
@@ -61,7 +61,7 @@ export function toUrlEvent({
   };
 }
 
-/** Names in lower case; several values of a name are one, joined by commas, and cookies by semicolons. */
+/** Lower-case names. Several values are joined by commas, cookies by semicolons. */
 function joinedHeaders(request: IncomingMessage, origin: Origin): ReadonlyMap<string, string> {
   const headers = new Map<string, string>();
   for (const [spelling, value] of passedHeaders(request, origin)) {
@@ -73,7 +73,7 @@ function joinedHeaders(request: IncomingMessage, origin: Origin): ReadonlyMap<st
   return headers;
 }
 
-/** The types whose bodies Lambda passes as UTF-8 text; all others are binary. */
+/** Types whose bodies Lambda passes as UTF-8 text. All others are binary. */
 const textTypes = /^(text\/.*|application\/(json|xml|javascript))$/;
 
 function bodyOf(body: Buffer, contentType: string): Pick<LambdaFunctionURLEvent, 'body' | 'isBase64Encoded'> {
@@ -85,7 +85,7 @@ function bodyOf(body: Buffer, contentType: string): Pick<LambdaFunctionURLEvent,
     : { body: body.toString('base64'), isBase64Encoded: true };
 }
 
-/** The fields that a function URL knows. It would lose others, such as `multiValueHeaders`. */
+/** Only these fields are allowed: a function URL would ignore others, such as `multiValueHeaders`. */
 const urlResult = z.strictObject({
   statusCode: z.int().check(z.gte(100), z.lte(599)),
   headers: z.optional(z.record(z.string(), z.string())),
@@ -94,9 +94,9 @@ const urlResult = z.strictObject({
 });
 
 /**
- * Answers with a handler's result.
+ * Sends a handler's result.
  *
- * @throws Error when the result has another form. AWS would answer 200 with the result itself, which no handler intends.
+ * @throws Error if it has another form. AWS would answer 200 with the result itself, which no handler intends.
  */
 export function applyUrlResult(response: ServerResponse, returned: unknown): void {
   const parsed = urlResult.safeParse(returned);

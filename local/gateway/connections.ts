@@ -1,23 +1,24 @@
-/** The bounds of a server's connections: strangers open them without a token. */
+/** Limits of a server's connections, because clients open them without a token. */
 import type { Socket } from 'node:net';
 import type { ServerOptions } from 'node:http';
 import { secondMs } from '../../lambdas/shared/clock.ts';
 import type { Server } from '../http.ts';
 
 export interface ConnectionBounds {
-  /** Connections at once; each takes a descriptor, and a process has some thousands. */
+  /** Connections at once. Each takes a file descriptor, and a process has some thousands. */
   readonly most?: number;
-  /** Connections at once from one address that is not this machine's, nor a trusted proxy's: these may have many clients behind them. */
+  /**
+   * Connections at once from one address. This machine and trusted proxies are exempt, because many clients may be behind them.
+   */
   readonly mostFromOne?: number;
 }
 
-/** A connection on which nothing happens is closed after this: longer than any request takes, and than clients keep idle ones. */
+/** Idle connections are closed after this time. Clients keep theirs for a shorter time, and no request takes longer. */
 const idleMs = 75 * secondMs;
 
-/** The time for the head of a request, from its first byte on. */
+/** The time for a request's head, from its first byte. */
 const headMs = 20 * secondMs;
 
-/** The limits of time that Node itself holds servers to. */
 export const timeBounds: ServerOptions = {
   keepAliveTimeout: idleMs,
   headersTimeout: headMs,
@@ -25,9 +26,9 @@ export const timeBounds: ServerOptions = {
 };
 
 /**
- * Holds a server to its bounds. A connection beyond them is closed at once.
+ * Enforces the limits. Connections beyond them are closed at once.
  *
- * @param isExempt whether an address may have as many as it likes
+ * @param isExempt whether an address may have any number
  */
 export function boundConnections(
   server: Server,

@@ -1,4 +1,4 @@
-/** API Gateway for the local stage: a REST API whose every route is a Lambda proxy with binary bodies. */
+/** The stand-in for API Gateway: a REST API whose routes are Lambda proxies with binary bodies. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CodeOf, ErrorStatus } from '../../lambdas/error/errorCodes.ts';
@@ -24,7 +24,7 @@ import { createRouter, type Routed, type Router } from './router.ts';
 export interface Gateway {
   readonly port: number;
   readonly url: string;
-  /** Stops taking requests. Resolves when the accepted ones have been answered, or `signal` aborts. */
+  /** Takes no new requests. Resolves when the accepted ones are answered, or `signal` aborts. */
   stop(signal: AbortSignal): Promise<void>;
 }
 
@@ -32,27 +32,26 @@ export interface GatewayOptions {
   readonly port: number;
   readonly routes: readonly GatewayRoute[];
   readonly functions: ReadonlyMap<ApiFunction, LambdaFunction>;
-  /** Resolves when the functions are loaded; requests that come before wait for it. */
+  /** Resolves when the functions are loaded. Earlier requests wait for it. */
   readonly ready: Promise<void>;
   readonly report: (error: unknown) => void;
-  /** Checks every request before it is answered. */
   readonly guard?: Guard | undefined;
-  /** The loopback address only, when absent. */
+  /** Default: only the loopback address. */
   readonly network?: Network | undefined;
-  /** The time for a function; 29 s when absent, API Gateway's "Integration timeout" for a REST API. */
+  /** The time for a function. Default: 29 s, API Gateway's "Integration timeout" for a REST API. */
   readonly timeoutMs?: number;
-  /** Finds whose the large bodies are; without it all belong to one account. */
+  /** Finds the account that large bodies count for. Default: one account for all. */
   readonly accountOf?: AccountOf | undefined;
   readonly bounds?: ConnectionBounds & Omit<IntakeBounds, 'largest'>;
 }
 
-/** The deployed gateway's sentence for a function that fails, or is too slow. */
+/** The deployed gateway's answer if a function fails or times out. */
 export const couldNotAnswer =
   'The service could not answer this request, which may still have taken effect. Send it again if that does no harm.';
 export const tooLateToAnswer =
   'The service did not answer in time. The request may still take effect; send it again if that does no harm.';
 
-/** API Gateway's "Payload size" of a REST API: 10 MiB. */
+/** 10 MiB: API Gateway's "Payload size" for a REST API. */
 const maxBodyBytes = 10_485_760;
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { functions, ready, report, guard = noGuard, network = onLoopback, timeoutMs = 29_000 } = options;
@@ -82,7 +81,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       });
     }),
     options.port,
-    // Larger than the gateway's limit, so that the gateway answers and not Node.
+    // More than the gateway's limit, so that the gateway answers instead of Node.
     { ...timeBounds, maxHeaderSize: mostReadBytes },
     '--port',
     network,
@@ -103,19 +102,19 @@ interface Proxy {
   readonly ready: Promise<void>;
   readonly timeoutMs: number;
   readonly originOf: OriginOf;
-  /** The path before that of the API. A proxy may pass it on, or take it away. */
+  /** The path before the API's. A proxy may keep it or strip it. */
   readonly basePath: string;
   readonly intake: Intake;
   readonly requestId: string;
 }
 
-/** Answers a request. Decisions that need only its head are made before its body is read. */
+/** Answers a request. Decisions that need only the head are made before the body is read. */
 async function answer(request: IncomingMessage, response: ServerResponse, proxy: Proxy): Promise<void> {
   const receivedAt = Date.now();
   const { path: requested, query } = splitUrl(request.url ?? '/');
   const own = withoutBase(requested, proxy.basePath);
   const routed = proxy.find(own);
-  // As a custom domain of API Gateway with a base path passes it on.
+  // A custom domain of API Gateway passes on the base path too.
   const path = proxy.basePath + own;
   if (headBytes(request) > maxHeadBytes) refuse(response, 431, 'head_too_large', headTooLarge);
   else if (routed === undefined) refuse(response, 404, 'path_not_found', `There is nothing at ${path}.`);
@@ -133,7 +132,6 @@ async function answer(request: IncomingMessage, response: ServerResponse, proxy:
   }
 }
 
-/** The API's own part of a path. */
 const withoutBase = (path: string, base: string): string =>
   base !== '' && (path === base || path.startsWith(`${base}/`)) ? path.slice(base.length) || '/' : path;
 
@@ -144,11 +142,10 @@ interface Invoked extends Proxy, Routed {
   readonly receivedAt: number;
 }
 
-/** Answers with what the function of a route returns. */
 async function invoke(request: IncomingMessage, response: ServerResponse, invoked: Invoked): Promise<void> {
   const { route, originOf, functions, timeoutMs, ...read } = invoked;
   const event = toProxyEvent({ ...read, request, origin: originOf(request), resource: route.path });
-  // The body is base64 in the event, so in practice this limits bodies.
+  // The event has the body as base64, so in practice this limits bodies.
   if (read.body.length > largestEvent / 2 && JSON.stringify(event).length > largestEvent) {
     refuse(
       response,

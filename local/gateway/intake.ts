@@ -1,9 +1,8 @@
 /**
- * Takes in the bodies of requests, within bounds of memory and time. API Gateway holds bodies for the functions on AWS; here they
- * are in the one process that does everything.
+ * Reads the bodies of requests within limits of memory and time, because a single process buffers all of them.
  *
- * A body of up to 64 KB is read at once. A larger one is read only for a token that is good, or where the route asks for none, and
- * counts against the budget of its account, or of all strangers together. So neither can fill the memory.
+ * A body of up to 64 KB is read at once. A larger one is read only if its token is valid or the route needs none. It counts
+ * against the budget of its account, or of all unknown senders.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ErrorCode, ErrorStatus } from '../../lambdas/error/errorCodes.ts';
@@ -12,7 +11,7 @@ import { findRoute } from '../../lambdas/http/routes.ts';
 import { answerJson } from '../http.ts';
 import { queryParameters, splitUrl } from '../incoming.ts';
 
-/** Finds the account of a request by its head; undefined where its token is not good. */
+/** Finds the account of a request by its head; undefined if the token is invalid. */
 export type AccountOf = (headers: readonly Header[], query: readonly Header[]) => Promise<string | undefined>;
 
 const kilobyte = 1_024;
@@ -21,28 +20,28 @@ const megabyte = 1_024 * kilobyte;
 export interface IntakeBounds {
   /** Bytes of the largest body. */
   readonly largest: number;
-  /** Bytes of a body that is read without asking who sends it. */
+  /** Bytes of a body that is read before its sender is known. */
   readonly small?: number;
-  /** Bytes of larger bodies that the process holds at once; of them those of one account, and those of all strangers. */
+  /** Bytes of larger bodies in memory at once: in total, per account, and for all unknown senders. */
   readonly total?: number;
   readonly perAccount?: number;
   readonly perStrangers?: number;
-  /** A body that brings less than this in each period is given up. */
+  /** A body is given up if it brings fewer bytes than this in a period. */
   readonly leastBytes?: number;
   readonly periodMs?: number;
 }
 
 /**
- * The outcome of reading a body: the body; or why it was not read.
+ * A body, or why it was not read.
  *
- * - `tooLarge`: it has more bytes than the largest may have.
- * - `unknownSender`: it is large, and its token is not good. The function that gets the request without it says so.
- * - `busy`: the budget is used up by bodies of others, or of the same account.
- * - `tooSlow`: it came too slowly.
+ * - `tooLarge`: it exceeds the largest size.
+ * - `unknownSender`: it is large, and its token is invalid. The function gets the request without it, and answers so.
+ * - `busy`: other bodies use the whole budget.
+ * - `tooSlow`: it arrived too slowly.
  */
 export type Taken = Buffer | 'tooLarge' | 'unknownSender' | 'busy' | 'tooSlow';
 
-/** The answers to bodies that were not taken, in which the functions have no part. */
+/** Answers for bodies that were not read, without calling a function. */
 const notTaken = {
   tooSlow: {
     status: 408,
@@ -59,13 +58,12 @@ const notTaken = {
   },
 } as const satisfies Record<string, { status: ErrorStatus; headers: object; error: string; code: ErrorCode }>;
 
-/** Answers a request whose body was not taken. */
 export function refuseUntaken(response: ServerResponse, taken: keyof typeof notTaken): void {
   const { status, headers, ...body } = notTaken[taken];
   answerJson(response, status, 'application/json', body, headers);
 }
 
-/** The budget of those who send no token that is good; no account has this id. */
+/** The budget of senders without a valid token. No account has this id. */
 const strangers = '';
 
 export class Intake {
@@ -74,7 +72,6 @@ export class Intake {
   readonly #held = new Map<string, number>();
   #total = 0;
 
-  /** @param accountOf all bodies belong to one account without it */
   constructor(bounds: IntakeBounds, accountOf: AccountOf = () => Promise.resolve('all')) {
     this.#bounds = {
       small: 64 * kilobyte,
@@ -89,9 +86,9 @@ export class Intake {
   }
 
   /**
-   * Reads the body of a request, and hands it over. Its bytes count against the budget until `use` has ended.
+   * Reads a request's body, which counts against the budget until `use` has ended.
    *
-   * @throws when the connection closes within the body, or the account cannot be read
+   * @throws if the connection closes too early, or the account cannot be read
    */
   async take<T>(request: IncomingMessage, use: (taken: Taken) => Promise<T>): Promise<T> {
     const { largest, small } = this.#bounds;
@@ -110,7 +107,7 @@ export class Intake {
     }
   }
 
-  /** Finds whose budget a body counts against; undefined where it is not read. */
+  /** Finds whose budget a body counts against; undefined if the body is refused. */
   async #ownerOf(request: IncomingMessage): Promise<string | undefined> {
     const { path, query } = splitUrl(request.url ?? '/');
     const { route } = findRoute(request.method ?? 'GET', path);
@@ -148,7 +145,7 @@ export class Intake {
     };
   }
 
-  /** Reads a body. A body that is not kept is not read: its remaining bytes are dropped. */
+  /** Reads a body. If it is refused, its remaining bytes are dropped. */
   #read(request: IncomingMessage, budget: Budget | undefined): Promise<Taken> {
     const { largest, leastBytes, periodMs } = this.#bounds;
     const chunks: Buffer[] = [];
@@ -188,10 +185,10 @@ export class Intake {
 }
 
 interface Budget {
-  /** @returns false where there is no room for so many bytes */
+  /** @returns false if there is no room */
   readonly take: (bytes: number) => boolean;
   readonly release: () => void;
 }
 
-/** Whether a request has a body though it does not say how long it is (RFC 9112, 6.3). */
+/** Whether a request without `Content-Length` has a body (RFC 9112, 6.3). */
 const hasBody = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined;

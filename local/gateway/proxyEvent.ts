@@ -1,4 +1,4 @@
-/** The Lambda proxy integration of a REST API: makes an event of a request, and answers with a handler's result. */
+/** The Lambda proxy integration of a REST API: makes an event of a request, and sends a handler's result. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { APIGatewayEventRequestContextWithAuthorizer, APIGatewayProxyEvent } from 'aws-lambda';
 import * as z from 'zod/mini';
@@ -12,9 +12,9 @@ const stage = 'local';
 export interface ProxyRequest {
   readonly request: IncomingMessage;
   readonly origin: Origin;
-  /** The path as it came, undecoded, without the query. */
+  /** The raw path, without the query. */
   readonly path: string;
-  /** The query as it came, without its question mark. */
+  /** The raw query, without its question mark. */
   readonly query: string;
   readonly body: Buffer;
   readonly resource: string;
@@ -77,7 +77,7 @@ function requestContextOf({
       userAgent: request.headers['user-agent'] ?? null,
       userArn: null,
     },
-    // A custom domain passes paths like this one, without the API's stage.
+    // A custom domain passes paths without the API's stage.
     path,
     protocol: `HTTP/${request.httpVersion}`,
     requestId,
@@ -89,7 +89,7 @@ function requestContextOf({
   };
 }
 
-/** All headers with all their values, and those that AWS adds. A name is spelled as the client spelled it first. */
+/** All headers and values, including those that AWS adds. A name has the spelling of its first occurrence. */
 function headersOf(request: IncomingMessage, origin: Origin): Record<string, string[]> {
   const headers = new Map<string, { readonly spelling: string; readonly values: string[] }>();
   for (const [spelling, value] of passedHeaders(request, origin)) {
@@ -101,7 +101,7 @@ function headersOf(request: IncomingMessage, origin: Origin): Record<string, str
   return Object.fromEntries([...headers.values()].map(({ spelling, values }) => [spelling, values]));
 }
 
-/** The decoded names of the query, each with its decoded values in their order; null without a query. */
+/** The decoded query, with all values of each name; null without a query. */
 function queryOf(query: string): Record<string, string[]> | null {
   const parameters = queryParameters(query);
   return parameters.size > 0 ? Object.fromEntries(parameters) : null;
@@ -121,9 +121,9 @@ const proxyResult = z.object({
 });
 
 /**
- * Answers with a handler's result.
+ * Sends a handler's result.
  *
- * @throws Error when the result does not have the form that API Gateway demands
+ * @throws Error if API Gateway would not accept the result
  */
 export function applyProxyResult(response: ServerResponse, returned: unknown): void {
   const parsed = proxyResult.safeParse(returned);

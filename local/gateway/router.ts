@@ -7,15 +7,13 @@ export interface Routed {
   readonly pathParameters: Record<string, string> | null;
 }
 
-/** @returns undefined where no resource has the path */
 export type Router = (path: string) => Routed | undefined;
 
-/** The order of resources by their segments, the most specific first. */
+/** The order of resources by segment, most specific first. */
 const ranks = { literal: 0, parameter: 1, rest: 2 } as const;
 
 interface Segment {
   readonly kind: keyof typeof ranks;
-  /** The text of a literal, or the parameter's name. */
   readonly name: string;
 }
 
@@ -25,7 +23,7 @@ export function createRouter(routes: readonly GatewayRoute[]): Router {
     .sort((a, b) => bySpecificity(a.segments, b.segments));
 
   return (path) => {
-    // AWS ignores slashes at the end of a path, and takes several in a row for one; the function gets the path unchanged.
+    // AWS ignores slashes at the end, and counts several in a row as one. The function gets the original path.
     const texts = path.split('/').filter((text) => text !== '');
     for (const { segments, route } of resources) {
       const pathParameters = match(segments, texts);
@@ -55,8 +53,8 @@ function bySpecificity(a: readonly Segment[], b: readonly Segment[]): number {
 }
 
 /**
- * @param texts the segments of the path; none is empty
- * @returns the decoded parameters; undefined when the path does not match
+ * @param texts the non-empty segments of the path
+ * @returns the decoded parameters; undefined if the path does not match
  */
 function match(segments: readonly Segment[], texts: readonly string[]): Record<string, string> | undefined {
   const parameters: Record<string, string> = {};

@@ -1,12 +1,12 @@
-/** The bounds of a request's head, and the answers to bytes of which Node makes no request object. */
+/** Limits of a request's head, and answers to bytes that Node cannot parse. */
 import type { Duplex } from 'node:stream';
 import type { ErrorCode } from '../../lambdas/error/errorCodes.ts';
 
-/** API Gateway's "Total combined size of request line and header values": 10 KiB. */
+/** 10 KiB: API Gateway's "Total combined size of request line and header values". */
 export const maxHeadBytes = 10_240;
 export const headTooLarge = `The request line and headers together exceed ${maxHeadBytes} bytes.`;
 
-/** Bytes of a head that Node reads: more than the gateway's limit, so that the gateway answers and not Node. */
+/** Bytes of a head that Node reads: above the gateway's limit, so that the gateway answers instead of Node. */
 export const mostReadBytes = 65_536;
 
 const answers = {
@@ -22,7 +22,7 @@ const answers = {
   },
 } as const satisfies Record<string, { status: string; code: ErrorCode; error: string }>;
 
-/** Answers a head that is larger than Node reads, or bytes that are not HTTP, such as a path with a space or a bare `ü`. */
+/** Answers a head that is too large for Node, or bytes that are not HTTP, such as a path with a bare `ü`. */
 export function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable) {
     socket.destroy();

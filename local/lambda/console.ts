@@ -1,7 +1,7 @@
 import { setVariables } from './environment.ts';
 import { loadFunction, type FunctionOptions, type LambdaFunction } from './lambda.ts';
 
-/** Makes the function of the console. It is built at its first request, because most starts of a stage do not need it. */
+/** Makes the console's function. The console is built at its first request, because most stages don't need it. */
 export function consoleFunction(options: FunctionOptions): LambdaFunction {
   let loading: Promise<LambdaFunction> | undefined;
   return {

@@ -1,6 +1,6 @@
 /**
- * Lambda's event source mapping for SQS: long polls, batches, a limit of concurrent invocations, and partial batch failures. It
- * calls the queues directly, as it is a part of Lambda and not of the service: SQS over HTTP would cost as much CPU as a handler.
+ * The stand-in for Lambda's SQS event source mapping: long polls, batches, limited concurrency, and partial batch failures. It
+ * calls the queues directly, because HTTP would cost as much CPU as a handler.
  */
 import { once } from 'node:events';
 import { setImmediate, setTimeout } from 'node:timers/promises';
@@ -16,8 +16,8 @@ import type { LambdaFunction } from './lambda.ts';
 
 export interface EventSource {
   /**
-   * Ends the polling; resolves when the invocations in flight have ended, or `signal` aborts. Results after that are ignored: the
-   * messages stay in the queue, which may be closed by then.
+   * Stops polling. Resolves when the invocations in flight have ended, or `signal` aborts. Messages of later results stay in
+   * the queue, which may be closed by then.
    */
   stop(signal: AbortSignal): Promise<void>;
 }
@@ -27,26 +27,23 @@ export interface EventSourceOptions {
   readonly queue: string;
   readonly region: string;
   readonly function: LambdaFunction;
-  /** The most messages of an invocation; 10, Lambda's default, when absent. */
+  /** The most messages per invocation. Default: 10, as in Lambda. */
   readonly batchSize?: number;
-  /** The most invocations at the same time, 2 to 1,000; 1,000 when absent. */
+  /** The most concurrent invocations, 2 to 1,000. Default: 1,000. */
   readonly maximumConcurrency?: number | undefined;
-  /** The same for a machine that need not follow Lambda's limit of 1,000. */
+  /** Replaces `maximumConcurrency` if the machine may exceed Lambda's limit of 1,000. */
   readonly mostAtOnce?: number | undefined;
   readonly report: (error: unknown) => void;
-  /**
-   * Called with the ids of the messages that an invocation has not done. They are visible again when their visibility timeout
-   * ends.
-   */
+  /** Called with the ids of messages that an invocation did not finish. They become visible again after their timeout. */
   readonly onLeft?: (messageIds: readonly string[]) => void;
 }
 
 /** The longest long poll of SQS. */
 const pollMs = 20_000;
-/** The pause after a poll that failed, for example on a full disk. */
+/** The pause after a failed poll, for example on a full disk. */
 const retryAfterMs = 1000;
 
-/** @throws Error when Lambda would refuse the maximum concurrency */
+/** @throws Error if Lambda would refuse the maximum concurrency */
 export function startEventSource(options: EventSourceOptions): EventSource {
   const { maximumConcurrency = mostConcurrency, mostAtOnce = maximumConcurrency, report } = options;
   if (maximumConcurrency < leastConcurrency || maximumConcurrency > mostConcurrency) {
@@ -82,7 +79,7 @@ export function startEventSource(options: EventSourceOptions): EventSource {
       try {
         const messages = await receive(options, stopping.signal);
         if (messages.length > 0) start(messages);
-        // Work under way goes on first, including requests to the gateway, so that a long line does not hold it up.
+        // Other work, such as requests to the gateway, goes first.
         await setImmediate();
         if (invocations.size >= mostAtOnce) await oneEnds();
       } catch (error) {
@@ -119,9 +116,7 @@ const batchResponse = z.nullish(
   z.object({ batchItemFailures: z.nullish(z.array(z.object({ itemIdentifier: z.string() }))) }),
 );
 
-/**
- * Invokes the function, and deletes the messages that it did not report as failed, unless the event source has stopped by then.
- */
+/** Invokes the function, and then deletes the messages that have not failed, unless the event source has stopped. */
 async function handle(
   options: EventSourceOptions,
   messages: readonly Received[],
@@ -136,8 +131,8 @@ async function handle(
 }
 
 /**
- * The ids of the messages that failed. By Lambda's rules no answer or an empty list is success; an unreadable answer, or one that
- * names a message outside the batch, fails the whole batch.
+ * The ids of failed messages. By Lambda's rules, no answer or an empty list is success. An unreadable answer or an unknown id
+ * fails the whole batch.
  */
 function failuresIn(returned: unknown, messages: readonly Received[]): ReadonlySet<string> {
   const parsed = batchResponse.safeParse(returned);
@@ -157,7 +152,7 @@ function toRecord({ queue, region }: EventSourceOptions, message: Received): SQS
     body: message.body,
     attributes: systemAttributes(message, region),
     messageAttributes: {},
-    // Few functions look at it.
+    // Computed on demand, because few functions use it.
     get md5OfBody() {
       return md5(message.body);
     },

@@ -1,13 +1,12 @@
 import type { ApiFunction } from '../../lambdas/http/routes.ts';
 import type { queues, TimedFunction } from '../../lambdas/aws/resources.ts';
 
-/** The functions that queues feed. */
 export type QueueFunction = Exclude<(typeof queues)[keyof typeof queues]['handler'], undefined>;
 export type FunctionName = ApiFunction | QueueFunction | TimedFunction;
 
 /**
- * The modules of the functions. They are loaded late, since handlers read their settings when they are loaded. The paths are
- * literals so that a bundler finds them.
+ * The functions' modules. They are loaded late, because handlers read their settings while loading. Paths are literals for
+ * bundlers.
  */
 export const handlerModules: Readonly<Record<FunctionName, () => Promise<unknown>>> = {
   publish: () => import('../../lambdas/handlers/publish.ts'),

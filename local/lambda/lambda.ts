@@ -1,23 +1,23 @@
-/** Lambda for the local stage: loads handlers, and invokes them with their context and their limits. */
+/** The stand-in for Lambda: loads handlers, and invokes them with Lambda's context and limits. */
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'aws-lambda';
 import * as z from 'zod/mini';
 import { handlerModules, type FunctionName } from './handlers.ts';
 import { functionArn } from '../aws/arns.ts';
 
-/** Lambda's "Invocation payload" of a synchronous request, in bytes of JSON: 6 MiB. */
+/** 6 MiB of JSON: Lambda's "Invocation payload" of a synchronous request. */
 export const largestEvent = 6_291_456;
 
-/** Lambda's "Invocation payload" of a synchronous response, in bytes of JSON: 6 MiB and 100 bytes. */
+/** 6 MiB and 100 bytes of JSON: Lambda's "Invocation payload" of a synchronous response. */
 const largestPayload = 6_291_556;
 
-/** A function. Its callers check its event and its result. */
+/** A function. Its callers check the event and the result. */
 export interface LambdaFunction {
   readonly name: string;
   readonly invoke: (event: unknown) => Promise<unknown>;
 }
 
-/** The context without its three functions for handlers that answer by callback. */
+/** The context without its three functions for callback handlers. */
 type HandlerContext = Omit<Context, 'done' | 'fail' | 'succeed'>;
 
 type Handler = (event: unknown, context: HandlerContext) => Promise<unknown>;
@@ -29,13 +29,13 @@ const handlerModule = z.object({
 export interface FunctionOptions {
   readonly region: string;
   /**
-   * The limit of an invocation, in real time: a jump of the test clock ends none. Lambda would end the process; here all
-   * functions share one, so the code runs on and its result is ignored.
+   * The limit of an invocation, in real time. All functions share the process, so the code continues, but its result is
+   * ignored.
    */
   readonly timeoutMs: number;
 }
 
-/** Loads a handler, which reads its settings from the environment while it loads. */
+/** Loads a handler, which reads its settings from the environment. */
 export async function loadFunction(name: FunctionName, options: FunctionOptions): Promise<LambdaFunction> {
   const { handler } = handlerModule.parse(await handlerModules[name]());
   return toFunction(name, handler, options);
@@ -46,7 +46,7 @@ export function toFunction(name: string, handler: Handler, options: FunctionOpti
     name,
     invoke: async (event) => {
       const returned = await inTime(handler(event, contextOf(name, options)), options.timeoutMs);
-      // A function that returns nothing returns null.
+      // A function that returns nothing answers null.
       const bytes = Buffer.byteLength(JSON.stringify(returned ?? null));
       if (bytes > largestPayload) {
         throw new Error(
@@ -58,14 +58,14 @@ export function toFunction(name: string, handler: Handler, options: FunctionOpti
   };
 }
 
-/** @throws Error in Lambda's words when the time is over */
+/** @throws Error in Lambda's words on a timeout */
 async function inTime(work: Promise<unknown>, timeoutMs: number): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       reject(new Error(`Task timed out after ${(timeoutMs / 1000).toFixed(2)} seconds`));
     }, timeoutMs);
-    // The timer must not keep the process of a stopped stage alive.
+    // The timer must not keep a stopped stage's process alive.
     timer.unref();
   });
   try {
@@ -76,7 +76,7 @@ async function inTime(work: Promise<unknown>, timeoutMs: number): Promise<unknow
 }
 
 function contextOf(functionName: string, { region, timeoutMs }: FunctionOptions): HandlerContext {
-  // `Date.now` may jump while the function runs.
+  // The test clock may change `Date.now` while the function runs.
   const endsAt = performance.now() + timeoutMs;
   return {
     awsRequestId: randomUUID(),

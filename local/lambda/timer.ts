@@ -1,22 +1,19 @@
-/** EventBridge rules with a rate, for the local stage: they invoke a function at regular intervals. */
+/** The stand-in for EventBridge rules with a rate: invokes a function at regular intervals. */
 import type { LambdaFunction } from './lambda.ts';
 
 export interface Timer {
-  /** Ends the timer; resolves when the invocation in flight has ended, or `signal` aborts. */
+  /** Stops. Resolves when the invocation in flight has ended, or `signal` aborts. */
   stop(signal: AbortSignal): Promise<void>;
 }
 
 interface TimerOptions {
   readonly function: LambdaFunction;
-  /** Milliseconds of real time: a jump of the test clock invokes nothing. */
+  /** Real time, unaffected by the test clock. */
   readonly everyMs: number;
   readonly report: (error: unknown) => void;
 }
 
-/**
- * Starts a timer. Unlike a rule of EventBridge it invokes at once for the first time: a stage on a laptop may never run until the
- * second invocation.
- */
+/** Starts a timer. Unlike EventBridge, it fires immediately, because a stage on a laptop may not run until the second time. */
 export function startTimer({ function: timed, everyMs, report }: TimerOptions): Timer {
   let invocation: Promise<void> | undefined;
   const invoke = (): void => {

@@ -1,9 +1,8 @@
 import type { LambdaFunction } from './lambda.ts';
 
 /**
- * Limits the calls of a function that run at once; other calls wait for their turn, first come, first served. On AWS each invocation
- * has its own process. Here all share one: without this limit many publishers would have most of it, and messages
- * would be accepted faster than delivered, wait in lines, and cost more there.
+ * Limits a function's concurrent calls. Others wait in order. Without it, many publishes would take most of the shared process:
+ * messages would be accepted faster than delivered, and waiting in lines makes them more expensive.
  */
 export function inTurns(called: LambdaFunction, most: number): LambdaFunction {
   const waiting: (() => void)[] = [];
@@ -17,7 +16,7 @@ export function inTurns(called: LambdaFunction, most: number): LambdaFunction {
   };
   const next = (): void => {
     const start = waiting.shift();
-    // The next caller takes over the turn that ends.
+    // The next waiting call takes over the slot.
     if (start === undefined) running -= 1;
     else start();
   };

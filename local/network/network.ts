@@ -1,19 +1,18 @@
-/** The network of the stage: the address that it listens on, its certificate, and the proxies before it. */
+/** The network of the stage: its address, its certificate, and the proxies in front of it. */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import { hostname, networkInterfaces } from 'node:os';
 
 export interface Network {
-  /** The address that it listens on. */
   readonly host: string;
-  /** The address by which clients reach it, where that is another one. */
+  /** The address that clients use, if it differs. */
   readonly publicUrl?: string | undefined;
-  /** The addresses and networks of proxies whose `X-Forwarded-*` headers are believed. */
+  /** Addresses and networks of proxies whose `X-Forwarded-*` headers are trusted. */
   readonly trustedProxies: readonly string[];
   readonly tls?: TlsFiles | undefined;
 }
 
-/** The paths of a certificate, with those that it is signed by, and of its key, both PEM. */
+/** Paths of a certificate chain and its key, both PEM. */
 export interface TlsFiles {
   readonly certFile: string;
   readonly keyFile: string;
@@ -21,32 +20,31 @@ export interface TlsFiles {
 
 export const loopback = '127.0.0.1';
 
-/** For clients of this machine only. */
+/** For clients on this machine only. */
 export const onLoopback: Network = { host: loopback, trustedProxies: [] };
 
 const isLoopback = (host: string): boolean => /^127(\.\d+){3}$/.test(host) || host === '::1';
 
-/** Whether clients of other machines can reach a stage. It then protects them, and what is beside it in its network. */
+/** Whether other machines can reach the stage. It then protects them, and its own network. */
 export const isOpen = ({ host, publicUrl }: Network): boolean => !isLoopback(host) || publicUrl !== undefined;
 
-/** The address by which the stage calls itself. An address for all interfaces of a machine cannot be called on every system. */
+/** The address under which the stage calls itself. Not every system can call `0.0.0.0`. */
 const ownAddress = (host: string): string => (host === '0.0.0.0' ? loopback : host === '::' ? '::1' : host);
 
-/** The path of the public URL, such as `/queue`; empty where it has none. */
+/** The path of the public URL, such as `/queue`; may be empty. */
 export const basePathOf = ({ publicUrl }: Pick<Network, 'publicUrl'>): string =>
   publicUrl === undefined ? '' : new URL(publicUrl).pathname.replace(/\/$/, '');
 
-/** The URL of a port on this machine. */
 export function urlOf({ host, tls }: Network, port: number): string {
   const address = ownAddress(host);
   return `${tls === undefined ? 'http' : 'https'}://${isIP(address) === 6 ? `[${address}]` : address}:${port}`;
 }
 
 /**
- * The hosts of the stage's own servers, which are no destinations.
+ * The hosts of the stage's own servers, which are not allowed as destinations.
  *
- * @param ports those that clients use
- * @param inside URLs of servers that only the stage itself uses
+ * @param ports the ports that clients use
+ * @param inside URLs of internal servers
  */
 export function ownHosts(network: Network, ports: readonly number[], inside: readonly string[]): string[] {
   const { host, publicUrl } = network;
@@ -63,7 +61,7 @@ export function ownHosts(network: Network, ports: readonly number[], inside: rea
   ];
 }
 
-/** @throws Error for a text that is no address and no network */
+/** @throws Error if a text is neither an address nor a network */
 export function parseNetworks(items: readonly string[]): BlockList {
   const list = new BlockList();
   for (const item of items) {
@@ -76,22 +74,21 @@ export function parseNetworks(items: readonly string[]): BlockList {
   return list;
 }
 
-/** A request as its client sent it, before any proxy. */
+/** Where a request came from, before any proxy. */
 export interface Origin {
-  /** The client's address. */
   readonly ip: string;
   readonly proto: 'http' | 'https';
-  /** The host that the request was sent to, with its port unless that is the usual one. */
+  /** The host that the request was sent to, with its port unless it is the default port. */
   readonly host: string;
   readonly port: number;
 }
 
 export type OriginOf = (request: IncomingMessage) => Origin;
 
-/** Makes a reader of origins. A header that a proxy sets counts only where a trusted proxy has sent the request. */
+/** Makes a function that finds a request's origin. Proxy headers count only if a trusted proxy sent the request. */
 export function originsBehind({ publicUrl, trustedProxies }: Network): OriginOf {
   const trusted = parseNetworks(trustedProxies);
-  // Even an empty list takes its time to look at an address.
+  // Checking an address takes time even with an empty list.
   const isTrusted = (ip: string): boolean =>
     trustedProxies.length > 0 && isIP(ip) > 0 && trusted.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4');
   const known = publicUrl === undefined ? undefined : new URL(publicUrl);
@@ -112,7 +109,7 @@ export function originsBehind({ publicUrl, trustedProxies }: Network): OriginOf 
   };
 }
 
-/** Makes the function that tells whether an address may have many clients behind it: this machine's, or that of a trusted proxy. */
+/** Makes a function that says whether many clients may share an address: this machine's or a trusted proxy's. */
 export function isManyClients({ trustedProxies }: Network): (address: string) => boolean {
   const trusted = parseNetworks(['127.0.0.0/8', '::1', ...trustedProxies]);
   return (address) => {
@@ -121,7 +118,7 @@ export function isManyClients({ trustedProxies }: Network): (address: string) =>
   };
 }
 
-/** Finds the client: the last address of `X-Forwarded-For` that is no trusted proxy's. Those before it are the client's own words. */
+/** Finds the client: the last address in `X-Forwarded-For` that is not a trusted proxy's. Those before it may be invented. */
 function clientBehind(
   header: string | readonly string[] | undefined,
   peer: string,
@@ -133,17 +130,17 @@ function clientBehind(
   let client = peer;
   for (const ip of named.toReversed()) {
     if (ip === '') break;
-    // A name that a trusted proxy writes instead of an address still tells its clients apart.
+    // If a trusted proxy writes a name instead of an address, the name identifies the client.
     client = ip.slice(0, longestName);
     if (!isTrusted(ip)) break;
   }
   return client;
 }
 
-/** Characters of what a proxy names a client by; an IPv6 address has up to 45. */
+/** The most characters of a client's name. An IPv6 address has up to 45. */
 const longestName = 64;
 
-/** Reads an item of `X-Forwarded-For`. Some proxies write a port behind the address. */
+/** Parses an item of `X-Forwarded-For`. Some proxies append a port. */
 function addressIn(item: string): string {
   const [, bracketed, v4] = /^(?:\[([^\]]*)\](?::\d+)?|(\d+(?:\.\d+){3}):\d+)$/.exec(item) ?? [];
   return plain(bracketed ?? v4 ?? item);

@@ -1,7 +1,6 @@
-/** The calls that the stage makes to itself while it starts. */
+/** The stage's calls to itself while it starts. */
 import { Agent, fetch } from 'undici';
 
-/** An answer, as `fetch` gives it. */
 interface Answer {
   readonly status: number;
   readonly url: string;
@@ -17,7 +16,7 @@ export type CallOwn = (
   },
 ) => Promise<Answer>;
 
-/** Makes calls. The certificate is for the name that clients use, so it is not checked for an address of this machine. */
+/** The certificate is for the name that clients use, so it is not checked here. */
 export function ownCalls(): { readonly call: CallOwn; readonly close: () => Promise<void> } {
   const dispatcher = new Agent({ connect: { rejectUnauthorized: false } });
   return {

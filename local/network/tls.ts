@@ -1,4 +1,4 @@
-/** The certificate of a stage that speaks TLS itself. It is read again when its files have changed: certificates are renewed. */
+/** The certificate of a stage that speaks TLS itself. Changed files are read again, because certificates are renewed. */
 import { readFileSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
@@ -11,7 +11,7 @@ export interface Certificate {
   readonly key: Buffer;
 }
 
-/** @throws StageError when the files cannot be read, or do not belong together */
+/** @throws StageError if the files cannot be read or don't match */
 export function readCertificate({ certFile, keyFile }: TlsFiles): Certificate {
   const read = (flag: string, path: string): Buffer => {
     try {
@@ -32,12 +32,12 @@ export function readCertificate({ certFile, keyFile }: TlsFiles): Certificate {
   return certificate;
 }
 
-/** The time, ms, until a renewed certificate is used. */
+/** The longest time until a renewed certificate is used, in milliseconds. */
 const lookEveryMs = 60_000;
 
 /**
- * Uses a renewed certificate for new connections. While the files cannot be read or do not belong together, the one before is used,
- * and `report` is told.
+ * Uses a renewed certificate for new connections. If the files cannot be read or don't match, the previous one stays in use,
+ * and the problem is reported.
  */
 export function renewCertificate(
   server: Server | TlsServer,

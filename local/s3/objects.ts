@@ -1,8 +1,9 @@
 /**
- * The objects of the S3 stand-in, in the store: for each an entry about it, and then its bytes in parts. The file of the store finds
- * room for small entries more easily than for large ones.
+ * Objects of the S3 stand-in: a description, then the bytes in parts, because the store finds room for small entries more
+ * easily.
  *
- * A key begins with the object's age class, `<days>d/`. In AWS the bucket's lifecycle rules delete older objects, here `expire` does.
+ * A key begins with the object's age class, `<days>d/`. `expire` deletes older objects, like the bucket's lifecycle rules on
+ * AWS.
  */
 import * as z from 'zod/mini';
 import { jsonOrUndefined } from '../json.ts';
@@ -17,10 +18,9 @@ export interface StoredObject {
 
 export interface Objects {
   put(key: string, object: StoredObject): Promise<void>;
-  /** @param at reads as of that moment */
+  /** @param at the snapshot to read */
   get(key: string, at?: Snapshot): StoredObject | undefined;
   delete(key: string): Promise<void>;
-  /** Deletes the objects that are past their time. */
   expire(): Promise<void>;
 }
 
@@ -33,11 +33,11 @@ const about = z.object({
   parts: z.number(),
 });
 
-/** The first byte of the keys of all objects, and the byte behind it. */
+/** All objects' keys begin with `first`. `behind` is the next byte. */
 const first = 'o';
 const behind = 'p';
 
-/** @param part 0 for the entry about the object */
+/** @param part 0 for the description */
 function entryKey(key: string, part: number): Buffer {
   const number = Buffer.alloc(3);
   number.writeUInt16BE(part, 1);
@@ -64,7 +64,7 @@ export function objectsIn(store: Store, now: () => number): Objects {
       const parts: Buffer[] = [];
       for (let part = 1; part <= found.parts; part += 1) {
         const bytes = store.get(entryKey(key, part), at);
-        // It was deleted in the meantime.
+        // The object has just been deleted.
         if (bytes === undefined) return undefined;
         parts.push(bytes);
       }
@@ -90,7 +90,7 @@ function* entriesOf(key: string, { body, ...object }: StoredObject): Generator<r
   }
 }
 
-/** @param at reads as of that moment */
+/** @param at the snapshot to read */
 export function* objectKeys(store: Store, at?: Snapshot): Generator<string> {
   for (const key of store.keys({ from: Buffer.from(first), to: Buffer.from(behind), at })) {
     if (key.readUInt16BE(key.length - 2) === 0) yield key.toString('utf8', first.length, key.length - 3);

@@ -1,4 +1,4 @@
-/** Amazon S3 for the local stage: one bucket, addressed in path style, with the operations that the store of bodies needs. */
+/** The stand-in for Amazon S3: one bucket with path-style URLs, and the operations that the store of bodies needs. */
 import { createHash, randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { crc32 } from 'node:zlib';
@@ -54,10 +54,9 @@ function refuse(response: ServerResponse, { status, code, message }: AwsError): 
   response.end(xml);
 }
 
-/** "Object key names" of S3's user guide. */
+/** "Object key names" in S3's user guide. */
 const longestKeyBytes = 1_024;
 
-/** The object's key in a path-style URL: `/<bucket>/<key>`. */
 function keyOf(url: string, bucket: string): string {
   const [path = ''] = url.split('?');
   const [, first = '', ...rest] = path.split('/').map(decodeURIComponent);
@@ -72,9 +71,9 @@ function keyOf(url: string, bucket: string): string {
   return key;
 }
 
-/** Reads an object's bytes and checks them against the SDK's checksum. */
+/** Reads an object's bytes, and checks the SDK's checksum. */
 async function receiveObject(request: IncomingMessage): Promise<Buffer> {
-  // The SDK encodes streams in chunks; the service sends none.
+  // The SDK encodes streams in chunks, but the service sends no streams.
   if (request.headers['content-encoding']?.includes('aws-chunked') === true) {
     throw new AwsError('NotImplemented', 'The local stage takes no aws-chunked bodies.', 501);
   }

@@ -1,16 +1,15 @@
 /**
- * The part of EventBridge Scheduler's cron language that the service writes, by the rules of its user guide ("Schedule types",
- * "Cron-based schedules"): six fields, days of the week from 1 = Sunday, `?` in exactly one of the two day fields, and `*`,
- * lists, ranges, and steps from a first value. Names, the wildcards `L`, `W` and `#`, and years are refused although AWS knows
- * them. Forms that the guide does not show, such as ranges that wrap around, are refused too.
+ * The part of EventBridge Scheduler's cron language that the service uses ("Schedule types", "Cron-based schedules" in its user
+ * guide): six fields, days of the week from 1 = Sunday, `?` in exactly one day field, and `*`, lists, ranges, and steps from a
+ * first value. Everything else is refused, even if AWS accepts it.
  */
 import { momentOf, wallTimeAt } from './wallClock.ts';
 
-/** The values of each field, in ascending order. */
+/** The values of each field, ascending. */
 export interface Cron {
   readonly minutes: readonly number[];
   readonly hours: readonly number[];
-  /** All days when the field is `?`; `daysOfWeek` likewise. */
+  /** All days if the field is `?`, as for `daysOfWeek`. */
   readonly daysOfMonth: readonly number[];
   /** From 1 = January. */
   readonly months: readonly number[];
@@ -18,7 +17,7 @@ export interface Cron {
   readonly daysOfWeek: readonly number[];
 }
 
-/** An expression is wrong; the message says what is wrong. */
+/** An invalid expression. The message says why. */
 export class ExpressionError extends Error {}
 
 interface Field {
@@ -33,7 +32,6 @@ const hoursField: Field = { name: 'hours', min: 0, max: 23, hasSteps: true };
 const dayOfMonthField: Field = { name: 'day-of-month', min: 1, max: 31, hasSteps: true };
 const monthField: Field = { name: 'month', min: 1, max: 12, hasSteps: true };
 const dayOfWeekField: Field = { name: 'day-of-week', min: 1, max: 7, hasSteps: false };
-/** Scheduler knows the years 1970 to 2199. */
 const lastYear = 2199;
 
 /**
@@ -60,10 +58,10 @@ export function parseCron(text: string): Cron {
 }
 
 /**
- * The first time after a moment, both in epoch milliseconds. A wall time that clocks skip does not fire, and one that they show
- * twice fires the first time only.
+ * The first time after a moment, both in epoch milliseconds. A wall time that a clock change skips does not fire. One that
+ * occurs twice fires once.
  *
- * @returns undefined when there is no such time until the end of 2199
+ * @returns undefined if there is no time until the end of 2199
  */
 export function nextCronTime(cron: Cron, zone: string, after: number): number | undefined {
   const from = Math.floor(wallTimeAt(zone, after) / minuteMs) * minuteMs;
@@ -85,7 +83,7 @@ export function nextCronTime(cron: Cron, zone: string, after: number): number | 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** @param day the day's midnight as a wall time, written as if it were UTC */
+/** @param day midnight as wall time, written as if it were UTC */
 function hasDay({ daysOfMonth, months, daysOfWeek }: Cron, day: Date): boolean {
   return (
     months.includes(day.getUTCMonth() + 1) &&
@@ -108,7 +106,7 @@ function valuesOf(text: string, field: Field): number[] {
   return [...values].sort((a, b) => a - b);
 }
 
-/** The values of one item of a list: a value or a range. */
+/** The values of a list item: a value or a range. */
 function itemValues(item: string, text: string, field: Field): number[] {
   const [first = '', last = first, ...rest] = item.split('-');
   const from = valueOf(first, text, field);

@@ -1,4 +1,4 @@
-/** Amazon EventBridge Scheduler for the local stage: the operations that the service and its tests use, over REST and JSON. */
+/** The stand-in for Amazon EventBridge Scheduler: the operations that the service and its tests use, over REST and JSON. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as z from 'zod/mini';
@@ -18,21 +18,19 @@ import { invokeTarget } from './target.ts';
 
 export interface Scheduler {
   readonly url: string;
-  /** Takes the call that this process makes for each message with a long delay. */
+  /** Answers this process's calls that create a schedule for a long delay. */
   readonly handedOver: Pick<HandedOver, 'handOver' | 'only'>;
-  /** The time at which a schedule fires next, in epoch milliseconds. */
+  /** When the next schedule is due, in epoch milliseconds. */
   readonly nextDue: () => number | undefined;
-  /** Reads the clock again, after it has jumped. */
+  /** Reads the clock again after it has jumped. */
   readonly wake: () => void;
-  /** The texts of the messages that the schedules send when they fire. */
+  /** The texts of the messages that the schedules will send. */
   readonly inputs: () => ReadonlySet<string>;
   readonly close: () => Promise<void>;
 }
 
 export interface SchedulerOptions {
-  /** The queues that schedules fire to. */
   readonly sqs: Pick<Sqs, 'send'>;
-  /** The schedule groups that exist. */
   readonly groups: readonly string[];
   readonly region: string;
   readonly store: Store;
@@ -110,7 +108,7 @@ interface SchedulerContext {
 
 const operation = checkedOperations<SchedulerContext>('ValidationException');
 
-/** In the query the group is called `groupName`, in the body `GroupName`, and in the query of a list `ScheduleGroup`. */
+/** The group is `groupName` in a query, `GroupName` in a body, and `ScheduleGroup` in the query of a list. */
 const namedSchedule = z.object({ Name: resourceName, groupName: z._default(resourceName, 'default') });
 const listInput = z.object({
   ScheduleGroup: z.optional(resourceName),
@@ -152,7 +150,7 @@ const operations = new Map<string, Operation<SchedulerContext>>([
   ],
 ]);
 
-/** The part of a schedule that a list shows too. Dates are in epoch seconds on the wire. */
+/** The part of a schedule that lists show too. Dates are in epoch seconds. */
 function summaryOf(region: string, schedule: StoredSchedule) {
   return {
     Arn: scheduleArn(region, schedule),

@@ -1,13 +1,13 @@
 /**
- * The schedules themselves: one-time and recurring, exact to the millisecond where AWS promises the minute.
+ * One-time and recurring schedules, exact to the millisecond.
  *
- * The states of a schedule, in the order in which it passes them:
- * - pending: waits for its next time, `dueAt`;
- * - firing: its target is invoked, and again after a second for as long as that fails;
- * - pending again, when it recurs; otherwise done, or deleted when `ActionAfterCompletion` says so.
+ * The states of a schedule, in order:
+ * - pending: waits until `dueAt`;
+ * - firing: its target is invoked, and again every second while that fails;
+ * - pending again if it recurs; otherwise done, or deleted if `ActionAfterCompletion` says so.
  *
- * A one-time schedule that was due while the stage was down fires when it is up again; a recurring one goes on with its next
- * time. A fire and its record are one transaction of the store.
+ * A one-time schedule that was due while the stage was down fires at the next start. A recurring one continues with its next
+ * time. A fire and its record are one transaction.
  */
 import { AwsError } from '../aws/awsError.ts';
 import { Heap, type Placed } from '../heap.ts';
@@ -24,40 +24,37 @@ import {
 } from './storedSchedules.ts';
 import { parseTiming, type Timing } from './timing.ts';
 
-/** One attempt to invoke a schedule's target. */
 export interface Invocation {
   readonly schedule: StoredSchedule;
-  /** The time that the schedule names, in epoch milliseconds. */
+  /** The schedule's time, in epoch milliseconds. */
   readonly scheduledAt: number;
-  /** Counts from 1. */
   readonly attempt: number;
 }
 
 export interface SchedulesOptions {
-  /** The groups that the deployment creates on AWS. The group `default` always exists. */
+  /** The deployment's groups. The group `default` always exists. */
   readonly groups: readonly string[];
   readonly store: Store;
-  /** Epoch milliseconds; call `wake` after it has jumped. */
+  /** Epoch milliseconds. Call `wake` after a jump. */
   readonly now: () => number;
-  /** Invokes the target, in this turn of the event loop. The attempt is repeated when this throws. */
+  /** Invokes the target in the same turn of the event loop. It is retried if this throws. */
   readonly invoke: (invocation: Invocation) => void;
-  /** Called with the errors of `invoke`, and with those of the store. */
+  /** Called with errors of `invoke` and of the store. */
   readonly report: (error: unknown) => void;
 }
 
-/** A schedule that will fire. */
 interface Pending extends Placed {
   readonly schedule: StoredSchedule;
   readonly timing: Timing;
   scheduledAt: number;
-  /** The scheduled time, or later when the attempt is repeated. */
+  /** The scheduled time, or the time of the next try. */
   dueAt: number;
   failures: number;
 }
 
-/** A recurring schedule that is later than this skips its time: Scheduler fires within the minute. */
+/** A recurring schedule that is later than this skips the time, because Scheduler fires within a minute. */
 const graceMs = 60_000;
-/** The pause before a repetition. An attempt fails here only when the stage's own disk does, so no retry policy ends it. */
+/** The pause before a retry. Only the stage's own disk can fail here, so no retry policy applies. */
 const retryAfterMs = 1_000;
 /** The longest delay of Node's timers. */
 const longestTimerMs = 2 ** 31 - 1;
@@ -89,9 +86,9 @@ export class Schedules {
   }
 
   /**
-   * Creates a schedule, with the writes to the store of the same turn of the event loop. It is on the disk when this resolves.
+   * Creates a schedule in the transaction of this turn of the event loop. Resolves when it is on the disk.
    *
-   * @param clientToken a repetition with the same token succeeds, and changes nothing
+   * @param clientToken a repeated call with the same token succeeds without a change
    * @throws AwsError
    */
   async create(id: ScheduleId, settings: ScheduleSettings, clientToken?: string): Promise<void> {
@@ -112,7 +109,7 @@ export class Schedules {
       if (this.#kept.get(keyOf(id)) === schedule) this.#kept.delete(keyOf(id));
       throw error;
     }
-    // It may have been deleted in the meantime.
+    // It may have been deleted while it was written.
     if (this.#kept.get(keyOf(id)) !== schedule) return;
     this.#plan(schedule, timing);
     this.#serve();
@@ -136,7 +133,7 @@ export class Schedules {
   }
 
   /**
-   * All schedules, or those of a group, in the order of their keys.
+   * All schedules or a group's, by key.
    *
    * @throws AwsError
    */
@@ -146,12 +143,12 @@ export class Schedules {
     return found.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   }
 
-  /** The time at which a schedule fires next, in epoch milliseconds. */
+  /** When the next schedule is due, in epoch milliseconds. */
   get nextDue(): number | undefined {
     return this.#byDueTime.first?.dueAt;
   }
 
-  /** Reads the clock again, after it has jumped. */
+  /** Reads the clock again after it has jumped. */
   wake(): void {
     this.#serve();
   }
@@ -167,7 +164,7 @@ export class Schedules {
     throw new AwsError('ResourceNotFoundException', `Schedule group ${name} does not exist.`, 404);
   }
 
-  /** Makes a schedule pending until its time, which may be past; until its next time when it recurs. */
+  /** Makes a schedule pending until its next time, which may be past. */
   #plan(schedule: StoredSchedule, timing: Timing): void {
     if (schedule.isDone) return;
     const at = timing.kind === 'once' ? timing.at : timing.next(this.#now());
@@ -180,7 +177,7 @@ export class Schedules {
   #cancel(id: ScheduleId): void {
     const pending = this.#pending.get(keyOf(id));
     if (pending === undefined) return;
-    // One that is firing is not in the heap.
+    // A firing schedule is not in the heap.
     if (pending.place >= 0) this.#byDueTime.remove(pending);
     this.#pending.delete(keyOf(id));
   }
@@ -190,7 +187,7 @@ export class Schedules {
     this.#kept.delete(keyOf(id));
   }
 
-  /** Fires all schedules that are due, in the order of their times, and sets the alarm for the others. */
+  /** Fires all due schedules in order, and sets the alarm for the next. */
   #serve(): void {
     clearTimeout(this.#alarm);
     if (this.#isClosed) return;
@@ -207,11 +204,10 @@ export class Schedules {
     }
   }
 
-  /** Fires a schedule. It is not in the heap during this time. */
+  /** Fires a schedule. It is not in the heap in that time. */
   #begin(pending: Pending, now: number): void {
     const { scheduledAt, timing, failures } = pending;
     if (timing.kind === 'recurring' && failures === 0 && now - scheduledAt > graceMs) {
-      // The machine has slept.
       this.#goOn(pending, timing.next(now));
       return;
     }
@@ -248,7 +244,7 @@ export class Schedules {
     }
   }
 
-  /** @param next undefined when the schedule does not fire again */
+  /** @param next undefined if the schedule does not fire again */
   #goOn(pending: Pending, next: number | undefined): void {
     if (next === undefined) {
       this.#cancel(pending.schedule);
@@ -265,7 +261,7 @@ function timingOf({ ScheduleExpression, ScheduleExpressionTimezone }: ScheduleSe
   return parseTiming(ScheduleExpression, ScheduleExpressionTimezone);
 }
 
-/** @throws AwsError when Scheduler would refuse the expression */
+/** @throws AwsError if Scheduler would refuse the expression */
 function checkedTiming(settings: ScheduleSettings, now: number): Timing {
   const refusal = (reason: string): AwsError =>
     new AwsError(
@@ -274,7 +270,7 @@ function checkedTiming(settings: ScheduleSettings, now: number): Timing {
     );
   try {
     const timing = timingOf(settings);
-    // AWS does not document it, but users report that it refuses a time in the past.
+    // Not documented by AWS, but users report that times in the past are refused.
     if (timing.kind === 'once' && timing.at < now) throw refusal('it is in the past');
     return timing;
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * The settings of a schedule, in the words of Scheduler's API. Settings that the service never sends are refused, so that none is
- * ignored by mistake; the others are checked by the limits of Scheduler's API reference.
+ * A schedule's settings, with the limits of Scheduler's API reference. Settings that the service never sends are refused, so
+ * that no setting is ignored by mistake.
  */
 import * as z from 'zod/mini';
 
@@ -16,14 +16,14 @@ const queueArn = z
     ),
   );
 
-/** The context attribute of an `Input` that the service uses. */
+/** The context attribute that the service uses in `Input`. */
 export const scheduledTime = '<aws.scheduler.scheduled-time>';
 
-/** `Input`, which a target queue receives as its message: the largest payload of Scheduler's quotas, 256 KiB. */
+/** `Input`, the message to the target queue: 256 KiB, the largest payload in Scheduler's quotas. */
 const maxInputBytes = 262_144;
 /** `RoleArn`, in characters. */
 const maxRoleLength = 1600;
-/** `MaximumEventAgeInSeconds`: one minute to one day, which is also the default. */
+/** `MaximumEventAgeInSeconds`: one minute to one day, the default. */
 const minEventAgeSeconds = 60;
 const maxEventAgeSeconds = 86_400;
 /** `MaximumRetryAttempts`, and its default. */
@@ -32,7 +32,6 @@ const maxRetryAttempts = 185;
 const maxExpressionLength = 256;
 const maxTimezoneLength = 50;
 
-/** An object without other fields. */
 function closedObject<Shape extends z.core.$ZodShape>(shape: Shape) {
   return z.strictObject(shape, {
     error: ({ code, keys }) =>
@@ -79,11 +78,9 @@ const settings = {
   Target: target,
 };
 
-/** The settings as they are stored. */
 export const scheduleSettings = z.object(settings);
 export type ScheduleSettings = z.infer<typeof scheduleSettings>;
 
-/** The input of `CreateSchedule`: its path and its body together. */
 export const createInput = closedObject({
   ...settings,
   Name: resourceName,

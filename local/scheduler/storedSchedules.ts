@@ -1,11 +1,9 @@
-/** The schedules in the store, in the order of their groups and names. */
 import * as z from 'zod/mini';
 import { jsonOrUndefined } from '../json.ts';
 import { DamageError } from '../store/checksum.ts';
 import type { Snapshot, Store } from '../store/store.ts';
 import { scheduleSettings } from './settings.ts';
 
-/** A schedule's name is unique in its group. */
 const scheduleId = z.object({ group: z.string(), name: z.string() });
 export type ScheduleId = z.infer<typeof scheduleId>;
 
@@ -13,17 +11,15 @@ export const storedSchedule = z.extend(scheduleId, {
   settings: scheduleSettings,
   /** Epoch milliseconds. */
   createdAt: z.number(),
-  /** The token of the call that created the schedule. */
   clientToken: z.optional(z.string()),
-  /** A one-time schedule that has fired. */
   isDone: z.boolean(),
 });
 export type StoredSchedule = z.infer<typeof storedSchedule>;
 
-/** The name of a schedule among all; names sort by group and then by name. */
+/** The key of a schedule. Keys sort by group, then by name. */
 export const keyOf = ({ group, name }: ScheduleId): string => `${group}/${name}`;
 
-/** The first byte of the keys of all schedules, and the byte behind it. */
+/** All schedules' keys begin with `first`. `behind` is the next byte. */
 const first = 's';
 const behind = 't';
 
@@ -31,11 +27,11 @@ export const scheduleKey = (id: ScheduleId): Buffer => Buffer.from(`${first}${ke
 
 export const toBytes = (schedule: StoredSchedule): Buffer => Buffer.from(JSON.stringify(schedule));
 
-/** They were checked when they were made, and have checksums: there may be a million at a start. */
+/** They were checked when created, and have checksums. A start may read a million of them. */
 const isStored = (value: unknown): value is StoredSchedule =>
   typeof value === 'object' && value !== null && 'settings' in value && 'isDone' in value;
 
-/** @param at reads as of that moment */
+/** @param at the snapshot to read */
 export function* storedSchedules(store: Store, at?: Snapshot): Generator<StoredSchedule> {
   for (const { value } of store.range({ from: Buffer.from(first), to: Buffer.from(behind), at })) {
     const schedule = jsonOrUndefined(value.toString());

@@ -1,4 +1,4 @@
-/** The target of a schedule: a queue that receives one message for each fire, or its dead letter queue instead. */
+/** A schedule's target: a queue that gets a message for each fire, or its dead letter queue. */
 import { AwsError } from '../aws/awsError.ts';
 import type { Sqs } from '../sqs/sqs.ts';
 import type { Invocation } from './schedules.ts';
@@ -6,13 +6,12 @@ import { scheduledTime } from './settings.ts';
 
 export interface TargetOptions {
   readonly sqs: Pick<Sqs, 'send'>;
-  /** Called for a message that reached neither queue. */
   readonly report: (error: unknown) => void;
 }
 
 /**
- * Sends the message; the caller waits for the store. A message that the queue refuses would be refused again: it goes to the dead letter queue at once,
- * without the error's attributes, because the stand-in for SQS has no message attributes.
+ * Sends the message. If the queue refuses it, it goes straight to the dead letter queue, without the error's attributes,
+ * because the SQS stand-in has no message attributes.
  */
 export function invokeTarget({ sqs, report }: TargetOptions, invocation: Invocation): void {
   const { name, settings } = invocation.schedule;
@@ -30,10 +29,10 @@ export function invokeTarget({ sqs, report }: TargetOptions, invocation: Invocat
   report(new Error(`${undelivered} Nor could its dead letter queue be reached: ${secondRefusal}`));
 }
 
-/** Sends a message; returns the reason when the queue refuses it. */
+/** Sends a message, and returns the queue's error, if any. */
 function refusalOf(sqs: TargetOptions['sqs'], arn: string, body: string): string | undefined {
   try {
-    // The error of the disk is the caller's.
+    // The caller handles disk errors.
     sqs.send(arn.slice(arn.lastIndexOf(':') + 1), body).catch(() => undefined);
     return undefined;
   } catch (error) {
@@ -42,7 +41,7 @@ function refusalOf(sqs: TargetOptions['sqs'], arn: string, body: string): string
   }
 }
 
-/** Makes the input, with its context attribute replaced by the time that the schedule names, to the second. */
+/** Replaces the context attribute in the input by the schedule's time, to the second. */
 function bodyOf({ schedule, scheduledAt }: Invocation): string {
   const time = new Date(scheduledAt).toISOString().replace(/\.\d+Z$/, 'Z');
   return schedule.settings.Target.Input.replaceAll(scheduledTime, time);

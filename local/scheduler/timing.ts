@@ -1,11 +1,11 @@
-/** Schedule expressions: `at(…)` and `cron(…)`, in a time zone. The service does not use `rate(…)`. */
+/** Schedule expressions: `at(…)` and `cron(…)` in a time zone. The service does not use `rate(…)`. */
 import { ExpressionError, nextCronTime, parseCron } from './cron.ts';
 import { isTimeZone, momentAtOrAfter } from './wallClock.ts';
 
-/** The times of a schedule, in epoch milliseconds. */
+/** A schedule's times, in epoch milliseconds. */
 export type Timing =
   | { readonly kind: 'once'; readonly at: number }
-  /** `next` is the first time after a moment; undefined when there is no such time. */
+  /** `next` returns the first time after a moment, if any. */
   | { readonly kind: 'recurring'; readonly next: (after: number) => number | undefined };
 
 /** @throws ExpressionError */
@@ -27,7 +27,7 @@ export function parseTiming(expression: string, zone: string): Timing {
 /** The wall time, written as if it were UTC. */
 function parseAt(text: string): number {
   const wall = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d$/.test(text) ? Date.parse(`${text}Z`) : NaN;
-  // Date.parse takes the 30th of February for the 1st or 2nd of March.
+  // Date.parse accepts 30 February as 1 or 2 March.
   if (Number.isNaN(wall) || new Date(wall).toISOString() !== `${text}.000Z`) {
     throw new ExpressionError(`'${text}' is no time of the form yyyy-mm-ddThh:mm:ss`);
   }

@@ -1,8 +1,8 @@
-/** Wall times: the times that clocks in a zone show. A wall time is written as if it were UTC, in epoch milliseconds. */
+/** Wall times: what clocks in a time zone show, written as if it were UTC, in epoch milliseconds. */
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** @throws RangeError when the zone does not exist */
+/** @throws RangeError if the zone does not exist */
 function formatOf(zone: string): Intl.DateTimeFormat {
   const known = formats.get(zone);
   if (known !== undefined) return known;
@@ -34,7 +34,7 @@ export function isTimeZone(zone: string): boolean {
 
 const dayMs = 86_400_000;
 
-/** The lead of the zone's clocks over UTC at a moment, in milliseconds. */
+/** The zone's offset from UTC at a moment, in milliseconds. */
 function offsetAt(zone: string, moment: number): number {
   if (zone === 'UTC') return 0;
   const seconds = Math.floor(moment / 1000) * 1000;
@@ -52,19 +52,18 @@ function offsetAt(zone: string, moment: number): number {
   return wall - seconds;
 }
 
-/** The wall time that clocks show at a moment. */
 export function wallTimeAt(zone: string, moment: number): number {
   return moment + offsetAt(zone, moment);
 }
 
-/** The first moment at which clocks show a wall time; undefined when they skip it as they are put forward. */
+/** The first moment at which clocks show a wall time; undefined if a clock change skips it. */
 export function momentOf(zone: string, wall: number): number | undefined {
   const offsets = new Set([offsetAt(zone, wall - dayMs), offsetAt(zone, wall + dayMs)]);
   const moments = [...offsets].map((offset) => wall - offset);
   return moments.filter((moment) => wallTimeAt(zone, moment) === wall).sort((a, b) => a - b)[0];
 }
 
-/** Like `momentOf`, but a wall time that clocks skip is moved by as much as they are put forward. */
+/** Like `momentOf`, but a skipped wall time is moved forward by as much as the clocks. */
 export function momentAtOrAfter(zone: string, wall: number): number {
   return momentOf(zone, wall) ?? wall - offsetAt(zone, wall - dayMs);
 }

@@ -1,4 +1,4 @@
-/** AWS Secrets Manager for the local stage: secrets are read and replaced. */
+/** The stand-in for AWS Secrets Manager: reads and replaces secrets. */
 import * as z from 'zod/mini';
 import { AwsError } from '../aws/awsError.ts';
 import { checkedOperations, type Operation } from '../aws/operation.ts';
@@ -10,7 +10,6 @@ interface Secrets {
   readonly tlsFolder: string | undefined;
 }
 
-/** @param tlsFolder the folder with the certificates of accounts */
 export async function startSecretsManager(
   values: Map<string, string>,
   report: (error: unknown) => void,

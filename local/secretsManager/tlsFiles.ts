@@ -1,20 +1,18 @@
-/** The certificates of accounts, which the local stage has as files. */
+/** Accounts' certificates, which are files on the local stage. */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { AwsError } from '../aws/awsError.ts';
 import { isSystemError } from '../stage/stageError.ts';
 
-/** The secrets' names, `*` in the place of an account's name for one. */
+/** The secrets' names, with `*` for the name that an account gives. */
 export const tlsSecrets = 'tls/*.pem';
 
-/** Bytes of a secret of Secrets Manager ("AWS Secrets Manager quotas"). */
+/** Bytes of a secret ("AWS Secrets Manager quotas"). */
 const mostBytes = 65_536;
 
 /**
- * Reads the file of a secret.
- *
- * @returns undefined for another secret, and for a file that does not exist
- * @throws AwsError for a file that cannot be read, or is too large
+ * @returns undefined if it is another secret, or the file does not exist
+ * @throws AwsError if the file cannot be read or is too large
  */
 export function tlsFile(folder: string | undefined, secretId: string): string | undefined {
   const [, name] = /^tls\/([A-Za-z0-9_-]{1,64})\.pem$/.exec(secretId) ?? [];

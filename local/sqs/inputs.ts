@@ -1,13 +1,13 @@
-/** The inputs of the operations of SQS, with its quotas: "Amazon SQS message quotas" in its developer guide. */
+/** The inputs of SQS operations, with the limits of "Amazon SQS message quotas" in the developer guide. */
 import * as z from 'zod/mini';
 import { AwsError } from '../aws/awsError.ts';
 import { parseReceipt, type Receipt } from './receipt.ts';
 
-/** "Message size": of one body, and of all bodies of a batch together. 1 MiB. */
+/** 1 MiB: "Message size", for one body and for a whole batch. */
 const maxMessageBytes = 1_048_576;
-/** "Message timer", `DelaySeconds`: 15 minutes. */
+/** 15 minutes: "Message timer", `DelaySeconds`. */
 const maxDelaySeconds = 900;
-/** "Message visibility timeout", `VisibilityTimeout`: 12 hours. */
+/** 12 hours: "Message visibility timeout", `VisibilityTimeout`. */
 const maxVisibilitySeconds = 43_200;
 /** "Batched message ID", `Id`: 80 letters, digits, hyphens and underscores. */
 const batchId = /^[\w-]{1,80}$/;
@@ -44,7 +44,7 @@ export const deleteBatchInput = z.object({
   ...onQueue,
   Entries: z.array(z.object({ ...inBatch, ...receipt })),
 });
-/** The attributes of a queue that count its messages, each with the state that it counts. */
+/** Attributes of a queue that count messages, with the state that each counts. */
 export const depthAttributes = {
   ApproximateNumberOfMessages: 'visible',
   ApproximateNumberOfMessagesNotVisible: 'inFlight',
@@ -97,7 +97,7 @@ export function toReceipt(handle: string): Receipt {
 }
 
 /**
- * @param code the code of the refusal, for a message or for a batch
+ * @param code the error code for a message or a batch
  * @throws AwsError
  */
 export function checkSize(

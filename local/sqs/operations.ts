@@ -1,4 +1,4 @@
-/** The operations of SQS that the service and its tests use. */
+/** The SQS operations that the service and its tests use. */
 import { createHash } from 'node:crypto';
 import { AwsError } from '../aws/awsError.ts';
 import { checkedOperations, type Operation } from '../aws/operation.ts';
@@ -25,7 +25,6 @@ import { systemAttributes } from './systemAttributes.ts';
 export interface SqsContext {
   readonly queues: Queues;
   readonly region: string;
-  /** Aborts when the client has hung up. */
   readonly signal: AbortSignal;
 }
 
@@ -141,7 +140,7 @@ export function checkQueue(queues: Queues, name: string): void {
 }
 
 /**
- * The name of the queue at the end of a URL with any host.
+ * The queue's name in a URL with any host.
  *
  * @throws AwsError
  */
@@ -163,7 +162,7 @@ function changeVisibility(
   throw new AwsError('MessageNotInflight', 'The message is not in flight, so its visibility cannot change.');
 }
 
-/** Separates the valid entries of a batch from those that are refused one by one. */
+/** Separates the valid entries of a batch from those that are refused individually. */
 function sift<Entry extends { readonly Id: string }, Value>(
   entries: readonly Entry[],
   toValue: (entry: Entry) => Value,
@@ -193,7 +192,7 @@ function toWire(message: Received, region: string, wanted: ReadonlySet<string>) 
   };
 }
 
-/** Hashes a text for the SDK, which compares the hash with its own and fails when they differ. */
+/** The SDK checks this hash, and fails if it differs. */
 export function md5(text: string): string {
   return createHash('md5').update(text).digest('hex');
 }

@@ -1,16 +1,15 @@
 /**
- * The queues themselves: standard SQS queues with message timers, visibility timeouts, receive counts, long polls, retention and
- * dead letter queues, exact to the millisecond. Fairness between message groups is not imitated.
+ * Standard SQS queues with message timers, visibility timeouts, receive counts, long polls, retention and dead letter queues,
+ * exact to the millisecond. Fairness between message groups is not imitated.
  *
- * The states of a message, in the order in which it passes them:
- * - delayed: its message timer runs, until `availableAt`;
- * - visible: a receive takes it, the longest visible first;
- * - in flight: its visibility timeout runs, again until `availableAt`, and then it is visible again;
- * - deleted; or moved to the dead letter queue, instead of a receive too many; or expired, after its retention.
+ * The states of a message, in order:
+ * - delayed until `availableAt`, by its message timer;
+ * - visible: a receive takes the longest visible message first;
+ * - in flight until `availableAt`, by its visibility timeout, then visible again;
+ * - deleted; or moved to the dead letter queue after too many receives; or expired after its retention.
  *
- * The first two survive the process; messages in flight are visible after a start. The receive count survives it too, but for the
- * first receive of a message that was sent since the start: it would cost a write for each message, and what kills the process is
- * counted from the next start on.
+ * Messages survive the process; those in flight become visible at the next start. Receive counts survive too, except for the
+ * first receive of a message that was sent since the start, which would cost a write per message.
  */
 import { randomUUID } from 'node:crypto';
 import { Heap, type Placed } from '../heap.ts';
@@ -22,20 +21,19 @@ import { messageKey, storedMessages, toBytes, type StoredMessage } from './store
 export interface QueueShape {
   readonly name: string;
   readonly visibilityTimeoutMs: number;
-  /** Counts from the first sending, in a dead letter queue too. Messages are kept for ever when absent. */
+  /** From the first sending, also in a dead letter queue. Default: for ever. */
   readonly retentionMs?: number;
-  /** A message that was received `maxReceives` times is not received again, but moved to `deadQueue`. */
+  /** A message that was received `maxReceives` times is moved to `deadQueue` at the next receive. */
   readonly redrive?: { readonly deadQueue: string; readonly maxReceives: number };
 }
 
 interface Message extends Placed, StoredMessage {
-  /** Whether this process has received it: while `availableAt` lies ahead, the message is in flight and not delayed. */
+  /** Whether this process has received the message. If so, it is in flight until `availableAt`; otherwise it is delayed. */
   wasReceived: boolean;
-  /** Whether an earlier process has sent it, or this one has received it before: its receives are kept. */
+  /** Whether its receives are stored: an earlier process sent it, or this one has received it before. */
   isOld: boolean;
 }
 
-/** A receive that waits for messages. */
 interface LongPoll {
   readonly max: number;
   readonly visibilityTimeoutMs: number;
@@ -46,26 +44,21 @@ interface Queue {
   readonly shape: QueueShape;
   /** All messages of the queue. */
   readonly byAvailability: Heap<Message>;
-  /** In the order of their arrival. */
   readonly longPolls: Set<LongPoll>;
-  /** Ends the timer or visibility timeout that ends first. Set while a poll waits. */
+  /** Fires at the earliest `availableAt`. Set while a poll waits. */
   alarm: NodeJS.Timeout | undefined;
 }
 
-/** A message as one receive saw it. */
 export type Received = StoredMessage & { readonly receipt: Receipt; readonly isKept: boolean };
 
 export interface ReceiveOptions {
   readonly max: number;
-  /** The longest wait for a first message. */
+  /** The longest wait for the first message. */
   readonly waitMs: number;
-  /** The queue's own when absent. */
   readonly visibilityTimeoutMs?: number;
-  /** Ends the wait when the caller has gone. */
   readonly signal: AbortSignal;
 }
 
-/** A message that is visible or in flight. */
 export interface Unsettled {
   readonly id: string;
   readonly receives: number;
@@ -78,7 +71,7 @@ export class Queues {
   readonly #store: Store;
   readonly #now: () => number;
 
-  /** @param now the clock, in epoch milliseconds; call `wake` after it has jumped */
+  /** @param now the clock, in epoch milliseconds; call `wake` after a jump */
   constructor(shapes: readonly QueueShape[], store: Store, now: () => number) {
     this.#store = store;
     this.#now = now;
@@ -95,9 +88,9 @@ export class Queues {
   }
 
   /**
-   * Sends messages, with the writes to the store of the same turn of the event loop. They can be received when they are on the disk.
+   * Sends messages in the transaction of this turn of the event loop. They can be received once they are on the disk.
    *
-   * @returns their ids in the same order, and a promise of their being on the disk
+   * @returns their ids in order, and a promise that resolves when they are on the disk
    */
   send(
     name: string,
@@ -121,13 +114,13 @@ export class Queues {
     return { ids: messages.map(({ id }) => id), sent: this.#store.committed().then(insert) };
   }
 
-  /** The texts of the messages that no queue has given up. */
+  /** The texts of all messages outside dead letter queues. */
   texts(): ReadonlySet<string> {
     const kept = [...this.#messages.values()].filter(({ message }) => message.deadLetterSource === undefined);
     return new Set(kept.map(({ message }) => message.body));
   }
 
-  /** Receives up to `max` messages. Waits for a first message if there is none. Returns an empty list when the wait ends. */
+  /** Receives up to `max` messages. Waits for a first message, and returns an empty list if the wait ends. */
   async receive(
     name: string,
     { max, waitMs, visibilityTimeoutMs, signal }: ReceiveOptions,
@@ -154,7 +147,7 @@ export class Queues {
     });
   }
 
-  /** Deletes the messages of which a receipt names the latest receive. Other receipts change nothing, as in SQS. */
+  /** Deletes messages whose latest receive is named by a receipt. Other receipts are ignored, as in SQS. */
   delete(receipts: readonly Receipt[]): void {
     const found = receipts.map((receipt) => this.#byReceipt(receipt)).filter((item) => item !== undefined);
     for (const { queue, message } of found) {
@@ -164,11 +157,10 @@ export class Queues {
   }
 
   /**
-   * Makes a message in flight visible `timeoutMs` from now. A restart forgets it, like every visibility timeout. SQS refuses what
-   * ends more than 12 hours after the receive; here a message may be hidden for as long as its worker asks for it, because an
-   * attempt of 12 hours begins a moment after the receive.
+   * Makes a message in flight visible `timeoutMs` from now, unless the stage restarts. SQS allows 12 hours after the receive.
+   * There is no limit here, because an attempt of 12 hours begins slightly after the receive.
    *
-   * @returns false when the message is not in flight, or gone
+   * @returns false if the message is gone or not in flight
    */
   changeVisibility(receipt: Receipt, timeoutMs: number): boolean {
     const found = this.#byReceipt(receipt);
@@ -191,13 +183,12 @@ export class Queues {
     }
   }
 
-  /** The end of the first message timer or visibility timeout that still runs, in epoch milliseconds. */
+  /** When the next message timer or visibility timeout ends, in epoch milliseconds. */
   nextDue(name: string): number | undefined {
     const availableAt = this.#queue(name).byAvailability.first?.availableAt;
     return availableAt !== undefined && availableAt > this.#now() ? availableAt : undefined;
   }
 
-  /** The messages that are visible or in flight. */
   unsettled(name: string): Unsettled[] {
     const now = this.#now();
     return [...this.#queue(name).byAvailability]
@@ -205,7 +196,6 @@ export class Queues {
       .map(({ id, receives, availableAt }) => ({ id, receives, inFlight: availableAt > now }));
   }
 
-  /** The number of messages in each state. */
   depths(name: string): Readonly<Record<'delayed' | 'visible' | 'inFlight', number>> {
     const now = this.#now();
     const counted = { delayed: 0, visible: 0, inFlight: 0 };
@@ -217,12 +207,11 @@ export class Queues {
     return counted;
   }
 
-  /** Reads the clock again, after it has jumped. */
+  /** Reads the clock again after it has jumped. */
   wake(): void {
     for (const queue of this.#queues.values()) this.#serve(queue);
   }
 
-  /** Ends all receives that wait, with no message. */
   close(): void {
     for (const queue of this.#queues.values()) {
       clearTimeout(queue.alarm);
@@ -236,7 +225,6 @@ export class Queues {
     return queue;
   }
 
-  /** Writes a message to the store. */
   #keep({ shape: { name } }: Queue, message: StoredMessage): void {
     this.#store.write(messageKey(message), toBytes({ queue: name, ...message }));
   }
@@ -253,7 +241,7 @@ export class Queues {
     this.#messages.delete(message.id);
   }
 
-  /** Delivers the visible messages to the long polls, the oldest poll first, and sets the alarm for the others. */
+  /** Gives visible messages to long polls, oldest poll first, and sets the alarm. */
   #serve(queue: Queue): void {
     clearTimeout(queue.alarm);
     for (const poll of queue.longPolls) {
@@ -269,7 +257,7 @@ export class Queues {
     queue.alarm = setTimeout(serve, Math.max(1, next.availableAt - this.#now()));
   }
 
-  /** Waits until the receives that are kept are on the disk: the messages may be what kills the process. */
+  /** Waits until stored receives are on the disk, because their messages may kill the process. */
   async #counted(received: Received[]): Promise<Received[]> {
     if (received.some(({ isKept }) => isKept)) await this.#store.committed();
     return received;
@@ -284,7 +272,7 @@ export class Queues {
       if (this.#expire(queue, message, now) || this.#redrive(queue, message, now)) continue;
       message.receives += 1;
       message.firstReceivedAt ??= now;
-      // A message in flight is visible at once after a start.
+      // After a restart, this time makes the message visible at once.
       const isKept = message.isOld;
       if (isKept) this.#keep(queue, storedOf({ ...message, availableAt: message.sentAt }));
       message.isOld = true;
@@ -292,13 +280,12 @@ export class Queues {
       message.availableAt = now + visibilityTimeoutMs;
       queue.byAvailability.reorder(message);
       taken.push({ ...message, isKept, receipt: { messageId: message.id, receive: message.receives } });
-      // Without a visibility timeout the same message would be first again.
+      // Without a visibility timeout, the same message would be first again.
       if (visibilityTimeoutMs === 0) break;
     }
     return taken;
   }
 
-  /** Drops a message whose retention has ended. */
   #expire(queue: Queue, message: Message, now: number): boolean {
     const { retentionMs = Infinity } = queue.shape;
     if (now - message.sentAt < retentionMs) return false;
@@ -306,7 +293,7 @@ export class Queues {
     return true;
   }
 
-  /** Moves a message that has been received too often to the dead letter queue. */
+  /** Moves a message to the dead letter queue after too many receives. */
   #redrive(queue: Queue, message: Message, now: number): boolean {
     const { redrive } = queue.shape;
     if (redrive === undefined || message.receives < redrive.maxReceives) return false;

@@ -1,8 +1,8 @@
-/** Receipt handles: each names a message and one of its receives. */
+/** Receipt handles. Each names a message and one of its receives. */
 
 export interface Receipt {
   readonly messageId: string;
-  /** Counts from 1. */
+  /** From 1. */
   readonly receive: number;
 }
 
@@ -10,7 +10,7 @@ export function formatReceipt({ messageId, receive }: Receipt): string {
   return Buffer.from(`${messageId} ${receive}`).toString('base64url');
 }
 
-/** @returns undefined when the text is not a receipt handle */
+/** @returns undefined if the text is not a receipt handle */
 export function parseReceipt(text: string): Receipt | undefined {
   const [messageId = '', receive = ''] = Buffer.from(text, 'base64url').toString('utf8').split(' ');
   if (messageId.length !== uuidLength || !/^\d+$/.test(receive)) return undefined;

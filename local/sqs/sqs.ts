@@ -1,4 +1,4 @@
-/** Amazon SQS for the local stage: standard queues behind the AWS JSON 1.0 protocol. */
+/** The stand-in for Amazon SQS: standard queues with the AWS JSON 1.0 protocol. */
 import { accountId } from '../aws/arns.ts';
 import type { HandOver } from '../aws/handOver.ts';
 import { startJsonServer } from '../aws/server.ts';
@@ -10,15 +10,13 @@ import { Queues, type QueueShape } from './queues.ts';
 export interface Sqs {
   readonly url: string;
   readonly queueUrl: (name: string) => string;
-  /** Takes the calls of this process. */
   readonly handOver: HandOver;
-  /** The queues themselves, for callers in this process. */
   readonly queues: Queues;
   /**
-   * Sends a message, as Scheduler does, with the writes to the store of the same turn of the event loop.
+   * Sends a message in the transaction of this turn of the event loop, as Scheduler does.
    *
-   * @returns a promise of its being on the disk
-   * @throws AwsError when SQS would refuse it
+   * @returns resolves when it is on the disk
+   * @throws AwsError if SQS would refuse it
    */
   readonly send: (queue: string, body: string) => Promise<void>;
   readonly close: () => Promise<void>;

@@ -1,7 +1,7 @@
 import { accountId, queueArn } from '../aws/arns.ts';
 import type { Received } from './queues.ts';
 
-/** The `MessageSystemAttributes` of a message. All are texts, numbers too. */
+/** A message's `MessageSystemAttributes`. Numbers are texts too. */
 export function systemAttributes(message: Received, region: string) {
   const { sentAt, receives, firstReceivedAt, groupId, deadLetterSource } = message;
   return {

@@ -1,6 +1,4 @@
-/**
- * The data directory keeps a stage's data between its runs: the store, and the secrets. A lock lets one stage at a time use it.
- */
+/** The data directory keeps the store and the secrets between runs of a stage. A lock lets only one stage use it. */
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -15,25 +13,23 @@ import { identify, isRunning, processIdentity } from './processes.ts';
 import { StageError, isSystemError } from './stageError.ts';
 
 export interface DataDirectory {
-  /** Its absolute path. */
   readonly folder: string;
   readonly store: Store;
   /**
-   * A random text, which the first stage made.
+   * A random text from the directory's first stage.
    *
-   * @throws StageError when another stage has used the directory, and the text is missing
+   * @throws StageError if it is missing although the directory was used before
    */
   secret(name: string): string;
-  /** Notes that it is used. Call it when the secrets are made. */
+  /** Marks the directory as used. Call it when the secrets are made. */
   readonly begin: () => Promise<void>;
-  /** Writes a file that only its owner may read, whole or not at all. */
+  /** Writes a file, either completely or not at all. Only its owner may read it. */
   write(name: string, text: string): void;
   readonly remove: (name: string) => void;
-  /** Closes the store, and lets another stage use the directory. */
   readonly release: () => Promise<void>;
 }
 
-/** @throws StageError when a running stage uses the directory, it cannot be written, or its data are not whole */
+/** @throws StageError if a running stage uses the directory, it cannot be written, or its data are incomplete */
 export async function openDataDirectory(path: string): Promise<DataDirectory> {
   const folder = resolve(path);
   const inFolder = (name: string): string => join(folder, name);
@@ -53,10 +49,10 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
       throw new StageError(`A restore into ${folder} was interrupted: run svc-queue restore again.`);
     }
     for (const name of [...needed, 'env']) {
-      // A folder that was copied may let others read what is in it.
+      // A copied folder may let others read its files.
       if (existsSync(inFolder(name))) protect(inFolder(name));
     }
-    // It is made last. Others may have been given by the operator.
+    // It is written last, after the others, which may be the operator's.
     const isExpected = existsSync(inFolder(masterSecretName));
     const { store, isNew } = await openStore(inFolder(storeName), isExpected);
     const write = (name: string, text: string): void => {
@@ -91,7 +87,7 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   }
 }
 
-/** Lets only its owner read a file. @throws StageError when the service's user is not its owner */
+/** Makes a file readable only for its owner. @throws StageError if the user of this process is not the owner */
 function protect(path: string): void {
   try {
     chmodSync(path, 0o600);
@@ -127,17 +123,17 @@ function lock(file: string, folder: string): void {
   }
 }
 
-/** Removes the lock of a stage that has ended. @throws StageError while it runs */
+/** Removes the lock of a stage that has ended. @throws StageError if it still runs */
 function removeStale(file: string, folder: string): void {
   const text = readOrUndefined(file);
-  // A stage that was killed while it wrote the lock has left a part of it.
+  // A stage that was killed while writing the lock leaves a partial one.
   const held = text === undefined ? undefined : holder.safeParse(jsonOrUndefined(text)).data;
   if (held !== undefined && isRunning(held.stage)) {
     throw new StageError(
       `A local stage (process ${held.stage.pid}) already uses ${folder}: stop it, or give this one another --data-dir.`,
     );
   }
-  // Another stage, started at the same time, may hold the lock by now.
+  // Another stage that is starting may hold the lock by now.
   if (readOrUndefined(file) === text) rmSync(file, { force: true });
 }
 

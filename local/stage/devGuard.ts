@@ -1,6 +1,6 @@
 /**
- * The guard of a stage with `--dev`. Its token is known to everybody, so pages of other sites must not use it. A browser names
- * the page's site in each request; programs on this machine, such as the published clients, do not.
+ * Protects a stage with `--dev`, whose token is public, from pages of other sites. Browsers send the page's site with each
+ * request; programs such as the published clients do not.
  */
 import type { IncomingHttpHeaders, RequestListener } from 'node:http';
 import type { ErrorCode } from '../../lambdas/error/errorCodes.ts';
@@ -12,11 +12,10 @@ const loopbackHost = /^(([a-z0-9-]+\.)*localhost\.?|127(\.\d{1,3}){3}|\[::1\])(:
 const allowed =
   'With --dev, only programs on this machine and the page of the stage itself may use it, at localhost, *.localhost, 127.0.0.0/8 or [::1].';
 
-/** Finds the reason to refuse a request; undefined for an allowed one. */
 export function refusalInDevMode(headers: IncomingHttpHeaders): string | undefined {
   const { host = '', origin } = headers;
   const site = headers['sec-fetch-site'];
-  // A foreign name that leads to this machine was made by the page that uses it.
+  // A page can make a foreign host name point to this machine.
   if (!loopbackHost.test(host)) return `The request's Host is ${JSON.stringify(host)}. ${allowed}`;
   if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) {
     return `The request's Origin is ${JSON.stringify(origin)}, which is another site. ${allowed}`;
@@ -25,7 +24,6 @@ export function refusalInDevMode(headers: IncomingHttpHeaders): string | undefin
   return undefined;
 }
 
-/** Refuses foreign requests before a listener gets them. */
 export const guardDevMode =
   (listener: RequestListener): RequestListener =>
   (request, response) => {
@@ -35,7 +33,7 @@ export const guardDevMode =
       return;
     }
     const code: ErrorCode = 'foreign_site';
-    // A client reads the answer only after its body was read.
+    // A client reads the answer only after its body has been read.
     request.resume();
     answerJson(response, 403, 'application/json', { error, code });
   };

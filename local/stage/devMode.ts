@@ -1,15 +1,13 @@
 /**
- * The development mode of the published clients. With `QSTASH_DEV=true` in its environment an application needs no settings: its
- * clients call `http://127.0.0.1:8080`, or the port `QSTASH_DEV_PORT`, and all know the same token and the same signing keys.
- * Before their first request they ask that server for `GET /v2/keys`; only if it does not answer with these keys within two
- * seconds, they download and start their own server.
+ * The development mode of the published clients. With `QSTASH_DEV=true` they call `http://127.0.0.1:8080`, or the port
+ * `QSTASH_DEV_PORT`, with a fixed token and fixed signing keys. First they request `GET /v2/keys`. If the server does not
+ * answer with these keys within two seconds, they download and start their own server.
  *
- * The token and the keys are no secret, so the stage alone has them, and only with `--dev`.
+ * The token and the keys are public, so the stage accepts them only with `--dev`.
  */
 import { giveCredentials } from '../../lambdas/account/givenCredentials.ts';
 import { localAccountId } from './localAccount.ts';
 
-/** Gives the stage's account the credentials of the development mode. */
 export function giveDevCredentials(): void {
   giveCredentials({
     accountId: localAccountId,
@@ -20,7 +18,6 @@ export function giveDevCredentials(): void {
 
 const usualPort = '8080';
 
-/** Tells what an application needs to find this stage. */
 export function devModeSentence(url: string): string {
   const { port } = new URL(url);
   const environment = ['QSTASH_DEV=true', ...(port === usualPort ? [] : [`QSTASH_DEV_PORT=${port}`])];

@@ -1,9 +1,9 @@
-/** The developer's account, created through the management API as an operator creates one. */
+/** The developer's account, created through the management API. */
 import * as z from 'zod/mini';
 import { developersSqs } from '../lambda/environment.ts';
 import type { CallOwn } from '../network/ownCalls.ts';
 
-/** The id is the same at every start, so that the account is found again. */
+/** Fixed, so that every start finds the same account. */
 export const localAccountId = '00000000-0000-4000-8000-000000000001';
 
 const record = z.object({
@@ -14,7 +14,7 @@ const record = z.object({
   destinations: z.optional(z.array(z.string())),
 });
 
-/** The patterns of all functions, queues, topics and buses, each with where they are, if the developer has said that. */
+/** Patterns of all functions, queues, topics and buses, with the developer's endpoints. */
 const everywhere = (): readonly (readonly [pattern: string, endpoint: string | undefined])[] => [
   ['arn:aws:lambda:*:*:function:*', process.env['AWS_ENDPOINT_URL_LAMBDA']],
   ['arn:aws:sqs:*:*:*', developersSqs],
@@ -22,7 +22,7 @@ const everywhere = (): readonly (readonly [pattern: string, endpoint: string | u
   ['arn:aws:events:*:*:event-bus/*', process.env['AWS_ENDPOINT_URL_EVENTBRIDGE']],
 ];
 
-/** The destinations in AWS that messages may go to. Without the address of a service there is nothing of it: AWS itself is never called. */
+/** Allowed destinations in AWS: services with an endpoint, because the stage never calls AWS itself. */
 export const reachableDestinations = (): readonly string[] =>
   everywhere().flatMap(([pattern, endpoint = '']) => (endpoint === '' ? [] : [pattern]));
 
@@ -35,9 +35,9 @@ export interface Management {
 }
 
 /**
- * Finds the account `local`, or creates it: a paid account in the stage's region, that may send to all destinations in AWS.
+ * Finds or creates the account `local`: a paid account in the stage's region that may send to all reachable destinations.
  *
- * @returns without keys when the account is suspended or deleted, since its token is refused then
+ * @returns no keys if the account is suspended or deleted
  */
 export async function localAccount(
   { url, username, password }: Management,
@@ -57,7 +57,7 @@ export async function localAccount(
     found.status === 404
       ? await send('POST', '', { id: localAccountId, customer_id: 'local', type: 'paid', ...set })
       : record.parse(await jsonOf(found));
-  // The data directory was made by a stage of another region, or by one that could send to nothing in AWS.
+  // An earlier stage had another region, or no reachable destinations in AWS.
   const isAsBefore =
     account.region === region && (account.destinations !== undefined || reachableDestinations().length === 0);
   if (!isAsBefore && account.deletion_time === 0) account = await send('PATCH', `/${localAccountId}`, set);

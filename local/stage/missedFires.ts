@@ -4,10 +4,7 @@ import type { StandIns } from './standIns.ts';
 
 const notice = z.object({ accountId: z.string(), scheduleId: z.string(), saveId: z.string() });
 
-/**
- * Lets the worker of fires look for what schedules have missed while the stage was down: Scheduler goes on with their next times.
- * Schedules without `Svc-Catch-Up` have nothing to make up for.
- */
+/** Starts the search for fires that schedules with `Svc-Catch-Up` missed while the stage was down. */
 export async function lookForMissedFires({ scheduler, sqs }: StandIns): Promise<void> {
   const time = new Date().toISOString();
   const looks = [...scheduler.inputs()].flatMap((input) => {

@@ -1,4 +1,3 @@
-/** The flags and environment variables of the local stage. */
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { isIP } from 'node:net';
 import {
@@ -14,29 +13,28 @@ import type { LongDelivery } from '../../lambdas/aws/resources.ts';
 import { isOpen, loopback, parseNetworks, type Network, type TlsFiles } from '../network/network.ts';
 
 export interface Options {
-  /** 0 chooses a free one. */
   readonly port: number;
-  /** The port of the publish URL; 0 chooses a free one, undefined means no publish URL. */
+  /** The port of the publish URL; 0 chooses a free port, undefined means no publish URL. */
   readonly publishPort: number | undefined;
   readonly network: Network;
-  /** Undefined keeps nothing. */
+  /** Undefined if no data are kept. */
   readonly dataDirectory: string | undefined;
   readonly region: string;
   /** Host names and CIDR blocks that deliveries may reach although they are not public. */
   readonly allowedDestinations: readonly string[];
-  /** The proxies of deliveries, as JSON; undefined if there are none. */
+  /** The proxies of deliveries, as JSON, if any. */
   readonly outboundProxies?: string | undefined;
-  /** The folder with the certificates of accounts; that in the data directory when undefined. */
+  /** The folder of accounts' certificates. Default: the one in the data directory. */
   readonly tlsFolder?: string | undefined;
-  /** Dollars that a message takes from its account's budget. */
+  /** Dollars per message, taken from its account's budget. */
   readonly pricePerMessage: number;
   /** Whether the stage serves the published clients' development mode; see `devMode.ts`. */
   readonly dev: boolean;
-  /** Tests may set the stage's clock (SVC_TEST_CONTROL=1). Users need it not, so there is no flag and no help. */
+  /** Whether tests may set the stage's clock (SVC_TEST_CONTROL=1). Only for tests, so there is no flag. */
   readonly testControl: boolean;
-  /** Waits for answers as long as on AWS (SVC_TEST_LONG_DELIVERY) instead of as long as this machine can. For tests, as `testControl`. */
+  /** Limits waits for answers as on AWS (SVC_TEST_LONG_DELIVERY) instead of by this machine. Only for tests. */
   readonly longDelivery?: LongDelivery | undefined;
-  /** The URL of another DynamoDB, which has the tables (SVC_TEST_DYNAMODB_URL). For tests, as `testControl`. */
+  /** The URL of another DynamoDB with the tables (SVC_TEST_DYNAMODB_URL). Only for tests. */
   readonly dynamodbUrl?: string | undefined;
 }
 
@@ -57,7 +55,7 @@ function list(text: string): string[] {
     parseNetworks(items.filter((item) => item.includes('/')));
     if (!items.includes('')) return text.trim() === 'none' ? [] : items;
   } catch {
-    // The allowed values are below.
+    // The error below says what is allowed.
   }
   throw new InvalidArgumentError(
     'Allowed are hosts and networks separated by commas, such as app.internal,10.0.0.0/8, or none.',
@@ -99,7 +97,7 @@ function networks(text: string): string[] {
 
 const loopbackDestinations = ['127.0.0.0/8', '::1/128', 'localhost'];
 
-/** @throws Ending for a flag that another one excludes, or asks for */
+/** @throws Ending if a flag excludes or requires another */
 function networkOf({ certFile, keyFile, ...network }: Network & Partial<TlsFiles>, dev: boolean): Network {
   if ((certFile === undefined) !== (keyFile === undefined)) {
     throw new Ending('--tls-cert and --tls-key are given together: a certificate, and its key.', 2);
@@ -133,7 +131,7 @@ function withoutProxy(text: string): readonly string[] {
   }
 }
 
-/** Reads the variables that tell programs of a proxy. As in curl, the spelling in lower case counts first, and `HTTP_PROXY` may be a header. */
+/** Reads the usual proxy variables. Lower-case names have priority, as in curl. */
 function proxiesIn(environment: Readonly<Record<string, string | undefined>>): string | undefined {
   const either = <T>(variable: string, read: (text: string) => T): T | undefined =>
     fromVariable(environment, variable.toLowerCase(), read) ?? fromVariable(environment, variable, read);
@@ -149,7 +147,7 @@ Examples:
   svc-queue start --data-dir /var/lib/svc-queue --public-url https://queue.acme.example --trusted-proxy 127.0.0.1
   svc-queue start --host 0.0.0.0 --allowed-destinations 10.0.0.0/8`;
 
-/** @throws Ending for a wrong argument or variable: it says what is allowed */
+/** @throws Ending for an invalid argument or variable, saying what is allowed */
 export function parseOptions(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,

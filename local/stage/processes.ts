@@ -1,4 +1,4 @@
-/** Identifies processes: the number alone may belong to a later process. */
+/** Identifies processes. The number alone may be reused. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import * as z from 'zod/mini';
@@ -6,12 +6,12 @@ import { isSystemError } from './stageError.ts';
 
 export const processIdentity = z.object({
   pid: z.int().check(z.gte(1)),
-  /** The start time, as the operating system writes it; on Linux with the start of the machine, from which it counts. */
+  /** As the operating system writes it. On Linux it counts from the machine's start, which is included. */
   startedAt: z.string(),
 });
 export type ProcessIdentity = z.infer<typeof processIdentity>;
 
-/** @returns undefined when no such process runs; a zombie does not run */
+/** @returns undefined if the process does not run; a zombie does not run */
 export function identify(pid: number): ProcessIdentity | undefined {
   const startedAt = (startOn[process.platform] ?? startElsewhere)(pid);
   return startedAt === undefined ? undefined : { pid, startedAt };
@@ -21,7 +21,6 @@ export function isRunning(identity: ProcessIdentity): boolean {
   return identify(identity.pid)?.startedAt === identity.startedAt;
 }
 
-/** Functions that return the start time of a running process. */
 const startOn: Partial<Record<NodeJS.Platform, (pid: number) => string | undefined>> = {
   linux: startOnLinux,
   win32: startOnWindows,
@@ -30,7 +29,7 @@ const startOn: Partial<Record<NodeJS.Platform, (pid: number) => string | undefin
 function startOnLinux(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The second field is the command in parentheses and may contain any character; the third is the state, the 22nd the start.
+    // The second field is the command in parentheses, with any characters. The third is the state, the 22nd the start.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
     return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${fields[19] ?? ''}`;
@@ -51,7 +50,7 @@ function startElsewhere(pid: number): string | undefined {
     const [state = '', ...start] = line.split(/\s+/);
     return state.startsWith('Z') ? undefined : start.join(' ');
   } catch (error) {
-    // `ps` exits with 1 when the process does not exist.
+    // `ps` exits with 1 if the process does not exist.
     if (error instanceof Error && 'status' in error && error.status === 1) return undefined;
     throw error;
   }

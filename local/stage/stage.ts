@@ -1,4 +1,4 @@
-/** The local stage: the real handlers, with stand-ins for AWS around them, in one process. */
+/** The local stage: the real handlers and stand-ins for AWS in one process. */
 import { gatewayRoutes, type ApiFunction } from '../../lambdas/http/routes.ts';
 import {
   aloneConcurrency,
@@ -49,27 +49,25 @@ import { takeOverClock, type TestClock } from './testClock.ts';
 import { startTestControl, type TestControl } from './testControl.ts';
 
 export interface Stage {
-  /** The address of both APIs. */
   readonly url: string;
-  /** The addresses and credentials that a client needs, by the names of environment variables. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Takes no new requests and messages, finishes those in flight within 10 s, and ends. */
+  /** Takes no new requests and messages, finishes those in flight within 10 s, and stops. */
   readonly stop: () => Promise<void>;
 }
 
 export type StageOptions = Options &
   StandInOptions & {
-    /** Loads the functions into this process when absent. Tests load them into others, which they can kill. */
+    /** Default: loads functions into this process. Tests use other processes, which they can kill. */
     readonly loadFunction?: typeof loadFunction;
   };
 
 /** The time for requests and attempts in flight when the stage stops. */
 const drainMs = 10_000;
 
-/** Enough to use the time of waits for the disk, and few beside the deliveries in flight. */
+/** Enough to work while some wait for the disk, but few compared with the deliveries in flight. */
 const publishesAtOnce = 12;
 
-/** @throws StageError when the developer can correct the cause: a wrong flag, a port in use, a store that is not whole */
+/** @throws StageError if the developer can fix the cause: a wrong flag, a port in use, an incomplete store */
 export async function startStage(options: StageOptions): Promise<Stage> {
   isolate();
   const endings: Endings = [];
@@ -87,8 +85,8 @@ export async function startStage(options: StageOptions): Promise<Stage> {
 }
 
 /**
- * Starts the parts in this order: the gateway and the publish URL, whose ports the handlers must know; the data directory and the
- * stand-ins; the handlers, which read their settings as they load; the developer's account; the event sources and timers.
+ * Starts the parts in order: the gateway and the publish URL, because handlers need their ports; the data directory and the
+ * stand-ins; the handlers; the developer's account; and the event sources and timers.
  */
 async function start(options: StageOptions, endings: Endings): Promise<Omit<Stage, 'stop'>> {
   const { region, network, loadFunction: load = loadFunction } = options;
@@ -106,7 +104,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   const functions = new Map<ApiFunction, LambdaFunction>();
   const loading = pending();
   const guard: Guard = options.dev ? (listener) => guardDevMode(ready.guard(listener)) : ready.guard;
-  // The settings that it reads are there once the functions are loaded, for which requests wait.
+  // Requests wait until the functions are loaded, so the settings that it reads are there.
   const accountOf: AccountOf = async (headers, query) =>
     (await import('../../lambdas/http/caller.ts')).accountOf(headers, query);
   const gateway = await startGateway({
@@ -157,10 +155,10 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
       [...Object.values(standIns.urls), ...(control === undefined ? [] : [control.url])],
     ).join(','),
     API_URL: publicUrl,
-    // Hosts are not learned from requests: a client may send any, and another program may have the port tomorrow.
+    // Hosts are not learned from requests, because clients may send any host.
     LEARN_HOSTS: 'false',
     LONGEST_TIMEOUT: String(longestTimeoutOf(options)),
-    // One address serves both APIs here.
+    // One address serves both APIs.
     CONSOLE_APIS: 'messaging management',
     PRICE_PER_MESSAGE: String(options.pricePerMessage),
   });
@@ -188,8 +186,8 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     ...credentials,
   };
   data?.write('env', toLines(variables));
-  // The event sources start last and all at once: messages that wait since the previous stage would delay the start, and a failed
-  // start would have to end them.
+  // The event sources start last. Otherwise old messages would delay the start, and a failed start would have to stop their
+  // deliveries.
   const running = { ...options, report };
   const sources = feed(fed, running, standIns.sqs.queues, testControl?.leave);
   const clocks = startTimers(timed, running);
@@ -206,7 +204,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   return { url: publicUrl, variables };
 }
 
-/** The disk of the data directory; undefined for a stage that keeps nothing. */
+/** The disk of the data directory; undefined if no data are kept. */
 function diskOf({ dataDirectory, announce, report }: StageOptions): Disk | undefined {
   return dataDirectory === undefined ? undefined : new Disk({ folder: dataDirectory, announce, report });
 }
@@ -226,7 +224,6 @@ async function clientVariables(
     SVC_READ_ONLY_TOKEN: read_only_token,
     SVC_CURRENT_SIGNING_KEY: current,
     SVC_NEXT_SIGNING_KEY: next,
-    // The names that the published clients, and applications built on them, read.
     QSTASH_URL: url,
     QSTASH_TOKEN: token,
     QSTASH_CURRENT_SIGNING_KEY: current,
@@ -237,35 +234,29 @@ async function clientVariables(
   };
 }
 
-/** The longest timeout of a message, in seconds. */
 const longestTimeoutOf = ({ longDelivery }: StageOptions): number =>
   longestTimeoutSeconds[longDelivery ?? 'machine'];
 
 interface QueueSettings {
-  /** Absent for a queue that no function reads. */
+  /** Undefined if no function reads the queue. */
   readonly handler?: QueueFunction | undefined;
   readonly batchSize: number;
 }
 
-/** The queues that are fed to a function. */
 const fedQueues = queueNames.flatMap((name) => {
   const { handler, batchSize }: QueueSettings = queues[name];
   return handler === undefined ? [] : [{ name, handler, batchSize }];
 });
 
-/** The maximum concurrency of an event source. The others have Lambda's own maximum. */
+/** The event sources' maximum concurrency. Default: Lambda's maximum. */
 const concurrency: Partial<Record<QueueFunction, number>> = {
   deliver: deliveryConcurrency,
   deliverAlone: aloneConcurrency,
 };
 
-/**
- * The most invocations at once for the long queue of one machine, where each may wait for hours for a single answer. Each waiting message costs
- * a connection and its body.
- */
+/** The most concurrent invocations of the long queue. Each may wait hours for an answer, and holds a connection and a body. */
 const waitingAtOnce = 10_000;
 
-/** A queue with the function that it is fed to. */
 type Fed = (typeof fedQueues)[number] & { readonly function: LambdaFunction };
 
 function loadFed(options: StageOptions): Promise<readonly Fed[]> {
@@ -279,7 +270,6 @@ function loadFed(options: StageOptions): Promise<readonly Fed[]> {
   );
 }
 
-/** Connects each queue with its function. */
 function feed(
   fed: readonly Fed[],
   { region, report, longDelivery }: StageOptions,
@@ -301,7 +291,6 @@ function feed(
   );
 }
 
-/** A function that runs by the clock. */
 interface Timed {
   readonly everyMs: number;
   readonly function: LambdaFunction;
@@ -342,7 +331,7 @@ async function offerTestControl(
   return control;
 }
 
-/** Writes each variable as a line `NAME=value` for a shell. */
+/** Writes variables as lines `NAME=value` for a shell. */
 export function toLines(variables: Readonly<Record<string, string>>): string {
   return Object.entries(variables)
     .map(([name, value]) => `${name}=${value}\n`)

@@ -1,4 +1,4 @@
-/** An error whose cause the developer can correct. Only its message is printed, which is one sentence. */
+/** An error whose cause the developer can fix. Only its message is printed, one sentence. */
 export class StageError extends Error {
   override readonly name = 'StageError';
 }

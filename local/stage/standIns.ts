@@ -1,4 +1,3 @@
-/** Starts the stand-ins for AWS that the handlers call. */
 import { join } from 'node:path';
 import * as dynamodbSdk from '@aws-sdk/client-dynamodb';
 import * as sqsSdk from '@aws-sdk/client-sqs';
@@ -34,7 +33,7 @@ import { Store } from '../store/store.ts';
 const bucket = 'bodies';
 const managementSecretId = 'management';
 const managementUser = 'admin';
-/** The regions that may serve an account: those of a deployment, and the stage's own. */
+/** The regions that may serve an account: the deployment's, and the stage's own. */
 const regionsOf = (region: string): readonly string[] => [...new Set([region, 'eu-central-1', 'us-east-1'])];
 const scheduleGroup = 'svc';
 
@@ -48,42 +47,38 @@ const queueShapes: readonly QueueShape[] = queueNames.map((name) => {
   };
 });
 
-/** The functions that end the parts of a stage, in the order in which the parts were started. Call the last one first. */
+/** Functions that stop the parts of a stage, in the order of starting. Call the last one first. */
 export type Endings = (() => Promise<void> | void)[];
 
 export interface StandInOptions {
   readonly region: string;
-  /** Called with sentences for the user who runs the stage. */
   readonly announce: (sentence: string) => void;
   /** Called with errors that the stage survives. */
   readonly report: (error: unknown) => void;
-  /** The URL of another DynamoDB, which has the tables. Tests only. */
+  /** The URL of another DynamoDB with the tables. Only for tests. */
   readonly dynamodbUrl?: string | undefined;
-  /** The folder with the certificates of accounts; that in the data directory when absent. */
+  /** The folder of accounts' certificates. Default: the one in the data directory. */
   readonly tlsFolder?: string | undefined;
-  /** Faults of the functions' calls, for tests; absent for none. */
+  /** Faults of the functions' calls, only for tests. */
   readonly faults?: FaultPlan;
 }
 
 export interface StandIns {
-  /** The addresses that the functions call. */
   readonly urls: Readonly<Record<Service, string>>;
-  /** The services whose calls this process's clients hand over. */
+  /** The services whose calls are answered in this process. */
   readonly handOvers: HandOvers;
   readonly sqs: Sqs;
   readonly scheduler: Scheduler;
-  /** Values by the secrets' names. A change of the map changes the secret. */
+  /** Values by secret. Changing the map changes the secret. */
   readonly secretValues: Map<string, string>;
-  /** The secrets that all others are made of, by the names of their files. */
+  /** The secrets from which all others are derived, by file name. */
   readonly secrets: Readonly<Record<string, string>>;
-  /** The credentials of the management API. */
   readonly management: { readonly username: string; readonly password: string };
   readonly store: Store;
-  /** Deletes what is past its time. */
   readonly expiry: Expiry;
 }
 
-/** @param data the data directory; without one everything is in memory */
+/** @param data the data directory; undefined to keep everything in memory */
 export async function startStandIns(
   { region, report, dynamodbUrl, tlsFolder, faults }: StandInOptions,
   data: DataDirectory | undefined,
@@ -124,7 +119,7 @@ export async function startStandIns(
   endings.push(expiry.stop);
   const handOvers = new Map<AwsService, HandedOver>([
     ['Sqs', { handOver: sqs.handOver, sdk: () => sqsSdk }],
-    // As the service does, it loads the module when the first message with a long delay comes.
+    // Loaded when the first message with a long delay needs it.
     ['Scheduler', { ...scheduler.handedOver, sdk: () => import('@aws-sdk/client-scheduler') }],
   ]);
   if (dynamodbUrl === undefined) {
@@ -132,7 +127,7 @@ export async function startStandIns(
   }
   return {
     urls: await urlsOf(called, faults, report, endings),
-    // With faults all calls go through the fault proxies.
+    // Calls with faults must go through the fault proxies.
     handOvers: faults === undefined ? handOvers : new Map(),
     sqs,
     scheduler,
@@ -144,7 +139,7 @@ export async function startStandIns(
   };
 }
 
-/** The addresses that the functions call: those of fault proxies with a plan of faults, otherwise the stand-ins' own. */
+/** The addresses that functions call: fault proxies if a plan is given, otherwise the stand-ins. */
 async function urlsOf(
   services: Readonly<Record<Service, { readonly url: string }>>,
   faults: FaultPlan | undefined,
@@ -171,12 +166,12 @@ function secretOf(data: DataDirectory | undefined, name: string): string {
   return data?.secret(name) ?? randomSecret();
 }
 
-/** Lets the clients that this process makes from now on hand over their calls where they can. */
+/** Lets this process's future AWS clients pass their calls directly to stand-ins. */
 export function handOverCalls({ handOvers }: StandIns): void {
   addToClients(handingOver(handOvers));
 }
 
-/** The environment variables that the CDK app gives every handler, with the stand-ins' addresses. */
+/** The environment variables that the CDK app gives handlers, with the stand-ins' addresses. */
 export function environmentOf(
   region: string,
   { urls, sqs }: Pick<StandIns, 'urls'> & { readonly sqs: Pick<Sqs, 'queueUrl'> },
@@ -208,12 +203,11 @@ export function environmentOf(
     MASTER_SECRET_ID: masterSecretName,
     MANAGEMENT_SECRET_ID: managementSecretId,
     TLS_SECRETS: tlsSecrets,
-    // The stage has one table and one queue for all regions.
+    // The stage has one queue for all regions.
     ACCOUNT_CHANGES_QUEUES: JSON.stringify(
       Object.fromEntries(regionsOf(region).map((name) => [name, sqs.queueUrl('accountChanges')])),
     ),
     HEADER_PREFIXES: defaultHeaderPrefixes.join(','),
-    // One process makes all deliveries.
     KEPT_CONNECTIONS: '1024',
   };
 }

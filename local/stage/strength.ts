@@ -1,12 +1,12 @@
-/** Secrets that protect a stage whose API other machines can reach. */
+/** Checks secrets of a stage that other machines can reach. */
 import { StageError } from './stageError.ts';
 
 /** A generated secret has 256 random bits in 43 characters. */
 const leastCharacters = 43;
-/** A text of 43 random characters has fewer different ones than this once in 10^12 times. */
+/** Only one in 10^12 random texts of 43 characters has fewer different ones. */
 const leastDifferent = 16;
 
-/** @throws StageError for a secret that somebody has replaced by one that can be guessed */
+/** @throws StageError if a secret was replaced by one that can be guessed */
 export function checkStrength(secrets: Readonly<Record<string, string>>): void {
   for (const [name, secret] of Object.entries(secrets)) {
     if (secret.length >= leastCharacters && new Set(secret).size >= leastDifferent) continue;

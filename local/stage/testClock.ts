@@ -1,13 +1,12 @@
 export interface TestClock {
-  /** Sets the clock forward. A moment in the past changes nothing. */
+  /** Moves the clock forward. A moment in the past is ignored. */
   readonly moveTo: (epochMs: number) => void;
-  /** Restores the clock of the machine. */
   readonly release: () => void;
 }
 
 /**
- * Replaces `Date.now` in this process, which the stand-ins, the gateway and the handlers read. The clock runs on from the moment
- * that it was set to. Timers, `performance.now`, the time limits of requests and of functions, and `new Date()` keep real time.
+ * Replaces `Date.now` in this process. The clock continues from the moment it was set to. Timers, `performance.now`, time
+ * limits, and `new Date()` keep real time.
  */
 export function takeOverClock(): TestClock {
   const realNow = Date.now;

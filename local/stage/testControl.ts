@@ -1,8 +1,7 @@
 /**
- * The tests' control over a stage: `POST /test/clock` with `{"advanceMs": n}` lets n milliseconds pass. The clock jumps from one
- * due moment to the next, and waits at each until the handlers have done the due jobs. So a job that a handler delays by a minute
- * is done a minute later, and not at the end. With `{"jumpMs": n}` the clock jumps once, and waits for nothing.
- * `POST /test/expire` deletes what is past its time.
+ * The tests' control over a stage. `POST /test/clock` with `{"advanceMs": n}` lets n milliseconds pass: the clock jumps from
+ * one due moment to the next, and waits each time until the due jobs are done, so that a job delayed by a minute is not done at
+ * the end. With `{"jumpMs": n}` the clock jumps once without waiting. `POST /test/expire` deletes expired data.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
@@ -15,7 +14,7 @@ import type { TestClock } from './testClock.ts';
 
 export interface TestControl {
   readonly url: string;
-  /** Takes the ids of messages that an invocation has not done: the clock no longer waits for them. */
+  /** Takes ids of messages that an invocation did not finish, for which the clock must not wait. */
   readonly leave: (messageIds: readonly string[]) => void;
   readonly close: () => Promise<void>;
 }
@@ -24,19 +23,18 @@ export interface TestControlOptions {
   readonly clock: TestClock;
   readonly queues: Pick<Queues, 'nextDue' | 'unsettled' | 'wake'>;
   readonly scheduler: Pick<Scheduler, 'nextDue' | 'wake'>;
-  /** Names of the queues that are fed to a function. */
   readonly fedQueues: readonly string[];
-  /** Deletes what is past its time, and returns the number of deleted rows. */
+  /** Deletes expired data, and returns the number of deleted rows. */
   readonly expireNow: () => Promise<number>;
-  /** Waits until what was written is on the disk, where jobs can be received. */
+  /** Waits until all writes are on the disk, when jobs can be received. */
   readonly written: () => Promise<void>;
   readonly report: (error: unknown) => void;
 }
 
 const lookAgainAfterMs = 1;
 /**
- * The most checks whether a function is done, which take 4 s; a destination that hangs must not stop the clock. Checks are
- * counted, and not seconds: on a busy machine this process gets fewer turns, and so do its functions.
+ * The most checks whether a function has finished, about 4 s, so that a hanging destination doesn't stop the clock. Checks are
+ * counted instead of seconds, because a busy machine needs longer.
  */
 const mostChecks = 3_500;
 
@@ -78,15 +76,15 @@ export async function startTestControl(options: TestControlOptions): Promise<Tes
   return { url, leave, close: () => close(server) };
 }
 
-/** Lets time pass, one call after the other; resolves when the jobs that became due meanwhile are done, or left. */
+/** Lets time pass, one call at a time. Resolves when the jobs that became due are finished or given up. */
 function createAdvance({ clock, queues, scheduler, fedQueues, written }: TestControlOptions) {
-  /** The receive counts of messages in flight that the clock no longer waits for, by their ids. */
+  /** Receive counts of messages that the clock no longer waits for, by id. */
   const left = new Map<string, number>();
   let before: Promise<void> = Promise.resolve();
 
   const unsettled = (): readonly Unsettled[] => fedQueues.flatMap((name) => queues.unsettled(name));
 
-  /** The messages that a function works on now, or will at once. */
+  /** The messages that a function works on now, or is about to. */
   function busyMessages(): readonly Unsettled[] {
     const all = unsettled();
     const inFlight = new Set(all.flatMap(({ id, inFlight: is }) => (is ? id : [])));

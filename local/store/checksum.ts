@@ -1,16 +1,16 @@
-/** Checksums of entries: LMDB has none, and a disk may return other bytes than were written to it. */
+/** Checksums of entries. LMDB has none, and a disk may return wrong bytes. */
 import { crc32 } from 'node:zlib';
 
-/** An entry is not as it was written. */
+/** An entry differs from what was written. */
 export class DamageError extends Error {}
 
 const checksumBytes = 4;
 
-/** zlib takes no bytes at no address for a new beginning, and forgets the key. */
+/** With an empty array, zlib restarts and forgets the key. */
 const checksumOf = (key: Uint8Array, value: Uint8Array): number =>
   value.length === 0 ? crc32(key) : crc32(value, crc32(key));
 
-/** Puts the checksum of a key and its value before the value. */
+/** Puts a checksum of key and value before the value. */
 export function sealed(key: Uint8Array, value: Uint8Array): Buffer {
   const bytes = Buffer.allocUnsafe(checksumBytes + value.length);
   bytes.writeUInt32BE(checksumOf(key, value));
@@ -19,9 +19,9 @@ export function sealed(key: Uint8Array, value: Uint8Array): Buffer {
 }
 
 /**
- * Takes the checksum off again.
+ * Removes the checksum.
  *
- * @throws DamageError when it is wrong
+ * @throws DamageError if it is wrong
  */
 export function checked(key: Uint8Array, bytes: Buffer): Buffer {
   const value = bytes.subarray(checksumBytes);

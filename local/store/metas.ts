@@ -1,35 +1,34 @@
-/** The two pages at the beginning of a store's file (`MDB_meta` in LMDB's source). Transaction N writes page N % 2. */
+/** The first two pages of a store's file (`MDB_meta` in LMDB's source). Transaction N writes page N % 2. */
 import { DamageError } from './checksum.ts';
 import { damageAt, longAt, type PageFile } from './pageFile.ts';
 
 const magic = 0xbeefc0de;
 const version = 2;
-/** The flags of the file: free pages have integers as keys (0x08), and the store is a file, not a folder (0x4000). */
+/** The file's flags: free pages have integer keys (0x08), and the store is a file instead of a folder (0x4000). */
 const fileFlags = 0x4008;
 const leastPageBytes = 512;
 const mostPageBytes = 65_536;
 const noPage = 2n ** 64n - 1n;
 
-/** Where the fields are. */
+/** Offsets of the fields. */
 const at = { magic: 24, version: 28, freeTree: 48, mainTree: 96, lastPage: 144, transaction: 152 } as const;
 const metaBytes = 168;
 
-/** A tree of pages (`MDB_db`), with what the last transaction counted in it. */
+/** A tree of pages (`MDB_db`), with the last transaction's counts. */
 export interface Tree {
   readonly depth: number;
   readonly branches: number;
   readonly leaves: number;
   readonly overflows: number;
   readonly entries: number;
-  /** Undefined for a tree without entries. */
   readonly root: number | undefined;
-  /** The transaction that wrote the root: the last one, for each begins with it. */
+  /** The transaction that wrote the root. */
   readonly rootTransaction: number;
 }
 
 export interface Meta {
   readonly transaction: number;
-  /** The last page in use, or behind it. */
+  /** The last page in use, or a later one. */
   readonly lastPage: number;
   /** The free pages, by the transactions that freed them. */
   readonly free: Tree;
@@ -37,7 +36,7 @@ export interface Meta {
 }
 
 /**
- * Checks both meta pages, and notes the size of pages.
+ * Checks both meta pages, and sets the page size.
  *
  * @returns the newer one
  * @throws DamageError
@@ -45,7 +44,7 @@ export interface Meta {
 export function readMetas(file: PageFile): Meta {
   file.pageBytes = pageBytesOf(file);
   const [even, odd] = [readMeta(file, 0), readMeta(file, 1)];
-  // A new file has written the second page alone, or none. So has a compact copy of a store, whose pages are all from transaction 1.
+  // A new file has written only the second page, or neither, and so has a compact copy, whose pages are all from transaction 1.
   if (even.transaction === 0 && even.main.root === undefined && even.free.root === undefined) {
     return odd.transaction === 0 ? even : { ...odd, main: { ...odd.main, rootTransaction: 1 } };
   }
@@ -76,7 +75,7 @@ function readMeta(file: PageFile, page: number): Meta {
     bytes.readUInt16LE(at.mainTree + 4) === 0;
   if (!isOfFile) throw damageAt(page, 'describes another kind of file');
   const transaction = longAt(bytes, at.transaction);
-  // A file to which nothing was written has 0 in both.
+  // In a new file both pages have transaction 0.
   if (transaction % 2 !== page && transaction !== 0) throw damageAt(page, 'is of another transaction');
   const lastPage = longAt(bytes, at.lastPage);
   if (lastPage < 1 || lastPage > Number.MAX_SAFE_INTEGER) throw damageAt(page, 'has a wrong number of pages');

@@ -1,9 +1,9 @@
-/** The nodes of a tree's pages (`MDB_node` in LMDB's source): children of branches, and entries of leaves. */
+/** The nodes of a page (`MDB_node` in LMDB's source): children of branches, and entries of leaves. */
 import { damageAt, headerBytes, longAt } from './pageFile.ts';
 
-/** A node begins with the length of its value (or the number of a child), flags, and the length of its key. */
+/** A node begins with the length of its value (or a child's number), flags, and the length of its key. */
 const nodeBytes = 8;
-/** A value on separate pages: the node has their first number, their transaction and their count. */
+/** The value is on separate pages: the node has their first number, their transaction and their count. */
 const overflowBytes = 24;
 const overflowFlag = 0x01;
 
@@ -17,7 +17,7 @@ export interface Overflow {
 
 export interface Child {
   readonly page: number;
-  /** The first key it may have; the first child of a branch has none. */
+  /** The first key that the child may have; empty for a branch's first child. */
   readonly key: Buffer;
 }
 
@@ -29,7 +29,7 @@ export interface Leaf {
 /** @throws DamageError */
 export function childrenOf(page: number, bytes: Buffer): readonly Child[] {
   const offsets = offsetsOf(page, bytes, () => 0);
-  // LMDB merges a branch of one child into its parent, and asserts that there is none.
+  // LMDB merges a branch with one child into its parent.
   if (offsets.length < 2) throw damageAt(page, 'has too few children');
   return offsets.map((offset) => ({
     page: bytes.readUInt32LE(offset) + bytes.readUInt16LE(offset + 4) * 2 ** 32,
@@ -71,7 +71,7 @@ function keyAt(bytes: Buffer, offset: number): Buffer {
   return bytes.subarray(start, start + bytes.readUInt16LE(offset + 6));
 }
 
-/** Finds the nodes of a page, in the order of their keys. They fill the page from a bound to its end. */
+/** Finds the nodes of a page, in key order. */
 function offsetsOf(page: number, bytes: Buffer, valueBytes: (offset: number) => number): readonly number[] {
   const lower = bytes.readUInt16LE(20);
   const upper = bytes.readUInt16LE(22);

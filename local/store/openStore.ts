@@ -1,4 +1,4 @@
-/** Opens the store of a data directory, and makes it at the first start. */
+/** Opens the store of a data directory, and creates it at the first start. */
 import { renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import * as z from 'zod/mini';
@@ -11,7 +11,7 @@ import { Store } from './store.ts';
 const format = 1;
 const about = z.object({
   format: z.literal(format),
-  /** Whether a stage has started with it: from then on it has data, and the secrets belong to it. */
+  /** Whether a stage has used it. It then has data, and the secrets belong to it. */
   isUsed: z.boolean(),
 });
 const aboutKey = Buffer.from('a');
@@ -25,13 +25,13 @@ const isUsed = (store: Store): boolean => {
 
 export interface OpenStore {
   readonly store: Store;
-  /** Whether no stage has started with it. */
+  /** Whether no stage has used it. */
   readonly isNew: boolean;
 }
 
 /**
- * @param isExpected whether the directory has been used: then a missing store is not made again
- * @throws StageError when it is missing, not whole, or damaged
+ * @param isExpected whether the directory was used before; a missing store is then an error
+ * @throws StageError if the store is missing, incomplete or damaged
  */
 export async function openStore(file: string, isExpected: boolean): Promise<OpenStore> {
   const there = statSync(file, { throwIfNoEntry: false });
@@ -50,7 +50,6 @@ export async function openStore(file: string, isExpected: boolean): Promise<Open
   }
 }
 
-/** Notes that a stage has started with a store. */
 export async function markUsed(store: Store): Promise<void> {
   store.write(aboutKey, aboutBytes(true));
   await store.committed();
@@ -58,7 +57,7 @@ export async function markUsed(store: Store): Promise<void> {
 
 const aboutBytes = (used: boolean): Buffer => Buffer.from(JSON.stringify({ format, isUsed: used }));
 
-/** Makes a store that has nothing but its description. The file has its name only when it is whole. */
+/** Creates a store with only its description. The file gets its name when it is complete. */
 async function make(file: string): Promise<void> {
   const unfinished = `${file}.new`;
   for (const name of [unfinished, `${unfinished}-lock`]) rmSync(name, { force: true });

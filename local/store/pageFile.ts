@@ -1,27 +1,25 @@
-/** Reads the pages of a store's file, as LMDB 1.0 lays them out (`MDB_page` in its source), without LMDB. */
+/** Reads the pages of a store's file without LMDB, in the layout of LMDB 1.0 (`MDB_page` in its source). */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { DamageError } from './checksum.ts';
 
-/** Each page begins with its number, its transaction, a number that is unused here, its kind, and two bounds. */
+/** A page begins with its number, its transaction, an unused number, its kind, and two bounds. */
 export const headerBytes = 24;
 
-/** Kinds of pages. A page has one of them. */
 export const kinds = { branch: 0x01, leaf: 0x02, overflow: 0x04, meta: 0x08 } as const;
 export type Kind = keyof typeof kinds;
 
-/** The event loop is not held up for longer than this, in ms, unless the disk takes longer to read a page. */
+/** The event loop is not blocked for longer than this, in milliseconds, unless the disk is slower. */
 const longestTurnMs = 20;
 
 /** Makes an error whose message completes the sentence "The file is damaged: …". */
 export const damageAt = (page: number, what: string): DamageError => new DamageError(`page ${page} ${what}`);
 
-/** Reads a number of 8 bytes. One that is too large to be exact is still too large for all comparisons here. */
+/** Reads an 8-byte number. Numbers too large to be exact still compare as too large. */
 export const longAt = (bytes: Buffer, offset: number): number => Number(bytes.readBigUInt64LE(offset));
 
 export class PageFile {
   readonly #file: number;
-  /** The length of the file, in bytes. */
   readonly length: number;
   #turnSince = performance.now();
   #pageBytes = 0;
@@ -35,17 +33,17 @@ export class PageFile {
     return this.#pageBytes;
   }
 
-  /** Sets the size of pages: it is known when the first of them has been read. */
+  /** Sets the page size, which is known after reading the first page. */
   set pageBytes(bytes: number) {
     this.#pageBytes = bytes;
   }
 
-  /** The number of pages that the file has in full. */
+  /** The number of complete pages in the file. */
   get pages(): number {
     return Math.floor(this.length / this.#pageBytes);
   }
 
-  /** Reads bytes; fewer where the file ends. */
+  /** Reads bytes; fewer at the end of the file. */
   readAt(offset: number, length: number): Buffer {
     const bytes = Buffer.allocUnsafe(length);
     let read = 0;
@@ -58,7 +56,7 @@ export class PageFile {
   }
 
   /**
-   * Reads a page with those that belong to it, and checks its header.
+   * Reads a page and the pages that continue it, and checks its header.
    *
    * @throws DamageError
    */
@@ -70,7 +68,7 @@ export class PageFile {
     return bytes;
   }
 
-  /** Lets the event loop do other work, where it has waited long enough. */
+  /** Lets the event loop do other work if it has waited long enough. */
   async breathe(): Promise<void> {
     if (performance.now() - this.#turnSince < longestTurnMs) return;
     await setImmediate();

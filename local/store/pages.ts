@@ -1,9 +1,9 @@
 /**
- * Looks for damage in the pages of a store's file. LMDB has no checksums of pages: it may crash where one is damaged, or find less.
+ * Looks for damage in a store's file. LMDB has no checksums of pages: with a damaged page it may crash, or find fewer entries.
  *
- * No one can see from the file alone that the last transaction is lost, where the newer of the first two pages has the content from
- * before it: a loss of power before the end of the transaction leaves the same bytes. And where the time does not suffice for all
- * leaves, a leaf may be an older one of the same place: its parent does not say how old it is, and only the sum of all entries does.
+ * The check misses a lost last transaction if the newer meta page has its previous content, as after a loss of power before the
+ * transaction's end. If time is too short for all leaves, it may also miss an outdated leaf, which only the sum of all entries
+ * shows.
  */
 import { DamageError, checked } from './checksum.ts';
 import { readMetas } from './metas.ts';
@@ -12,18 +12,18 @@ import { Sum, sumKey } from './sum.ts';
 import { Owned, TreeCheck } from './treeCheck.ts';
 
 const defaultLimitMs = 1_000;
-/** Free pages at the end need not be in the file. More than these are not looked for. */
+/** Pages at the end may be missing in the file if they are free. Only up to this number are checked. */
 const mostMissing = 2 ** 24;
 
 export interface CheckOptions {
-  /** The time for leaves and values, in ms. All other pages are checked in any case. */
+  /** The time for leaves and values, in milliseconds. Other pages are always checked. */
   readonly limitMs?: number;
 }
 
 /**
  * Checks a file that no process writes.
  *
- * @returns what is wrong; undefined where nothing is
+ * @returns the problem, if any
  */
 export async function checkPages(path: string, options: CheckOptions = {}): Promise<string | undefined> {
   const until = performance.now() + (options.limitMs ?? defaultLimitMs);
@@ -86,13 +86,13 @@ function isSound(key: Buffer, value: Buffer): boolean {
   }
 }
 
-/** Reads the transaction that freed pages: the key of their list. */
+/** Returns the transaction that freed pages, from the key of their list. */
 function transactionOf(key: Buffer): number {
   if (key.length !== 8) throw new DamageError('its list of free pages has a wrong key');
   return longAt(key, 0);
 }
 
-/** Takes the pages of a list: their count, and then each alone, or the negative length of a block before its first page. */
+/** Takes the pages of a list: their count, then a number for each page, or a block's negative length before its first page. */
 function takeFree(owned: Owned, list: Buffer): void {
   const wrong = (): DamageError => new DamageError('its list of free pages is wrong');
   if (list.length < 8 || list.length % 8 !== 0) throw wrong();

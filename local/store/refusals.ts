@@ -1,12 +1,12 @@
-/** The handling of writes while the disk refuses them. LMDB says little of the reason, and prints each failure. */
+/** Handles writes that the disk refuses. LMDB prints each failure, and says little about the reason. */
 import { statfs } from 'node:fs/promises';
 import { constants } from 'node:os';
 import { dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
-/** After a failure nothing is tried for so long, in ms. */
+/** After a failure, writes pause for this time, in milliseconds. */
 const pauseMs = 1_000;
-/** With less room on the disk, in bytes, nothing is tried either. */
+/** Writes also pause while the disk has less room than this, in bytes. */
 const leastRoom = 4 * 2 ** 20;
 
 export class Refusals {
@@ -17,7 +17,7 @@ export class Refusals {
     this.#file = file;
   }
 
-  /** Waits a while after a failure. @throws Error while there is no room on the disk */
+  /** Waits a while after a failure. @throws Error while the disk has no room */
   async check(): Promise<void> {
     if (this.#failedAt === -Infinity) return;
     if (await this.#isFull()) throw full();
@@ -25,9 +25,9 @@ export class Refusals {
     this.#failedAt = -Infinity;
   }
 
-  /** Takes note of a failure. @returns the reason, in words by which it is known */
+  /** Records a failure. @returns the reason, in recognizable words */
   async note(error: unknown): Promise<Error> {
-    // LMDB calls a write that found too little room an input/output error.
+    // LMDB reports a full disk as an input/output error.
     const reason = (await this.#isFull()) ? full() : named(error);
     this.#failedAt = performance.now();
     return reason;
@@ -39,7 +39,7 @@ export class Refusals {
       const { bavail, bsize } = await statfs(dirname(this.#file));
       return bavail * bsize < leastRoom;
     } catch {
-      // The failure itself says what is wrong.
+      // The failure itself is reported.
       return false;
     }
   }
@@ -47,11 +47,11 @@ export class Refusals {
 
 const full = (): Error => Object.assign(new Error('There is no room on the disk.'), { code: 'ENOSPC' });
 
-/** Gives a failure of the operating system its name as its code: LMDB has its number. */
+/** Adds the name of a system error as its code, because LMDB only has its number. */
 function named(error: unknown): Error {
   if (!(error instanceof Error)) return new Error(String(error));
   const number = codeOf(error);
-  // Its own numbers are negative, and Windows has others.
+  // LMDB's own numbers are negative, and Windows has other numbers.
   if (number === undefined || number <= 0 || process.platform === 'win32') return error;
   const [code = String(number)] = Object.entries(constants.errno).find(([, value]) => value === number) ?? [];
   return Object.assign(new Error(error.message, { cause: error }), { code });
@@ -61,15 +61,15 @@ const codeOf = (error: Error): number | undefined =>
   'code' in error && typeof error.code === 'number' ? error.code : undefined;
 
 /**
- * Whether LMDB may have failed to write its first two pages. From then on it refuses all reads, and never ends another transaction,
- * until the file is opened again. After the failure of another page, of which it says the place, it goes on.
+ * Whether LMDB may have failed to write a meta page. It then refuses all reads and never ends another transaction until the
+ * file is reopened.
  */
 export const mayBePanic = (error: unknown): boolean =>
   error instanceof Error &&
   codeOf(error) !== undefined &&
   !error.message.includes('Attempting to write page');
 
-/** The reason for which a transaction failed, which lmdb gives in a separate promise. */
+/** Why a transaction failed, which lmdb returns in a separate promise. */
 export async function reasonOf(error: unknown): Promise<unknown> {
   if (!(error instanceof Error) || !('commitError' in error)) return error;
   try {

@@ -1,10 +1,9 @@
 /**
- * The store of one machine: a file of ordered entries, over LMDB. Tables, queues, schedules and objects are all in it, so that what
- * belongs together is written together.
+ * The store of one machine: a file of ordered entries, based on LMDB. Tables, queues, schedules and objects are all in it, so
+ * that they can be written together.
  *
- * Writes of the same turn of the event loop are one transaction, as are those that arrive while another transaction is written. Reads see only committed data, and
- * committed data is on the disk: after a kill or a loss of power the file has each
- * transaction in full, or not at all.
+ * Writes of a turn of the event loop are one transaction, and so are those that arrive while another transaction is written.
+ * Reads see only what is on the disk: after a kill or a loss of power, the file has each transaction completely or not at all.
  */
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -21,20 +20,17 @@ export interface Entry {
   readonly value: Buffer;
 }
 
-/** The contents of a store at a moment. Call `done` soon: the file cannot reuse space that is freed in the meantime. */
+/** The contents at a moment. Call `done` soon, because the file cannot reuse freed space until then. */
 export interface Snapshot {
   readonly transaction: Transaction;
   readonly done: () => void;
 }
 
 export interface RangeOptions {
-  /** The first key. */
   readonly from: Buffer;
-  /** The key behind the last one. */
   readonly to: Buffer;
   /** From the last key to the first. */
   readonly isReverse?: boolean;
-  /** Reads as of one moment, unaffected by later writes. */
   readonly at?: Snapshot | undefined;
 }
 
@@ -50,29 +46,28 @@ class Batch {
       this.resolve = resolve;
       this.reject = reject;
     });
-    // Possibly nothing is waiting for it.
+    // The result may not be awaited.
     this.committed.catch(() => undefined);
   }
 }
 
 const isWindows = process.platform === 'win32';
 
-/** In bytes. LMDB would leave an entry with a longer one out of its transaction. */
+/** Bytes. LMDB would silently omit an entry with a longer key. */
 const longestKey = 1_978;
-/** The longest delay of a write whose result nothing awaits, in ms. */
+/** The longest delay of a write whose result is not awaited, in milliseconds. */
 const longestWaitMs = 10;
 
 export class Store {
-  /** Whether the file is there after the process: one that has been removed cannot be opened again. */
+  /** Whether the file outlives the process. A removed file cannot be reopened. */
   readonly #isLasting: boolean;
   readonly #open: () => RootDatabase<Buffer, Buffer>;
   #database: RootDatabase<Buffer, Buffer>;
   readonly #refusals: Refusals;
-  /** Ranges and snapshots that are being read. The file cannot be closed in the meantime. */
+  /** Ranges and snapshots in use. The file cannot be closed until they are done. */
   #readers = 0;
-  /** Whether the file must be opened again, and whether it has been closed for that. */
+  /** `doubtful`: the file must be reopened. `closed`: it is closed for that. */
   #state: 'open' | 'doubtful' | 'closed' = 'open';
-  /** The writes of the next transaction. */
   #next: Batch | undefined;
   #isDue = false;
   #committing: Promise<void> | undefined;
@@ -91,15 +86,15 @@ export class Store {
         encoding: 'binary',
         keyEncoding: 'binary',
         cache: false,
-        // The batches here are made for the purpose.
+        // This class makes its own batches.
         eventTurnBatching: false,
       });
     this.#database = this.#open();
-    // A file without a name goes with its process, however that ends.
+    // A file without a name disappears with its process, however the process ends.
     if (file === undefined && !isWindows) for (const name of [path, `${path}-lock`]) rmSync(name);
   }
 
-  /** @throws DamageError when the value is not the one that was written */
+  /** @throws DamageError if the value differs from what was written */
   get(key: Buffer, at?: Snapshot): Buffer | undefined {
     const value = this.#readable().get(key, at && { transaction: at.transaction });
     return value && checked(key, value);
@@ -117,7 +112,6 @@ export class Store {
     }
   }
 
-  /** The keys alone, in order. */
   *keys(options: RangeOptions): Generator<Buffer> {
     this.#readers += 1;
     try {
@@ -127,7 +121,6 @@ export class Store {
     }
   }
 
-  /** Keeps the contents as they are now, for readers. */
   snapshot(): Snapshot {
     const transaction = this.#readable().useReadTransaction();
     this.#readers += 1;
@@ -140,7 +133,7 @@ export class Store {
     };
   }
 
-  /** Writes an entry with the next transaction, or deletes it where the value is undefined. A later write of the key replaces it. */
+  /** Writes an entry in the next transaction, or deletes it if the value is undefined. A later write of the key replaces it. */
   write(key: Buffer, value: Buffer | undefined): void {
     if (key.length > longestKey || key.equals(sumKey)) throw new RangeError('No entry can have this key.');
     this.#next ??= new Batch();
@@ -151,9 +144,9 @@ export class Store {
   }
 
   /**
-   * Waits until all that was written is on the disk.
+   * Waits until all writes are on the disk.
    *
-   * @throws Error of the disk: then nothing of what waited was written
+   * @throws Error of the disk; no waiting write was then made
    */
   committed(): Promise<void> {
     if (this.#next === undefined) return this.#committing ?? Promise.resolve();
@@ -161,7 +154,7 @@ export class Store {
     return this.#next.committed;
   }
 
-  /** Has all on the disk, and closes the file. */
+  /** Flushes all writes, and closes the file. */
   async close(): Promise<void> {
     await Promise.allSettled([this.committed()]);
     await this.#committing;
@@ -176,7 +169,7 @@ export class Store {
 
   async #commitAll(): Promise<void> {
     while (this.#isDue) {
-      // All that is ready now takes part.
+      // Includes everything that is ready now.
       await setImmediate();
       clearTimeout(this.#timer);
       this.#timer = undefined;
@@ -200,15 +193,15 @@ export class Store {
       const failure = await reasonOf(error);
       if (this.#isLasting && this.#state === 'open' && mayBePanic(failure)) this.#state = 'doubtful';
       const reason = await this.#refusals.note(failure);
-      // Where this fails, the next write tries again.
+      // If this fails, the next write tries again.
       await this.#openAgain().catch(() => undefined);
       batch.reject(reason);
-      // Writes made since may depend on the write that failed.
+      // Later writes may depend on the failed one.
       this.#taken()?.reject(reason);
     }
   }
 
-  /** Opens the file again where LMDB may have given up: its next transaction would never end. */
+  /** Reopens the file if LMDB may have failed. */
   async #openAgain(): Promise<void> {
     if (this.#state === 'open') return;
     if (this.#state === 'doubtful') {
@@ -227,7 +220,7 @@ export class Store {
     return this.#database;
   }
 
-  /** Writes entries, and the new sum of all entries, within a transaction. */
+  /** Writes entries, and the new sum of all entries, in a transaction. */
   #put(batch: Batch): void {
     const sum = new Sum(this.get(sumKey));
     for (const { key, value } of batch.writes.values()) {
@@ -243,7 +236,6 @@ export class Store {
     this.#database.putSync(sumKey, sealed(sumKey, sum.bytes()));
   }
 
-  /** Takes the writes of the next transaction. */
   #taken(): Batch | undefined {
     const batch = this.#next;
     this.#next = undefined;

@@ -1,6 +1,6 @@
 /**
- * The sum of the checksums of all entries, which is an entry too. Each transaction writes it, so that what is missing or from an
- * earlier transaction is found: a disk may lose a write that it has confirmed, and what was there before looks sound.
+ * The sum of all entries' checksums, itself an entry, which each transaction updates. It reveals missing or outdated entries: a
+ * disk may lose a confirmed write.
  */
 import { DamageError } from './checksum.ts';
 
@@ -10,14 +10,14 @@ export const sumKey = Buffer.from('=');
 export class Sum {
   #sum: number;
 
-  /** @param bytes the value of the entry without its own checksum, if it is there */
+  /** @param bytes the entry's value without its checksum, if it exists */
   constructor(bytes: Buffer | undefined) {
     if (bytes !== undefined && bytes.length !== 4)
       throw new DamageError('The store is damaged: its sum is wrong.');
     this.#sum = bytes?.readUInt32BE() ?? 0;
   }
 
-  /** Adds an entry, by its sealed value. */
+  /** Adds an entry, by its value with checksum. */
   add(value: Buffer): void {
     this.#sum = (this.#sum + value.readUInt32BE()) >>> 0;
   }

@@ -1,4 +1,4 @@
-/** Checks one tree of a store's file: its pages from the root down, the order of their keys, and their counts. */
+/** Checks a tree in a store's file: its pages from the root down, the order of keys, and the counts. */
 import { DamageError } from './checksum.ts';
 import type { Meta, Tree } from './metas.ts';
 import { childrenOf, leavesOf, type Overflow } from './nodes.ts';
@@ -12,11 +12,11 @@ interface Place {
   readonly page: number;
   readonly low: Buffer | undefined;
   readonly high: Buffer | undefined;
-  /** The transaction that wrote the parent. A page is never newer: a transaction that writes a page writes its parents too. */
+  /** The transaction that wrote the parent. A page is never newer, because writing it also writes its parents. */
   readonly newest: number;
 }
 
-/** Pages with an owner. */
+/** The pages that already belong to something. */
 export class Owned {
   readonly #bits: Uint8Array;
   readonly #lastPage: number;
@@ -26,7 +26,7 @@ export class Owned {
     this.#bits = new Uint8Array(Math.floor(lastPage / 8) + 1);
   }
 
-  /** @throws DamageError when one of the pages has an owner, or cannot have one */
+  /** @throws DamageError if a page already has an owner or cannot have one */
   take(page: number, count = 1): void {
     const isThere = page >= 2 && count >= 1 && page + count - 1 <= this.#lastPage;
     if (!isThere) throw new DamageError(`page ${page} is named, but is none of its pages`);
@@ -44,7 +44,7 @@ export class Owned {
 
 export interface TreeOptions {
   readonly compare: (one: Buffer, other: Buffer) => number;
-  /** @throws DamageError when an entry is not as it was written */
+  /** @throws DamageError if an entry differs from what was written */
   readonly check: (key: Buffer, value: Buffer, page: number) => void;
 }
 
@@ -67,7 +67,6 @@ export class TreeCheck {
     this.#options = options;
   }
 
-  /** Checks all but leaves and their values. */
   async checkBranches(): Promise<void> {
     const { root, depth, branches, leaves, rootTransaction } = this.#tree;
     if (root === undefined) {
@@ -88,7 +87,7 @@ export class TreeCheck {
       for (const place of level) {
         const below = this.#below(place);
         for (const { page } of below) this.#owned.take(page);
-        // Leaves are many: they are found again when it is their turn.
+        // There are many leaves, so they are found again instead of stored.
         if (isLowest) foundLeaves += below.length;
         else next.push(...below);
         newer.push({ ...place, newest: below[0]?.newest ?? 0 });
@@ -101,9 +100,9 @@ export class TreeCheck {
   }
 
   /**
-   * Checks leaves and their values, those first that may be the newest, and the counts of entries after the last.
+   * Checks leaves and their values, newest parents first, and finally the counts.
    *
-   * @param until the time, as `performance.now()` gives it, after which none is started
+   * @param until no leaf is started after this time, as in `performance.now()`
    * @returns whether all were checked
    */
   async checkLeaves(until: number): Promise<boolean> {
@@ -144,7 +143,6 @@ export class TreeCheck {
     return bytes;
   }
 
-  /** Reads the children of a branch. */
   #below(place: Place): readonly Place[] {
     const bytes = this.#read(place, 'branch');
     const newest = longAt(bytes, 8);
@@ -158,7 +156,7 @@ export class TreeCheck {
     }));
   }
 
-  /** Checks that keys ascend, and are between those of the parent. */
+  /** Checks that keys ascend and are within the parent's. */
   #checkOrder({ page, low, high }: Place, entries: readonly { readonly key: Buffer }[]): void {
     let last: Buffer | undefined;
     for (const { key } of entries) {
@@ -183,14 +181,13 @@ export class TreeCheck {
     }
   }
 
-  /** Reads a value that is on separate pages. */
   #overflow({ page, transaction, count, length }: Overflow): Buffer {
     const { pageBytes } = this.#file;
-    // A value that was replaced by a smaller one in the same transaction keeps its pages.
+    // A value that replaced a larger one in the same transaction keeps its pages.
     if (headerBytes + length > count * pageBytes) throw damageAt(page, 'is of a shorter value');
     this.#owned.take(page, count);
     const bytes = this.#file.read(page, 'overflow', count);
-    // In a compact copy of a store all references are of transaction 1.
+    // In a compact copy, all references are to transaction 1.
     const isOfValue = transaction === 1 || longAt(bytes, 8) === transaction;
     const isIts = isOfValue && transaction <= this.#meta.transaction && bytes.readUInt32LE(20) === count;
     if (!isIts) throw damageAt(page, 'is of another value');

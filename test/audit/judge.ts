@@ -1,4 +1,4 @@
-/** Judges what `npm audit` says: which known vulnerabilities have no exception, and which exceptions have no vulnerability. */
+/** Judges `npm audit`: known vulnerabilities without an exception, and exceptions without a vulnerability. */
 import * as z from 'zod';
 
 /** A known vulnerability that does no harm here. */
@@ -6,14 +6,14 @@ const exception = z.strictObject({
   /** The advisory: GHSA-… */
   id: z.string().regex(/^GHSA(-[0-9a-z]{4}){3}$/, 'must be the id of an advisory, GHSA-xxxx-xxxx-xxxx'),
   reason: z.string().min(20, 'must say in a sentence why it does no harm here'),
-  /** The last day on which the exception holds. */
+  /** The exception's last day. */
   expires: z.iso.date('must be a day, such as 2027-01-31'),
 });
 export type Exception = z.output<typeof exception>;
 
 const exceptionsShape = z.array(exception);
 
-/** @throws Error which names each field that is wrong, and what it must be */
+/** @throws Error that names each wrong field, and what it must be */
 export function readExceptions(text: string): readonly Exception[] {
   const read = exceptionsShape.safeParse(JSON.parse(text));
   if (!read.success) throw new Error(`The exceptions are not right:\n${z.prettifyError(read.error)}`);
@@ -32,7 +32,7 @@ const reportShape = z.object({
   auditReportVersion: z.literal(2),
   vulnerabilities: z.record(
     z.string(),
-    // A text names another vulnerable package, through which this one is vulnerable; that one has the advisory.
+    // A text names another vulnerable package that makes this one vulnerable. The other package has the advisory.
     z.object({ via: z.array(z.union([z.string(), advisory])) }),
   ),
 });
@@ -51,9 +51,9 @@ export type Report =
   | { readonly kind: 'unreachable'; readonly reason: string };
 
 /**
- * Reads what `npm audit --json` has written.
+ * Parses the output of `npm audit --json`.
  *
- * @throws Error when npm could not do its work here, because there is no lock file, for example
+ * @throws Error if npm failed on this machine, for example without a lock file
  */
 export function readReport(output: string): Report {
   const json: unknown = JSON.parse(output);
@@ -71,14 +71,14 @@ export function readReport(output: string): Report {
     return { kind: 'report', vulnerabilities: [...byId.values()] };
   }
   const { message, error } = failureShape.parse(json);
-  // npm has a code for what is wrong on this machine, and none for a registry that does not answer as it should.
+  // npm's error has a code if the problem is on this machine, but not if the registry is the problem.
   if (error.code !== undefined) throw new Error(`npm audit failed: ${error.code}, ${error.summary ?? ''}`);
   return { kind: 'unreachable', reason: message ?? 'npm gives no reason' };
 }
 
 /**
  * @param today the day, such as `2026-11-30`
- * @returns a sentence for each thing that has to be mended; none when all is well
+ * @returns a sentence for each problem; empty if all is well
  */
 export function complaintsAbout(
   vulnerabilities: readonly Vulnerability[],

@@ -1,15 +1,15 @@
-/** `npm run audit`: fails on each known vulnerability of a package in `package-lock.json` that has no exception. */
+/** `npm run audit`: fails for each known vulnerability in `package-lock.json` without an exception. */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { complaintsAbout, readExceptions, readReport } from './judge.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-/** The exceptions; another file may be named, which a test does. */
+/** The exceptions. A test names another file. */
 const file = process.argv[2] ?? 'test/audit/exceptions.json';
 
 const exceptions = readExceptions(readFileSync(resolve(root, file), 'utf8'));
-// It ends with 1 for findings as well as for errors, and writes the same JSON for both.
+// npm exits with 1 for findings and for errors, and writes the same JSON.
 const { stdout, error } = spawnSync('npm', ['audit', '--json', '--package-lock-only'], {
   cwd: root,
   encoding: 'utf8',

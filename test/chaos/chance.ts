@@ -1,10 +1,10 @@
-/** Chance that a seed decides on. Each thing that is decided has a stream of its own, so that it depends on no other's timing. */
+/** Random decisions from a seed. Each kind of decision has a separate stream, independent of the others' timing. */
 import { randomOf } from '../support/simulatedClock.ts';
 
 export class Chance {
   readonly #next: () => number;
 
-  /** @param name of what is decided; each name has the same stream again with the same seed */
+  /** @param name of the decision; the same seed and name give the same stream */
   constructor(seed: number, name: string) {
     let hash = seed >>> 0;
     for (const character of name) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
@@ -15,7 +15,7 @@ export class Chance {
     return this.#next() < probability;
   }
 
-  /** A whole number; both ends are possible. */
+  /** A whole number from `least` to `most`, both included. */
   from(least: number, most: number): number {
     return least + Math.floor(this.#next() * (most - least + 1));
   }
@@ -26,7 +26,7 @@ export class Chance {
     return chosen;
   }
 
-  /** @param weights how often each is chosen, in relation to the others */
+  /** @param weights relative frequencies */
   weighted<T extends string>(weights: Readonly<Record<T, number>>): T {
     const pairs = Object.entries<number>(weights) as [T, number][];
     let left = this.#next() * pairs.reduce((sum, [, weight]) => sum + weight, 0);
@@ -38,7 +38,7 @@ export class Chance {
   }
 }
 
-/** Streams by name, each made when it is first asked for. */
+/** Streams by name, created on demand. */
 export function streamsOf(seed: number): (name: string) => Chance {
   const streams = new Map<string, Chance>();
   return (name) => {

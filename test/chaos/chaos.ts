@@ -1,4 +1,4 @@
-/** A run: traffic and faults by a seed, then calm, and what must hold in the end. */
+/** A run: traffic and faults from a seed, then calm, and finally the rules that must hold. */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,16 +20,15 @@ import { startWorkflowApp } from './workflowApp.ts';
 export interface ChaosOptions {
   readonly seed: number;
   readonly trafficMs: number;
-  /** Sound clients side by side; beside them is a hostile one. */
+  /** Normal clients. A hostile client runs beside them. */
   readonly clients: number;
   /** Parallel steps of the run that starts with the traffic. */
   readonly branches: number;
-  /** Is told how the run goes. */
   readonly say: (line: string) => void;
 }
 
 export interface ChaosReport {
-  /** The rules that do not hold; none where all is well. */
+  /** The broken rules; empty if all is well. */
   readonly found: readonly string[];
   readonly lines: readonly string[];
 }
@@ -43,7 +42,7 @@ async function bundle(folder: string): Promise<void> {
   });
 }
 
-/** @throws when the run could not be made; what it found is in the report */
+/** @throws if the run could not be made; its findings are in the report */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   await mkdir(join(root, '.cache'), { recursive: true });
   const bundles = await mkdtemp(join(root, '.cache', 'chaos-'));
@@ -98,7 +97,7 @@ async function runIn(
   await attacking;
   receivers.calm();
   app.calm();
-  // The faults of now are counted with the measure.
+  // The measure also counts the faults so far.
   await stage.measure();
   stage.tell('calm');
   await settle(fixture, say);
@@ -147,20 +146,17 @@ const struckIn = ({ stage, receivers, app, ledger }: ChaosFixture, jumps: number
 
 const measureEveryMs = 4_000;
 
-/** The storm goes on for so much longer, on a machine that gets little done, until each kind of fault has struck. */
+/** How much longer the storm may continue until each kind of fault has struck. */
 const mostLongerMs = 180_000;
 
-/**
- * A job that is under way at six ends of the stage counts as what ended it, and is given up. Those of a large run are under way for
- * minutes, so the stage ends less often.
- */
+/** Six ends of the stage make a job give up. A large run's jobs take minutes, so the stage ends less often. */
 const mostEnds = 5;
 
 /**
- * Kills the stage, takes its power away, and lets its clock jump, at moments that the seed chooses. The ends are in the first half of
- * the traffic: the second half is one process's, whose memory and descriptors are measured.
+ * Kills the stage, cuts its power, and moves its clock, at moments from the seed. The stage ends only in the first half of the
+ * traffic. In the second half, one process's memory and descriptors are measured.
  *
- * @returns the measures of the last process, and how often the clock jumped
+ * @returns the last process's measures, and how often the clock jumped
  */
 async function storm(
   fixture: ChaosFixture,
@@ -173,7 +169,7 @@ async function storm(
   const ends = Array.from({ length: Math.min(mostEnds, wantedEnds) }, (_, number) => ({
     at: chance.from(trafficMs * 0.1, trafficMs * 0.5),
     jumpMs: 0,
-    // Every other end is a loss of power. The first takes all that is not on the disk, the others any part of it.
+    // Every second end is a loss of power. The first one loses everything that is not on the disk, the others a part of it.
     kept: number % 2 === 0 || !stage.canLosePower ? undefined : number === 1 ? 0 : chance.from(0, 99) / 100,
   }));
   let lossesLeft = ends.filter(({ kept }) => kept !== undefined).length;
@@ -209,7 +205,6 @@ async function storm(
     }
   }
   await setTimeout(Math.max(0, trafficMs - passedMs()));
-  // Its counts come with a measure.
   while (neverStruck(struckIn(fixture, jumped)).length > 0 && passedMs() < trafficMs + mostLongerMs) {
     await setTimeout(500);
     await stage.measure();
@@ -223,7 +218,7 @@ async function measureUntil(stage: StageHandle, signal: AbortSignal): Promise<re
   while (!signal.aborted) {
     const { generation } = stage;
     await setTimeout(measureEveryMs);
-    // A stage that is killed meanwhile tells nothing.
+    // A killed stage returns nothing.
     const measure = await stage.measure().catch(() => undefined);
     if (measure === undefined || stage.generation !== generation) measures = [];
     else measures.push(measure);

@@ -1,11 +1,14 @@
-/** The connections within this process: of functions and of the stage to the fault proxies, and of those to the stand-ins for AWS. */
+/**
+ * Connections within this process: from the functions and the stage to the fault proxies, and from those to the stand-ins for
+ * AWS.
+ */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** The places of the addresses, of the state and of the socket's number in a line of Linux's table. */
+/** The columns of addresses, state and socket number in Linux's table. */
 const [localAt, remoteAt, stateAt, inodeAt] = [1, 2, 3, 9];
 const listening = '0A';
 
-/** Counts them by what Linux says of this process's descriptors. */
+/** Counts the connections of this process's descriptors. */
 export function connectionsWithin(): number {
   const sockets = new Set(readdirSync('/proc/self/fd').flatMap(targetOf));
   const own = readFileSync('/proc/self/net/tcp', 'utf8')
@@ -25,7 +28,7 @@ function targetOf(descriptor: string): readonly string[] {
   try {
     return [readlinkSync(`/proc/self/fd/${descriptor}`)];
   } catch {
-    // It was closed meanwhile: that of the listing always is.
+    // It has been closed, as the listing's own descriptor always is.
     return [];
   }
 }

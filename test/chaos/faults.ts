@@ -1,4 +1,4 @@
-/** The plan of what goes wrong between the functions and AWS. */
+/** The plan of faults between the functions and AWS. */
 import {
   services,
   type AwsCall,
@@ -8,11 +8,11 @@ import {
 } from '../../local/aws/faultProxy.ts';
 import { streamsOf, type Chance } from './chance.ts';
 
-/** Of so many calls one goes wrong: a message makes about ten. */
+/** The share of calls that fail. A message makes about ten calls. */
 const faultsPerCall = 0.02;
 const killsPerCall = 0.001;
 
-/** Refusals that AWS documents for each service, with their statuses. */
+/** Errors that AWS documents for each service, with their statuses. */
 const refusals: Readonly<Record<Service, readonly (readonly [status: number, code: string])[]>> = {
   dynamodb: [
     [400, 'ThrottlingException'],
@@ -42,17 +42,16 @@ const refusals: Readonly<Record<Service, readonly (readonly [status: number, cod
 };
 
 /**
- * Of so many calls that could meet a kind of fault which has not struck yet, one does: so each kind strikes within half a minute,
- * rare calls such as batches of several entries included.
+ * The share of suitable calls that get a fault that has not struck yet, so that even rare kinds strike within half a minute.
  */
 const owedPerCall = 0.08;
-/** Of so many batches one is halved while that is owed: they are few, and many have one entry. */
+/** The same for halved batches, because batches with several entries are rare. */
 const owedPerBatch = 0.5;
 
 const kinds = { refuse: 8, slow: 4, twice: 3, reset: 3, hang: 1, overtaken: 3, half: 3 } as const;
 type Kind = keyof typeof kinds;
 
-/** The kinds of fault that a call may meet. A service that is away refuses all its calls for a while; a process is killed at a call. */
+/** The kinds of faults. `away`: a service refuses all calls for a while. `kill`: the calling process is killed. */
 export const callFaults: readonly (Kind | 'away' | 'kill')[] = [
   ...(Object.keys(kinds) as Kind[]),
   'away',
@@ -64,22 +63,22 @@ const batches = new Set(['SendMessageBatch', 'BatchWriteItem']);
 
 export interface FaultsOptions {
   readonly seed: number;
-  /** Which start of the stage it is: each has another plan. */
+  /** The number of the stage's start. Each start has another plan. */
   readonly generation: number;
   readonly isStormy: () => boolean;
-  /** Kills the process that made a call; tells whether there was one. */
+  /** Kills the process that made a call. Returns whether it existed. */
   readonly kill: (caller: string) => boolean;
-  /** Is told of each fault that has struck, as in `dynamodb hang`. */
+  /** Gets each fault that struck, such as `dynamodb hang`. */
   readonly count: (what: string) => void;
 }
 
 export function faultPlan({ seed, generation, isStormy, kill, count }: FaultsOptions): FaultPlan {
   const streams = streamsOf(seed);
   const isAway = outages(streams(`outages ${generation}`));
-  /** Those that have not struck yet in this start of the stage. */
+  /** Faults that have not struck since this start. */
   const owed = new Set<Kind | 'kill'>([...(Object.keys(kinds) as Kind[]), 'kill']);
 
-  /** What a call is to meet, of the kinds that it can. */
+  /** Chooses a fault for a call, if any. */
   function kindOf({ operation, caller }: AwsCall, chance: Chance): Kind | 'kill' | undefined {
     const suits = (kind: Kind | 'kill'): boolean =>
       kind === 'kill'
@@ -112,7 +111,7 @@ export function faultPlan({ seed, generation, isStormy, kill, count }: FaultsOpt
       case 'kill':
         return { kind: 'reset', when, cut: () => caller !== undefined && kill(caller) };
       case 'refuse':
-        // Nothing is made of a call that is throttled. A failure may come after it was made.
+        // A throttled call is not made. Another failure may occur after the call was made.
         return { kind, when: status === 500 ? when : 'before', status, code };
       case 'hang':
       case 'reset':
@@ -138,7 +137,7 @@ export function faultPlan({ seed, generation, isStormy, kill, count }: FaultsOpt
   };
 }
 
-/** How a service refuses its calls while it is away. */
+/** The answer of a service that is away. */
 const away: Fault = { kind: 'refuse', when: 'before', status: 503, code: 'ServiceUnavailable' };
 
 function nameOf(fault: Fault): Kind | 'away' | 'kill' {
@@ -146,7 +145,7 @@ function nameOf(fault: Fault): Kind | 'away' | 'kill' {
   return fault === away ? 'away' : fault.kind;
 }
 
-/** Every half a minute or so one service is away for some seconds; at first, and soon, one that is called all the time. */
+/** About every 30 s one service is away for some seconds; the first is one that is called all the time. */
 function outages(chance: Chance): (service: Service) => boolean {
   const startedAt = performance.now();
   const first = chance.from(4_000, 8_000);

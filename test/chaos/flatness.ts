@@ -1,12 +1,11 @@
-/** Whether a process keeps what it has used. */
+/** Checks that a process does not leak resources. */
 import { maxSockets } from '../../lambdas/aws/clientOptions.ts';
 import { services } from '../../local/aws/faultProxy.ts';
 import type { Measure } from './stageMessages.ts';
 
 /**
- * The factor and the addition by which a figure may be larger in the last third of a run than in the second, under the same
- * traffic: what waits, and how many connections a burst of calls has opened, is more or less by chance. The first third has
- * what is loaded and filled once.
+ * How much larger a figure may be in the last third of a run than in the second: a factor and an addition. The first third
+ * loads and fills things.
  */
 const bounds = {
   heapMb: { factor: 1.3, more: 15, what: 'MB of heap' },
@@ -14,26 +13,25 @@ const bounds = {
   descriptors: { factor: 1.5, more: 100, what: 'descriptors' },
 } as const satisfies Partial<Record<keyof Measure, object>>;
 
-/** A function's modules, and what it remembers of accounts and lanes. */
+/** A function's modules, and its caches of accounts and lanes. */
 const mostThreadHeapMb = 90;
 
 /**
- * Connections of a function to AWS. Each of its clients, of which there is one for a service, has up to 100 (`maxSockets`), and
- * keeps them for as long as the service does, which is an hour here: how many of them a burst of calls has opened is chance. A
- * function that makes a client for each invocation comes above this.
+ * A function's connections to AWS: each of its clients, one per service, keeps up to 100 (`maxSockets`) for an hour. Leaked
+ * clients exceed this.
  */
 const mostThreadConnections = services.length * maxSockets;
 
 /**
- * Descriptors besides those of connections within the process: of a thread its loop's (2 of polling, 2 pipes and 1 of a file), and
- * connections to destinations, which are kept for ten seconds; of the process the connections of clients to the gateway, and some files.
+ * Descriptors apart from connections within the process. A thread: its event loop's (2 for polling, 2 pipes, 1 file), and
+ * connections to destinations, kept for ten seconds. The process: clients' connections to the gateway, and some files.
  */
 const mostDescriptorsPerThread = 10;
 const mostOwnDescriptors = 150;
 
 /**
- * Megabytes in no heap: of a thread its stack, its buffers and what it has compiled (10), of the process its code (75), and what
- * `malloc` keeps of the storm's bursts for later.
+ * Megabytes outside heaps. A thread: stack, buffers and compiled code (10). The process: its code (75), and memory that
+ * `malloc` keeps from bursts.
  */
 const mostOutsidePerThreadMb = 12;
 const mostOwnOutsideMb = 400;
@@ -42,9 +40,9 @@ const median = (numbers: readonly number[]): number =>
   numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 
 /**
- * @param measures of one process under traffic, after collections of garbage
+ * @param measures of one process under traffic, after garbage collections
  * @param last when all was done
- * @returns what is not flat, a sentence each
+ * @returns the leaks, as sentences
  */
 export function flatness(measures: readonly Measure[], last: Measure): readonly string[] {
   return [...growth(measures), ...remains(last)];
@@ -52,7 +50,7 @@ export function flatness(measures: readonly Measure[], last: Measure): readonly 
 
 function growth(measures: readonly Measure[]): readonly string[] {
   const third = Math.floor(measures.length / 3);
-  // In half a minute there is nothing to compare.
+  // Half a minute is too short to compare.
   if (third < 5) return [];
   return (['heapMb', 'outsideMb', 'descriptors'] as const).flatMap((name) => {
     const { factor, more, what } = bounds[name];

@@ -1,6 +1,6 @@
 /**
- * A function in a thread of its own, which can be ended at any moment, in the middle of a line. It has its own modules and its own
- * clock, and reaches the stand-ins by HTTP only, through their fault proxies.
+ * A function in a separate thread, which can be killed at any moment. It has separate modules and a separate clock, and reaches
+ * the stand-ins only by HTTP, through the fault proxies.
  */
 import { Agent } from 'node:http';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -26,12 +26,12 @@ const given = z
 const realNow = Date.now;
 Date.now = () => realNow() + Number(Atomics.load(given.aheadMs, 0)) + given.skewMs;
 
-/** What sends the requests of a client. */
+/** The part of a client that sends requests. */
 type Sender = Pick<HttpHandler, 'httpHandlerConfigs'>;
 const sender = z.custom<Sender>((value) => value instanceof Object && 'httpHandlerConfigs' in value);
 const senders: Sender[] = [];
 
-// Each call says whose it is.
+// Each call names its process.
 addToClients((_service, { middlewareStack, config }) => {
   senders.push(sender.parse(config.requestHandler));
   middlewareStack.add(
@@ -43,7 +43,7 @@ addToClients((_service, { middlewareStack, config }) => {
   );
 });
 
-/** The agents of the clients that have made a call. */
+/** The agents of clients that have made a call. */
 const agents = (): readonly Agent[] =>
   senders.flatMap((one) => sending.parse(one.httpHandlerConfigs()).httpAgent ?? []);
 const sending = z.object({ httpAgent: z.optional(z.instanceof(Agent)) });

@@ -1,14 +1,14 @@
-/** Lambda with a thread for each process of a function. A thread that dies fails the invocations that it worked on. */
+/** Lambda with a thread for each process of a function. If a thread dies, its invocations fail. */
 import { Worker } from 'node:worker_threads';
 import type { FunctionName } from '../../local/lambda/handlers.ts';
 import type { FunctionOptions, LambdaFunction } from '../../local/lambda/lambda.ts';
 import type { Chance } from './chance.ts';
 import { fromThread, type ThreadMeasure, type ToThread } from './threadMessages.ts';
 
-/** So many processes a function has at most; the others have one. AWS gives each invocation its own, which is more than a test machine has. */
+/** The most processes of a function; others have one. On AWS each invocation has its own. */
 const mostThreads: Partial<Record<FunctionName, number>> = { deliver: 3, deliverAlone: 2, publish: 2 };
 
-/** The clocks of two processes differ by less than 5 s (`clockMarginMs`). */
+/** The largest clock difference. It must be below 5 s (`clockMarginMs`). */
 const mostSkewMs = 2_000;
 
 interface Invocation {
@@ -20,7 +20,7 @@ interface Thread {
   readonly id: string;
   readonly worker: Worker;
   readonly open: Map<number, Invocation>;
-  /** It has answered before: one that still starts would hold up a measure. */
+  /** Whether it has answered before. A starting thread would delay a measure. */
   isReady: boolean;
   onMeasured?: (measure: ThreadMeasure | undefined) => void;
 }
@@ -29,28 +29,25 @@ const tell = ({ worker }: Thread, message: ToThread): void => {
   worker.postMessage(message);
 };
 
-/** An invocation that was cut off. It is no error of the stage. */
+/** The invocation was cut off, which is not an error of the stage. */
 export class ProcessDied extends Error {}
 
 export class FunctionThreads {
   readonly #file: string;
   readonly #aheadMs: BigInt64Array;
-  /** Streams by what is decided. */
   readonly #chance: (name: string) => Chance;
   readonly #threads = new Map<FunctionName, Thread[]>();
-  /** Probability that an invocation by a queue is made twice, as SQS may deliver twice. */
+  /** The probability that an invocation by a queue is repeated, as SQS may deliver twice. */
   readonly #twice: () => number;
   readonly #count: (what: string) => void;
   #numbers = 0;
 
   constructor(options: {
-    /** The bundle of `functionThread.ts`. */
     readonly file: string;
-    /** Milliseconds by which the clock is ahead of the true time. */
+    /** Milliseconds by which the clock is ahead of real time. */
     readonly aheadMs: BigInt64Array;
     readonly chance: (name: string) => Chance;
     readonly twice: () => number;
-    /** Is told of each fault that has struck. */
     readonly count: (what: string) => void;
   }) {
     this.#file = options.file;
@@ -66,7 +63,7 @@ export class FunctionThreads {
       invoke: (event) => {
         const isByQueue = typeof event === 'object' && event !== null && 'Records' in event;
         if (isByQueue && this.#chance(`twice ${name}`).is(this.#twice())) {
-          // The answer to one of the two is lost.
+          // One of the two answers is lost.
           this.#invoke(name, options, event).catch(() => undefined);
           this.#count('function: invoked twice');
         }
@@ -78,7 +75,7 @@ export class FunctionThreads {
     return [...this.#threads.values()].flat().length;
   }
 
-  /** Measures each thread after a collection of its garbage; those that still start, or die meanwhile, are left out. */
+  /** Measures each thread after a garbage collection, except those that are starting or dying. */
   async measures(): Promise<readonly ThreadMeasure[]> {
     const ready = [...this.#threads.values()].flat().filter(({ isReady }) => isReady);
     const measures = ready.map(
@@ -91,7 +88,7 @@ export class FunctionThreads {
     return (await Promise.all(measures)).filter((one) => one !== undefined);
   }
 
-  /** @returns whether there was such a thread */
+  /** @returns whether the thread existed */
   kill(id: string): boolean {
     for (const [name, threads] of this.#threads) {
       const thread = threads.find((one) => one.id === id);
@@ -102,7 +99,7 @@ export class FunctionThreads {
     return false;
   }
 
-  /** Kills one of those that have work, if any has. */
+  /** Kills a thread that has work, if any. */
   killAny(): void {
     const busy = [...this.#threads].flatMap(([name, threads]) =>
       threads.filter(({ open }) => open.size > 0).map((thread) => ({ name, thread })),
@@ -123,7 +120,7 @@ export class FunctionThreads {
     });
   }
 
-  /** The thread with the least to do, or a new one while there may be more. */
+  /** The thread with the least work, or a new one if there may be more. */
   #threadFor(name: FunctionName, options: FunctionOptions): Thread {
     const threads = this.#threads.get(name) ?? [];
     const [least] = threads.toSorted((a, b) => a.open.size - b.open.size);
@@ -156,7 +153,7 @@ export class FunctionThreads {
       if (told.error === undefined) invocation?.resolve(told.result);
       else invocation?.reject(new Error(told.error));
     });
-    // A function that ends by itself has a fault: AWS would start it again, and so does the next invocation.
+    // A function that ends itself has a fault. As on AWS, the next invocation starts it again.
     worker.on('error', (error) => {
       console.error(
         JSON.stringify({ level: 'ERROR', message: `The function ${name} crashed`, error: String(error) }),

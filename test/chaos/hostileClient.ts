@@ -1,4 +1,4 @@
-/** A client of another account that means harm: what it asks for is refused, and the sound clients get what they are promised. */
+/** A malicious client with a separate account: its requests are refused, and other clients are not affected. */
 import type { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
@@ -8,11 +8,11 @@ import { ask, askUntilDone, isOk, type ChaosFixture } from './traffic.ts';
 
 const made = z.object({ token: z.string() });
 
-/** Connections that it holds open, each with a part of a large body. */
+/** Connections that it keeps open, each with a part of a large body. */
 const heldConnections = 20;
 const heldBytes = 1_048_576;
 
-/** Makes its account: a free one, as everybody gets. */
+/** Creates its account: a free one. */
 async function tokenOf(fixture: ChaosFixture): Promise<string> {
   const { json } = await askUntilDone(fixture, 'hostile account', '/v2/svc/users', {
     headers: { authorization: fixture.stage.managementAuthorization },
@@ -21,7 +21,7 @@ async function tokenOf(fixture: ChaosFixture): Promise<string> {
   return made.parse(json).token;
 }
 
-/** Sends the first part of a body whose rest never comes. */
+/** Sends the first part of a body that never continues. */
 function holdOpen(url: string): Socket {
   const socket = beginLargeRequest(url);
   socket.write(Buffer.alloc(heldBytes, 'x'));

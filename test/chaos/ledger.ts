@@ -1,7 +1,7 @@
-/** A client's knowledge: what the service accepted, and what it answered to what else was asked of it. */
+/** The clients' knowledge: what the service accepted, and its answers. */
 export interface AcceptedMessage {
   readonly messageId: string;
-  /** Of its destination. */
+  /** The number of its destination. */
   readonly number: number;
   readonly hasCallback: boolean;
   readonly hasFailureCallback: boolean;
@@ -9,7 +9,7 @@ export interface AcceptedMessage {
 
 export interface KnownSchedule {
   readonly id: string;
-  /** Times of the stage's clock. */
+  /** In the stage's clock. */
   readonly createdAt: number;
   deletedAt: number | undefined;
   readonly createdIn: number;
@@ -17,26 +17,25 @@ export interface KnownSchedule {
 
 export class Ledger {
   readonly accepted = new Map<string, AcceptedMessage>();
-  /** Messages and runs that were to be cancelled, be it that the answer was lost. */
+  /** Messages and runs that a client tried to cancel, even if the answer was lost. */
   readonly cancelAsked = new Set<string>();
-  /** Messages whose cancelling was accepted. */
+  /** Messages whose cancellation was accepted. */
   readonly cancelled = new Set<string>();
-  /** Messages whose dead letter was retried, be it that the answer was lost. */
+  /** Messages whose dead letter a client retried, even if the answer was lost. */
   readonly retried = new Set<string>();
   readonly schedules = new Map<string, KnownSchedule>();
   /**
-   * Schedules of which a fire or a run may be half done for ever: those that a client was to delete while a fire was under way, and
-   * those that a client was to run and did not learn whether it was done.
+   * Schedules with a fire or a run that may stay half done: a client deleted them during a fire, or ran them without getting an
+   * answer.
    */
   readonly mayLeaveMessages = new Set<string>();
   readonly runs = new Set<string>();
-  /** Runs that succeed, however much fails meanwhile: their steps are tried often enough. */
+  /** Runs that must succeed despite all faults, because their steps have enough retries. */
   readonly lastingRuns = new Set<string>();
-  /** Requests of the hostile client that were refused. */
   refusedAttacks = 0;
-  /** Answers by what was asked and their status; 0 where there was none. */
+  /** Answers by request and status; 0 if there was none. */
   readonly statuses = new Map<string, number>();
-  /** Answers that a sound request never gets. */
+  /** Answers that normal requests must not get. */
   readonly unexpected: string[] = [];
 
   accept(message: AcceptedMessage): void {

@@ -1,4 +1,4 @@
-/** Destinations that behave as badly as the plan says, each message's at its own first attempts, and remember what they got. */
+/** Destinations that misbehave as planned at each message's first attempts, and remember what they got. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as z from 'zod/mini';
 import { close, listen, readBody } from '../../local/http.ts';
@@ -18,22 +18,21 @@ const weights = {
   noHttp: 1,
 } as const;
 type Misbehaviour = keyof typeof weights;
-/** What a destination may do that is wrong, or slow. */
+/** The ways in which a destination misbehaves or is slow. */
 export const misbehaviours: readonly Answer[] = [...(Object.keys(weights) as Misbehaviour[]), 'slow'];
 
-/** Answers that begin as a success. The service may count what follows as one or not. */
+/** Answers that begin as a success. The service may count them either way. */
 const maybeSuccess: ReadonlySet<Answer> = new Set<Answer>(['endless', 'tooShort', 'tooLong', 'resetInBody']);
 
 export type Answer = 'ok' | 'slow' | Misbehaviour;
 
 /** A destination's plan for a message. */
 interface Plan {
-  /** So many first attempts go wrong; Infinity for all. */
+  /** The number of first attempts that fail; Infinity for all. */
   readonly failures: number;
   readonly chance: Chance;
 }
 
-/** A callback as it arrived. */
 export interface CallbackArrival {
   readonly sourceMessageId: string;
   readonly status: number;
@@ -44,14 +43,14 @@ export const callbackBody = z.looseObject({ sourceMessageId: z.string(), status:
 
 export interface Receivers {
   readonly origin: string;
-  /** The destination of a message with a number. */
+  /** The destination of a message, by its number. */
   readonly urlOf: (number: number) => string;
   readonly callbackUrl: string;
   readonly failureCallbackUrl: string;
-  /** The answers to each message's attempts, by its id. */
+  /** The answers to each message's attempts, by id. */
   readonly answers: ReadonlyMap<string, readonly Answer[]>;
   readonly callbacks: readonly CallbackArrival[];
-  /** Ends all misbehaviour but that of messages which fail for ever: those answer 500. */
+  /** Ends all misbehaviour, except for messages that fail for ever, which get 500. */
   readonly calm: () => void;
   readonly counts: ReadonlyMap<string, number>;
   readonly close: () => Promise<void>;
@@ -60,7 +59,7 @@ export interface Receivers {
 export const mayBeSuccess = (answer: Answer): boolean =>
   answer === 'ok' || answer === 'slow' || maybeSuccess.has(answer);
 
-/** Numbers of messages that fail for ever. */
+/** Whether a message fails for ever. */
 export const isDoomed = (seed: number, number: number): boolean => planOf(seed, number).failures === Infinity;
 
 function planOf(seed: number, number: number): Plan {
@@ -98,15 +97,15 @@ export async function startReceivers(seed: number): Promise<Receivers> {
     answers.set(messageId, got);
     const answer = number === 0 ? 'ok' : answerOf(messageId, number, got.length);
     got.push(answer);
-    // A worker that has gone meets no answer.
+    // A disconnected worker gets no answer.
     if (!response.destroyed) counts.set(answer, (counts.get(answer) ?? 0) + 1);
     misbehave[answer](response);
   }
 
-  // A client that asks for an upgrade gets none: it is only answered with one.
+  // Clients that ask for an upgrade get a normal answer.
   const { server, url: origin } = await listen((request, response) => {
     receive(request, response).catch(() => {
-      // A worker that was killed sends no whole request.
+      // A killed worker's request is incomplete.
       response.destroy();
     });
   });

@@ -1,29 +1,25 @@
-/** The rules that must hold in the end: each takes what is known, and says what does not hold, a sentence each. */
+/** The rules that must hold in the end. Each takes the evidence, and describes violations as sentences. */
 import type { Ledger } from './ledger.ts';
 import { mayBeSuccess, type Answer, type CallbackArrival } from './receivers.ts';
 
-/** A message as the service shows it. */
 export interface ShownMessage {
   readonly messageId: string;
   readonly url: string;
   readonly state: string;
 }
 
-/** All that is known in the end. */
+/** Everything that is known in the end. */
 export interface Evidence {
   readonly ledger: Ledger;
-  /** The destinations' answers to each message's attempts, by its id. */
+  /** The destinations' answers to each message's attempts, by id. */
   readonly answers: ReadonlyMap<string, readonly Answer[]>;
   readonly callbacks: readonly CallbackArrival[];
-  /** All messages that the service shows. */
   readonly shown: readonly ShownMessage[];
-  /** Messages in the dead letter queue. */
   readonly deadIds: ReadonlySet<string>;
-  /** Callbacks in the dead letter queue that no receiver got, because each worker that was to send them was killed. */
+  /** Callbacks in the dead letter queue that no receiver got, because every worker that was to send them was killed. */
   readonly deadCallbacks: readonly CallbackArrival[];
-  /** States of the runs that were accepted, by their ids; nothing where the log has none. */
+  /** The accepted runs' states, by id; undefined if the log has none. */
   readonly runStates: ReadonlyMap<string, string | undefined>;
-  /** How often the stage was started. */
   readonly starts: number;
   readonly lanes: readonly LaneInTheEnd[];
 }
@@ -33,13 +29,13 @@ export interface LaneInTheEnd {
   readonly name: string;
   readonly waiting: number;
   readonly inFlight: number;
-  /** Whether a last message went through it. */
+  /** Whether a final message passed through it. */
   readonly isOpen: boolean;
 }
 
 type Rule = (evidence: Evidence) => readonly string[];
 
-/** @returns what does not hold, a sentence each */
+/** @returns the broken rules, as sentences */
 export const broken: Rule = (evidence) =>
   [
     unexpectedAnswers,
@@ -57,11 +53,12 @@ export const unexpectedAnswers: Rule = ({ ledger }) =>
 const ended = new Set(['DELIVERED', 'FAILED', 'CANCELED']);
 
 /**
- * No message waits for ever, but these three, which end with their rows. A client's message whose publisher was killed before it
- * sent the work, and so before it answered: nobody was told that it is accepted. A callback that was stored for an attempt whose
- * worker was killed before it recorded it: the attempt was made again, and came to something else, or was not made again, because
- * its run was cancelled; `owedCallbacks` looks for those that are missing, and `openRuns` for runs that wait for theirs. And a
- * fire whose worker was killed as the publisher was, and whose schedule was deleted before the fire came again.
+ * No message waits for ever, with three exceptions, which end when their rows expire:
+ *
+ * - A message whose publisher was killed before it sent the work. Its client got no answer.
+ * - A callback whose worker was killed before it recorded the attempt, if the repeated attempt had another result, or the run
+ *   was cancelled. `owedCallbacks` and `openRuns` find missing callbacks.
+ * - A fire whose worker was killed, and whose schedule was deleted before the fire was retried.
  */
 export const leftMessages: Rule = ({ shown, ledger }) => {
   const hasCancelledRuns = [...ledger.runs].some((runId) => ledger.cancelAsked.has(runId));
@@ -78,7 +75,10 @@ export const leftMessages: Rule = ({ shown, ledger }) => {
   });
 };
 
-/** An accepted message is delivered where an attempt succeeded, dead, sent again from the dead letters, or cancelled by a client. */
+/**
+ * An accepted message is delivered if an attempt succeeded; otherwise it is dead, retried from the dead letter queue, or
+ * cancelled by a client.
+ */
 export const acceptedMessages: Rule = ({ ledger, answers, shown, deadIds }) => {
   const byId = new Map(shown.map((message) => [message.messageId, message]));
   return [...ledger.accepted.values()].flatMap(({ messageId, number }) => {
@@ -104,7 +104,7 @@ export const acceptedMessages: Rule = ({ ledger, answers, shown, deadIds }) => {
   });
 };
 
-/** Callbacks are told what became of their messages, or end in the dead letter queue, and are told nothing else. */
+/** Callbacks report what happened to their messages, or end in the dead letter queue. */
 export const owedCallbacks: Rule = ({ ledger, answers, callbacks, deadCallbacks, shown }) => {
   const states = new Map(shown.map(({ messageId, state }) => [messageId, state]));
   const succeeded = new Set<string>();
@@ -140,7 +140,7 @@ export const owedCallbacks: Rule = ({ ledger, answers, callbacks, deadCallbacks,
 
 const minuteMs = 60_000;
 
-/** A schedule fires each minute, save that a stage which is down at that minute drops the fire, as it says. */
+/** A schedule fires every minute, except while the stage is down. */
 export const missingFires: Rule = ({ ledger, shown, starts }) =>
   [...ledger.schedules.values()].flatMap(({ id, createdAt, deletedAt, createdIn }) => {
     const minutes = Math.floor(((deletedAt ?? createdAt) - createdAt) / minuteMs) - 1;
@@ -151,7 +151,7 @@ export const missingFires: Rule = ({ ledger, shown, starts }) =>
 
 const runEnds = new Set(['RUN_SUCCESS', 'RUN_FAILED', 'RUN_CANCELED']);
 
-/** A run that was accepted has ended, and was cancelled only where a client asked for it; a lasting one has succeeded. */
+/** An accepted run has ended. It was cancelled only if a client asked for it, and a lasting run has succeeded. */
 export const openRuns: Rule = ({ ledger, runStates }) =>
   [...ledger.runs].flatMap((runId) => {
     const state = runStates.get(runId) ?? 'nowhere';
@@ -163,7 +163,7 @@ export const openRuns: Rule = ({ ledger, runStates }) =>
       : [];
   });
 
-/** Nobody waits in a lane or is in flight, and each lets a last message through. */
+/** No message waits or is in flight in a lane, and each lane lets a final message through. */
 export const stuckLanes: Rule = ({ lanes }) =>
   lanes.flatMap(({ name, waiting, inFlight, isOpen }) => [
     ...(waiting > 0 || inFlight > 0 ? [`${name} has ${waiting} that wait and ${inFlight} in flight.`] : []),

@@ -1,4 +1,4 @@
-/** The stage of a run, as its parent has it: started, killed with SIGKILL and started again on the same data and the same port. */
+/** The run's view of its stage: starts it, kills it with SIGKILL, and starts it again on the same data and port. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, mkdirSync, type WriteStream } from 'node:fs';
@@ -12,21 +12,19 @@ import { toParent, type Measure, type StageInit, type ToParent, type ToStage } f
 
 export interface StageHandleOptions {
   readonly seed: number;
-  /** The bundle of `stageProcess.ts`. */
   readonly stageFile: string;
   readonly threadFile: string;
   readonly dataDirectory: string;
-  /** Takes what the stage writes. */
   readonly logFile: string;
 }
 
-/** Time that passes at once: what is due in a quarter of an hour may take a busy machine long. */
+/** The time that passes at once. Longer steps may take a busy machine too long. */
 const advanceAtOnceMs = 60_000;
-/** What is due then is a storm's backlog at first. */
+/** At first a storm's whole backlog is due. */
 const longestAdvanceMs = 1_800_000;
 const clockAnswer = z.object({ now: z.number() });
 
-/** A stage that is to lose its power, and writes nothing for so long, is killed all the same. */
+/** A stage that waits for its loss of power, but writes nothing for this long, is killed anyway. */
 const mostIdleMs = 20_000;
 
 export class StageHandle {
@@ -35,17 +33,17 @@ export class StageHandle {
   readonly #random: () => number;
   #child: ChildProcess | undefined;
   #variables: Readonly<Record<string, string>> = {};
-  /** The jumps so far. The clock goes on from there after a restart. */
+  /** The sum of jumps, which a restarted clock includes. */
   #aheadMs = 0;
   generation = 0;
   /** How often it was killed while it ran. */
   kills = 0;
-  /** Whether its writes can be watched here. */
+  /** Whether its writes can be watched on this system. */
   readonly canLosePower = canWatch();
-  /** How often it lost its power while it ran, and something of its store with it. */
+  /** How often it lost power while it ran, and lost data with it. */
   powerLosses = 0;
   #up = pending();
-  /** Faults of earlier starts and of this one, by what they are. */
+  /** Faults by start, and by kind. */
   readonly #faults = new Map<number, Readonly<Record<string, number>>>();
 
   constructor(options: StageHandleOptions) {
@@ -63,7 +61,7 @@ export class StageHandle {
     return this.#variable('SVC_TOKEN');
   }
 
-  /** The credentials of the management API, as the header of a request has them. */
+  /** The management API's credentials, as a header value. */
   get managementAuthorization(): string {
     const [user, password] = [
       this.#variable('SVC_MANAGEMENT_USER'),
@@ -79,15 +77,14 @@ export class StageHandle {
     };
   }
 
-  /** The stage's clock. */
   now(): number {
     return Date.now() + this.#aheadMs;
   }
 
   /**
-   * Starts it, and again where the start fails: there is work for all at once after a kill, and a busy machine may be too slow.
+   * Starts the stage, and tries again if that fails, because a busy machine may be slow after a kill.
    *
-   * @param mayLosePower whether its writes are noted, so that it can lose its power
+   * @param mayLosePower whether its writes are watched, so that it can lose power
    */
   async start(mayLosePower = false): Promise<void> {
     for (let tries = 1; ; tries += 1) {
@@ -111,12 +108,12 @@ export class StageHandle {
       aheadMs: this.#aheadMs,
     };
     const child = fork(stageFile, [JSON.stringify(init)], {
-      // No larger young space than Node's own: each function's thread would have one, as large as that of `npm start` for all.
+      // The young space has Node's default size, because each function's thread has one.
       execArgv: ['--expose-gc'],
       env: {
         ...process.env,
         ...(mayLosePower && this.canLosePower && watchStore(dataDirectory).env),
-        // Little more than on AWS: a call that hangs is to be given up.
+        // Hardly more than on AWS, so that hanging calls are given up.
         CLIENT_PATIENCE: '2',
         POWERTOOLS_LOG_LEVEL: 'WARN',
         AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
@@ -131,7 +128,7 @@ export class StageHandle {
     this.#variables = variables;
   }
 
-  /** Resolves once it runs: at once, or when it was started again after a kill. */
+  /** Resolves once it runs: immediately, or after the next start. */
   get up(): Promise<void> {
     return this.#up.promise;
   }
@@ -157,24 +154,24 @@ export class StageHandle {
     return sums;
   }
 
-  /** Sets its clock forward, and waits for nothing. */
+  /** Moves its clock forward without waiting. */
   async jump(ms: number): Promise<void> {
     await this.#setClock({ jumpMs: ms });
     this.#aheadMs += ms;
   }
 
-  /** Lets time pass, and waits for what becomes due meanwhile. */
+  /** Lets time pass, and waits for what becomes due. */
   async advance(ms: number): Promise<void> {
     const before = performance.now();
     for (let left = ms; left > 0; left -= advanceAtOnceMs) {
       const { now } = await this.#setClock({ advanceMs: Math.min(left, advanceAtOnceMs) });
-      // The time that it took is real, and the clock counts it, too.
+      // The stage's clock includes the real time that this took.
       this.#aheadMs = Math.max(this.#aheadMs, now - Date.now());
     }
     if (performance.now() < before) throw new Error('The clock of this process went back.');
   }
 
-  /** SIGKILL; resolves when the process has gone. */
+  /** Sends SIGKILL, and resolves when the process has ended. */
   async kill(): Promise<void> {
     await this.#end((child) => {
       if (child.kill('SIGKILL')) this.kills += 1;
@@ -182,10 +179,10 @@ export class StageHandle {
   }
 
   /**
-   * Ends it in the middle of a write, and takes what was not on the disk.
+   * Kills the stage during a write, and removes what was not on the disk.
    *
-   * @param kept the part of that which reached the disk all the same, from 0 to 1
-   * @returns the sectors that were lost
+   * @param kept the share of it that is kept, from 0 to 1
+   * @returns the number of lost sectors
    */
   async losePower(kept: number): Promise<number> {
     await this.#end((child) => {
@@ -213,7 +210,7 @@ export class StageHandle {
   }
 
   async #setClock(change: object): Promise<{ now: number }> {
-    // `fetch` gives up after five minutes.
+    // `fetch` times out after five minutes.
     const { statusCode, body } = await request(`${this.#variable('SVC_TEST_CONTROL_URL')}/test/clock`, {
       method: 'POST',
       body: JSON.stringify(change),

@@ -1,4 +1,4 @@
-/** The messages that the run and its stage send each other. */
+/** The messages between the run and its stage. */
 import * as z from 'zod/mini';
 
 export interface StageInit {
@@ -6,25 +6,24 @@ export interface StageInit {
   readonly generation: number;
   readonly port: number;
   readonly dataDirectory: string;
-  /** Milliseconds by which its clock is ahead of the true time when it starts. */
+  /** Milliseconds by which its clock is ahead of real time at the start. */
   readonly aheadMs: number;
-  /** The bundle of `functionThread.ts`. */
   readonly threadFile: string;
 }
 
 const measure = z.object({
   heapMb: z.number(),
   rssMb: z.number(),
-  /** Of `rssMb`, what is in no heap of this process or a thread: code, stacks, buffers, and what `malloc` keeps. */
+  /** The part of `rssMb` outside all heaps: code, stacks, buffers, and what `malloc` keeps. */
   outsideMb: z.number(),
-  /** Those of `connections` not counted. */
+  /** Without those of `connections`. */
   descriptors: z.number(),
   /**
-   * Of functions and of the stage itself to the fault proxies, and of those to the stand-ins for AWS. Each has two descriptors: both of
-   * its ends are in this process.
+   * From the functions and the stage to the fault proxies, and from those to the stand-ins for AWS. Each has two descriptors,
+   * because both ends are in this process.
    */
   connections: z.number(),
-  /** The most that one function has. */
+  /** The most of one function. */
   threadConnections: z.number(),
   threads: z.number(),
   /** The largest heap of a function's thread. */
@@ -42,5 +41,5 @@ export const toParent = z.discriminatedUnion('kind', [
 ]);
 export type ToParent = z.infer<typeof toParent>;
 
-/** Goes from the run to its stage. A stage that is to lose its power dies in the middle of one of its next writes. */
+/** Sent from the run to its stage. `lose power`: the stage dies during one of its next writes. */
 export type ToStage = 'storm' | 'calm' | 'measure' | 'lose power';

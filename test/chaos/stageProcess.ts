@@ -1,4 +1,4 @@
-/** The local stage with faults: a process that the run starts, and kills. It is told what to do by its parent. */
+/** The local stage with faults, in a process that the run starts, controls and kills. */
 import { openSync, readdirSync, writeSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
@@ -26,7 +26,7 @@ const tell = (message: ToParent): void => {
 };
 
 const realNow = Date.now;
-// After a restart the clock goes on where it was.
+// After a restart the clock continues.
 Date.now = () => realNow() + init.aheadMs;
 const aheadMs = new BigInt64Array(new SharedArrayBuffer(8));
 const followClock = (): void => {
@@ -68,10 +68,10 @@ const stage = await startStage({
   }),
 });
 
-/** One of so many next writes to the store is the last: some transactions later at most, in a stage that has work. */
+/** One of this many next writes to the store is the last. */
 const mostWritesToDeath = 40;
 
-/** Dies between a write to the store and its flush. The watch of the writes sees to that. */
+/** Makes the process die between a write to the store and its flush. */
 function losePower(): void {
   const writes = new Chance(init.seed, `power ${init.generation}`).from(1, mostWritesToDeath);
   writeSync(openSync(process.env['SVC_WRITE_MARKS'] ?? '', 'w'), `die ${writes}`);
@@ -104,7 +104,7 @@ async function measure(): Promise<Measure> {
   };
 }
 
-// A run that is killed leaves no stage behind.
+// A killed run must not leave its stage behind.
 process.on('disconnect', () => process.exit(1));
 process.on('message', (message) => {
   if (message === 'storm') isStormy = true;

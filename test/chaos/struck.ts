@@ -1,26 +1,25 @@
-/** The faults of a run that really struck, by kind: a run in which a kind never did proves nothing about it. */
+/** The faults that really struck, by kind. A run in which a kind never struck proves nothing about it. */
 import { callFaults } from './faults.ts';
 import { misbehaviours } from './receivers.ts';
 
 export interface StruckFaults {
-  /** Of the calls to AWS by service and kind, as in `dynamodb hang`; and of functions, as in `function kill`. */
+  /** Faults of calls to AWS by service and kind, such as `dynamodb hang`, and of functions, such as `function kill`. */
   readonly ofStage: Readonly<Record<string, number>>;
-  /** The destinations' answers, by what they were. */
+  /** The destinations' answers by kind. */
   readonly ofDestinations: ReadonlyMap<string, number>;
-  /** Connections of the workflows' endpoint that were lost. */
+  /** Lost connections of the workflows' endpoint. */
   readonly ofEndpoint: number;
-  /** Starts of the stage after it was killed. */
+  /** Starts of the stage after a kill. */
   readonly restarts: number;
-  /** Starts of the stage after its store had lost something with its power; undefined where no power can be cut. */
+  /** Starts of the stage after its store lost data with its power; undefined if that is impossible here. */
   readonly powerLosses: number | undefined;
   readonly jumps: number;
-  /** Requests of the hostile client that were refused. */
   readonly refused: number;
   /** Branches of the large run whose steps were made. */
   readonly branches: number;
 }
 
-/** Every kind of fault of the plan, with how often it struck. */
+/** How often each kind of fault struck. */
 export function struckKinds(struck: StruckFaults): ReadonlyMap<string, number> {
   const ofStage = Object.entries(struck.ofStage);
   const callsWith = (kind: string): number =>

@@ -1,4 +1,4 @@
-/** The messages that a function's thread and its parent send each other. */
+/** The messages between a function's thread and its parent. */
 import * as z from 'zod/mini';
 
 export const toThread = z.discriminatedUnion('kind', [
@@ -8,11 +8,11 @@ export const toThread = z.discriminatedUnion('kind', [
 export type ToThread = z.infer<typeof toThread>;
 
 const threadMeasure = z.object({
-  /** What is in use of its heap. */
+  /** The used part of its heap. */
   heapMb: z.number(),
-  /** What its heap takes of the process's memory: more than is in use. */
+  /** The heap's size in the process's memory. */
   heapTotalMb: z.number(),
-  /** Its connections to AWS, idle ones included. */
+  /** Its connections to AWS, including idle ones. */
   connections: z.number(),
 });
 export type ThreadMeasure = z.infer<typeof threadMeasure>;

@@ -1,4 +1,4 @@
-/** The traffic of a run: clients side by side, each with a plan of its own of what it asks for. */
+/** The traffic of a run: several clients, each with a separate plan of requests. */
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { Chance } from './chance.ts';
@@ -24,7 +24,7 @@ export const flowKeys = {
 export const groupName = 'group';
 const groupSize = 3;
 
-/** The requests that clients make, and how often. */
+/** The clients' requests, and their relative frequencies. */
 const acts = {
   publish: 30,
   withCallbacks: 14,
@@ -55,7 +55,7 @@ interface Asked {
 }
 
 interface Answered {
-  /** 0 where there was no answer. */
+  /** 0 if there was no answer. */
   readonly status: number;
   readonly json: unknown;
 }
@@ -71,10 +71,10 @@ const deadLetters = z.object({
   messages: z.array(z.object({ dlqId: z.string(), messageId: z.string(), url: z.string() })),
 });
 
-/** A client waits so long for an answer: longer than API Gateway does. */
+/** A client's timeout: longer than API Gateway's. */
 const memoryTimeoutMs = 35_000;
 
-/** Asks the service once; with the token of the sound clients where the headers have none. */
+/** Sends one request to the service, by default with the normal clients' token. */
 export async function ask(
   { stage, ledger }: Pick<ChaosFixture, 'stage' | 'ledger'>,
   what: string,
@@ -91,7 +91,7 @@ export async function ask(
       const text = await response.text();
       return { status: response.status, json: text === '' ? undefined : (JSON.parse(text) as unknown) };
     })
-    // The stage was killed, or its answer was late: nobody knows whether it was done.
+    // The stage was killed or was too slow, so it is unknown whether the request took effect.
     .catch((): Answered => ({ status: 0, json: undefined }));
   ledger.count(what, answer.status);
   return answer;
@@ -99,7 +99,7 @@ export async function ask(
 
 export const isOk = ({ status }: Answered): boolean => status >= 200 && status < 300;
 
-/** Asks until it is done: for what a test has to know. A stage that is being started again is waited for, however long that takes. */
+/** Repeats a request until it succeeds, even while the stage is being restarted. For what the test must know. */
 export async function askUntilDone(
   fixture: Pick<ChaosFixture, 'stage' | 'ledger'>,
   what: string,
@@ -115,7 +115,7 @@ export async function askUntilDone(
   }
 }
 
-/** Sets up what all clients share. */
+/** Creates what all clients share. */
 export async function prepare(fixture: ChaosFixture): Promise<void> {
   const { receivers } = fixture;
   for (const [at, queueName] of queueNames.entries()) {
@@ -128,7 +128,7 @@ export async function prepare(fixture: ChaosFixture): Promise<void> {
   });
 }
 
-/** Starts a run with many parallel steps, which fail seldom enough together to end well. */
+/** Starts a run with many parallel steps, which fail rarely enough for the run to succeed. */
 export async function startLargeRun({ app, ledger }: ChaosFixture, branches: number): Promise<void> {
   const { workflowRunId } = await app.client.trigger({
     url: app.largeUrl,
@@ -140,18 +140,17 @@ export async function startLargeRun({ app, ledger }: ChaosFixture, branches: num
   ledger.lastingRuns.add(workflowRunId);
 }
 
-/** More than a batch has messages. */
+/** More than the messages of a batch. */
 const numbersPerAct = 20;
 
-/** One client. */
 export class TrafficClient {
   readonly #fixture: ChaosFixture;
   readonly #client: number;
-  /** Of the act that it is at. Each act has its own, so that no act depends on what came of the ones before. */
+  /** The random decisions of the current act, so that no act depends on the results of others. */
   #chance: Chance;
-  /** The latest number of a message: each client has its own million, and each act its own twenty. */
+  /** The latest message number. Each client has its own million, and each act its own twenty. */
   #number: number;
-  /** Ids of its messages that may still wait. */
+  /** The ids of its messages that may still wait. */
   readonly #own: string[] = [];
   readonly #runs: string[] = [];
   readonly #schedules: string[] = [];
@@ -171,7 +170,7 @@ export class TrafficClient {
     for (let act = 1; !isOver(); act += 1) {
       this.#chance = this.#chanceOf(act);
       const pauseMs = this.#chance.from(50, 500);
-      // A number of its own for each act, whether or not it needs it: another act's are the same then.
+      // Each act has its own numbers, used or not, so that other acts' numbers don't change.
       this.#number = this.#client * 1_000_000 + act * numbersPerAct;
       await this.#act(this.#chance.weighted(acts));
       await setTimeout(pauseMs);
@@ -239,7 +238,7 @@ export class TrafficClient {
   #settings(): Record<string, string> {
     const chance = this.#chance;
     return {
-      // Few wait for their answer for so long that they go through the long queue.
+      // Few messages wait so long for an answer that they take the long queue.
       'Svc-Timeout': chance.is(0.1) ? '35s' : '3s',
       'Svc-Retries': String(chance.from(1, 3)),
       'Svc-Retry-Delay': String(chance.from(500, 4_000)),
@@ -278,7 +277,6 @@ export class TrafficClient {
     }
   }
 
-  /** Notes a message as accepted. */
   #noted(
     act: Act,
     json: unknown,
@@ -289,7 +287,7 @@ export class TrafficClient {
     if (!isOk(answer)) return undefined;
     const { data } = accepted.safeParse(json);
     if (data === undefined) {
-      // An entry of a batch may fail by itself.
+      // A single entry of a batch may fail.
       if (!failed.safeParse(json).success) this.#unexpected(act, answer);
       return undefined;
     }
@@ -346,7 +344,7 @@ export class TrafficClient {
     ledger.retried.add(messageId);
     const number = Number(/\/m\/(\d+)$/.exec(url)?.[1] ?? 0);
     const answer = await this.#tried('retryDeadLetter', `/v2/dlq/retry/${dlqId}`, {}, [404, 409]);
-    // Callbacks, and deliveries of runs, are in the queue, too: all are looked at in the end.
+    // The dead letter queue also has callbacks and deliveries of runs. They are checked in the end.
     const known = ledger.accepted.get(messageId);
     this.#noted(
       'retryDeadLetter',
@@ -416,7 +414,7 @@ export class TrafficClient {
       this.#runs.push(workflowRunId);
       ledger.count('workflow', 200);
     } catch {
-      // Nobody knows whether it was started.
+      // It is unknown whether the run was started.
       ledger.count('workflow', 0);
     }
   }
@@ -432,7 +430,7 @@ export class TrafficClient {
     this.#fixture.ledger.unexpected.push(`${what}: ${answer.status} ${JSON.stringify(answer.json)}`);
   }
 
-  /** Asks up to three times, as a client does that got no answer or one that something failed. */
+  /** Makes a request up to three times, as a client does after no answer or an error. */
   async #tried(
     what: string,
     path: string,

@@ -1,4 +1,4 @@
-/** The end of a run: lets everything settle, and gathers what the ledger, the receivers and the service say. */
+/** The end of a run: lets everything settle, and collects what the ledger, the receivers and the service say. */
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { callbackBody, type CallbackArrival } from './receivers.ts';
@@ -25,7 +25,7 @@ const keyList = z.array(
   z.looseObject({ flowControlKey: z.string(), waitListSize: z.number(), parallelismCount: z.number() }),
 );
 
-/** Adds up the counts of all pages: a count that takes too long, be it that the clock jumped meanwhile, goes on with a cursor. */
+/** Adds up the counts of all pages: a count that takes too long continues with a cursor. */
 async function countAll(fixture: ChaosFixture, path: string): Promise<number> {
   let sum = 0;
   let cursor: string | undefined;
@@ -62,18 +62,18 @@ async function pages<T>(
 }
 
 /**
- * Work that fails comes again within a quarter of an hour, and is given up after ten times. Where nothing changes for two hours, or
- * for two rounds where nothing waits, it no longer changes.
+ * Failed work is retried within a quarter of an hour, and given up after ten times. Nothing more will happen after two hours
+ * without a change, or after two rounds without waiting messages.
  */
 const roundsUnchanged = 8;
 
-/** Work that meets an outage comes back within a quarter of an hour, and a claim of a worker that died ends after a minute. */
+/** After an outage work is retried within a quarter of an hour, and a dead worker's claim ends after a minute. */
 const returnsMs = 17 * 60_000;
 
-/** Ends what makes new work by itself, and lets stage time pass until nothing changes. */
+/** Stops what creates new work, and lets stage time pass until nothing changes. */
 export async function settle(fixture: ChaosFixture, say: (line: string) => void): Promise<void> {
   const { stage, ledger } = fixture;
-  // A fire that comes again when its schedule is gone is dropped: so those that were cut off come again first.
+  // A retried fire of a deleted schedule is dropped, so interrupted fires must be retried before the schedules are deleted.
   await stage.advance(returnsMs);
   const schedules = scheduleList.parse(await get(fixture, '/v2/schedules'));
   for (const { scheduleId } of schedules) {
@@ -92,7 +92,7 @@ export async function settle(fixture: ChaosFixture, say: (line: string) => void)
     const now = `${waiting} ${runs}`;
     unchanged = now === before && (round >= 10 || now === '0 0') ? unchanged + (now === '0 0' ? 4 : 1) : 0;
     before = now;
-    // Answers and records that are on their way in real time.
+    // Answers and records need some real time.
     await setTimeout(200);
   }
 }
@@ -101,7 +101,7 @@ type DeadMessage = z.output<typeof deadLetterPage>['messages'][number];
 
 const deadBody = z.looseObject({ body: z.string() });
 
-/** Receivers take every callback, so one ends in the dead letter queue only where it was given up without an answer. */
+/** Receivers accept every callback, so a callback is in the dead letter queue only if it was given up without an answer. */
 async function deadCallbacksAmong(
   fixture: ChaosFixture,
   dead: readonly DeadMessage[],
@@ -117,7 +117,7 @@ async function deadCallbacksAmong(
   );
 }
 
-/** @returns what does not hold, a sentence each */
+/** @returns the broken rules, as sentences */
 export async function faultsFound(
   fixture: ChaosFixture,
   say: (line: string) => void,
@@ -153,7 +153,7 @@ async function runStates({ ledger, app }: ChaosFixture): Promise<ReadonlyMap<str
 
 const sentLast = z.object({ messageId: z.string() });
 
-/** Looks at each lane, and sends a last message through it. */
+/** Checks each lane, and sends a final message through it. */
 async function lanesInTheEnd(fixture: ChaosFixture): Promise<readonly LaneInTheEnd[]> {
   const { receivers, stage } = fixture;
   const queues = queueList

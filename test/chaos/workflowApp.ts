@@ -1,4 +1,4 @@
-/** An application whose workflows run through the storm, with the published client. */
+/** An application whose workflows run during the storm, with the published client. */
 import type { IncomingMessage } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { Client as QstashClient, Receiver as Verifier } from '@upstash/qstash';
@@ -10,9 +10,9 @@ import type { StageHandle } from './stageHandle.ts';
 export interface WorkflowApp {
   readonly client: Client;
   readonly url: string;
-  /** The endpoint of the workflow that has as many parallel steps as its payload says. */
+  /** The endpoint of the workflow with as many parallel steps as its payload says. */
   readonly largeUrl: string;
-  /** Parallel steps that were made, also those that were made again. */
+  /** Parallel steps that were made, including repetitions. */
   readonly branches: () => number;
   /** Requests whose connection was lost. */
   readonly resets: () => number;
@@ -33,14 +33,14 @@ async function requestOf(incoming: IncomingMessage, origin: string): Promise<Req
   });
 }
 
-/** The stage's clock has jumped, and this process's has not. */
+/** The stage's clock has jumped, but this process's has not. */
 class PatientVerifier extends Verifier {
   override verify(request: Parameters<Verifier['verify']>[0]): Promise<boolean> {
     return super.verify({ ...request, clockTolerance: 1e9 });
   }
 }
 
-/** @param okUrl a destination that always answers well, for the step that calls somebody */
+/** @param okUrl a destination that always succeeds, for the step that makes a call */
 export async function startWorkflowApp(
   seed: number,
   stage: StageHandle,
@@ -53,7 +53,7 @@ export async function startWorkflowApp(
   let isCalm = false;
   let requests = 0;
   let resets = 0;
-  // A short run has few requests: one of the first is lost in any case.
+  // A short run has few requests, so one of the first is always lost.
   const lostFirst = chance.from(2, 5);
   let branches = 0;
   const serving = {
@@ -104,7 +104,7 @@ export async function startWorkflowApp(
       const answer = await response.text();
       outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(answer);
     })().catch(() => {
-      // The client of the endpoint could not reach the stage: the service asks again.
+      // The endpoint's client could not reach the stage. The service will retry.
       outgoing.writeHead(500).end();
     });
   });

@@ -1,24 +1,24 @@
-/** The service that the clients are run against, and an account for each run. */
+/** The service for the clients under test, with an account for each run. */
 import * as z from 'zod/mini';
 import { startAwsService } from '../support/awsServices.ts';
 import { startCommand, startStage, type Stage } from '../support/stage.ts';
 import type { Target } from './run.ts';
 
-/** A deployment that a user names, or a local stage. */
+/** A deployment that the user names, or a local stage. */
 export interface Service {
   /** The account for one run. */
   readonly target: () => Promise<Target>;
-  /** The variables of the quick starts; their apps run beside a local stage only. */
+  /** The variables of the quick starts, whose apps only run beside a local stage. */
   readonly env: Readonly<Record<string, string>> | undefined;
-  /** Runs that may be under way at once. */
+  /** The most concurrent runs. */
   readonly runsAtOnce: number;
   readonly end: () => Promise<void>;
 }
 
-/** A run waits more than it computes: three at once are enough for two cores. */
+/** Runs wait more than they compute, so three are enough for two cores. */
 const runsAtOnce = 3;
 
-/** @param receiver where the deployment reaches this machine: runs take turns at its port */
+/** @param receiver where the deployment reaches this machine; runs take turns at its port */
 export const deployed = (url: string, token: string, receiver: Target['receiver']): Service => ({
   target: () => Promise.resolve({ url, token, isOwn: false, receiver }),
   env: undefined,
@@ -28,7 +28,7 @@ export const deployed = (url: string, token: string, receiver: Target['receiver'
 
 const account = z.object({ token: z.string() });
 
-/** Makes an account of the stage, so that no run sees what another keeps. */
+/** Creates an account, so that runs don't see each other's data. */
 async function makeAccount({ management: { url, user, password } }: Stage): Promise<string> {
   const response = await fetch(`${url}/v2/svc/users`, {
     method: 'POST',

@@ -1,4 +1,4 @@
-/** Applications, with the clients that they use. Their calls are written here anew: no code of theirs is. */
+/** Applications and their clients. Their calls are reimplemented here; none of their code is used. */
 import type { Client } from './clients.ts';
 
 const tried = 'Calls as it makes them, and receivers that do what its own do; see [apps.md](apps.md).';

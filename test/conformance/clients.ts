@@ -1,38 +1,38 @@
-/** The published clients, and the versions that the service is held to. */
+/** The published clients, and the versions that the service must support. */
 import newestQstash from '../../node_modules/@upstash/qstash/package.json' with { type: 'json' };
 import newestWorkflow from '../../node_modules/@upstash/workflow/package.json' with { type: 'json' };
 
 export type Registry = 'npm' | 'PyPI' | 'Go' | 'crates.io';
 
-/** One column of the table of a client: what is installed together. */
+/** A column of a client's table: what is installed together. */
 export interface Version {
-  /** The heading of the column. */
+  /** The column's heading. */
   readonly name: string;
-  /** As the registry's own client takes them, such as `@upstash/qstash@2.3.0`. */
+  /** As for the registry's own client, such as `@upstash/qstash@2.3.0`. */
   readonly packages: readonly string[];
 }
 
 export interface Client {
   readonly name: string;
-  /** Undefined for a program of this machine, `curl`. */
+  /** Undefined if it is a program of this machine, `curl`. */
   readonly registry: Registry | undefined;
   /** The program with the client's operations, in this folder: a file, or the folder of a Go module or a Rust crate. */
   readonly program: string;
-  /** The oldest supported version first. */
+  /** Oldest supported version first. */
   readonly versions: readonly Version[];
-  /** What to know of the versions: one sentence or two. */
+  /** Notes about the versions: one or two sentences. */
   readonly about: string;
-  /** The package whose declarations say what a version offers; without one, all operations are run in all versions. */
+  /** The package whose declarations show what a version offers. Without one, all operations run in all versions. */
   readonly declaredBy?: string;
-  /** True for a client that takes a minute to compile: `--check` leaves it out. */
+  /** Whether it takes a minute to compile. `--check` skips it. */
   readonly isSlow?: boolean;
 }
 
-/** Versions of one npm package, each alone. */
+/** Versions of one npm package. */
 const onNpm = (name: string, versions: readonly string[]): readonly Version[] =>
   versions.map((version) => ({ name: version, packages: [`${name}@${version}`] }));
 
-/** Versions of one package of PyPI, each alone. */
+/** Versions of one PyPI package. */
 const onPyPi = (name: string, versions: readonly string[]): readonly Version[] =>
   versions.map((version) => ({ name: version, packages: [`${name}==${version}`] }));
 

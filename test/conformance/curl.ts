@@ -1,4 +1,4 @@
-/** The operations of the API with plain `curl`: the service's own dialect, and no client. */
+/** The API's operations with plain `curl`: in the service's own dialect, without a client. */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHmac, randomUUID } from 'node:crypto';
@@ -11,7 +11,7 @@ const unique = (name: string): string => `${name}-${randomUUID().slice(0, 8)}`;
 const somewhere = 'https://example.com/hook';
 const queueArn = 'arn:aws:sqs:eu-central-1:123456789012:orders';
 
-/** @returns what `curl` prints; it fails for an unsuccessful status */
+/** @returns `curl`'s output; it fails if the status is not a success */
 async function curl(method: string, path: string, ...args: readonly string[]): Promise<string> {
   const all = ['-sS', '--fail-with-body', '-X', method, '-H', `Authorization: Bearer ${token}`, ...args];
   return (await promisify(execFile)('curl', [...all, `${url}${path}`])).stdout;

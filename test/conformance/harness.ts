@@ -1,9 +1,9 @@
 /**
- * Runs the operations of one version of a client, side by side, and prints one line of JSON for each.
+ * Runs the operations of one version of a client in parallel, and prints a line of JSON for each.
  *
- * CONFORMANCE_URL and CONFORMANCE_TOKEN name the service and the account. CONFORMANCE_DECLARATIONS is the folder of the installed
- * client. CONFORMANCE_RECEIVER is where the service reaches the port CONFORMANCE_RECEIVER_PORT of this machine, unless both run
- * on one.
+ * CONFORMANCE_URL and CONFORMANCE_TOKEN name the service and the account. CONFORMANCE_DECLARATIONS is the folder of the
+ * installed client. CONFORMANCE_RECEIVER is where the service reaches the port CONFORMANCE_RECEIVER_PORT of this machine,
+ * unless both are on one machine.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,10 +21,10 @@ export const receiver = await startReceiver(
   process.env['CONFORMANCE_RECEIVER'],
 );
 
-/** Answers a request as frameworks of the web do. */
+/** Answers a request as web frameworks do. */
 export type Handler = (request: Request) => Promise<Response>;
 
-/** Receives for a handler of the web's requests, at its path and below it. @returns its URL */
+/** Passes requests at a path and below it to a handler. @returns its URL */
 export function receiveFor(handler: Handler): string {
   const inbox = receiver.inbox(({ method, target, headers, body }, response) => {
     const request = new Request(`${receiver.origin}${target}`, {
@@ -44,7 +44,7 @@ export function receiveFor(handler: Handler): string {
   return inbox.url;
 }
 
-/** The reason for which the service refuses an operation. */
+/** Why the service refuses an operation. */
 export class Refused {
   readonly reason: string;
 
@@ -53,7 +53,7 @@ export class Refused {
   }
 }
 
-/** The reason for which a version does not offer an operation, although it declares its names. */
+/** Why a version does not offer an operation although it declares its names. */
 export class NotOffered {
   readonly reason: string;
 
@@ -65,7 +65,7 @@ export class NotOffered {
 /**
  * Expects that the service refuses a call.
  *
- * @param text what the client's error contains
+ * @param text part of the client's error message
  */
 export async function refused(call: () => Promise<unknown>, text: RegExp, reason: string): Promise<Refused> {
   const error = await call().then(
@@ -77,15 +77,15 @@ export async function refused(call: () => Promise<unknown>, text: RegExp, reason
 }
 
 /**
- * Operations by their names. Each word of a name is a name that the client declares, if it offers the operation; what follows a
- * semicolon only explains.
+ * Operations by name. Each word of a name is declared by the client if it offers the operation; the text after a semicolon is
+ * an explanation.
  */
 export type Operations = Readonly<Record<string, () => Promise<unknown>>>;
 
 const wordsOf = (text: string): readonly string[] => text.match(/\w+/g) ?? [];
 const namesOf = (operation: string): readonly string[] => wordsOf(operation.split('; ')[0] ?? '');
 
-/** The words of the client's declarations, without those of their comments; undefined for a client without any. */
+/** The words of the client's declarations, without comments; undefined if it has none. */
 function declaredWords(): ReadonlySet<string> | undefined {
   if (declarations === undefined) return undefined;
   const files = readdirSync(declarations, { recursive: true, encoding: 'utf8' })
@@ -94,7 +94,7 @@ function declaredWords(): ReadonlySet<string> | undefined {
   return new Set(wordsOf(files.join('\n').replaceAll(/\/\*[^]*?\*\/|\/\/.*/g, '')));
 }
 
-/** Fails when an operation hangs. The timer does not keep the process alive. */
+/** Fails if an operation hangs. The timer does not keep the process running. */
 async function overdue(): Promise<never> {
   await setTimeout(limitForHangsMs, undefined, { ref: false });
   throw new Error(`It did not end within ${limitForHangsMs} ms.`);

@@ -1,4 +1,4 @@
-/** Installs a version of a client into `.cache`, once, and says which command runs its operations. */
+/** Installs a version of a client once, into `.cache`, and returns the command that runs its operations. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,10 +10,10 @@ import { limitForInstallsMs } from '../support/limits.ts';
 import { findPython, installInto } from '../support/python.ts';
 import type { Client, Version } from './clients.ts';
 
-/** Fails with what the program says. */
+/** Fails with the program's error message. */
 const run = promisify(execFile);
 
-/** The folder of what is installed together, the same for all clients that need the same. */
+/** The folder of packages that are installed together, shared by clients that need the same. */
 function homeOf({ name, registry }: Client, version: Version): string {
   const { packages } = version;
   const readable = [...(packages.length === 0 ? [`${name}@${version.name}`] : packages)].join('+');
@@ -22,13 +22,13 @@ function homeOf({ name, registry }: Client, version: Version): string {
   return join(root, '.cache/conformance', `${registry ?? 'none'}-${short}-${hash}`);
 }
 
-/** The folder with the declarations of what a version offers, if the client has any. */
+/** The folder with a version's declarations, if the client has any. */
 export const declarationsOf = (client: Client, version: Version): string | undefined =>
   client.declaredBy === undefined
     ? undefined
     : join(homeOf(client, version), 'node_modules', client.declaredBy);
 
-/** Installations under way and done, by their folders: clients that need the same share one. */
+/** Installations by folder, finished or not, so that clients that need the same share one. */
 const installations = new Map<string, Promise<string>>();
 
 function once(home: string, install: () => Promise<string>): Promise<string> {
@@ -49,7 +49,7 @@ async function installFromNpm(home: string, packages: readonly string[]): Promis
   return home;
 }
 
-/** Bundles a program beside the packages that it imports, so that it finds those. */
+/** Bundles a program beside the packages that it imports. */
 async function bundled(home: string, source: string): Promise<readonly string[]> {
   const outfile = join(home, `${source.replaceAll(/\W/g, '-')}.mjs`);
   await build({
@@ -81,7 +81,7 @@ async function builtByCargo(home: string, source: string): Promise<readonly stri
 const pythonHome = join(root, '.cache/conformance/python');
 
 /**
- * Installs into a folder of its own for `PYTHONPATH`, with the pip of one virtual environment: an environment for each version
+ * Installs into a separate folder for `PYTHONPATH`, with the pip of one virtual environment, because an environment per version
  * would take ten seconds more.
  *
  * @returns the interpreter
@@ -105,7 +105,7 @@ interface Program {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Makes the program that runs the operations of a version. */
+/** Returns the program that runs the operations of a version. */
 export async function programOf(client: Client, version: Version): Promise<Program> {
   const home = homeOf(client, version);
   switch (client.registry) {

@@ -1,4 +1,4 @@
-/** Serves a Lambda handler behind a function URL: `lambda.ts <module> <port>`. */
+/** Serves a Lambda handler as a function URL: `lambda.ts <module> <port>`. */
 import type { LambdaFunctionURLEvent } from 'aws-lambda';
 import { randomUUID } from 'node:crypto';
 import { applyUrlResult, toUrlEvent } from '../../local/functionUrl/urlEvent.ts';

@@ -1,4 +1,4 @@
-/** `npm run conformance`: runs the published clients in their versions, and writes `docs/conformance.md`. */
+/** `npm run conformance`: runs all versions of the published clients, and writes `docs/conformance.md`. */
 import { Argument } from '@commander-js/extra-typings';
 import { execFile, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -54,10 +54,10 @@ const startService = (): Promise<Service> =>
 
 const isChosen = (name: string): boolean => only === undefined || only === name;
 
-/** The programs that compile clients. */
+/** The clients' compilers. */
 const compilers: Partial<Record<Registry, string>> = { Go: 'go', 'crates.io': 'cargo' };
 
-/** Whether a client can be compiled here. Where all has to pass, one that cannot is a mistake. */
+/** Whether a client can be compiled here. In CI, it is an error if it can't. */
 function isPossible({ name, registry }: Client): boolean {
   const compiler = registry === undefined ? undefined : compilers[registry];
   const isThere = compiler === undefined || spawnSync(compiler, ['version']).error === undefined;
@@ -66,7 +66,7 @@ function isPossible({ name, registry }: Client): boolean {
   return false;
 }
 
-/** What is run, in the order of the page. */
+/** The clients to run, in the order of the page. */
 const chosen: readonly Client[] = [...(what === 'apps' ? [] : clients), ...apps]
   .filter(({ name, isSlow = false }) => isChosen(name) && !(isSlow && check === true))
   .filter(isPossible);
@@ -82,7 +82,7 @@ function tell(client: Client, version: Version, results: readonly Result[]): voi
   }
 }
 
-/** Runs all that is chosen; a client that cannot be installed or started has failed. */
+/** Runs everything chosen. A client that cannot be installed or started has failed. */
 async function testAll(service: Service): Promise<readonly Tested[]> {
   const runs = chosen.flatMap((client) => client.versions.map((version) => ({ client, version })));
   const done = await sideBySide(runs, service.runsAtOnce, async ({ client, version }) => {
@@ -107,7 +107,7 @@ async function testAll(service: Service): Promise<readonly Tested[]> {
 async function followAll(env: Readonly<Record<string, string>>): Promise<void> {
   for (const name of quickStarts.filter(isChosen)) {
     const missing = missingProgram(name);
-    // Where all has to pass, a program that is missing is a mistake.
+    // In CI, a missing program is an error.
     if (missing !== undefined && process.env['CI'] === undefined) {
       process.stdout.write(`quick start ${name}: skipped, because there is no ${missing}\n`);
       continue;
@@ -121,14 +121,14 @@ async function followAll(env: Readonly<Record<string, string>>): Promise<void> {
   }
 }
 
-/** Lays out a page as the other documents are. */
+/** Formats a page like the other documents. */
 async function formatted(text: string): Promise<string> {
   const running = promisify(execFile)('npx', ['oxfmt', '--stdin-filepath', page], { cwd: root });
   running.child.stdin?.end(text);
   return (await running).stdout;
 }
 
-/** Writes the page, or compares it; a client that was left out keeps its section. */
+/** Writes or compares the page. A client that was not run keeps its section. */
 async function writePage(all: readonly Tested[]): Promise<void> {
   const before = readFileSync(page, 'utf8');
   const text = await formatted(pageOf([...clients, ...apps], all, sectionsOf(before)));

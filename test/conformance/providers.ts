@@ -1,5 +1,5 @@
 /* eslint-disable @typescript-eslint/no-deprecated -- `upstash()` is one of them. */
-/** The ready-made providers of `@upstash/qstash`, with a stand-in of their API: the client makes a URL and headers of them. */
+/** The built-in providers of `@upstash/qstash`, with a stand-in for their API. The client turns them into a URL and headers. */
 import * as qstash from '@upstash/qstash';
 import { equal, match } from 'node:assert/strict';
 import { receiver, refused, token, url, type Operations } from './harness.ts';
@@ -7,7 +7,7 @@ import { receiver, refused, token, url, type Operations } from './harness.ts';
 const client = new qstash.Client({ baseUrl: url, token });
 const body = { model: 'any', messages: [{ role: 'user', content: 'hello' }] };
 
-/** Publishes to a provider, checks its request, and that its answer is called back. */
+/** Publishes to a provider, and checks its request and the callback with its answer. */
 async function asks(
   publish: (standIn: string, callback: string) => Promise<unknown>,
   path: string,
@@ -25,7 +25,7 @@ async function asks(
   match(called?.body.toString() ?? '', new RegExp(`"body":"${answer}"`));
 }
 
-/** A provider whose API is elsewhere. */
+/** A provider with another API URL. */
 const movedTo = <T extends object>(provider: T, baseUrl: string): T => Object.assign(provider, { baseUrl });
 
 export const providerOperations: Operations = {

@@ -1,5 +1,8 @@
 /* eslint-disable @typescript-eslint/no-deprecated -- Old versions have nothing else, and users call it. */
-/** The operations of `@upstash/qstash`. A case calls only what its name has, so that it runs in every version that declares it. */
+/**
+ * The operations of `@upstash/qstash`. A case calls only what its name mentions, so that it runs in every version that declares
+ * that.
+ */
 import * as qstash from '@upstash/qstash';
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -14,7 +17,7 @@ const client = new qstash.Client({ baseUrl: url, token });
 const somewhere = 'https://example.com/hook';
 const unique = (name: string): string => `${name}-${randomUUID().slice(0, 8)}`;
 
-/** Publishes what is due in ten minutes, and returns what the service keeps of it. */
+/** Publishes a message that is due in ten minutes, and returns what the service stores. */
 async function kept(settings: Readonly<Record<string, unknown>>) {
   const { messageId } = await client.publish({ url: somewhere, delay: 600, ...settings });
   return messageOf(messageId);
@@ -22,7 +25,7 @@ async function kept(settings: Readonly<Record<string, unknown>>) {
 
 const failing = () => receiver.inbox((_delivery, response) => response.writeHead(500).end('broken'));
 
-/** Publishes what fails for good. @returns the id of its dead letter */
+/** Publishes a message that fails permanently. @returns the id of its dead letter */
 async function deadLettered(): Promise<string> {
   const { messageId } = await client.publish({ url: failing().url, retries: 0 });
   return deadLetterOf(messageId);

@@ -1,5 +1,5 @@
 /* eslint-disable @typescript-eslint/no-deprecated -- Old versions have nothing else, and users call it. */
-/** The operations of `@upstash/qstash` on what is kept: URL groups, queues, flow control and schedules. */
+/** The operations of `@upstash/qstash` on stored things: URL groups, queues, flow control and schedules. */
 import * as qstash from '@upstash/qstash';
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -9,7 +9,7 @@ const client = new qstash.Client({ baseUrl: url, token });
 const somewhere = 'https://example.com/hook';
 const unique = (name: string): string => `${name}-${randomUUID().slice(0, 8)}`;
 
-/** Makes, reads, changes and deletes a URL group, with the client's newer or older word for it. */
+/** Creates, reads, changes and deletes a URL group, under the client's newer or older name. */
 const manageGroup = (word: 'urlGroups' | 'topics') => async (): Promise<void> => {
   const name = unique('group');
   const second = 'https://example.com/second';
@@ -22,7 +22,7 @@ const manageGroup = (word: 'urlGroups' | 'topics') => async (): Promise<void> =>
   await rejects(client[word].get(name));
 };
 
-/** Publishes to a group, which the client names so. */
+/** Publishes to a group under this name. */
 const publishToGroup = (word: 'urlGroup' | 'topic') => async (): Promise<void> => {
   const [name, inbox] = [unique('group'), receiver.inbox()];
   await fetch(`${url}/v2/topics/${name}/endpoints`, {
@@ -77,7 +77,7 @@ export const groupOperations: Operations = {
     await queue.delete();
   },
   'flowControl.get, pause, resume': async () => {
-    // Older versions have the word as an option only.
+    // Older versions only have the option with this name.
     if (!('flowControl' in client)) return new NotOffered('flowControl');
     const [key, inbox] = [unique('key'), receiver.inbox()];
     await client.publish({ url: inbox.url, flowControl: { key, parallelism: 3 } });

@@ -1,4 +1,4 @@
-/** Follows the pages of `docs/quick-starts` as a reader does, against the service. */
+/** Follows the pages of `docs/quick-starts` as a reader does. */
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { connect } from 'node:net';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ const folder = join(root, 'docs/quick-starts');
 
 export const quickStarts: readonly string[] = readdirSync(folder).map((file) => file.replace('.md', ''));
 
-/** The programs that pages need beside Node.js. */
+/** The programs that pages need besides Node.js. */
 const programs: Readonly<Record<string, string>> = { fastapi: 'python3', go: 'go' };
 
 /** @returns the program that a page needs and this machine lacks, if any */
@@ -24,20 +24,20 @@ export function missingProgram(name: string): string | undefined {
 }
 
 interface Page {
-  /** Commands that are run once. */
+  /** Commands that run once. */
   readonly install: string;
   readonly files: readonly { readonly name: string; readonly text: string }[];
-  /** The command that serves; a page without one is a Lambda function. */
+  /** The server's command; undefined for a Lambda function. */
   readonly serve: string | undefined;
-  /** The command that lets the app publish. */
+  /** The command that makes the app publish. */
   readonly publish: string;
-  /** Where the app receives. */
+  /** The path at which the app receives. */
   readonly path: string;
-  /** The status of a request there that has no signature. */
+  /** The status for a request without a signature. */
   readonly refusal: number;
 }
 
-/** Reads a page: the blocks below its headings, with the port in place of 3000. */
+/** Reads a page: the code blocks below its headings, with another port instead of 3000. */
 function readPage(name: string, port: number): Page {
   const text = readFileSync(join(folder, `${name}.md`), 'utf8').replaceAll(/\b3000\b/g, String(port));
   const blocksBelow = (heading: string): readonly string[] => {
@@ -58,7 +58,7 @@ function readPage(name: string, port: number): Page {
   };
 }
 
-/** Whether something listens on a port of this machine. */
+/** Whether a port of this machine is in use. */
 const isListening = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(port, 'localhost');
@@ -71,13 +71,13 @@ const isListening = (port: number): Promise<boolean> =>
     });
   });
 
-/** Ends a process and all that it has started. */
+/** Ends a process and its descendants. */
 function endGroup({ pid }: ChildProcess): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch (error) {
-    // It has ended on its own.
+    // It has already ended.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }

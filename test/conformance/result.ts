@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 
-/** The line of JSON that tells of one operation. */
+/** The line of JSON about one operation. */
 export const resultShape = z.object({
   operation: z.string(),
   /** `skipped`: it would change more of the account at `--url` than its own messages. */

@@ -1,4 +1,4 @@
-/** Runs the operations of one version of a client in a process of their own. */
+/** Runs the operations of one version of a client in a separate process. */
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
@@ -6,17 +6,16 @@ import type { Client, Version } from './clients.ts';
 import { declarationsOf, programOf } from './install.ts';
 import { resultShape, type Result } from './result.ts';
 
-/** The service and the account, and how it reaches this machine. */
+/** The service, the account, and how the service reaches this machine. */
 export interface Target {
   readonly url: string;
   readonly token: string;
-  /** Whether the account is the run's own, so that its signing keys may be rotated. */
+  /** Whether the account belongs to the run, so that its signing keys may be rotated. */
   readonly isOwn: boolean;
-  /** Undefined where the service runs on this machine. */
+  /** Undefined if the service runs on this machine. */
   readonly receiver: { readonly url: string; readonly port: number } | undefined;
 }
 
-/** Runs the operations of one version. */
 export async function resultsOf(
   client: Client,
   version: Version,

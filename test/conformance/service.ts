@@ -1,4 +1,4 @@
-/** The service's own answers, read without a client: an old client does not declare all of their fields. */
+/** The service's answers, read without a client, because old clients don't declare all fields. */
 import * as z from 'zod/mini';
 import { eventually } from '../support/eventually.ts';
 import { token, url } from './harness.ts';
@@ -16,7 +16,7 @@ export const messageOf = async (messageId: string) =>
 
 const logShape = z.object({ logs: z.array(z.looseObject({ state: z.string() })) });
 
-/** Waits until the log tells that a message was delivered. */
+/** Waits until a message is delivered, according to the log. */
 export const delivered = (messageId: string) =>
   eventually(
     async () => logShape.parse(await read(`/v2/logs?messageId=${messageId}`)).logs,
@@ -25,7 +25,7 @@ export const delivered = (messageId: string) =>
 
 const deadLetterShape = z.object({ messages: z.array(z.looseObject({ dlqId: z.string() })) });
 
-/** Waits for the dead letter of a message. @returns its id */
+/** Waits for a message's dead letter. @returns its id */
 export async function deadLetterOf(messageId: string): Promise<string> {
   const letters = await eventually(
     async () => deadLetterShape.parse(await read(`/v2/dlq?messageId=${messageId}`)).messages,
@@ -52,7 +52,7 @@ export async function stateOf(workflowRunId: string): Promise<string> {
   return runs[0]?.workflowState ?? '';
 }
 
-/** Waits for the dead letter of a run. @returns its id */
+/** Waits for a run's dead letter. @returns its id */
 export async function deadLetterOfRun(workflowRunId: string): Promise<string> {
   const letters = await eventually(
     async () =>

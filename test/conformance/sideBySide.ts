@@ -1,4 +1,4 @@
-/** Calls a function for each item, with so many calls under way at most. @returns the results, in the order of the items */
+/** Calls a function for each item, with a limited number of concurrent calls. @returns the results, in the items' order */
 export async function sideBySide<T, R>(
   items: readonly T[],
   atMost: number,

@@ -2,7 +2,7 @@
 import type { Client } from './clients.ts';
 import type { Result } from './result.ts';
 
-/** The results of all versions of a client, in the order of the versions. */
+/** The results of all versions of a client, in order. */
 export interface Tested {
   readonly client: Client;
   readonly results: readonly (readonly Result[])[];
@@ -21,7 +21,7 @@ minute to compile, and ran when the page was written.
 const headingOf = ({ name, registry }: Client): string =>
   registry === undefined ? `## \`${name}\`` : `## \`${name}\` (${registry})`;
 
-/** The sections of a page by their headings. */
+/** The sections of a page, by heading. */
 export const sectionsOf = (page: string): ReadonlyMap<string, string> =>
   new Map(
     page
@@ -33,7 +33,7 @@ export const sectionsOf = (page: string): ReadonlyMap<string, string> =>
 const tableOf = (lines: readonly (readonly string[])[]): string =>
   lines.map((line) => `| ${line.join(' | ')} |\n`).join('');
 
-/** One row a client: what of it was tested. */
+/** A row for each client: what was tested. */
 function summaryOf(all: readonly Client[]): string {
   const rows = all.map(({ name, registry, versions, isSlow = false }) => [
     `\`${name}\`${registry === undefined ? '' : ` (${registry})`}${isSlow ? ' `*`' : ''}`,
@@ -43,8 +43,8 @@ function summaryOf(all: readonly Client[]): string {
 }
 
 /**
- * @param kept the sections of the page before, for clients that were not run
- * @throws when a client has neither results nor a section
+ * @param kept the previous page's sections, for clients that were not run
+ * @throws if a client has neither results nor a section
  */
 export function pageOf(
   all: readonly Client[],

@@ -1,4 +1,7 @@
-/** The operations of `@upstash/workflow`. A case calls only what its name has, so that it runs in every version that declares it. */
+/**
+ * The operations of `@upstash/workflow`. A case calls only what its name mentions, so that it runs in every version that
+ * declares that.
+ */
 import * as qstash from '@upstash/qstash';
 import * as workflow from '@upstash/workflow';
 import * as nextjs from '@upstash/workflow/nextjs';
@@ -15,7 +18,7 @@ const qstashClient = new qstash.Client({ baseUrl: url, token });
 const client = new workflow.Client({ baseUrl: url, token });
 const unique = (name: string): string => `${name}-${randomUUID().slice(0, 8)}`;
 
-/** The handler itself in versions before 0.2, and an object with it since. */
+/** Before version 0.2 this is the handler itself; since then, an object with the handler. */
 function handlerOf(served: object): Handler {
   const isHandler = (value: unknown): value is Handler => typeof value === 'function';
   const handler = 'handler' in served ? served.handler : served;
@@ -23,15 +26,15 @@ function handlerOf(served: object): Handler {
   return handler;
 }
 
-/** Versions before 1.0 take it here; later ones take it when a run is triggered. */
+/** Versions before 1.0 take this here; later ones take it when a run is triggered. */
 const withoutRetries = { retries: 0 };
 
-/** The error of which newer versions do not let the service try again. */
+/** The error with which newer versions prevent retries. */
 const Failure = 'WorkflowNonRetryableError' in workflow ? workflow.WorkflowNonRetryableError : Error;
 
 const verifying = { qstashClient, receiver: new qstash.Receiver(keys), env: {}, ...withoutRetries };
 
-/** Serves a workflow at a path of the receiver, and verifies the signatures of its requests unless told. */
+/** Serves a workflow at a path of the receiver. It verifies signatures unless `isOpen`. */
 function serve(route: Route, options: { failureFunction?: () => void; isOpen?: boolean } = {}): string {
   const { failureFunction, isOpen = false } = options;
   const served = workflow.serve(route, {
@@ -51,7 +54,7 @@ async function start(endpoint: string, body = '{"n":1}'): Promise<string> {
   return workflowRunId;
 }
 
-/** Runs a workflow that was started with a request. @returns what it is told to give */
+/** Runs a workflow that a request started. @returns the route's result */
 function ran<T>(route: (context: workflow.WorkflowContext) => Promise<T>): Promise<T> {
   return new Promise((done, failed) => {
     const endpoint = serve(
@@ -67,10 +70,10 @@ function ran<T>(route: (context: workflow.WorkflowContext) => Promise<T>): Promi
   });
 }
 
-/** Versions before 1.0 take it when a run is triggered; later ones do so without being asked. */
+/** Versions before 1.0 need this when a run is triggered; later ones do it by default. */
 const toldOfFailure = { useFailureFunction: true };
 
-/** Starts a run by the client. @returns its id */
+/** Starts a run through the client. @returns its id */
 async function triggered(endpoint: string): Promise<string> {
   const settings = { url: endpoint, body: { n: 1 }, retries: 0, ...toldOfFailure };
   return (await client.trigger(settings)).workflowRunId;
@@ -82,7 +85,7 @@ const failing: Route = async (context) => {
   });
 };
 
-/** Lets a run fail. @returns the id of its dead letter */
+/** Makes a run fail. @returns the id of its dead letter */
 const deadLettered = async (): Promise<string> => deadLetterOfRun(await triggered(serve(failing)));
 
 await runOperations({
@@ -121,7 +124,7 @@ await runOperations({
   failureFunction: async () => {
     await new Promise<void>((done, failed) => {
       const endpoint = serve(failing, { isOpen: true, failureFunction: done });
-      // Versions before 0.2.14 tell of the failure of a run that its endpoint started, later ones of one that the client did.
+      // Versions before 0.2.14 report the failure of runs started by the endpoint, later ones of runs started by the client.
       ('dlq' in client ? triggered(endpoint) : start(endpoint)).catch(failed);
     });
   },

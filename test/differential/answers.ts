@@ -1,8 +1,8 @@
-/** Answers of databases in a form that can be compared, and the differences that are faults of others. */
+/** Answers of databases in a comparable form, and the known faults of other databases. */
 import type { Database } from './databases.ts';
 import type { Call } from './generate.ts';
 
-/** Makes a call, and writes its answer, or its refusal, as a text. */
+/** Makes a call, and writes its answer or error as a text. */
 export async function answerOf(database: Database, { operation, input }: Call): Promise<string> {
   try {
     const output = await database.call(operation, input);
@@ -12,7 +12,7 @@ export async function answerOf(database: Database, { operation, input }: Call): 
   }
 }
 
-/** Writes a refusal as a text. @throws what is none */
+/** Writes an error as a text. @throws other values */
 export function refusalOf(error: unknown): string {
   if (!(error instanceof Error)) throw error;
   const code = 'code' in error ? String(error.code) : error.name;
@@ -21,10 +21,10 @@ export function refusalOf(error: unknown): string {
   return `${code}: ${message}${members === '{}' ? '' : ` ${members}`}`;
 }
 
-/** Members without an order. */
+/** Members whose order is undefined. */
 const unordered = new Set(['SS', 'NS', 'BS', 'Items', 'ConsumedCapacity']);
 
-/** The same value with its members in an order, and bytes as texts. */
+/** Sorts a value's members, and writes bytes as texts. */
 export function comparable(value: unknown, name = ''): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
   if (Array.isArray(value)) {
@@ -44,13 +44,13 @@ interface Fault {
   readonly why: string;
   readonly ours: RegExp;
   readonly theirs: RegExp;
-  /** Texts without which both answers are the same. */
+  /** Removing these texts makes both answers equal. */
   readonly without?: RegExp;
-  /** Whether moto must answer as we do, unless it fails with the call. */
+  /** Whether moto must agree with this engine, unless the call fails there. */
   readonly isSeconded?: boolean;
 }
 
-/** The faults of dynoxide that reads and writes of rows show. */
+/** Faults of dynoxide in reads and writes of rows. */
 const faultsOfRows: readonly Fault[] = [
   {
     why: 'ALL_OLD of a row that did not exist has no attributes',
@@ -103,7 +103,7 @@ const faultsOfRows: readonly Fault[] = [
   },
 ];
 
-/** The faults of dynoxide. AWS's documents, and answers of AWS that others have recorded, have it as we do. */
+/** Faults of dynoxide. AWS's documents, and answers of AWS that others have recorded, agree with this engine. */
 const faults: readonly Fault[] = [
   {
     why: 'an element that is set beyond the end of a list follows its last one, without NULL between them',
@@ -167,9 +167,9 @@ const faults: readonly Fault[] = [
 ];
 
 /**
- * Says why an answer of dynoxide may differ from ours; undefined when there is no reason known.
+ * Explains why dynoxide's answer may differ; undefined if there is no known reason.
  *
- * @param others the answer of moto, if it runs
+ * @param others moto's answer, if it runs
  */
 export const knownFault = (ours: string, theirs: string, others: string | undefined): string | undefined =>
   [...faults, ...faultsOfRows].find(

@@ -1,4 +1,4 @@
-/** The databases that are compared: those of others, which are programs of this machine, and our own. All have the service's tables. */
+/** The compared databases: other programs on this machine, and this project's engine. All have the service's tables. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,30 +14,29 @@ import { findPython, installPackage } from '../support/python.ts';
 import { underWatch } from '../support/underWatch.ts';
 import { creations } from './tables.ts';
 
-/** DynamoDB as a client sees it: bytes are `Uint8Array`. Calls that are refused throw an error with a `code` and a message. */
+/** DynamoDB as a client sees it, with bytes as `Uint8Array`s. Refused calls throw an error with a `code` and a message. */
 export interface Database {
   call(operation: string, input: object): Promise<object>;
 }
 
 export interface OtherDatabase extends Database {
   readonly url: string;
-  /** Empties tables. */
   clear(tables: Iterable<string>): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Our engine, on a store of its own in memory. */
+/** This project's engine, on a separate store in memory. */
 export interface Engine extends Database {
   close(): Promise<void>;
 }
 
-/** @param report called with errors that are faults of the engine */
+/** @param report called with the engine's own faults */
 export function startEngine(report: (error: unknown) => void): Engine {
   const store = new Store(undefined);
   return { call: handOverTo(new Rows(store), report), close: () => store.close() };
 }
 
-/** A refusal, as a database of others answers it. */
+/** An error from another database. */
 export class Refusal extends Error {
   readonly code: string;
   readonly members: object;
@@ -58,7 +57,7 @@ export async function startDynoxide(): Promise<OtherDatabase> {
   return started([program, 'serve', '--host', loopback, '--port', String(port)], port);
 }
 
-/** @returns undefined when this machine has no Python that can run it */
+/** @returns undefined if no Python on this machine can run it */
 export async function startMoto(): Promise<OtherDatabase | undefined> {
   const python = findPython();
   if (python === undefined) return undefined;
@@ -89,7 +88,7 @@ async function started(command: readonly string[], port: number): Promise<OtherD
       }
     },
     stop: async () => {
-      // Its end tells the program to end.
+      // Closing stdin ends the program.
       child.stdin.destroy();
       await ended;
     },
@@ -108,7 +107,7 @@ async function started(command: readonly string[], port: number): Promise<OtherD
   return database;
 }
 
-/** Writes an input as AWS JSON: bytes are in base64. */
+/** Writes an input as AWS JSON, with bytes in base64. */
 export const toJson = (input: object): string => JSON.stringify(bytesToText(input));
 
 async function call(url: string, operation: string, input: object): Promise<object> {
@@ -145,7 +144,7 @@ function objectIn(text: string): object {
     const parsed = textToBytes(JSON.parse(text));
     if (typeof parsed === 'object' && parsed !== null) return parsed;
   } catch {
-    // Not JSON: a page that tells of a fault of the server.
+    // Not JSON: an error page of the server.
   }
   return { message: text.slice(0, 500) };
 }

@@ -1,4 +1,4 @@
-/** Generated calls of the table `workflows`: items, expressions, and their values. */
+/** Generated calls of the table `workflows`: items, expressions and values. */
 import { createHash } from 'node:crypto';
 import fc, { type Arbitrary } from 'fast-check';
 import type { Value } from '../../local/dynamodb/values.ts';
@@ -9,7 +9,7 @@ export interface Call {
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-/** Few names, texts and numbers, so that generated expressions meet generated items. */
+/** Few names, texts and numbers, so that expressions match items. */
 const attributes = ['alpha', 'beta', 'gamma', 'delta'] as const;
 const words = ['', 'a', 'ab', 'abc', 'b', 'é', 'Ｚ'] as const;
 const numbers = [
@@ -60,7 +60,7 @@ const item = fc
   .tuple(key, fc.dictionary(fc.constantFrom(...attributes), value, { maxKeys: 4 }))
   .map(([keys, others]) => ({ ...others, ...keys }));
 
-/** A part of an expression, with what its placeholders are for. */
+/** A part of an expression, with the meaning of its placeholders. */
 interface Part {
   readonly text: string;
   readonly names: Readonly<Record<string, string>>;
@@ -98,7 +98,7 @@ const path: Arbitrary<Part> = fc.oneof(
   },
 );
 
-/** Equal values have equal placeholders, so that none of two is overwritten. */
+/** Equal values have equal placeholders, so that different ones don't collide. */
 const placeholder = (given: Value): Part => {
   const name = `:v${createHash('sha1').update(toJson(given)).digest('hex').slice(0, 10)}`;
   return { text: name, names: {}, values: { [name]: given } };
@@ -108,7 +108,7 @@ const comparable = fc.oneof({ weight: 4, arbitrary: fc.oneof(text, numeric).map(
 const size = path.map((one) => part`size(${one})`);
 const operand = fc.oneof({ weight: 3, arbitrary: path }, { weight: 3, arbitrary: comparable }, size);
 
-/** Operands whose order is known, texts or numbers; and rarely others, which are refused. */
+/** Operands with a known order, texts or numbers; rarely others, which are refused. */
 const ordered = fc.oneof(
   { weight: 6, arbitrary: path },
   { weight: 6, arbitrary: fc.oneof(text, numeric).map(placeholder) },
@@ -227,7 +227,7 @@ const keyCondition = fc
   )
   .map(([of, rest]) => part`${ownerName} = ${of}${rest}`);
 
-/** Writes the expressions of a call with all of their placeholders. */
+/** Writes the expressions of a call with their placeholders. */
 function expressions(parts: Readonly<Record<string, Part | null>>): Readonly<Record<string, unknown>> {
   const present = Object.entries(parts).flatMap(([name, one]) =>
     one === null ? [] : [[name, one] as const],

@@ -1,4 +1,4 @@
-/** Generated reads of pages: Queries and Scans of tables and indexes, cursors that no page has, and sequences of all calls. */
+/** Generated reads of pages: Queries and Scans of tables and indexes, invalid cursors, and sequences of all calls. */
 import fc, { type Arbitrary } from 'fast-check';
 import type { Value } from '../../local/dynamodb/values.ts';
 import {
@@ -34,7 +34,7 @@ const limits = fc.option(fc.integer({ min: 1, max: 4 }), { freq: 3, nil: undefin
 
 const filterValues = { ':none': { N: '0' }, ':text': { S: 'a' } };
 
-/** The values that the expressions of a call name. */
+/** The values that a call's expressions name. */
 function valuesIn(
   expressions: readonly (string | undefined)[],
   all: Readonly<Record<string, Value>>,
@@ -117,7 +117,7 @@ const scan: Arbitrary<Walk> = fc.tuple(source, common).map(([{ TableName, index 
   },
 }));
 
-/** Pages from cursors that may be of no row, of another partition, or of none. */
+/** Reads from cursors that may belong to no row, or to another or no partition. */
 const fromCursor: Arbitrary<Step> = fc.tuple(query, fc.boolean()).chain(([walk, isScan]) => {
   const { TableName, IndexName } = walk.input;
   const name = [...Object.keys(shapes)].find((one) => one === TableName);

@@ -1,10 +1,10 @@
-/** Generated calls of several tables and their indexes: rows with unusual keys, batches, pages, and what is refused. */
+/** Generated calls of several tables and indexes: rows with unusual keys, batches, pages, and invalid calls. */
 import fc, { type Arbitrary } from 'fast-check';
 import { tables, type TableName, type TableShape } from '../../lambdas/aws/resources.ts';
 import type { Item, Value } from '../../local/dynamodb/values.ts';
 import type { Call } from './generate.ts';
 
-/** A read of all pages, each from the cursor of the one before. */
+/** A read of all pages, each from the previous page's cursor. */
 export interface Walk extends Call {
   /** A write after the first page. */
   readonly between?: Call;
@@ -16,7 +16,7 @@ export type Step = Call | Walk;
 const used = ['messages', 'dlq', 'lanes', 'deduplication'] as const satisfies readonly TableName[];
 const shapes: Readonly<Record<(typeof used)[number], TableShape>> = tables;
 
-/** Few keys, so that calls meet rows; and of every kind: other planes of Unicode, bytes 0, and more bytes than a key of ours has. */
+/** Few keys, so that calls find rows, but of every kind: other Unicode planes, bytes 0, and keys longer than the store's. */
 const partitions = [
   'p',
   'q',
@@ -50,7 +50,7 @@ const sortNumbers = [
 
 const some = <Member>(...members: readonly Member[]): Arbitrary<Member> => fc.constantFrom(...members);
 const text = (value: string): Value => ({ S: value });
-/** Mostly the first, and rarely the other. */
+/** Usually the first, rarely the second. */
 const mostly = <Usual, Rare>(usual: Arbitrary<Usual>, rare: Arbitrary<Rare>): Arbitrary<Usual | Rare> =>
   fc.oneof({ weight: 25, arbitrary: usual }, { weight: 1, arbitrary: rare });
 
@@ -172,7 +172,7 @@ const remove: Arbitrary<Call> = tableName.chain((TableName) =>
       },
     })),
 );
-/** Updates move rows into indexes, within them, and out of them. */
+/** Updates that move rows into, within and out of indexes. */
 const update: Arbitrary<Call> = tableName.chain((TableName) => {
   const [index] = shapes[TableName].indexes;
   const attribute = index?.sortKey ?? 'body';

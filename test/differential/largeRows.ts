@@ -1,4 +1,4 @@
-/** Calls of rows near the largest size, and of more rows than a page or a batch has. */
+/** Calls with rows near the largest size, and with more rows than a page or batch has. */
 import type { Item } from '../../local/dynamodb/values.ts';
 import type { Call } from './generate.ts';
 import type { Step } from './generateRows.ts';
@@ -59,7 +59,7 @@ export const largeRows: readonly (readonly Step[])[] = [
     walk('Scan', { TableName: 'messages' }),
   ],
   [
-    // Four rows of 262,144 bytes are a page exactly.
+    // Four rows of 262,144 bytes fill a page exactly.
     ...ids.map((id) => put(id, 262_144)),
     walk('Query', ofPartition),
   ],

@@ -1,4 +1,4 @@
-/** Runs the tests of the whole service with tables in each of the other databases, and prints what failed. */
+/** Runs the tests of the whole service with tables in each of the other databases, and prints failures. */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -23,7 +23,7 @@ const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-/** Runs tests with tables in a database, and prints what failed. Resolves to whether anything did. */
+/** Runs tests with tables in a database, and prints failures. Returns whether there were any. */
 async function hasFailures(database: string, files: readonly string[]): Promise<boolean> {
   const file = join(folder, 'results.json');
   const vitest = spawn(
@@ -54,7 +54,7 @@ async function hasFailures(database: string, files: readonly string[]): Promise<
   return testResults.some(({ status }) => status === 'failed');
 }
 
-/** The files of the tests of the whole service. */
+/** The test files of the whole service. */
 function allFiles(): readonly string[] {
   const listed = execFileSync('npx', ['vitest', 'list', '--project', 'e2e', '--filesOnly', '--json']);
   return z
@@ -67,7 +67,7 @@ const only = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'svc-databases-'));
 try {
   const failed = [await hasFailures('dynoxide', only)];
-  // moto reads a whole table for each query, and answers one call at a time: what a file leaves behind would slow the next one.
+  // moto reads a whole table for each query, one call at a time, so rows from one file would slow the next one.
   for (const file of only.length > 0 ? only : allFiles()) failed.push(await hasFailures('moto', [file]));
   process.exitCode = failed.includes(true) ? 1 : 0;
 } finally {

@@ -1,6 +1,6 @@
 /**
- * The databases of stages, where tests are run with another DynamoDB: `SVC_E2E_DYNAMODB=dynoxide`, or `moto`. Each data directory has
- * one of its own, which its stages share.
+ * The databases of stages for tests with another DynamoDB: `SVC_E2E_DYNAMODB=dynoxide`, or `moto`. Each data directory has one,
+ * which its stages share.
  */
 import { startDynoxide, startMoto, type OtherDatabase } from './databases.ts';
 
@@ -9,12 +9,12 @@ const starts: Readonly<Record<string, () => Promise<OtherDatabase | undefined>>>
   moto: startMoto,
 };
 
-/** The other DynamoDB that tests are run with; undefined for the stage's own. */
+/** The other DynamoDB for tests; undefined for the stage's own. */
 export const otherDynamodb: string | undefined = process.env['SVC_E2E_DYNAMODB'];
 
 const running = new Map<string, OtherDatabase>();
 
-/** Starts the database of a data directory, unless it runs. Returns the variables that lead a stage there. */
+/** Starts a data directory's database, unless it runs. Returns the variables with which a stage finds it. */
 export async function variablesOfDatabase(dataDir: string): Promise<Readonly<Record<string, string>>> {
   if (otherDynamodb === undefined) return {};
   const database = running.get(dataDir) ?? (await starts[otherDynamodb]?.());
@@ -23,7 +23,7 @@ export async function variablesOfDatabase(dataDir: string): Promise<Readonly<Rec
   return { SVC_TEST_DYNAMODB_URL: database.url.replace(/\/$/, '') };
 }
 
-/** Ends the database of a data directory, if there is one. */
+/** Stops a data directory's database, if it runs. */
 export async function endDatabase(dataDir: string): Promise<void> {
   const database = running.get(dataDir);
   running.delete(dataDir);

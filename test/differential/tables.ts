@@ -1,7 +1,7 @@
-/** The service's tables for a DynamoDB of others: each is created from its shape. */
+/** The service's tables for another DynamoDB, made from their shapes. */
 import { tables, type TableShape } from '../../lambdas/aws/resources.ts';
 
-/** The inputs of `CreateTable` of all tables, by their names. */
+/** `CreateTable` inputs by table. */
 export const creations: ReadonlyMap<string, object> = new Map(
   Object.entries<TableShape>(tables).map(([name, shape]) => [name, creationOf(name, shape)]),
 );
@@ -32,7 +32,7 @@ function projectionOf(includes: readonly string[] | undefined): object {
   return { ProjectionType: 'INCLUDE', NonKeyAttributes: includes };
 }
 
-/** The key attributes. They are strings, except the sort keys of indexes that sort by a number. */
+/** The key attributes: strings, except numeric sort keys of indexes. */
 function attributes({ partitionKey, sortKey, indexes }: TableShape): object[] {
   const types = new Map<string, 'S' | 'N'>([[partitionKey, 'S']]);
   if (sortKey !== undefined) types.set(sortKey, 'S');

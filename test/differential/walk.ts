@@ -14,14 +14,14 @@ const page = z.object({
 });
 type Page = z.infer<typeof page>;
 
-/** More pages than any walk has. */
+/** More pages than any read has. */
 const mostPages = 200;
 
-/** The answer to a step; that of a write between pages comes second. */
+/** The answer to a step; the answer to a write between pages comes second. */
 export const answersOfStep = async (database: Database, step: Step): Promise<readonly string[]> =>
   'isWalk' in step ? answersOfWalk(database, step) : [orderless(step, await answerOf(database, step))];
 
-/** What is behind the cursor of a Scan depends on the order of partitions, of which there is none. */
+/** The rows after a Scan's cursor depend on the order of partitions, which is undefined. */
 const orderless = ({ operation, input }: Step, answer: string): string =>
   operation === 'Scan' && input['ExclusiveStartKey'] !== undefined && answer.startsWith('{')
     ? 'accepted'
@@ -48,14 +48,14 @@ async function answersOfWalk(database: Database, walk: Walk): Promise<readonly s
   return [JSON.stringify(isOrdered(walk) ? pages.map(ordered) : together(walk, pages)), ...between];
 }
 
-/** The rows of a partition have an order. Those of an index with the same sort key have none, nor have partitions. */
+/** Whether the rows have a defined order: those of a partition do, those of an index with equal sort keys don't. */
 const isOrdered = ({ operation, input }: Walk): boolean =>
   operation === 'Query' && input['IndexName'] === undefined;
 
 const ordered = ({ Items, ...rest }: Page): unknown => [record(rest), Items?.map(record)];
 const record = (value: unknown): unknown => comparable(value);
 
-/** All pages as one. A Query of an index has the order of its sort keys. */
+/** Joins all pages. A Query of an index is ordered by its sort keys. */
 function together({ operation, input }: Walk, pages: readonly Page[]): unknown {
   const items = pages.flatMap(({ Items = [] }) => Items);
   const sortKey = Object.values<TableShape>(tables)

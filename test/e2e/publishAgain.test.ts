@@ -235,7 +235,13 @@ describe('a message that is not published again', () => {
   it.each<[wrong: string, headers: Record<string, string>, body: unknown, status: number, says: RegExp]>([
     ['retries that are no number', { 'Svc-Retries': 'many' }, undefined, 400, /^Svc-Retries is "many"/],
     ['a delay that is none', { 'Svc-Delay': 'soon' }, undefined, 400, /^Svc-Delay is "soon"/],
-    ['a body', {}, 'mine', 400, /^The body has 6 bytes; a body is not allowed, because the message has its own\.$/],
+    [
+      'a body',
+      {},
+      'mine',
+      400,
+      /^The body has 6 bytes; a body is not allowed, because the message has its own\.$/,
+    ],
   ])('is asked for with %s', async (_wrong, headers, body, status, says) => {
     const inbox = receiver.inbox();
     const messageId = await publishDelayed(inbox.url);

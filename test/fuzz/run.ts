@@ -1,6 +1,6 @@
 /**
- * `npm run test:fuzz`: Schemathesis makes requests from the descriptions of both APIs, and sends them to a local stage of its
- * own. Arguments are added to those of Schemathesis: `npm run test:fuzz -- --seed 7 --max-examples 500`.
+ * `npm run test:fuzz`: Schemathesis generates requests from both API descriptions, and sends them to a separate local stage.
+ * Arguments are passed to Schemathesis: `npm run test:fuzz -- --seed 7 --max-examples 500`.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,28 +13,28 @@ import { startCommand, startStage } from '../support/stage.ts';
 
 const pinned = { name: 'schemathesis', version: '4.32.5' };
 
-/** Requests to each operation, and the seed that all of them follow from. */
+/** Requests per operation, and their random seed. */
 const defaults = ['--max-examples', '10', '--seed', '1'];
 
-/** `checks.py` has this check without what no schema can say. */
+/** `checks.py` replaces this check, without the rules that no schema can express. */
 const replaced = 'positive_data_acceptance';
 
-/** Where Schemathesis puts its own files. */
+/** Schemathesis's own files. */
 const workDir = join(root, '.cache/fuzz');
 
-/** Where `checks.py` writes what it counted. */
+/** The counts that `checks.py` writes. */
 const countsFile = join(workDir, 'counts.json');
 
 const counted = z.record(z.string(), z.record(z.string(), z.number()));
 type Counts = z.infer<typeof counted>;
 
-/** What both runs together have to have sent, with a class of answers that it has to have got. */
+/** The kinds of requests that both runs together must send, each with a class of answers that it must get. */
 const wanted = [
   ['sound', '2XX'],
   ...['path', 'query', 'header', 'body'].map((part) => [`malformed ${part}`, '4XX'] as const),
 ] as const;
 
-/** Arguments that leave nothing out. Others may, so that a kind of request is rightly missing. */
+/** Arguments that don't leave anything out. With others, a kind of request may be missing. */
 const harmless = new Set(['--seed', '--max-examples']);
 const isWhole = (args: readonly string[]): boolean =>
   args.every((argument) => !argument.startsWith('-') || harmless.has(argument.split('=')[0] ?? ''));
@@ -48,7 +48,7 @@ const summed = (all: readonly Counts[]): Counts => {
   return sums;
 };
 
-/** Prints what was sent. @returns 1 where a kind of request was not sent, or never answered as it must be */
+/** Prints what was sent. @returns 1 if a kind of request was not sent, or never got the right answer */
 function judge(counts: Counts): number {
   const kinds = Object.entries(counts).toSorted(([a], [b]) => (a < b ? -1 : 1));
   const missing = wanted.filter(([kind, answer]) => (counts[kind]?.[answer] ?? 0) === 0);
@@ -62,7 +62,7 @@ function judge(counts: Counts): number {
   return Math.min(wrong.length, 1);
 }
 
-/** Runs Schemathesis on one description; resolves to its exit status, and what it counted. */
+/** Runs Schemathesis on one description; resolves to its exit status and its counts. */
 async function fuzz(
   interpreter: string,
   schema: string,

@@ -6,7 +6,7 @@ import type { RunningImage } from './chroot.ts';
 
 const program = resolve(import.meta.dirname, '../../examples/compose/app.mjs');
 
-/** Resolves when the app has got the message that it sent itself. */
+/** Resolves when the app has received the message that it sent to itself. */
 export async function sendThroughApp({ url }: RunningImage, data: string): Promise<void> {
   const app = spawn(process.execPath, [`--env-file=${join(data, 'env')}`, program], {
     env: { ...process.env, SVC_URL: url, APP_URL: `http://127.0.0.1:${await freePort()}` },

@@ -1,4 +1,4 @@
-/** Builds the image of the `Dockerfile`, on bases that are made here. */
+/** Builds the image of the `Dockerfile`, on locally made base images. */
 import { execFile } from 'node:child_process';
 import { copyFileSync, cpSync, existsSync, mkdirSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -11,11 +11,10 @@ const root = resolve(import.meta.dirname, '../..');
 export const limits = { megabytes: 200, user: '65534:65534', uid: 65_534 };
 
 export interface Image {
-  /** Its files. */
   readonly root: string;
   readonly user: string;
   readonly volumes: readonly string[];
-  /** Each as `NAME=value`. */
+  /** Each is `NAME=value`. */
   readonly environment: readonly string[];
   readonly command: readonly string[];
   readonly healthCheck: readonly string[];
@@ -38,10 +37,10 @@ const shown = z.object({
 const run = async (file: string, args: readonly string[]): Promise<string> =>
   (await promisify(execFile)(file, [...args], { cwd: root, maxBuffer: 100_000_000 })).stdout.trim();
 
-/** The names of the `Dockerfile`. */
+/** The names in the `Dockerfile`. */
 const bases = { run: 'docker.io/library/debian:bookworm-slim', build: 'docker.io/library/node:22-bookworm' };
 
-/** What Debian's slim images leave out. */
+/** The folders that Debian's slim images omit. */
 const notSlim = [
   'usr/share/doc',
   'usr/share/man',
@@ -51,7 +50,7 @@ const notSlim = [
   'var/lib/apt/lists',
 ];
 
-/** @param folder keeps the bases for the next time */
+/** @param folder keeps the base images for the next time */
 export async function buildImage(folder: string, say: (text: string) => void): Promise<Image> {
   const storage = [
     '--storage-driver',
@@ -61,7 +60,7 @@ export async function buildImage(folder: string, say: (text: string) => void): P
     '--runroot',
     join(folder, 'run'),
   ];
-  // Images of others on this machine stay as they are: these have a storage of their own.
+  // Separate storage, so that other images on this machine are not affected.
   const buildah = (...args: readonly string[]): Promise<string> => run('buildah', [...storage, ...args]);
   const has = async (name: string): Promise<boolean> =>
     (await buildah('images', '--quiet', '--filter', `reference=${name}`)) !== '';
@@ -120,7 +119,7 @@ async function commit(
   await buildah('commit', '--quiet', '--rm', container, name);
 }
 
-/** Adds this machine's Node.js and npm, with what npm knows of its network: certificates, and its settings. */
+/** Adds this machine's Node.js and npm, with npm's certificates and settings. */
 async function addNode(to: string): Promise<void> {
   const npm = dirname(dirname(await run('readlink', ['-f', await run('which', ['npm'])])));
   copyFileSync(process.execPath, join(to, 'usr/local/bin/node'));

@@ -1,4 +1,4 @@
-/** Runs an image as a container would: in a read-only root, as its user, with its environment, and a folder as its volume. */
+/** Runs an image as a container would: with a read-only root, its user, its environment, and a folder as its volume. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, readFileSync } from 'node:fs';
@@ -13,13 +13,13 @@ export interface RunningImage {
   /** Runs the image's health check. */
   readonly isHealthy: () => Promise<boolean>;
   readonly isReadOnly: () => Promise<boolean>;
-  /** Makes a backup into its volume, as the user of the image. */
+  /** Makes a backup into its volume, as the image's user. */
   readonly canBackUp: () => Promise<boolean>;
   /** Sends SIGTERM; resolves to the exit status. */
   readonly stop: () => Promise<number | null>;
 }
 
-/** A mount namespace of its own goes with its last process. The program replaces the shell, and gets the signals. */
+/** A separate mount namespace ends with its last process. The program replaces the shell, so it gets the signals. */
 const script = `
 set -e
 mount --bind "$ROOT" "$ROOT"

@@ -1,9 +1,8 @@
 /**
- * `npm run test:image`: builds the image of the `Dockerfile`, starts it with a root that nothing can write to, and lets the app of
- * `compose.yaml` send itself a message through it. It needs Linux, root, buildah and debootstrap.
- *
- * No registry of images is asked. Debian's base is made by debootstrap, and that with Node.js of it and this machine's Node.js and
- * npm; both are tagged with the names that the `Dockerfile` has.
+ * `npm run test:image`: builds the image of the `Dockerfile`, starts it with a read-only root, and lets the app of
+ * `compose.yaml` send itself a message through it. It needs Linux, root, buildah and debootstrap, but no image registry:
+ * debootstrap makes Debian's base image, and the one with Node.js adds this machine's Node.js and npm. Both are tagged with the
+ * names in the `Dockerfile`.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
@@ -28,7 +27,7 @@ const isThere = (tool: string): boolean => {
   }
 };
 
-/** What keeps this machine from building images. */
+/** The tools for building images that this machine lacks. */
 function missing(): readonly string[] {
   if (process.platform !== 'linux') return ['Linux'];
   const root = process.getuid?.() === 0 ? [] : ['root'];
@@ -40,7 +39,7 @@ const check = (isRight: boolean, what: string): void => {
   say(what);
 };
 
-/** Whether all files of a folder are of a user, and nobody else reads them. */
+/** Whether all files of a folder belong to a user, and only that user can read them. */
 const areOwn = (folder: string, user: number): boolean =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).every((name) => {
     const { uid, mode } = statSync(join(folder, name));

@@ -54,7 +54,7 @@ function definitionOf(template: Template): z.output<typeof definitionShape> {
   return api.Body;
 }
 
-/** The paths of an API, each with the function that all its methods invoke, and who is asked before. */
+/** An API's paths, each with the function that all its methods invoke, and the authorizer. */
 const methodsOf = (template: Template) =>
   Object.entries(definitionOf(template).paths).map(([path, item]) => {
     const { security, parameters, ...method } = item['x-amazon-apigateway-any-method'];
@@ -68,7 +68,7 @@ const methodsOf = (template: Template) =>
     };
   });
 
-/** The name of a function with its alias, as the id of the function. */
+/** The name of a function with its alias, as the function's id. */
 const nameWithAlias = z
   .object({
     'Fn::Join': z.tuple([z.literal(''), z.tuple([z.object({ Ref: z.string() }), z.literal(':live')])]),
@@ -88,30 +88,30 @@ const apis: [string, Template, readonly Route[]][] = [
 describe.each(apis)('the %s API', (_, template, table) => {
   const methods = methodsOf(template);
 
-  it('is a regional REST API which hands over every body as bytes', () => {
+  it('is a regional REST API that passes on every body as bytes', () => {
     template.resourceCountIs('AWS::ApiGateway::RestApi', 1);
     template.resourceCountIs('AWS::ApiGatewayV2::Api', 0);
     template.hasResourceProperties('AWS::ApiGateway::RestApi', {
       BinaryMediaTypes: ['*/*'],
       EndpointConfiguration: { Types: ['REGIONAL'] },
-      // Compression would change bodies on their way.
+      // Compression would change bodies.
       MinimumCompressionSize: Match.absent(),
     });
   });
 
-  it('leads the paths of the table to their functions, with every method, and no others', () => {
+  it('leads exactly the paths of the table to their functions, with every method', () => {
     const served = methods.map(({ path, function: name }) => ({ path, function: name }));
     expect(served).toEqual(gatewayRoutesOf(table));
     for (const { path, parameters } of methods)
       expect(parameters).toEqual([...path.matchAll(/\{(\w+)/g)].map(([, name]) => name));
   });
 
-  it('has no resource of the stack for a route', () => {
+  it('has no separate resource in the stack for a route', () => {
     for (const type of ['Resource', 'Method', 'GatewayResponse', 'Authorizer'])
       template.resourceCountIs(`AWS::ApiGateway::${type}`, 0);
   });
 
-  it('is told the names of the functions by its stage, since they are told its host', () => {
+  it('gets the names of the functions from its stage, because they get its host', () => {
     const [stage] = properties(
       template,
       'AWS::ApiGateway::Stage',
@@ -126,7 +126,7 @@ describe.each(apis)('the %s API', (_, template, table) => {
     expect(named.sort()).toEqual(wanted.map((name) => [name, `// ${name}`]).sort());
   });
 
-  it('may invoke the functions that it serves, and only they may be invoked by it', () => {
+  it('may invoke only the functions that it serves, and only they may be invoked by it', () => {
     const authorizers = definitionOf(template).components === undefined ? 0 : 1;
     const functions = new Set(table.map((route) => route.function)).size + authorizers;
     template.resourcePropertiesCountIs(
@@ -138,12 +138,12 @@ describe.each(apis)('the %s API', (_, template, table) => {
       },
       functions,
     );
-    // A rule that invokes a function by the clock may do so, too.
+    // A rule that invokes a function by the clock may do so too.
     const rules = resources(template, 'AWS::Events::Rule').size;
     template.resourceCountIs('AWS::Lambda::Permission', functions + rules);
   });
 
-  it('has one variable at most at each place in a path, as API Gateway demands', () => {
+  it('has at most one variable at each place in a path, as API Gateway requires', () => {
     const places = new Map<string, string>();
     for (const { path } of methods) {
       const segments = path.split('/');
@@ -180,7 +180,7 @@ describe.each(apis)('the %s API', (_, template, table) => {
     ['AUTHORIZER_CONFIGURATION_ERROR', '500'],
     ['AUTHORIZER_FAILURE', '500'],
     ['DEFAULT_5XX', undefined],
-  ])('answers %s by itself with status %s, a sentence and a code of that status', (type, status) => {
+  ])('answers %s itself with status %s, a sentence and a code of that status', (type, status) => {
     const answer = gatewayAnswers.get(type);
     expect(answer?.statusCode).toBe(status);
     const { code } = errorShape.parse(JSON.parse(answer?.responseTemplates['application/json'] ?? ''));
@@ -200,12 +200,12 @@ describe.each(apis)('the %s API', (_, template, table) => {
 });
 
 describe('who may call', () => {
-  it('the messaging API is for its functions to say', () => {
+  it('is left to the functions for the messaging API', () => {
     expect(methodsOf(service).filter(({ authorized }) => authorized)).toEqual([]);
     expect(definitionOf(service).components).toBeUndefined();
   });
 
-  it('the management API is asked of its authorizer, each time, save for its console', () => {
+  it('is decided by the management API’s authorizer, at each request except to the console', () => {
     for (const { path, authorized } of methodsOf(management))
       expect([path, authorized]).toEqual([path, !path.startsWith('/console')]);
     expect(definitionOf(management).components).toMatchObject({
@@ -218,7 +218,7 @@ describe('who may call', () => {
     });
   });
 
-  it('is refused with 401 and a challenge, in the authorizer’s words', () => {
+  it('is answered with 401 and a challenge, in the authorizer’s words, if refused', () => {
     const denied = (template: Template) =>
       definitionOf(template)['x-amazon-apigateway-gateway-responses']['ACCESS_DENIED'];
     expect(denied(management)).toEqual({
@@ -237,9 +237,9 @@ describe('who may call', () => {
 describe('the stack of a region', () => {
   it.each([
     ['by default', {}, 235],
-    // CodeDeploy has a group for each of the functions but those on managed instances.
+    // CodeDeploy has a group for each function except those on managed instances.
     ['with everything on', everythingOn, 290],
-    // The VPC that is made for them is 33 resources, where endpoints in one of the operator's are 8.
+    // Their new VPC has 33 resources; endpoints in an operator's VPC are 8.
     ['with fixed addresses', { ...everythingOn, ...fixedAddresses }, 305],
   ])('is far from the 500 resources that CloudFormation takes, %s', (_, context, fewerThan) => {
     expect(resources(synthesizeOne(context).service).size).toBeLessThan(fewerThan);
@@ -257,13 +257,13 @@ describe.each(apis)('the log of requests to the %s API', (_, template) => {
     }),
   );
 
-  it('is JSON and says who asked for what, when, and how it went', () => {
+  it('is JSON and says who requested what, when, and with which result', () => {
     expect(
       Object.keys(z.record(z.string(), z.string()).parse(JSON.parse(stage?.AccessLogSetting.Format ?? ''))),
     ).toEqual(['requestId', 'ip', 'time', 'method', 'resource', 'status', 'latencyMs', 'responseBytes']);
   });
 
-  it('has neither paths nor queries nor headers, where tokens and destinations are', () => {
+  it('has no paths, queries or headers, which may contain tokens and destinations', () => {
     expect(stage?.AccessLogSetting.Format).not.toMatch(
       /\$context\.(path|requestOverride|authorizer|authorize|customDomain)|querystring|header|\$input|body/i,
     );
@@ -284,7 +284,7 @@ describe('the limits of the APIs', () => {
     });
   });
 
-  it('are low for the management of accounts, where a password could be guessed', () => {
+  it('are low for the management of accounts, so that a password cannot be guessed', () => {
     limited.management.hasResourceProperties('AWS::ApiGateway::Stage', {
       MethodSettings: [
         Match.objectLike({ ThrottlingRateLimit: 50, ThrottlingBurstLimit: 50, ResourcePath: '/*' }),
@@ -293,8 +293,8 @@ describe('the limits of the APIs', () => {
   });
 });
 
-describe('the role with which the gateway writes logs', () => {
-  it('stays when the stack goes, since other APIs of the account use it', () => {
+describe('the role that lets the gateway write logs', () => {
+  it('stays when the stack is deleted, because other APIs of the AWS account use it', () => {
     const [account] = resources(service, 'AWS::ApiGateway::Account').values();
     expect(account?.DeletionPolicy).toBe('Retain');
   });
@@ -304,7 +304,7 @@ describe('the role with which the gateway writes logs', () => {
     management.resourceCountIs('AWS::ApiGateway::Account', 0);
   });
 
-  it('is not made where the account has one already', () => {
+  it('is not created if the AWS account already has one', () => {
     synthesizeOne({ gatewayLogRole: 'false' }).service.resourceCountIs('AWS::ApiGateway::Account', 0);
   });
 });

@@ -1,4 +1,4 @@
-/** Synthesizes the app in this process, with a comment in place of each bundle. */
+/** Synthesizes the app in this process, with a comment instead of each bundle. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { App } from 'aws-cdk-lib';
@@ -30,7 +30,7 @@ export interface Templates {
   readonly management: Template;
 }
 
-/** Every setting that adds a resource, in one region; the delivery functions are in a VPC of the operator. */
+/** Every setting that adds a resource, in one region, with the delivery functions in the operator's VPC. */
 export const everythingOn: Readonly<Record<string, string>> = {
   stage: 'prod',
   regions: 'eu-central-1',
@@ -51,7 +51,7 @@ export const everythingOn: Readonly<Record<string, string>> = {
   longEnvironments: '1',
 };
 
-/** Over {@link everythingOn}: the delivery functions are in a VPC that is made, with fixed addresses. */
+/** In addition to {@link everythingOn}: the delivery functions are in a new VPC with fixed addresses. */
 export const fixedAddresses: Readonly<Record<string, string>> = {
   vpcs: '',
   subnets: '',
@@ -70,9 +70,9 @@ interface MadeApp {
 const synthesized = new Map<string, Templates>();
 
 /**
- * Synthesizes the app, once for each setting: the files of this folder share what they import.
+ * Synthesizes the app once for each context, for all files of this folder.
  *
- * @param context settings, as the command line or `cdk.json` would give them
+ * @param context settings, as from the command line or `cdk.json`
  */
 export function synthesize(context: Readonly<Record<string, unknown>> = {}): Templates {
   const key = JSON.stringify(Object.entries(context).sort());
@@ -81,7 +81,7 @@ export function synthesize(context: Readonly<Record<string, unknown>> = {}): Tem
   return templates;
 }
 
-/** The app before it is synthesized. */
+/** The app before its synthesis. */
 export function makeApp(context: Readonly<Record<string, unknown>>, account?: string): MadeApp {
   const app = new App({ outdir: outFolder(), context: { ...cdkContext, ...context } });
   const settings = readSettings(app);
@@ -109,7 +109,7 @@ function synthesizeUncached(context: Readonly<Record<string, unknown>>): Templat
   return { stacks, regions, management: Template.fromStack(management) };
 }
 
-/** The first region of a deployment with these settings, for what is the same in each. */
+/** The first region of a deployment, for what is the same in each. */
 export function synthesizeOne(
   context: Readonly<Record<string, unknown>> = {},
 ): RegionTemplates & Pick<Templates, 'management'> {
@@ -119,7 +119,7 @@ export function synthesizeOne(
   return { ...first, management };
 }
 
-/** The stack of the accounts that an app makes, with one account. */
+/** An app's stack of accounts, with one account. */
 export function synthesizeAccounts(): Template {
   const { app, settings, stacks } = makeApp({ regions: 'eu-central-1' });
   const [home] = stacks.serviceStacks;
@@ -140,13 +140,13 @@ const resource = z.object({
 });
 export type Resource = z.output<typeof resource>;
 
-/** All resources of a type, by logical id; of every type when none is named. */
+/** Resources of a type, by logical id; all if no type is given. */
 export function resources(template: Template, type?: string): Map<string, Resource> {
   const { Resources } = z.object({ Resources: z.record(z.string(), resource) }).parse(template.toJSON());
   return new Map(Object.entries(Resources).filter(([, { Type }]) => type === undefined || Type === type));
 }
 
-/** The properties of the resources of a type, in the shape that a test needs. */
+/** The properties of a type's resources, in a given shape. */
 export function properties<T>(template: Template, type: string, shape: z.ZodType<T>): T[] {
   return [...resources(template, type).values()].map(({ Properties }) => shape.parse(Properties));
 }
@@ -157,7 +157,7 @@ const pseudoParameters: Readonly<Record<string, string>> = {
   'AWS::URLSuffix': 'amazonaws.com',
 };
 
-/** A text, or the join of texts and pseudo parameters that CloudFormation would make a text of. */
+/** A text, or a join of texts and pseudo parameters. */
 export const joined = z.union([
   z.string(),
   z
@@ -175,7 +175,7 @@ export const joined = z.union([
     .transform((join) => join['Fn::Join'][1].join('')),
 ]);
 
-/** An alias of a function, as the CDK has its ARN, or its name from its ARN: the logical id of the alias. */
+/** The logical id of an alias, from its ARN or its name. */
 export const aliasReference = z.union([
   z.object({ Ref: z.string() }).transform(({ Ref }) => Ref),
   z
@@ -196,7 +196,7 @@ export const aliasReference = z.union([
     .transform((join) => join['Fn::Join'][1][0]['Fn::Select'][1]['Fn::Split'][1].Ref),
 ]);
 
-/** The logical id that a `Ref` or an `Fn::GetAtt` points to. */
+/** The logical id in a `Ref` or an `Fn::GetAtt`. */
 export const reference = z.union([
   z.object({ Ref: z.string() }).transform(({ Ref }) => Ref),
   z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.string()]) }).transform((get) => get['Fn::GetAtt'][0]),

@@ -58,7 +58,7 @@ const environment = {
 };
 
 describe.each([...folders])('the bundle of %s', (_, folder) => {
-  it('starts by itself, with nothing around it, and so do its parts', () => {
+  it('starts without anything around it, and so do its parts', () => {
     const elsewhere = mkdtempSync(join(tmpdir(), 'svc-bundle-'));
     onTestFinished(() => {
       rmSync(elsewhere, { recursive: true });
@@ -78,7 +78,7 @@ describe.each([...folders])('the bundle of %s', (_, folder) => {
     expect(output.toString()).toBe('function');
   });
 
-  it('imports later only what is beside it', () => {
+  it('later imports only files beside it', () => {
     const files = partsOf(folder);
     const known = new Set([
       ...files.map((file) => `./${file}`),
@@ -92,14 +92,14 @@ describe.each([...folders])('the bundle of %s', (_, folder) => {
     );
   });
 
-  it('knows credentials from the environment only', () => {
+  it('takes credentials only from the environment', () => {
     const all = partsOf(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
     expect(all.join('\n')).not.toMatch(
       /AWS_WEB_IDENTITY_TOKEN_FILE|AWS_CONTAINER_CREDENTIALS_RELATIVE_URI|sso_session/,
     );
   });
 
-  it('has no token and no signing key that everybody knows', () => {
+  it('has no token and no signing key that is public', () => {
     const known = /"default(User|Password)"|sig_[0-9A-Za-z]{20}/;
     const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) =>
       file.isFile(),
@@ -125,7 +125,7 @@ describe.each([...folders])('the bundle of %s', (_, folder) => {
 });
 
 it.each([
-  // The goal that `npm run bench` judges.
+  // The goal of `npm run bench`.
   ['publish', 434_000],
   ['deliver', 450_000],
 ])('A cold start of %s loads little', (handler, most) => {
@@ -136,14 +136,14 @@ it.each([
   expect(bytes, advice).toBeLessThan(most);
 });
 
-it('The S3 client is in the bundles that need it, apart', () => {
+it('The S3 client is in the bundles that need it, in a separate file', () => {
   for (const handler of ['publish', 'deliver', 'deliverAlone']) {
     const part = join(folders.get(handler) ?? '', 'bucket.mjs');
     expect(readFileSync(part, 'utf8')).toMatch(/AmazonS3|x-amz-bucket-region/);
   }
 });
 
-it('A bundle sends to functions, queues, topics and buses by clients with a copy of the SDK of their own', async () => {
+it('A bundle sends to functions, queues, topics and buses through clients with a separate copy of the SDK', async () => {
   const functions = await startFunctions(new Map([['orders', () => ({ statusCode: 201 })]]));
   onTestFinished(() => functions.close());
   vi.stubEnv('AWS_ENDPOINT_URL_LAMBDA', functions.url);
@@ -194,7 +194,7 @@ it('A bundle sends to functions, queues, topics and buses by clients with a copy
   expect(arrived).toBe(6);
 });
 
-it('A bundled bucket stores, gives back and deletes', async () => {
+it('A bundled bucket stores, returns and deletes', async () => {
   const s3 = await startS3({
     bucket: 'bodies',
     objects: objectsIn(new Store(undefined), Date.now),
@@ -220,7 +220,7 @@ it('A bundled bucket stores, gives back and deletes', async () => {
   await expect(bucket.get('1d/me/msg_1')).rejects.toMatchObject({ name: 'NoSuchKey' });
 });
 
-it('A bundled Scheduler client, which has a copy of the SDK of its own, creates and deletes schedules once', async () => {
+it('A bundled Scheduler client, which has a separate copy of the SDK, creates and deletes schedules once', async () => {
   const report = (error: unknown) => expect.unreachable(String(error));
   const region = 'eu-central-1';
   const common = { region, store: new Store(undefined), now: Date.now, report };
@@ -251,7 +251,7 @@ it('A bundled Scheduler client, which has a copy of the SDK of its own, creates 
     deadLetterArn: queueArn,
     input: '{}',
   };
-  // The second is refused, and so is the deletion of what is not there: both errors are known by their classes.
+  // A second creation and a second deletion are refused. Both errors are recognized by their classes.
   await create({ ...schedule, name: 'one' });
   await create({ ...schedule, name: 'one' });
   await unschedule('one');

@@ -1,4 +1,4 @@
-/** The templates as cfn-lint sees them: a linter of CloudFormation, from PyPI. */
+/** Checks the templates with cfn-lint from PyPI. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { everythingOn, fixedAddresses, synthesize, synthesizeOne } from './app.t
 
 const pinned = { name: 'cfn-lint', version: '1.58.0' };
 
-/** The findings of cfn-lint in our templates that stay, each with the reason. */
+/** The accepted findings of cfn-lint, with reasons. */
 const exceptions: readonly { readonly rule: string; readonly says: RegExp; readonly reason: string }[] = [
   {
     rule: 'W3005',
@@ -25,7 +25,7 @@ const exceptions: readonly { readonly rule: string; readonly says: RegExp; reado
 ];
 
 const python = findPython();
-// CI has a Python: one that is missing there is a mistake, and no reason to skip.
+// In CI, a missing Python is an error.
 const isMissing = python === undefined && process.env['CI'] === undefined;
 
 const found = z.array(
@@ -45,8 +45,8 @@ const isException = ({ Rule, Message }: Finding) =>
   exceptions.some(({ rule, says }) => rule === Rule.Id && says.test(Message));
 
 /**
- * The templates to lint, by names for messages. A large one takes seconds, so there are two: everything on, which has all that
- * the defaults make, and in another region all that settings leave out or make in another way.
+ * The templates to lint, by name. A large one takes seconds, so there are two: one with everything on, and one in another
+ * region with everything that settings remove or change.
  */
 function templatesToLint(): Readonly<Record<string, Template>> {
   const on = synthesizeOne(everythingOn);
@@ -69,7 +69,7 @@ function templatesToLint(): Readonly<Record<string, Template>> {
     'other-Service': other.service,
     'other-Management': other.management,
     'other-State': other.state,
-    // The state of the first region has the table and the secrets that are replicated into the others.
+    // The state of the first region has the table and the secrets that are replicated.
     ...Object.fromEntries(byDefault.regions.map(({ region, state }) => [`${region}-State`, state])),
   };
 }
@@ -81,11 +81,11 @@ async function lint(interpreter: string, templates: Readonly<Record<string, Temp
       await writeFile(join(folder, `${name}.json`), JSON.stringify(template.toJSON()));
     }
     const { stdout } = await promisify(execFile)(
-      // Its program stands beside the interpreter.
+      // Its program is beside the interpreter.
       join(dirname(interpreter), 'cfn-lint'),
       [
         ...['--format', 'json', '--non-zero-exit-code', 'none'],
-        // Of what a template may have, regions differ a little.
+        // Regions allow slightly different templates.
         ...['--regions', 'eu-central-1', 'us-east-1', '--', join(folder, '*.json')],
       ],
       { timeout: limitForInstallsMs, maxBuffer: 100_000_000 },
@@ -96,7 +96,10 @@ async function lint(interpreter: string, templates: Readonly<Record<string, Temp
   }
 }
 
-/** A program that writes which properties CloudFormation cannot change without a new resource, by the types in its arguments. */
+/**
+ * A program that prints the properties that CloudFormation cannot change without a new resource, for the types in its
+ * arguments.
+ */
 const readCreateOnly = `
 import sys
 from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER as schemas
@@ -119,15 +122,15 @@ describe.skipIf(isMissing)(title, () => {
     findings = await lint(interpreter, templatesToLint());
   }, 2 * limitForInstallsMs);
 
-  it('finds nothing in the templates but what is excepted', () => {
+  it('finds nothing in the templates except what is accepted', () => {
     expect(findings.filter((finding) => !isException(finding)).map(textOf)).toEqual([]);
   });
 
-  it.each(exceptions)('still finds what is excepted: $rule, $reason', ({ rule, says }) => {
+  it.each(exceptions)('still finds what is accepted: $rule, $reason', ({ rule, says }) => {
     expect(findings.some(({ Rule, Message }) => Rule.Id === rule && says.test(Message))).toBe(true);
   });
 
-  it('knows the create-only properties that stand in changes/createOnly.txt; -u renews them', async () => {
+  it('knows the create-only properties in changes/createOnly.txt; -u renews them', async () => {
     const { stdout } = await promisify(execFile)(interpreter, ['-c', readCreateOnly, ...stateful]);
     await expect(stdout).toMatchFileSnapshot('changes/createOnly.txt');
   });

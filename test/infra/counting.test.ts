@@ -5,7 +5,7 @@ import { functionsOf, nameOf } from './roles.ts';
 
 const { service } = synthesizeOne();
 
-/** The reference to an alias is its ARN. */
+/** A reference to an alias is its ARN. */
 const arnOf = z.object({ Ref: z.string() });
 
 const ruleShape = z.object({
@@ -41,7 +41,7 @@ it.each([
   ['2', [2]],
   ['7', [5, 2]],
 ])(
-  'Outcomes are counted by %s executions side by side where the setting says so, each with a part of its own',
+  'Outcomes are counted by %s parallel executions if the setting says so, each with a separate part',
   (countingParts, targetsOfRules) => {
     const parts = Number(countingParts);
     const rules = properties(

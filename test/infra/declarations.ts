@@ -1,4 +1,4 @@
-/** The top-level declarations of the source files that run on Lambda, and to which others each of them refers. */
+/** The top-level declarations of the source files that run on Lambda, and the declarations that each refers to. */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { transformSync } from 'esbuild';
@@ -12,26 +12,26 @@ export interface Declaration {
   readonly file: string;
   readonly name: string;
   readonly identifiers: ReadonlySet<string>;
-  /** Properties that it reads, be it by `.name` or by taking an object apart. */
+  /** Properties that it reads, by `.name` or by destructuring. */
   readonly members: ReadonlySet<string>;
-  /** The commands of the AWS SDK that it makes, without the word `Command`. */
+  /** The AWS SDK commands that it makes, without the word `Command`. */
   readonly operations: readonly {
     readonly operation: string;
-    /** The function that makes the command, for a declaration that returns an object of functions. */
+    /** The function that makes the command, if the declaration returns an object of functions. */
     readonly method: string | undefined;
   }[];
-  /** The index that it names in a query. */
+  /** The index that a query names. */
   readonly index: string | undefined;
   readonly refersTo: () => readonly Declaration[];
 }
 
 interface Module {
   readonly declarations: ReadonlyMap<string, Declaration>;
-  /** Names that stand for something of another file, or for something of this one by another name. */
+  /** Names for something in another file, or for something in this one under another name. */
   readonly aliases: ReadonlyMap<string, { readonly file: string; readonly name: string }>;
 }
 
-/** A node of a syntax tree as ESTree has it. */
+/** A node of an ESTree syntax tree. */
 interface Node {
   readonly type: string;
 }
@@ -48,7 +48,7 @@ function nodesAt(node: Node, key: string): readonly Node[] {
   return Array.isArray(found) ? found.filter(isNode) : [];
 }
 
-/** The nodes right below a node, with the key that each stands at. */
+/** A node's children, with their keys. */
 const below = (node: Node): readonly (readonly [string, Node])[] =>
   Object.entries(node).flatMap(([key, value]: [string, unknown]) =>
     (Array.isArray(value) ? value : [value]).filter(isNode).map((child) => [key, child] as const),
@@ -69,7 +69,7 @@ const isPlainName = (node: Node, key: string): boolean =>
   part(node, 'computed') !== true &&
   ((node.type === 'MemberExpression' && key === 'property') || (node.type === 'Property' && key === 'key'));
 
-/** Names that stand for something: not those of properties. */
+/** Names that refer to something, without those of properties. */
 function* identifiersIn(node: Node): Generator<string> {
   if (node.type === 'Identifier') yield textOf(node) ?? '';
   for (const [key, child] of below(node)) if (!isPlainName(node, key)) yield* identifiersIn(child);
@@ -90,7 +90,7 @@ function* commandsIn(root: Node): Generator<string> {
   }
 }
 
-/** The functions of the object that a function returns, by name; none where it returns something else. */
+/** The functions of the object that a function returns, by name; empty if it returns something else. */
 function methodsIn(root: Node): ReadonlyMap<string, Node> {
   const body = nodeAt(root, 'body');
   const statements = body === undefined ? [] : nodesAt(body, 'body');
@@ -144,7 +144,7 @@ const importedLater = (root: Node, file: string): readonly string[] =>
     return (source && pathFrom(file, source)) ?? [];
   });
 
-/** Begins the name of a statement at a file's top, which declares nothing. */
+/** Begins the name of a top-level statement that declares nothing. */
 const statementName = 'statement';
 const isStatement = ({ name }: Declaration): boolean => name.startsWith(`${statementName} `);
 
@@ -161,7 +161,7 @@ function declarationOf(file: string, name: string, node: Node): Declaration {
     refersTo: () => [
       ...[...identifiers].flatMap((identifier) => (identifier === name ? [] : resolve(file, identifier))),
       ...later.flatMap(exportsOf),
-      // A file that is loaded runs its statements, such as those that plug one concept into another.
+      // Loading a file runs its statements, for example those that plug one concept into another.
       ...[...read(file).declarations.values()].filter((own) => isStatement(own) && own.name !== name),
     ],
   };
@@ -215,7 +215,7 @@ function read(file: string): Module {
   return made;
 }
 
-/** The declarations of a file, and those of others that it only hands on. */
+/** A file's declarations, and those that it re-exports. */
 const exportsOf = (file: string): readonly Declaration[] => [
   ...declarationsOf(file),
   ...[...read(file).aliases.values()].flatMap((alias) => resolve(alias.file, alias.name)),

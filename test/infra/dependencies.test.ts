@@ -1,4 +1,4 @@
-/** The packages that the project depends on: what `docs/dependencies.md` says of them, and their licences. */
+/** The packages that the project depends on: their rows in `docs/dependencies.md`, and their licences. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build, type BuildOptions } from 'esbuild';
@@ -9,7 +9,7 @@ import { handlersDirectory, lambdaBuild } from '../../lib/bundle.ts';
 import { commandBuild, constructBuild } from '../../pack/bundles.ts';
 import { root } from './app.ts';
 
-/** Licences that let the service be run, changed and passed on under any terms. */
+/** Licences that allow the service to be run, changed and passed on under any terms. */
 const allowed = [
   'MIT',
   'MIT-0',
@@ -20,7 +20,7 @@ const allowed = [
   'Apache-2.0',
   'BlueOak-1.0.0',
 ];
-/** Licences that a package may have which is neither deployed nor passed on. */
+/** Licences for packages that are neither deployed nor passed on. */
 const allowedForDevelopment = [...allowed, 'MPL-2.0', 'Unlicense'];
 
 const read = <T>(file: string, shape: z.ZodType<T>): T =>
@@ -61,20 +61,20 @@ const locked = Object.entries(packages)
     isForDevelopment: dev || devOptional,
   }));
 
-/** The licence that a package says it has; undefined for one that is not installed, because it is for another system. */
+/** A package's declared licence; undefined if it is not installed, because it is for another system. */
 function licenceIn(folder: string): string | undefined {
   const file = `${folder}/package.json`;
   return existsSync(join(root, file)) ? read(file, z.object({ license: z.string() })).license : undefined;
 }
 
-/** Whether a licence, or one of those that a package offers, is in a list. */
+/** Whether a licence, or one that a package offers, is in a list. */
 const isOneOf = (licence: string, list: readonly string[]): boolean =>
   licence
     .replace(/^\((.*)\)$/, '$1')
     .split(' OR ')
     .some((choice) => list.includes(choice));
 
-/** The folders of the packages whose code a build puts into its files. */
+/** The folders of the packages that a build bundles. */
 async function bundledBy(options: BuildOptions): Promise<ReadonlySet<string>> {
   const { metafile } = await build({ ...options, write: false, metafile: true });
   const inputs = Object.values(metafile.outputs).flatMap((output) =>
@@ -91,10 +91,10 @@ const bundled = {
   console: await bundledBy(consoleBuild),
 };
 
-/** What an app gets with the package, and a user with the command. */
+/** The packages that apps get with the package, and users with the command. */
 const published = await Promise.all([constructBuild, commandBuild].map(bundledBy));
 
-/** The table's rows, one for each package of a row: package, licence, where it is bundled, why. */
+/** The table's rows, one for each package: package, licence, where it is bundled, why. */
 const rows = readFileSync(join(root, 'docs/dependencies.md'), 'utf8')
   .split('\n')
   .filter((line) => line.startsWith('| `'))
@@ -107,11 +107,11 @@ const rows = readFileSync(join(root, 'docs/dependencies.md'), 'utf8')
   );
 
 describe('the list of dependencies', () => {
-  it('has each package of package.json once, and no other', () => {
+  it('has exactly the packages of package.json, each once', () => {
     expect(rows.map(({ name }) => name).sort()).toEqual([...named].sort());
   });
 
-  it.each(rows)('has the licence of $name, where it is bundled, and why it is there', (row) => {
+  it.each(rows)('has the licence of $name, where it is bundled, and why it is used', (row) => {
     const folder = `node_modules/${row.name}`;
     expect(row.licence).toBe(licenceIn(folder) ?? packages[folder]?.license);
     const where = Object.entries(bundled).flatMap(([place, folders]) => (folders.has(folder) ? [place] : []));
@@ -119,14 +119,14 @@ describe('the list of dependencies', () => {
     expect(row.why).not.toBe('');
   });
 
-  it('names the licences that are allowed', () => {
+  it('names the allowed licences', () => {
     const text = readFileSync(join(root, 'docs/dependencies.md'), 'utf8').replaceAll('\n', ' ');
     expect(text).toContain(`these licences: ${allowed.join(', ')}.`);
   });
 });
 
 describe('the licences', () => {
-  it('of all packages are known from what is installed, or from the lock file for other systems', () => {
+  it('of all packages are known from the installation, or from the lock file for other systems', () => {
     const unknown = locked.filter(
       ({ folder, license, isOptional }) =>
         (licenceIn(folder) ?? (isOptional ? license : undefined)) === undefined,
@@ -134,7 +134,7 @@ describe('the licences', () => {
     expect(unknown.map(({ folder }) => folder)).toEqual([]);
   });
 
-  it('of what is bundled, and of what is installed beside it, let the service be passed on', () => {
+  it('of what is bundled, and of what is installed beside it, allow the service to be passed on', () => {
     const everything = new Set([
       ...locked.filter(({ isForDevelopment }) => !isForDevelopment).map(({ folder }) => folder),
       ...bundled.lambda,
@@ -148,7 +148,7 @@ describe('the licences', () => {
     expect(refused).toEqual([]);
   });
 
-  it('of what only develops and tests ask for nothing as long as it is not changed', () => {
+  it('of development tools require nothing as long as the tools are not changed', () => {
     const refused = locked
       .map(({ folder, license }) => ({ folder, licence: licenceIn(folder) ?? license ?? 'none' }))
       .filter(({ licence }) => !isOneOf(licence, allowedForDevelopment));

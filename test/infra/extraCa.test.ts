@@ -32,7 +32,7 @@ const functionShape = z.object({
 });
 
 describe('certificates of further authorities', () => {
-  it('are those of a layer that the delivery functions have, and no other', () => {
+  it('are in a layer that exactly the delivery functions have', () => {
     const { service } = synthesizeOne({ extraCaCertificates: authority });
     const having = properties(service, 'AWS::Lambda::Function', functionShape)
       .filter(({ Environment: { Variables }, Layers }) => 'NODE_EXTRA_CA_CERTS' in Variables || Layers)
@@ -51,7 +51,7 @@ describe('certificates of further authorities', () => {
     service.resourceCountIs('AWS::Lambda::LayerVersion', 1);
   });
 
-  it('are not there by default', () => {
+  it('are absent by default', () => {
     synthesizeOne().service.resourceCountIs('AWS::Lambda::LayerVersion', 0);
   });
 
@@ -90,7 +90,7 @@ describe('certificates of further authorities', () => {
     );
   });
 
-  it('let a delivery reach a host that only they vouch for', async () => {
+  it('let a delivery reach a host whose certificate only they sign', async () => {
     const server = createServer(
       {
         cert: readFileSync(join(certificates, 'server.pem')),

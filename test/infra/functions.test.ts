@@ -8,7 +8,7 @@ const { service, management } = synthesizeOne();
 const messagingFunctions = functionsOf(service);
 const functions = [...messagingFunctions, ...functionsOf(management)];
 
-/** The reserved concurrency of each function, by its name. */
+/** The reserved concurrency of each function, by name. */
 function reservations(context: Readonly<Record<string, unknown>>): Record<string, number> {
   const shape = functionShape.extend({ ReservedConcurrentExecutions: z.number().optional() });
   const one = synthesizeOne(context);
@@ -26,7 +26,7 @@ describe('executions at once', () => {
     expect(reservations({})).toEqual({});
   });
 
-  it('are reserved for publishing alone, where the settings say so', () => {
+  it('are reserved only for publishing, if the settings say so', () => {
     expect(reservations({ publishConcurrency: '200' })).toEqual({ Publish: 200 });
   });
 });
@@ -76,21 +76,21 @@ describe('the functions', () => {
     }
   });
 
-  it('answer the gateway before it gives up after 29 s', () => {
+  it('answer before the gateway’s timeout of 29 s', () => {
     const byTheClock = ['CountOutcomes', 'LookForAlarms', 'Redrive'];
     for (const { name, Timeout } of functions) {
       if (![...behindQueues, ...byTheClock].includes(name)) expect([name, Timeout]).toEqual([name, 28]);
     }
   });
 
-  it('may go on in a chain through the queues, where Lambda would end a loop after 16 rounds', () => {
+  it('may continue in a chain through the queues, where Lambda would end a loop after 16 rounds', () => {
     for (const { name, RecursiveLoop } of functions) {
       const inAChain = behindQueues.includes(name);
       expect([name, RecursiveLoop]).toEqual([name, inAChain ? 'Allow' : 'Terminate']);
     }
   });
 
-  it('know everything that their settings ask for', () => {
+  it('have every variable that their settings require', () => {
     for (const { Environment, name } of functions) {
       expect(Object.keys(Environment.Variables).sort(), name).toEqual([
         'ACCOUNTS_TABLE',
@@ -150,7 +150,7 @@ describe('the functions', () => {
     });
   });
 
-  it('know the hosts of their API, generated and custom, so that no message goes in circles', () => {
+  it('know the hosts of their API, generated and custom, so that no message runs in circles', () => {
     const { service: configured } = synthesizeOne({ ownHosts: 'queue.example.com' });
     const [api] = resources(configured, 'AWS::ApiGateway::RestApi').keys();
     const found = properties(configured, 'AWS::Lambda::Function', functionShape);
@@ -162,7 +162,7 @@ describe('the functions', () => {
     }
   });
 
-  it('of the management API are told no host of another stack', () => {
+  it('of the management API get no host of another stack', () => {
     const { management: configured } = synthesizeOne({ ownHosts: 'queue.example.com' });
     for (const { Environment } of properties(configured, 'AWS::Lambda::Function', functionShape)) {
       expect(Environment.Variables['OWN_HOSTS']).toBe('queue.example.com');
@@ -171,7 +171,7 @@ describe('the functions', () => {
 });
 
 describe('the logs', () => {
-  it('are one for each function and one for each API, in JSON, without the lines of Lambda itself', () => {
+  it('are one for each function and each API, in JSON, without Lambda’s own lines', () => {
     const groups = functions.map(({ LoggingConfig }) => LoggingConfig.LogGroup);
     expect(new Set(groups).size).toBe(functions.length);
     service.resourceCountIs('AWS::Logs::LogGroup', messagingFunctions.length + 1);
@@ -185,7 +185,7 @@ describe('the logs', () => {
     }
   });
 
-  it('end after the days that the settings say', () => {
+  it('end after the days in the settings', () => {
     const short = synthesizeOne({ logRetentionDays: '3', logLevel: 'DEBUG' });
     for (const template of [short.service, short.management]) {
       for (const { Properties } of resources(template, 'AWS::Logs::LogGroup').values()) {

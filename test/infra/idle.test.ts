@@ -10,13 +10,13 @@ import { idleUses } from '../../bench/bill/resources.ts';
 import { pricedRegionOf, unitDollars } from '../../bench/prices.ts';
 import { everythingOn, fixedAddresses, resources, root, synthesizeOne } from './app.ts';
 
-/** The dollars of lines, as the documents have them. */
+/** The dollars of lines, as in the documents. */
 const shown = (lines: readonly IdleLine[]): string =>
   idleDollars(lines)
     .map((dollars) => `$${dollars.toFixed(2)}`)
     .join(' ');
 
-/** The dollars a month of what a region has with these settings, by the kind of use. */
+/** A region's dollars per month with these settings, by kind of use. */
 function monthly(where: string, context: Readonly<Record<string, string>>): (...whats: string[]) => string {
   const { state, service } = synthesizeOne(
     Object.fromEntries(
@@ -36,7 +36,7 @@ const read = (name: string): string => readFileSync(join(root, name), 'utf8');
 describe('what an idle deployment costs', () => {
   const bills = idleBills();
 
-  it('is in docs/cost.md as the templates have it, line by line, and in sum for each way to monitor', () => {
+  it('is in docs/cost.md as in the templates, line by line, and in total for each way to monitor', () => {
     const [, section = ''] = read('docs/cost.md').split('## Idle, a month');
     const [table = ''] = section.split(/^Free/m);
     const rows = [...table.matchAll(/^\|.*?((?: \| +\**\$[\d.]+\**){3}) \|$/gm)].map(([, cells = '']) =>
@@ -49,7 +49,7 @@ describe('what an idle deployment costs', () => {
     ]);
   });
 
-  it('is printed with the bill of a month, by the command', { timeout: limitForHangsMs }, async () => {
+  it('is printed by the command with the bill of a month', { timeout: limitForHangsMs }, async () => {
     const { VITEST: _, ...env } = process.env;
     const args = ['--import', 'tsx', 'bench/run.ts', 'cost', '--messages', '2000000'];
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root, env });

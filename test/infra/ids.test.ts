@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { resources, synthesizeOne } from './app.ts';
 import { stateful } from './changes/deployed.ts';
 
-/** Resources that hold nothing, or are made again as they were. */
+/** Resources that keep nothing, or are recreated identically. */
 const stateless = [
   'AWS::ApiGateway::Account',
   'AWS::ApiGateway::Deployment',
@@ -34,7 +34,7 @@ function idsOf(template: Template): string[] {
 }
 
 describe('the logical ids of what keeps something', () => {
-  it('stay as they are, in every stack', () => {
+  it('stay the same, in every stack', () => {
     expect(idsOf(templates.state)).toEqual([
       'AWS::DynamoDB::GlobalTable AccountsBE8A900E',
       'AWS::DynamoDB::GlobalTable Deduplication2A28A1ED',
@@ -96,7 +96,7 @@ describe('the logical ids of what keeps something', () => {
     ]);
   });
 
-  it('are known for every type of resource: a new type is told to keep something, or to keep nothing', () => {
+  it('are known for every type of resource: a new type must be listed as keeping something or nothing', () => {
     const types = [templates.state, templates.service, templates.management].flatMap((template) =>
       [...resources(template).values()].map(({ Type }) => Type),
     );

@@ -37,7 +37,7 @@ const placedShape = z.object({
   VpcConfig: z.unknown().optional(),
 });
 
-/** The functions on instances, by their names, each with its logical id. */
+/** The functions on instances, by name, with their logical ids. */
 const placedIn = (template: Template) =>
   new Map(
     [...resources(template, 'AWS::Lambda::Function')].flatMap(([id, { Properties }]) => {
@@ -55,7 +55,7 @@ const versionShape = z.object({
     .optional(),
 });
 
-/** The execution environments of the functions on instances, the least and the most, by their names. */
+/** The fewest and the most execution environments of the functions on instances, by name. */
 function environmentsIn(template: Template): Record<string, readonly [least: number, most: number]> {
   const versions = properties(template, 'AWS::Lambda::Version', versionShape);
   return Object.fromEntries(
@@ -72,7 +72,7 @@ const mappingShape = z.object({
   ScalingConfig: z.object({ MaximumConcurrency: z.number() }),
 });
 
-/** The messages at once of the functions on instances, by their names. */
+/** The concurrent messages of the functions on instances, by name. */
 const messagesIn = (template: Template): Record<string, number> =>
   Object.fromEntries(
     [...placedIn(template)].map(([name, { id }]) => {
@@ -114,7 +114,7 @@ describe('by default', () => {
 describe('the functions for long answers', () => {
   const placed = placedIn(service);
 
-  it('run on one capacity provider, and no others do', () => {
+  it('run on one capacity provider, and others do not', () => {
     expect([...placed.keys()].sort()).toEqual(onInstances);
     const providers = resources(service, 'AWS::Lambda::CapacityProvider');
     for (const { CapacityProviderArn } of placed.values())
@@ -135,7 +135,7 @@ describe('the functions for long answers', () => {
         expect(Environment.Variables['LONGEST_TIMEOUT'], name).toBe(String(longestTimeoutSeconds.instances));
   });
 
-  it('have queues that hide a message for as long as a function runs, as Lambda demands, and no longer than otherwise', () => {
+  it('have queues that hide a message for as long as a function runs, as Lambda requires, and no longer than otherwise', () => {
     const shape = z.object({ VisibilityTimeout: z.number() });
     for (const [id, { Properties }] of resources(service, 'AWS::SQS::Queue')) {
       const { VisibilityTimeout } = shape.parse(Properties);
@@ -189,7 +189,7 @@ describe('the functions for long answers', () => {
     },
   );
 
-  it('have no version that nothing invokes: each has instances of its own', () => {
+  it('have no version that nothing invokes: each has separate instances', () => {
     for (const { PublishToLatestPublished } of placed.values()) expect(PublishToLatestPublished).toBe(false);
     const ids = new Set([...placed.values()].map(({ id }) => id));
     for (const { Properties, DeletionPolicy, UpdateReplacePolicy } of resources(
@@ -203,11 +203,11 @@ describe('the functions for long answers', () => {
     }
   });
 
-  it('may do what they may otherwise', () => {
+  it('may do the same as otherwise', () => {
     for (const name of onInstances) expect(rightsOf(service, name)).toEqual(rightsOf(plain.service, name));
   });
 
-  it('are others when their network is another: Lambda moves neither a function nor a capacity provider', () => {
+  it('are new ones if their network changes: Lambda moves neither a function nor a capacity provider', () => {
     const { service: elsewhere } = synthesizeOne({
       ...instances,
       deliveryPorts: '443',
@@ -228,7 +228,7 @@ describe('the functions for long answers', () => {
 });
 
 describe('the instances', () => {
-  it('are small ones of arm64 of three families, and known by the tag of the deployment', () => {
+  it('are small arm64 ones of three families, with the tag of the deployment', () => {
     const { InstanceRequirements, PropagateTags } = providerIn(service);
     expect(InstanceRequirements).toEqual({
       Architectures: ['arm64'],
@@ -237,7 +237,7 @@ describe('the instances', () => {
     expect(PropagateTags.ExplicitTags).toEqual([{ Key: 'service', Value: 'Svc' }]);
   });
 
-  it('are started with a role that has the rights of AWS for that, and that only Lambda may assume', () => {
+  it('are started with a role that has AWS’s rights for that, and that only Lambda may assume', () => {
     const { PermissionsConfig } = providerIn(service);
     const role = resources(service).get(PermissionsConfig.CapacityProviderOperatorRoleArn);
     expect(JSON.stringify(role?.Properties['ManagedPolicyArns'])).toContain(
@@ -249,13 +249,13 @@ describe('the instances', () => {
       expect(Role).not.toBe(PermissionsConfig.CapacityProviderOperatorRoleArn);
   });
 
-  it('have a log that ends, and goes with them', () => {
+  it('have a log that expires, and is deleted with them', () => {
     const { service: short } = synthesizeOne({ ...instances, logRetentionDays: '3' });
     const log = resources(short).get(providerIn(short).TelemetryConfig.LoggingConfig.LogGroup);
     expect(log).toMatchObject({ DeletionPolicy: 'Delete', Properties: { RetentionInDays: 3 } });
   });
 
-  it('have a VPC of their own by default: three zones, which share a NAT gateway, and nobody comes in', () => {
+  it('have a separate VPC by default: three zones, which share a NAT gateway, without incoming connections', () => {
     const { VpcConfig } = providerIn(service);
     expect([VpcConfig.SubnetIds.length, VpcConfig.SecurityGroupIds.length]).toEqual([3, 1]);
     service.resourceCountIs('AWS::EC2::NatGateway', 1);
@@ -267,7 +267,7 @@ describe('the instances', () => {
       expect(found.VpcConfig).toBeUndefined();
   });
 
-  it('start after the ways out of their VPC are there: they would reach nothing before', () => {
+  it('start after the ways out of their VPC exist: before, they would reach nothing', () => {
     const all = resources(service);
     const ways = ['Route', 'SubnetRouteTableAssociation', 'VPCEndpoint'].map((type) => `AWS::EC2::${type}`);
     const there = [...all].flatMap(([id, { Type }]) => (ways.includes(Type) ? [id] : []));
@@ -276,7 +276,7 @@ describe('the instances', () => {
     expect(provider?.DependsOn).toEqual(expect.arrayContaining(there));
   });
 
-  it('are in the zones that the settings name', () => {
+  it('are in the zones from the settings', () => {
     const { service: placed } = synthesizeOne({
       ...instances,
       zones: 'eu-central-1=euc1-az2,eu-central-1=euc1-az3',
@@ -288,7 +288,7 @@ describe('the instances', () => {
     );
   });
 
-  it('are in the VPC of the operator where there is one, and the other delivery functions with them', () => {
+  it('are in the operator’s VPC if there is one, together with the other delivery functions', () => {
     const { service: inVpc } = synthesizeOne(everythingOn);
     expect(providerIn(inVpc).VpcConfig.SubnetIds).toEqual(['subnet-0a1b2c3d', 'subnet-0b1b2c3d']);
     inVpc.resourceCountIs('AWS::EC2::VPC', 0);
@@ -298,7 +298,7 @@ describe('the instances', () => {
     expect(connected.sort()).toEqual(['DeliverShort', 'DeliverSlow']);
   });
 
-  it('reach CloudWatch Logs and X-Ray by endpoints where all of AWS is reached so: their functions write from within', () => {
+  it('reach CloudWatch Logs and X-Ray through endpoints if all of AWS is reached so: their functions write from within', () => {
     const { service: inVpc } = synthesizeOne(everythingOn);
     const endpoint = z.object({ ServiceName: z.string(), PolicyDocument: z.unknown() });
     const found = properties(inVpc, 'AWS::EC2::VPCEndpoint', endpoint);

@@ -1,4 +1,4 @@
-/** The settings that make the bill smaller. */
+/** Settings that reduce the bill. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -39,7 +39,7 @@ describe('provisioned capacity', () => {
     TargetTrackingScalingPolicyConfiguration: { TargetValue: 70 },
   });
 
-  it('is scaled between its bounds, for the table of messages and its index, from the least on', () => {
+  it('is scaled between its bounds, for the table of messages and its index, from the lowest', () => {
     const { state } = synthesizeOne({ writeCapacity: '100-4000', readCapacity: '50-2000' });
     const [id = ''] = [...resources(state, 'AWS::DynamoDB::GlobalTable').keys()].filter((one) =>
       one.startsWith('Messages'),
@@ -86,21 +86,22 @@ function workersWith(context: Readonly<Record<string, string>>) {
 }
 
 describe('a batching window', () => {
-  it('is that of the short queue only, whose mapping has none by default, and of that of slow hosts', () => {
+  it('applies only to the short queue, whose mapping has none by default, and to that of slow hosts', () => {
     const windows = (context: Readonly<Record<string, string>>) =>
       workersWith(context)
         .mappings.filter(({ window }) => window !== undefined)
         .map(({ queue, window }) => ({ queue, window }));
-    // Larger batches need one.
+    // Larger batches require one.
     const slow = { queue: 'Slow', window: 1 };
     expect(windows({})).toEqual([slow]);
     expect(windows({ batchingWindow: '2' })).toEqual([{ queue: 'Short', window: 2 }, slow]);
   });
 
-  it('makes messages stay hidden for longer', () => {
+  it('hides messages for longer', () => {
     const { service } = synthesizeOne({ batchingWindow: String(mostBatchingWindow) });
     const hidden = properties(service, 'AWS::SQS::Queue', z.object({ VisibilityTimeout: z.number() }));
-    // The longest batching window and six times the 60 s of the function: "Creating and configuring an Amazon SQS event source mapping".
+    // The longest batching window and six times the function's 60 s: "Creating and configuring an Amazon SQS event source
+    // mapping".
     expect(hidden.filter(({ VisibilityTimeout }) => VisibilityTimeout === 300 + 6 * 60 + 45)).toHaveLength(1);
     expect(readFileSync(join(root, 'docs/settings.md'), 'utf8')).toContain(
       `before it invokes the delivery function (0 to ${mostBatchingWindow})`,
@@ -114,7 +115,7 @@ describe('the memory of the delivery functions', () => {
     ['512', [512, 512, 512, 1_792], queues.short.batchSize, queues.slow.batchSize],
     ['1024', [1_024, 1_024, 1_024, 3_584], queues.short.batchSize, queues.slow.batchSize],
   ])(
-    'of %s MB is theirs alone, and bounds what one gets at once',
+    'of %s MB is only theirs, and limits what one gets at once',
     (deliveryMemory, memory, most, mostSlow) => {
       const made = workersWith({ deliveryMemory });
       expect(made.memory.toSorted((one, other) => one - other)).toEqual(memory);

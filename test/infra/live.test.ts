@@ -29,7 +29,7 @@ const aliasesOf = (template: Template) =>
     ...aliasShape.parse(Properties),
   }));
 
-/** What invokes functions, by the property that names one. */
+/** The resources that invoke functions, with the property that names one. */
 const invokers: Readonly<Record<string, string>> = {
   'AWS::Lambda::EventSourceMapping': 'FunctionName',
   'AWS::Lambda::Permission': 'FunctionName',
@@ -39,7 +39,7 @@ describe.each<[string, Template]>([
   ['a region', service],
   ['the management API', management],
 ])('the functions of %s', (_, template) => {
-  it('have an alias each, of a version of the same function', () => {
+  it('each have an alias, of a version of the same function', () => {
     const aliases = aliasesOf(template);
     expect(aliases).toHaveLength(functionsOf(template).length);
     const versions = resources(template, 'AWS::Lambda::Version');
@@ -49,9 +49,9 @@ describe.each<[string, Template]>([
     }
   });
 
-  it('are invoked by their aliases, and by nothing else', () => {
+  it('are only invoked by their aliases', () => {
     const aliases = new Set(aliasesOf(template).map(({ id }) => id));
-    // Of the publish URL of releases before the alias.
+    // The publish URL of releases before the alias.
     const former = /^Publishinvokefunction/;
     for (const [type, property] of Object.entries(invokers)) {
       for (const [id, { Properties }] of resources(template, type)) {
@@ -67,7 +67,7 @@ describe.each<[string, Template]>([
       template,
       'AWS::Lambda::Version',
     ).values())
-      // One that is made by a deployment that fails goes: Lambda publishes the same code once only.
+      // A version of a failed deployment is deleted, because Lambda publishes the same code only once.
       expect([DeletionPolicy, UpdateReplacePolicy]).toEqual(['RetainExceptOnCreate', 'Retain']);
   });
 
@@ -81,7 +81,7 @@ describe.each<[string, Template]>([
   });
 });
 
-it('another version is another configuration, also where only texts of the template differ: Lambda publishes none twice', () => {
+it('another version is another configuration, even if only texts of the template differ: Lambda publishes none twice', () => {
   const publishOf = (account?: string) => {
     const [stack] = makeApp({ regions: 'eu-central-1' }, account).stacks.serviceStacks;
     if (stack === undefined) throw new Error('There is no stack.');
@@ -96,7 +96,7 @@ it('another version is another configuration, also where only texts of the templ
   expect(publishOf()).toEqual(anywhere);
 });
 
-it('the function that CloudFormation invokes has none: the service token of a resource cannot change', () => {
+it('the function that CloudFormation invokes has none: a resource’s service token cannot change', () => {
   const accounts = synthesizeAccounts();
   accounts.resourceCountIs('AWS::Lambda::Alias', 0);
   const [provision] = resources(accounts, 'AWS::Lambda::Function').keys();
@@ -105,7 +105,7 @@ it('the function that CloudFormation invokes has none: the service token of a re
   });
 });
 
-it('other certificates make another version: a layer is no part of what CloudFormation compares', () => {
+it('other certificates make another version: CloudFormation does not compare layers', () => {
   const versionOf = (extraCaCertificates: string): unknown => {
     const { service: one } = synthesizeOne({ extraCaCertificates });
     return aliasesOf(one).find(({ id }) => id.startsWith('DeliverShort'))?.FunctionVersion;
@@ -142,7 +142,7 @@ describe('with the setting canary', () => {
   it.each([
     ['true', canary],
     ['essential', synthesizeOne({ canary: 'true', monitoring: 'essential' }).service],
-  ])('the essential alarms, and no others, watch it, with monitoring=%s', (__, template) => {
+  ])('exactly the essential alarms watch it, with monitoring=%s', (__, template) => {
     const alarms = resources(template, 'AWS::CloudWatch::Alarm');
     const watching = properties(
       template,
@@ -163,11 +163,11 @@ describe('with the setting canary', () => {
     }
   });
 
-  it('the management API is changed at once: few requests come there, and other alarms watch it', () => {
+  it('the management API is changed at once: it gets few requests, and other alarms watch it', () => {
     managing.resourceCountIs('AWS::CodeDeploy::DeploymentGroup', 0);
   });
 
-  it('without it there is nothing of CodeDeploy', () => {
+  it('without it there are no CodeDeploy resources', () => {
     service.resourceCountIs('AWS::CodeDeploy::DeploymentGroup', 0);
     service.allResources('AWS::Lambda::Alias', { UpdatePolicy: Match.absent() });
   });

@@ -1,9 +1,9 @@
 /**
- * Reads a query of CloudWatch Logs Insights, and refuses all that its language ("CloudWatch Logs Insights language query syntax")
- * does not have. It knows only the commands, functions and operators that our queries use.
+ * Parses a CloudWatch Logs Insights query, and refuses what its language does not have ("CloudWatch Logs Insights language
+ * query syntax"). Only the commands, functions and operators of our queries are known.
  */
 
-/** A name that needs no backticks: see "Fields that contain special characters". */
+/** A name without backticks: see "Fields that contain special characters". */
 const field = '@?[A-Za-z][A-Za-z0-9.]*';
 const regex = '/(?:\\\\.|[^/\\\\])+/';
 const text = '"[^"\\\\]*"';
@@ -15,7 +15,7 @@ const comparison = [
 ].join('|');
 const aggregate = `(?:count\\(\\*\\)|(?:avg|max|latest)\\((${field})\\)) as ([A-Za-z]+)`;
 
-/** The names that a query uses of the log, and those that it makes. */
+/** The log's names that a query uses, and those that it makes. */
 interface Names {
   readonly used: string[];
   readonly made: string[];
@@ -73,7 +73,7 @@ const commands: Readonly<Record<string, (rest: string, names: Names) => void>> =
 
 /**
  * @returns the fields of the log that the query uses
- * @throws Error for what the language does not have
+ * @throws Error if the language does not allow the query
  */
 export function fieldsOfQuery(query: string): readonly string[] {
   const names: Names = { used: [], made: [] };
@@ -84,7 +84,7 @@ export function fieldsOfQuery(query: string): readonly string[] {
     if (read === undefined) throw new Error(`There is no command ${command}`);
     const before = names.used.length;
     read(rest, names);
-    // What stats has not made is gone after it.
+    // After stats, only its own names exist.
     if (isAggregated && names.used.length > before)
       throw new Error(`${command} names what stats did not make.`);
     isAggregated ||= verb === 'stats';

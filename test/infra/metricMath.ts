@@ -1,18 +1,18 @@
 /**
- * Checks an expression of metric math as CloudWatch documents it ("Using math expressions with CloudWatch metrics", "Limits" of
- * alarms): its functions and operators, and of which type each part is. Nothing here accepts what CloudWatch refuses; CloudWatch
- * knows more functions than these.
+ * Checks a metric-math expression by CloudWatch's documents ("Using math expressions with CloudWatch metrics", "Limits" of
+ * alarms): functions, operators, and types. It may refuse functions that CloudWatch knows, but accepts nothing that CloudWatch
+ * refuses.
  */
 import jsep from 'jsep';
 
-/** A number; a series of data points; or an array of series. */
+/** A number, a series of data points, or an array of series. */
 type MathType = 'number' | 'series' | 'array';
 
 const operators = ['+', '-', '*', '/'];
 
 function ofArray(elements: readonly (jsep.Expression | null)[], ids: readonly string[]): MathType {
   const types = elements.map((element) => (element === null ? undefined : typeOf(element, ids)));
-  // CloudWatch refuses arrays that have numbers beside series.
+  // CloudWatch refuses arrays with both numbers and series.
   if (types.length === 0 || types.some((type) => type !== 'series'))
     throw new Error('An array has something else than series.');
   return 'array';
@@ -20,13 +20,13 @@ function ofArray(elements: readonly (jsep.Expression | null)[], ids: readonly st
 
 function ofCall(name: string, given: readonly jsep.Expression[], ids: readonly string[]): MathType {
   const types = given.map((one) => typeOf(one, ids)).join(', ');
-  // FILL puts a number where a series has no data point; MAX makes one series of an array.
+  // FILL inserts a number where a series has no data point; MAX makes an array one series.
   if (name === 'FILL' && types === 'series, number') return 'series';
   if (name === 'MAX' && types === 'array') return 'series';
   throw new Error(`There is no ${name}(${types}).`);
 }
 
-/** @throws Error for what CloudWatch does not take */
+/** @throws Error if CloudWatch would refuse the expression */
 function typeOf(expression: jsep.Expression, ids: readonly string[]): MathType {
   if (isIdentifier(expression)) {
     if (ids.includes(expression.name)) return 'series';
@@ -54,9 +54,9 @@ const isCall = (one: jsep.Expression): one is jsep.CallExpression => one.type ==
 const isBinary = (one: jsep.Expression): one is jsep.BinaryExpression => one.type === 'BinaryExpression';
 
 /**
- * Finds what CloudWatch would refuse in the expression of an alarm.
+ * Finds what CloudWatch would refuse in an alarm's expression.
  *
- * @param ids of the metrics that it may use; CloudWatch wants each to begin with a lower-case letter
+ * @param ids of the metrics that it may use; each must begin with a lower-case letter
  */
 export function faultInExpression(text: string, ids: readonly string[]): string | undefined {
   const wrongId = ids.find((id) => !/^[a-z][A-Za-z0-9_]*$/.test(id));

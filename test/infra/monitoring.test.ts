@@ -35,7 +35,7 @@ const alarmShape = z.object({
   Statistic: z.string().optional(),
   ExtendedStatistic: z.string().optional(),
   Period: z.number().optional(),
-  // CloudWatch finds no data for a metric with a unit that it was not written with. Without one it takes any.
+  // With a unit, CloudWatch finds only data that were written with it.
   Unit: z.never().optional(),
   Metrics: z
     .array(
@@ -55,7 +55,7 @@ type AlarmInTemplate = z.output<typeof alarmShape>;
 const alarmsIn = (template: Template): readonly AlarmInTemplate[] =>
   properties(template, 'AWS::CloudWatch::Alarm', alarmShape);
 
-/** The metrics that an alarm watches: one of its own, or those of its expression. */
+/** The metrics that an alarm watches: a single one, or those of its expression. */
 const watchedBy = ({ Namespace, MetricName, Dimensions = [], Metrics }: AlarmInTemplate) =>
   Namespace === undefined || MetricName === undefined
     ? Metrics.flatMap(({ MetricStat }) => MetricStat?.Metric ?? [])
@@ -67,7 +67,7 @@ const alarmsWithInstances = alarmsIn(withInstances);
 const names = alarmList.map(([name]) => name);
 const namesByDefault = alarmList.flatMap(([name, { onInstances }]) => (onInstances === true ? [] : [name]));
 
-/** The metrics of AWS that are used, as the services' documents have them, with the dimensions that they have there. */
+/** The AWS metrics that are used, with their documented dimensions. */
 const ofAws: Readonly<Record<string, { readonly metrics: readonly string[]; readonly dimensions: string }>> =
   {
     'AWS/SQS': {
@@ -106,10 +106,10 @@ const ofEnvironments = {
   ],
   dimensions: 'CapacityProviderName FunctionName',
 };
-/** The one metric that AWS has for all functions of an account and region together. */
+/** AWS's only metric for all functions of an account and region together. */
 const ofTheAccount = 'ClaimedAccountConcurrency';
 
-/** The value that each dimension must have: the name of this type of resource. */
+/** The type of resource whose name is the value of a dimension. */
 const typeOf: Readonly<Record<string, string>> = {
   QueueName: 'AWS::SQS::Queue',
   CapacityProviderName: 'AWS::Lambda::CapacityProvider',
@@ -120,7 +120,7 @@ const typeOf: Readonly<Record<string, string>> = {
 
 type Watched = z.output<typeof metric>;
 
-/** Tells what is wrong with a metric; undefined for one that the functions write, or that AWS has. */
+/** Describes what is wrong with a metric; undefined if the functions write it or AWS has it. */
 function faultOf({ Namespace, MetricName, Dimensions }: Watched, template: Template): string | undefined {
   const dimensions = Dimensions.map(({ Name }) => Name).sort();
   const known =
@@ -149,14 +149,14 @@ function faultOf({ Namespace, MetricName, Dimensions }: Watched, template: Templ
   return undefined;
 }
 
-/** The code of the functions. */
+/** The functions' code. */
 const sources = readdirSync(join(root, 'lambdas'), { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts') && name !== 'metricTable.ts')
   .map((name) => readFileSync(join(root, 'lambdas', name), 'utf8'))
   .join('\n');
 
 describe('the alarms', () => {
-  it('are those of the table, and each tells where to read on', () => {
+  it('are those of the table, and each says where to read on', () => {
     expect(alarms.map(shortName).sort()).toEqual([...namesByDefault].sort());
     expect(alarmsWithInstances.map(shortName).sort()).toEqual([...names].sort());
     for (const alarm of alarms) {
@@ -164,13 +164,13 @@ describe('the alarms', () => {
     }
   });
 
-  it('watch metrics that the functions write or that AWS has, of resources that are there', () => {
+  it('watch metrics that the functions write or that AWS has, of existing resources', () => {
     const found = alarms.flatMap((alarm) => watchedBy(alarm).map((watched) => faultOf(watched, service)));
     expect(found.length).toBeGreaterThan(alarms.length);
     expect(found.filter((fault) => fault !== undefined)).toEqual([]);
   });
 
-  it('have the threshold of the table, and take no data for nothing to tell', () => {
+  it('have the threshold of the table, and stay quiet without data', () => {
     for (const alarm of alarms) {
       const shape = alarmList.find(([name]) => name === shortName(alarm))?.[1];
       expect(alarm).toMatchObject({
@@ -182,7 +182,7 @@ describe('the alarms', () => {
     }
   });
 
-  it('take metrics without data for 0 in a sum: CloudWatch would have no sum', () => {
+  it('count metrics without data as 0 in a sum: CloudWatch would have no sum', () => {
     const sums = alarms.flatMap(({ Metrics }) => Metrics.flatMap(({ Expression }) => Expression ?? []));
     expect(sums.length).toBeGreaterThan(5);
     for (const sum of sums) {
@@ -190,9 +190,9 @@ describe('the alarms', () => {
     }
   });
 
-  it('go on although each value comes five minutes late, and is missing or 0 until then', () => {
+  it('stay on even if each value comes five minutes late, and is missing or 0 until then', () => {
     for (const { AlarmName, EvaluationPeriods, DatapointsToAlarm } of alarms) {
-      // The condition holds in so many periods as the table says; the next one is not there yet when CloudWatch looks.
+      // The condition is true in as many periods as the table says; the last one is not there yet.
       const known = [...Array.from({ length: DatapointsToAlarm }, () => true), false];
       expect(known.slice(-EvaluationPeriods).filter(Boolean).length, AlarmName).toBe(DatapointsToAlarm);
     }
@@ -239,7 +239,7 @@ describe('the alarms', () => {
     );
   });
 
-  it('watch the management API in the first region, where it is, and the publish URL where there is one', () => {
+  it('watch the management API in the first region, where it is, and the publish URL if there is one', () => {
     const [home, other] = synthesize({ publishUrl: 'true' }).regions.map((region) =>
       alarmsIn(region.service)
         .filter((alarm) => shortName(alarm) === 'Api5xx')
@@ -252,7 +252,7 @@ describe('the alarms', () => {
     expect(home?.filter((one) => one.startsWith('Url5xxCount Publish'))).toHaveLength(1);
   });
 
-  it('hold concurrency against the limit that the settings say', () => {
+  it('compare concurrency with the limit in the settings', () => {
     const raised = alarmsIn(synthesizeOne({ accountConcurrency: '5000' }).service);
     const expressions = raised
       .filter((alarm) => shortName(alarm) === 'Concurrency')
@@ -261,7 +261,7 @@ describe('the alarms', () => {
   });
 });
 
-/** A function's timeout, in the unit in which Lambda writes durations. */
+/** A function's timeout, in the unit of Lambda's durations. */
 function timeoutMs(functionId: string): number {
   const { Timeout } = z
     .object({ Timeout: z.number() })
@@ -273,11 +273,11 @@ interface OnAws {
   readonly namespace: keyof typeof documents;
   readonly metrics: readonly string[];
   readonly statistic: 'Maximum' | 'Sum';
-  /** The least value of one of them that turns the alarm on, all others having none, in the unit of the document. */
+  /** The lowest value of one of them that turns the alarm on if the others have none, in the document's unit. */
   readonly value: number | ((resource: string) => number);
 }
 
-/** Where AWS documents the names, units and dimensions of its metrics. */
+/** AWS's documents about names, units and dimensions of metrics. */
 const documents = {
   'AWS/SQS':
     'https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-available-cloudwatch-metrics.html',
@@ -287,7 +287,7 @@ const documents = {
   'AWS/Scheduler': 'https://docs.aws.amazon.com/scheduler/latest/UserGuide/monitoring-cloudwatch.html',
 } as const;
 
-/** The alarms that no test of ours can bring about, because AWS writes what they watch. */
+/** The alarms that no test here can trigger, because AWS writes their metrics. */
 const onAws: Readonly<Record<AwsAlarm, OnAws>> = {
   WorkInDeadQueue: {
     namespace: 'AWS/SQS',
@@ -303,7 +303,7 @@ const onAws: Readonly<Record<AwsAlarm, OnAws>> = {
     namespace: 'AWS/SQS',
     metrics: Array.from({ length: 5 }, () => 'ApproximateAgeOfOldestMessage'),
     statistic: 'Maximum',
-    // Seconds; an attempt of the queues `long` and `slow` may take 900 of them.
+    // Seconds; an attempt in the queues `long` and `slow` may take 900 of them.
     value: (queue) => (/^Queues(Long|Slow)/.test(queue) ? 2_100 : 1_200),
   },
   UndeliveredFires: {
@@ -365,7 +365,7 @@ const onAws: Readonly<Record<AwsAlarm, OnAws>> = {
   },
 };
 
-/** What CloudWatch makes of an alarm's expression: metrics without data are filled with 0. */
+/** CloudWatch's result of an alarm's expression, with 0 for metrics without data. */
 const evaluated = (expression: string, values: Readonly<Record<string, number | undefined>>): number =>
   z.number().parse(
     runInNewContext(expression, {
@@ -375,7 +375,7 @@ const evaluated = (expression: string, values: Readonly<Record<string, number | 
     }),
   );
 
-/** The metrics of an alarm and its value by theirs: the one that it watches, or what it computes of several. */
+/** An alarm's metrics, and its value computed from theirs. */
 function partsOf(alarm: AlarmInTemplate) {
   const [own] = alarm.Metrics.length === 0 ? watchedBy(alarm) : [];
   if (own !== undefined) {
@@ -428,21 +428,21 @@ describe('with managed instances', () => {
     };
   };
 
-  it('alarms watch metrics that there are, of resources that are there', () => {
+  it('alarms watch existing metrics of existing resources', () => {
     const found = alarmsWithInstances.flatMap((alarm) =>
       watchedBy(alarm).map((watched) => faultOf(watched, withInstances)),
     );
     expect(found.filter((fault) => fault !== undefined)).toEqual([]);
   });
 
-  it('a job may be under way for as long as its function runs, before it counts as old', () => {
+  it('a job may be in progress for as long as its function runs before it counts as old', () => {
     const old = valueOf('OldestWork');
     expect(old(/^QueuesLong/, 5_400 + 1_199)).toBeLessThan(1_200);
     expect(old(/^QueuesLong/, 5_400 + 1_200)).toBe(1_200);
     expect(old(/^QueuesSlow/, 900 + 1_200)).toBe(1_200);
   });
 
-  it('the longest attempt is not near the timeout of its function, and what would end there is', () => {
+  it('the longest attempt is not near its function’s timeout, unlike what would end there', () => {
     const part = valueOf('NearTimeout');
     for (const name of [/^DeliverLong/, /^DeliverAlone/]) {
       expect(part(name, 5_300_000)).toBeLessThan(0.95);
@@ -451,13 +451,13 @@ describe('with managed instances', () => {
     expect(part(/^DeliverSlow/, 855_000)).toBe(0.95);
   });
 
-  it('Lambda’s throttles are told apart by what has no room: the account, or the instances', () => {
+  it('Lambda’s throttles are distinguished by what has no room: the account, or the instances', () => {
     const watchedFunctions = (name: string): number =>
       alarmsWithInstances.filter((one) => shortName(one) === name).flatMap(watchedBy).length;
     expect([watchedFunctions('LambdaThrottles'), watchedFunctions('InstancesFull')]).toEqual([6, 2]);
   });
 
-  it('the dashboard shows their memory, CPU and messages, and by default none of it', () => {
+  it('the dashboard shows their memory, CPU and messages, but not by default', () => {
     const shown = (template: Template): string =>
       JSON.stringify([...resources(template, 'AWS::CloudWatch::Dashboard').values()]);
     for (const name of ofEnvironments.metrics) {
@@ -469,7 +469,7 @@ describe('with managed instances', () => {
 
 describe('each alarm', () => {
   const document = readFileSync(join(root, 'docs/operate.md'), 'utf8');
-  // Alarms with the same remedy share a section: its heading has their names.
+  // Alarms with the same remedy share a section, whose heading has their names.
   const sections = new Map(
     document
       .split(/^### /m)
@@ -487,7 +487,7 @@ describe('each alarm', () => {
     expect(section).toMatch(/\*\*Do\.\*\*/);
   });
 
-  it('has a saved query, over logs that are there', () => {
+  it('has a saved query, over existing logs', () => {
     const saved = properties(
       service,
       'AWS::Logs::QueryDefinition',
@@ -528,11 +528,11 @@ describe('the metrics', () => {
     },
   );
 
-  it.each(awsServices)('of the failures of %s are written by the client of it', (one) => {
+  it.each(awsServices)('of the failures of %s are written by its client', (one) => {
     expect(sources).toMatch(new RegExp(`prepare(?:Client)?\\(\\s*'${one}'`));
   });
 
-  it('are on the dashboard, all of the region, and so is nothing that nobody writes', () => {
+  it('are on the dashboard, all of the region, which has nothing that is not written', () => {
     const [body = ''] = properties(
       service,
       'AWS::CloudWatch::Dashboard',
@@ -564,7 +564,7 @@ describe('the metrics', () => {
     }
   });
 
-  it('are told in docs/metrics.md', () => {
+  it('are described in docs/metrics.md', () => {
     const document = readFileSync(join(root, 'docs/metrics.md'), 'utf8');
     const missing = Object.keys(metrics).filter((name) => !document.includes(`\`${name}\``));
     expect(missing).toEqual([]);
@@ -572,7 +572,7 @@ describe('the metrics', () => {
 });
 
 describe('the topic', () => {
-  it('takes notifications of alarms of this AWS account, and has no key, which would be billed each month', () => {
+  it('accepts notifications of this AWS account’s alarms, and has no key, which would be billed each month', () => {
     const policies = JSON.stringify([...resources(service, 'AWS::SNS::TopicPolicy').values()]);
     expect(policies).toContain('"Principal":{"Service":"cloudwatch.amazonaws.com"}');
     expect(policies).toContain('"aws:SourceAccount":{"Ref":"AWS::AccountId"}');
@@ -583,7 +583,7 @@ describe('the topic', () => {
     service.resourceCountIs('AWS::KMS::Key', 0);
   });
 
-  it('sends to nobody by default, and to the addresses of the settings', () => {
+  it('sends to no one by default, and to the addresses in the settings', () => {
     service.resourceCountIs('AWS::SNS::Subscription', 0);
     const { service: mailing } = synthesizeOne({ alarmEmails: 'ops@example.com,night@example.com' });
     const sent = properties(
@@ -619,7 +619,7 @@ describe('traces', () => {
     expect(new Set(tracing({}))).toEqual(new Set([undefined]));
   });
 
-  it('are made of every function and API where the settings say so, and functions know it', () => {
+  it('are made by every function and API if the settings say so, and functions know it', () => {
     expect(new Set(tracing({ tracing: 'true' }))).toEqual(new Set(['Active']));
     const { service: one } = synthesizeOne({ tracing: 'true' });
     one.allResourcesProperties('AWS::Lambda::Function', { Environment: { Variables: { TRACING: 'true' } } });
@@ -629,7 +629,7 @@ describe('traces', () => {
 describe('the essential alarms', () => {
   const essential = synthesize({ monitoring: 'essential' }).regions;
 
-  it('are six, with their queries and the topic, and nothing else of monitoring is there', () => {
+  it('are six, with their queries and the topic, and there is no other monitoring', () => {
     const wanted = ['Api5xx', 'GivenUp', 'OldestWork', 'UndeliveredFires', 'WorkFaults', 'WorkOutages'];
     for (const { service: one } of essential) {
       expect(alarmsIn(one).map(shortName).sort()).toEqual(wanted);
@@ -642,13 +642,13 @@ describe('the essential alarms', () => {
     for (const name of wanted) expect(documented).toContain(`\`${name}\``);
   });
 
-  it('watch eleven metrics in a region at most, of which ten are free in an AWS account', () => {
+  it('watch at most eleven metrics in a region, of which ten are free in an AWS account', () => {
     const counts = essential.map(({ service: one }) => alarmsIn(one).flatMap(watchedBy).length);
     expect(counts).toEqual([11, 10]);
   });
 });
 
-it('Nothing of it is there where the settings say so', () => {
+it('There is no monitoring if the settings say so', () => {
   const { service: bare } = synthesizeOne({ monitoring: 'false' });
   const types = new Set([...resources(bare).values()].map(({ Type }) => Type));
   const own = /^AWS::(CloudWatch|SNS|KMS)|QueryDefinition/;

@@ -1,4 +1,7 @@
-/** The app as cdk-nag sees it, with its rules of AWS Solutions, for serverless apps, and of NIST 800-53 r5: what it finds is put right, or accepted where it is made. */
+/**
+ * Checks the app with cdk-nag's rules of AWS Solutions, for serverless apps, and of NIST 800-53 r5. Findings are fixed, or
+ * accepted where they are made.
+ */
 import { App, Validations } from 'aws-cdk-lib';
 import type { IConstruct } from 'constructs';
 import { AwsSolutionsChecks, NIST80053R5Checks, ServerlessChecks } from 'cdk-nag';
@@ -26,25 +29,25 @@ const texts = (findings: ReturnType<typeof findingsIn>) =>
 
 const acknowledgedRules = z.record(z.string(), z.string());
 
-/** All that is accepted: the rule, where, and why. */
+/** Everything that is accepted: the rule, where, and why. */
 const acceptedIn = (app: IConstruct) =>
   app.node.findAll().flatMap((construct) =>
     construct.node.metadata
       .filter(({ type }) => type === Validations.ACKNOWLEDGED_RULES_METADATA_KEY)
       .flatMap(({ data }) => Object.entries(acknowledgedRules.parse(data)))
       .map(([rule, reason]) => ({
-        // The CDK puts where a rule comes from before it.
+        // The CDK prefixes the origin of a rule.
         rule: rule.replace(/^annotation::/i, ''),
         path: construct.node.path,
         reason,
       })),
   );
 
-/** Makes the app of the service with settings. */
+/** Makes the service's app with settings. */
 const withSettings = (context: Readonly<Record<string, unknown>>, account?: string) => (): App =>
   makeApp(context, account).app;
 
-/** Makes the app of a customer, who has all that `SvcQueue` offers. */
+/** Makes a customer's app with everything that `SvcQueue` offers. */
 function inAnApp(): App {
   const app = new App({ outdir: outFolder() });
   const queue = new SvcQueue(app, 'Queue', { regions: ['eu-central-1'] });
@@ -85,12 +88,12 @@ const variants: readonly [title: string, make: () => App][] = [
 ];
 
 describe.each(variants)('cdk-nag with %s', (_, make) => {
-  // What is accepted is held back until cdk-nag has shown all that it finds.
+  // Acceptances are collected until cdk-nag has shown all findings.
   const accept = vi.spyOn(Validations.prototype, 'acknowledge').mockReturnValue();
   const app = make();
   const accepted = accept.mock.calls.map((rules, at) => ({ rules, of: accept.mock.contexts[at] }));
   accept.mockRestore();
-  // References between stacks get their final form with the synthesis.
+  // References between stacks are final after the synthesis.
   app.synth();
   const found = findingsIn(app);
   for (const { rules, of } of accepted) if (of instanceof Validations) of.acknowledge(...rules);
@@ -108,7 +111,7 @@ describe.each(variants)('cdk-nag with %s', (_, make) => {
     expect(needless, 'Nothing is found there: it need not be accepted.').toEqual([]);
   });
 
-  it('finds no more than one thing by each that is accepted', () => {
+  it('finds exactly one thing for each that is accepted', () => {
     const many = acceptedIn(app).flatMap((accepted) => {
       const covered = found.filter(
         ({ rule, path }) => rule === accepted.rule && `${path}/`.startsWith(`${accepted.path}/`),
@@ -119,7 +122,7 @@ describe.each(variants)('cdk-nag with %s', (_, make) => {
   });
 });
 
-it('cdk-nag as a plugin of the synthesis, as an organisation would add it, lets the app pass', () => {
+it('cdk-nag as a plugin of the synthesis, as an organisation would add it, accepts the app', () => {
   const { app } = makeApp({ regions: 'eu-central-1' });
   Validations.of(app).addPlugins(...packsOf(app));
   expect(() => app.synth()).not.toThrow();

@@ -6,7 +6,7 @@ import { nameOf, rightsOf } from './roles.ts';
 
 const delivery = ['DeliverAlone', 'DeliverLong', 'DeliverShort', 'DeliverSlow'];
 
-/** The functions that are in a VPC, by their names, each with where it is. */
+/** The functions in a VPC, by name, each with its place. */
 function connected(template: Template): Record<string, unknown> {
   const shape = z.object({
     Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }),
@@ -30,13 +30,13 @@ const policyShape = z.object({
   }),
 });
 
-/** A resource as its template has it. Some have conditions beside, which only their role needs to have. */
+/** A resource as in its template. Only the role needs the conditions that some have. */
 const named = (resource: unknown): string => JSON.stringify(resource);
 
 const rightsIn = (actions: unknown, resource: unknown): readonly string[] =>
   [actions].flat().flatMap((action) => [resource].flat().map((one) => `${String(action)} ${named(one)}`));
 
-/** The resources of the network that a function in it waits for, and those that there are. */
+/** The network resources that a function in it waits for, and those that exist. */
 function waysOf(template: Template) {
   const all = resources(template);
   const ways = ['Route', 'SubnetRouteTableAssociation', 'VPCEndpoint'].map((type) => `AWS::EC2::${type}`);
@@ -50,7 +50,7 @@ function waysOf(template: Template) {
 }
 
 describe('by default', () => {
-  it('no function is in a VPC, and nothing of EC2 is made', () => {
+  it('no function is in a VPC, and no EC2 resource is created', () => {
     const { service } = synthesizeOne();
     expect(connected(service)).toEqual({});
     expect(ofEc2(service)).toEqual([]);
@@ -66,7 +66,7 @@ describe('with a VPC of the operator', () => {
   };
   const { service } = synthesizeOne(vpc);
 
-  it('the delivery functions are in its subnets, and no other function is', () => {
+  it('exactly the delivery functions are in its subnets', () => {
     const found = connected(service);
     expect(Object.keys(found).sort()).toEqual(delivery);
     for (const name of delivery) {
@@ -74,7 +74,7 @@ describe('with a VPC of the operator', () => {
     }
   });
 
-  it('nobody may connect to them, and they may connect to the ports of destinations and to AWS only', () => {
+  it('nothing may connect to them, and they may connect only to the ports of destinations and to AWS', () => {
     service.resourceCountIs('AWS::EC2::SecurityGroup', 1);
     service.hasResourceProperties('AWS::EC2::SecurityGroup', {
       VpcId: 'vpc-0a1b2c3d',
@@ -90,7 +90,7 @@ describe('with a VPC of the operator', () => {
     expect(ofEc2(service)).toEqual(['AWS::EC2::SecurityGroup']);
   });
 
-  it('their roles let Lambda connect them, and not their code', () => {
+  it('their roles let Lambda connect them, but not their code', () => {
     const roles = properties(service, 'AWS::IAM::Policy', z.unknown()).filter((policy) =>
       JSON.stringify(policy).includes('ec2:'),
     );
@@ -106,7 +106,7 @@ describe('with a VPC of the operator', () => {
     }
   });
 
-  it('a security group of the operator stands in the place of ours', () => {
+  it('an operator’s security group replaces the deployment’s', () => {
     const { service: own } = synthesizeOne({ ...vpc, securityGroups: 'eu-central-1=sg-0a1b2c3d' });
     expect(ofEc2(own)).toEqual([]);
     expect(connected(own)['DeliverShort']).toEqual({
@@ -115,7 +115,7 @@ describe('with a VPC of the operator', () => {
     });
   });
 
-  it('endpoints let through what deliveries do, to what is ours, and from nobody else', () => {
+  it('endpoints allow what deliveries do, to this deployment’s resources, and only from them', () => {
     const { service: closed } = synthesizeOne({
       ...vpc,
       vpcEndpoints: 'true',
@@ -140,7 +140,7 @@ describe('with a VPC of the operator', () => {
     const throughEndpoints = endpoints.flatMap(({ PolicyDocument }) =>
       PolicyDocument.Statement.flatMap(({ Action, Resource }) => rightsIn(Action, Resource)),
     );
-    // Lambda takes messages off the queues, and hands roles over, outside of the VPC.
+    // Outside the VPC, Lambda receives messages and passes roles.
     const elsewhere = /^sqs:(ReceiveMessage|GetQueueAttributes) |^iam:/;
     const ofFunctions = delivery.flatMap((name) => rightsOf(synthesizeOne().service, name, named));
     expect(new Set(throughEndpoints)).toEqual(new Set(ofFunctions.filter((right) => !elsewhere.test(right))));
@@ -151,7 +151,7 @@ describe('with a VPC of the operator', () => {
     });
   });
 
-  it('there is an endpoint of Lambda where messages may go to functions, which lets through those only', () => {
+  it('there is an endpoint of Lambda if messages may go to functions, and it allows only those', () => {
     const orders = 'arn:aws:lambda:eu-central-1:111122223333:function:orders';
     const { service: closed } = synthesizeOne({
       ...vpc,
@@ -170,7 +170,7 @@ describe('with a VPC of the operator', () => {
     });
   });
 
-  it('there are endpoints of SNS and EventBridge where messages may go to topics and buses', () => {
+  it('there are endpoints of SNS and EventBridge if messages may go to topics and buses', () => {
     const [topic, bus] = [
       'sns:eu-central-1:111122223333:orders',
       'events:eu-central-1:111122223333:event-bus/orders',
@@ -192,7 +192,7 @@ describe('with a VPC of the operator', () => {
     });
   });
 
-  it('functions move in after the endpoints are there: they would reach nothing before', () => {
+  it('functions move in after the endpoints exist: before, they would reach nothing', () => {
     const { service: closed } = synthesizeOne({
       ...vpc,
       vpcEndpoints: 'true',
@@ -207,7 +207,7 @@ describe('with a VPC of the operator', () => {
     ['scheduler,secretsmanager', ['scheduler', 'secretsmanager']],
     ['sqs', ['sqs']],
     ['', []],
-  ])('of the endpoints only those that it lacks are made: %s', (vpcEndpoints, services) => {
+  ])('of the endpoints only the missing ones are created: %s', (vpcEndpoints, services) => {
     const { service: some } = synthesizeOne({ ...vpc, vpcEndpoints });
     const endpoints = properties(some, 'AWS::EC2::VPCEndpoint', policyShape);
     expect(endpoints.map(({ ServiceName }) => ServiceName.split('.').at(-1)).sort()).toEqual(services);
@@ -237,7 +237,7 @@ describe('with fixed addresses', () => {
     fixedAddresses: 'eu-central-1=eipalloc-0a1b2c3d,eu-central-1=eipalloc-0b1b2c3d',
   });
 
-  it('deliveries leave through a NAT gateway for each address, each in a zone of its own', () => {
+  it('deliveries leave through a NAT gateway for each address, each in a separate zone', () => {
     expect(Object.keys(connected(service)).sort()).toEqual(delivery);
     const gateways = properties(service, 'AWS::EC2::NatGateway', z.object({ AllocationId: z.string() }));
     expect(gateways.map(({ AllocationId }) => AllocationId).sort()).toEqual([
@@ -250,7 +250,7 @@ describe('with fixed addresses', () => {
     expect(new Set(zones.map((zone) => JSON.stringify(zone))).size).toBe(2);
   });
 
-  it('the zones are those of the setting, by their ids: for each a subnet of the gateway and one of the functions', () => {
+  it('the zones are those in the setting, by id, each with a subnet for the gateway and one for the functions', () => {
     const { service: placed } = synthesizeOne({
       fixedAddresses: 'eu-central-1=eipalloc-0a1b2c3d,eu-central-1=eipalloc-0b1b2c3d',
       zones: 'eu-central-1=euc1-az3,eu-central-1=euc1-az1',
@@ -268,14 +268,14 @@ describe('with fixed addresses', () => {
     ]);
   });
 
-  it('functions move in after its routes and endpoints are there: they would reach nothing before', () => {
+  it('functions move in after its routes and endpoints exist: before, they would reach nothing', () => {
     const { there, awaited } = waysOf(service);
     // For each of four subnets a route and its table, and two endpoints.
     expect(there).toHaveLength(10);
     expect(awaited).toEqual(delivery.map(() => there));
   });
 
-  it('what goes to the tables and the bodies does not go through it', () => {
+  it('traffic to the tables and the bodies does not pass through it', () => {
     const endpoints = properties(service, 'AWS::EC2::VPCEndpoint', policyShape);
     expect(endpoints.map(({ ServiceName }) => ServiceName).sort()).toEqual([
       'com.amazonaws.eu-central-1.dynamodb',

@@ -25,7 +25,7 @@ const hostOf = (id: string) => ({
 });
 
 describe('without the setting publishUrl', () => {
-  it('nothing is different from a deployment that does not know it', () => {
+  it('nothing differs from a deployment that does not know it', () => {
     expect(synthesizeOne({ publishUrl: 'false' }).service.toJSON()).toEqual(off.service.toJSON());
     const text = JSON.stringify([off.service.toJSON(), off.management.toJSON(), off.state.toJSON()]);
     expect(text).not.toMatch(/FunctionUrl|AWS::Lambda::Url|PublishUrl/);
@@ -41,14 +41,14 @@ describe('with the setting publishUrl', () => {
       expect(
         [...resources(service, 'AWS::Lambda::Url')].map(([id, { Properties }]) => [id, Properties]),
       ).toEqual([
-        // A URL with another logical id is another URL, which no client knows.
+        // Another logical id would be another URL, which no client knows.
         [urlId, { ...shared, Qualifier: 'live' }],
         [formerUrlId, shared],
       ]);
     }
   });
 
-  it('everybody may invoke publish through its URL, by both rights that Lambda asks for, and not otherwise', () => {
+  it('anyone may invoke publish through its URL, by the two rights that Lambda requires, and not otherwise', () => {
     const toAll = properties(on.service, 'AWS::Lambda::Permission', z.record(z.string(), z.unknown())).filter(
       ({ Principal }) => Principal === '*',
     );
@@ -69,11 +69,11 @@ describe('with the setting publishUrl', () => {
     }
   });
 
-  it('its base URL is an output, without a slash at its end', () => {
+  it('its base URL is an output, without a slash at the end', () => {
     on.service.hasOutput('PublishUrl', { Value: { 'Fn::Join': ['', ['https://', hostOf(urlId)]] } });
   });
 
-  it('every function of the region refuses its hosts from the start, save publish, which learns them', () => {
+  it('every function of the region refuses its hosts from the start, except publish, which learns them', () => {
     for (const { name, variables } of functionsIn(on.service)) {
       const own = JSON.stringify(variables['OWN_HOSTS']);
       const knows = [urlId, formerUrlId].filter((id) => own.includes(JSON.stringify(hostOf(id))));
@@ -81,7 +81,7 @@ describe('with the setting publishUrl', () => {
     }
   });
 
-  it('publish can tell where the whole API is, and what delivers where an attempt may be completed', () => {
+  it('publish can say where the whole API is, and deliveries where an attempt may be completed', () => {
     for (const { name, variables } of functionsIn(on.service)) {
       const told = JSON.stringify(variables['API_URL'] ?? '').includes('.execute-api.eu-central-1.');
       expect([name, told]).toEqual([name, name === 'Publish' || name.startsWith('Deliver')]);
@@ -91,7 +91,7 @@ describe('with the setting publishUrl', () => {
   it('nothing else is added, and nothing that keeps something is replaced', () => {
     const before = resources(off.service);
     const after = resources(on.service);
-    // The id of a version has a hash of the function's variables, which are others.
+    // A version's id includes a hash of the function's variables, which differ.
     const isVersion = ({ Type }: Resource): boolean => Type === 'AWS::Lambda::Version';
     for (const [id, resource] of before) if (!isVersion(resource)) expect([...after.keys()]).toContain(id);
     const added = [...after]

@@ -67,18 +67,18 @@ describe('the queues', () => {
     (name, longestWaitMs) => {
       const { id, VisibilityTimeout } = queue(name);
       const { Timeout } = workerOf(id);
-      // Reading and recording take time as well.
+      // Reading and recording take time too.
       expect(Timeout * 1_000).toBeGreaterThanOrEqual(longestWaitMs + 20_000);
-      // "Creating and configuring an Amazon SQS event source mapping" in Lambda's guide: six times the timeout of the function, and
-      // the batching window besides.
+      // "Creating and configuring an Amazon SQS event source mapping" in Lambda's guide: six times the function's timeout, plus
+      // the batching window.
       expect(VisibilityTimeout).toBeGreaterThanOrEqual(6 * Timeout + (name === 'Slow' ? 1 : 0));
-      // Throttled for an hour, no message counts as one that kills its workers.
+      // Even if throttled for an hour, no message counts as one that kills its workers.
       expect((maxReceives - 1) * VisibilityTimeout).toBeGreaterThan(3_600);
     },
   );
 
   it.each(['Short', 'Long', 'Slow'])(
-    '%s gives work that no worker came back from to the queue of those that are worked on alone',
+    '%s moves jobs whose workers never finished to the queue of jobs that run alone',
     (name) => {
       expect(queue(name).RedrivePolicy).toEqual({
         deadLetterTargetArn: queue('Dead').id,
@@ -87,13 +87,13 @@ describe('the queues', () => {
     },
   );
 
-  it('give nothing else up, however often Lambda receives it and has no room for it', () => {
+  it('give up nothing else, however often Lambda receives it and has no room for it', () => {
     for (const name of ['Dead', 'QueuesFire', 'AccountChanges', 'UndeliveredFires', 'Parked']) {
       expect(queue(name).RedrivePolicy).toBeUndefined();
     }
   });
 
-  it('keep work as long as SQS can, the dead ones included', () => {
+  it('keep jobs for as long as SQS can, including dead ones', () => {
     for (const name of [
       'Short',
       'Long',
@@ -108,7 +108,7 @@ describe('the queues', () => {
     }
   });
 
-  it('are encrypted and refuse what does not come over TLS', () => {
+  it('are encrypted and refuse everything without TLS', () => {
     expect(resources(service, 'AWS::SQS::Queue').size).toBe(8);
     const denied = properties(
       service,
@@ -129,14 +129,15 @@ describe('the queues', () => {
     expect(denied.sort()).toEqual([...resources(service, 'AWS::SQS::Queue').keys()].sort());
   });
 
-  it('invoke their functions at once, in batches of which each message succeeds or fails by itself', () => {
+  it('invoke their functions at once, in batches of which each message succeeds or fails separately', () => {
     expect(mappings).toHaveLength(6);
     for (const mapping of mappings) {
       const isSlow = queue('Slow').id === mapping.EventSourceArn;
       const isAlone = !['Short', 'Long'].some((name) => queue(name).id === mapping.EventSourceArn);
       expect(mapping).toMatchObject({
         BatchSize: isSlow ? 50 : isAlone ? 1 : 10,
-        // "When you set BatchSize to a value greater than 10, you must set MaximumBatchingWindowInSeconds to at least 1" (Lambda's API).
+        // "When you set BatchSize to a value greater than 10, you must set MaximumBatchingWindowInSeconds to at least 1"
+        // (Lambda's API).
         ...(isSlow && { MaximumBatchingWindowInSeconds: 1 }),
         FunctionResponseTypes: ['ReportBatchItemFailures'],
       });
@@ -148,7 +149,7 @@ describe('the queues', () => {
     [{ deliveryConcurrency: '20' }, 20, { QueuesFire: 20 }],
     [{ deliveryConcurrency: '2' }, 2, { QueuesFire: 2, AccountChanges: 2 }],
   ])(
-    'with the settings %j invoke at most %d of each delivery function at once, and limit the others in small accounts only',
+    'with the settings %j invoke at most %d of each delivery function at once, and limit the others only in small accounts',
     (context, most, others) => {
       const template = synthesizeOne(context).service;
       const limited = properties(
@@ -178,7 +179,7 @@ describe('the queues', () => {
     },
   );
 
-  it('leave the API of an AWS account with 1,000 executions at once room for itself, as docs/settings.md says', () => {
+  it('leave the API of an AWS account with 1,000 concurrent executions enough room, as docs/settings.md says', () => {
     const mostOf = (all: typeof mappings): number =>
       all.reduce((sum, { ScalingConfig }) => sum + (ScalingConfig?.MaximumConcurrency ?? Infinity), 0);
     const deliveries = ['Short', 'Long', 'Slow', 'Dead'].map((name) => queue(name).id);
@@ -195,7 +196,7 @@ describe('the queues', () => {
 });
 
 describe('the queue of accounts that were changed', () => {
-  it('has the same name in every region, and no other queue has one of its own', () => {
+  it('has the same name in every region, and no other queue has a fixed name', () => {
     for (const { service: of } of synthesize({ name: 'Queue' }).regions) {
       const names = [...resources(of, 'AWS::SQS::Queue').values()].map(
         ({ Properties }) => Properties['QueueName'],

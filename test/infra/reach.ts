@@ -1,13 +1,12 @@
 /**
- * Finds in the source of a handler what it can ask of AWS: which operation, of which table, queue, bucket, secret or group of
- * schedules. It follows names from the handler's file through the files that it imports, one top-level declaration after
- * another, as a bundler does that leaves out what nobody uses. It does not know which branch is taken: it finds what the code
- * can do, not what it does each time.
+ * Finds what a handler's source can request from AWS: which operation, on which table, queue, bucket, secret or schedule group.
+ * It follows names from the handler's file through imports, one top-level declaration after another, like a bundler that
+ * removes unused code. It does not know which branch runs, so it finds what the code can do.
  */
 import { join } from 'node:path';
 import { declarationsOf, lambdas, type Declaration } from './declarations.ts';
 
-/** The AWS service of each operation that the code may use. Another operation is an error until it is written here. */
+/** The AWS service of each operation that the code may use. Other operations are errors until they are added here. */
 const operationsByService = {
   dynamodb: [
     'GetItem',
@@ -80,22 +79,22 @@ const services: readonly Service[] = [
   'events',
 ];
 
-/** This function finds the queue that a message came from. Of all queues, that is the one that invokes the handler. */
+/** This function finds the queue that a message came from: the one that invokes the handler. */
 const findsSourceQueue = 'sourceOf';
 export const sourceQueue = 'the queue it came from';
 
-/** This function writes the secret that an app has for an account, whose ARN it is given. */
+/** This function writes an account's secret in an app. It gets the ARN. */
 const writesSecretOfAccount = 'keepInSecret';
 
-/** An operation or a resource that has not met its counterpart yet. */
+/** An operation without its resource, or a resource without its operation. */
 interface Half {
   readonly service: Service;
   readonly name: string;
-  /** The function of an object by which the operation is done: it is done only where that is called. */
+  /** The function of an object that does the operation. Only a call of it counts. */
   readonly method?: string | undefined;
 }
 
-/** The halves that a declaration leaves open. A declaration that refers to it may have the counterpart. */
+/** The halves that a declaration leaves open. A declaration that refers to it may have the counterparts. */
 interface Open {
   readonly operations: readonly Half[];
   readonly resources: readonly Half[];
@@ -126,10 +125,7 @@ const operationsIn = (declaration: Declaration): readonly Half[] =>
     method,
   }));
 
-/**
- * Leaves out the functions of an object that a declaration does not call, if it calls any of them. If it calls none, it passes
- * the object on.
- */
+/** Leaves out the functions of an object that a declaration does not call. If it calls none, it passes the object on. */
 function called(operations: readonly Half[], { members }: Declaration): readonly Half[] {
   const methods = operations.flatMap(({ method }) => (method === undefined ? [] : [method]));
   if (!methods.some((method) => members.has(method))) return operations;
@@ -138,7 +134,7 @@ function called(operations: readonly Half[], { members }: Declaration): readonly
     .map(({ service, name }) => ({ service, name }));
 }
 
-/** Follows declarations, and collects what they can ask of AWS. */
+/** Follows declarations, and collects what they can request from AWS. */
 class Reach {
   /** Texts such as `dynamodb:GetItem messages`. */
   readonly rights = new Set<string>();
@@ -153,7 +149,7 @@ class Reach {
   of(declaration: Declaration): Open {
     const known = this.#known.get(declaration);
     if (known !== undefined) return known;
-    // A declaration that refers to itself, by whatever way, leaves nothing open to itself.
+    // A declaration that refers to itself, even indirectly, leaves nothing open to itself.
     this.#known.set(declaration, { operations: [], resources: [] });
     if (this.#except(declaration)) return { operations: [], resources: [] };
     const below = (declaration.name === findsSourceQueue ? [] : declaration.refersTo()).map((referred) =>
@@ -169,7 +165,7 @@ class Reach {
     return open;
   }
 
-  /** Puts halves of one service together. A half without a counterpart stays open. */
+  /** Joins halves of one service. A half without a counterpart stays open. */
   #join(operations: readonly Half[], resources: readonly Half[], { index }: Declaration): Open {
     const isJoined = (half: Half, others: readonly Half[]) =>
       others.some(({ service }) => service === half.service);
@@ -193,7 +189,7 @@ class Reach {
 /**
  * @param except declarations that are known not to run
  * @returns texts such as `dynamodb:GetItem messages`, sorted
- * @throws Error for an operation of which it is not found what it is done to
+ * @throws Error for an operation without a known resource
  */
 export function reachOf(
   handler: string,

@@ -25,7 +25,7 @@ describe('a deployment', () => {
     expect(types(first?.state).sort()).toEqual([...types(second?.state), ...shared].sort());
   });
 
-  it('has one table of accounts, made in its first region, with a replica in each of the others', () => {
+  it('has one table of accounts, created in its first region, with a replica in each of the others', () => {
     const [first, second] = regions;
     first?.state.hasResourceProperties('AWS::DynamoDB::GlobalTable', {
       TableName: 'Svc-accounts',
@@ -34,7 +34,7 @@ describe('a deployment', () => {
         DeletionProtectionEnabled: true,
         PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
       })),
-      // Replicas follow it by its stream.
+      // Replicas follow the stream.
       StreamSpecification: { StreamViewType: 'NEW_AND_OLD_IMAGES' },
     });
     second?.state.resourcePropertiesCountIs('AWS::DynamoDB::GlobalTable', { TableName: 'Svc-accounts' }, 0);
@@ -45,7 +45,7 @@ describe('a deployment', () => {
     }
   });
 
-  it('has a table of usage of the same name in each region, each with its own rows', () => {
+  it('has a table of usage with the same name in each region, each with separate rows', () => {
     for (const { state, region } of regions) {
       state.hasResourceProperties('AWS::DynamoDB::GlobalTable', {
         TableName: 'Svc-usage',
@@ -54,7 +54,7 @@ describe('a deployment', () => {
     }
   });
 
-  it('has its management API in the first region only', () => {
+  it('has its management API only in the first region', () => {
     const handlers = (template: Template) =>
       properties(
         template,
@@ -67,7 +67,7 @@ describe('a deployment', () => {
     management.hasOutput('ManagementSecret', { Value: 'Svc/management' });
   });
 
-  it('refers from a region to another by name, to tell it of changes to accounts and read which hosts it noted, and for nothing else', () => {
+  it('refers from a region to another by name, to report changes of accounts and to read which hosts it noted, and for nothing else', () => {
     const toQueue = /:sqs:[a-z0-9-]+:",{"Ref":"AWS::AccountId"},":Svc-account-changes"/g;
     const [home = '', other = ''] = regions.map(({ service }) =>
       JSON.stringify(properties(service, 'AWS::IAM::Policy', z.unknown())),
@@ -81,7 +81,7 @@ describe('a deployment', () => {
     expect(JSON.stringify(properties(management, 'AWS::IAM::Policy', z.unknown()))).toContain('us-east-1');
   });
 
-  it('has one master secret, made in its first region and copied to the others', () => {
+  it('has one master secret, created in its first region and copied to the others', () => {
     const [first, second] = regions;
     first?.state.hasResourceProperties('AWS::SecretsManager::Secret', {
       Name: 'Svc/master',
@@ -96,7 +96,7 @@ describe('a deployment', () => {
     }
   });
 
-  it('goes to the regions that its settings name', () => {
+  it('is in the regions that its settings name', () => {
     const { regions: named } = synthesize({
       regions: 'ap-northeast-1,eu-west-1,us-west-2',
       name: 'Queue',
@@ -112,7 +112,7 @@ describe('a deployment', () => {
     });
   });
 
-  it('may be in one region, where nothing has replicas', () => {
+  it('may be in one region, without replicas', () => {
     const { state } = synthesizeOne();
     state.hasResourceProperties('AWS::DynamoDB::GlobalTable', {
       TableName: 'Svc-accounts',
@@ -129,7 +129,7 @@ describe('a deployment', () => {
     };
     const one = accountsIn(synthesizeOne().state);
     const two = accountsIn(regions[0]?.state);
-    // CloudFormation changes a stream of a table with one replica only, and one replica in an update, with nothing else.
+    // CloudFormation changes the stream only of a table with one replica, and only one replica per update, with nothing else.
     expect(two.others).toEqual(one.others);
     expect(one.replicas.map(({ Region }) => Region)).toEqual(['eu-central-1']);
     expect(two.replicas.map(({ Region }) => Region)).toEqual(['us-east-1', 'eu-central-1']);
@@ -138,9 +138,8 @@ describe('a deployment', () => {
 
 describe('cdk synth', () => {
   /**
-   * Runs the app as the CLI does, where every connection fails and no credentials are; twice in one process, which takes
-   * seconds to import the CDK. It bundles all handlers each time, and an asset is named by what is in its bundle: what
-   * is the same twice has the same bundles.
+   * Runs the app as the CLI does, without connections and credentials; twice in one process, which takes seconds to import the
+   * CDK. It bundles all handlers each time. Assets are named by their bundles' contents, so equal names mean equal bundles.
    *
    * @returns what it made each time
    */
@@ -166,7 +165,7 @@ describe('cdk synth', () => {
         CDK_CONTEXT_JSON: JSON.stringify(cdkContext),
         // It makes nothing, and runs where the CLI deploys.
         CDK_VALIDATION: 'false',
-        // By this the app knows that it is to write what it made when it ends.
+        // This tells the app to write its output when it ends.
         CDK_OUTDIR: folder,
       },
     });
@@ -176,7 +175,7 @@ describe('cdk synth', () => {
     });
   }
 
-  it('needs no network and no credentials, and makes the same twice', () => {
+  it('needs no network and no credentials, and makes the same output twice', () => {
     const [first = {}, second] = runTwice();
     expect(
       Object.keys(first)

@@ -9,14 +9,14 @@ import { root, synthesizeAccounts, synthesizeOne } from './app.ts';
 import { reachOf, sourceQueue } from './reach.ts';
 import { functionsOf, rightsOf } from './roles.ts';
 
-/** Messages may go to functions, queues, topics and buses: by default they may not, and nothing may send to any. */
+/** Messages may go to functions, queues, topics and buses. By default they may not, and nothing may send to these. */
 const { service, management } = synthesizeOne({
   destinations:
     'arn:aws:sqs:*:111122223333:orders-*,arn:aws:sns:*:111122223333:orders-*,arn:aws:events:*:111122223333:event-bus/orders',
   lambdaDestinations: 'arn:aws:lambda:*:111122223333:function:orders-*',
 });
 
-/** The queues that invoke functions, by the name of the function. */
+/** The queues that invoke functions, by function. */
 const sources: ReadonlyMap<string, QueueName> = new Map([
   ['DeliverShort', 'short'],
   ['DeliverLong', 'long'],
@@ -26,7 +26,7 @@ const sources: ReadonlyMap<string, QueueName> = new Map([
   ['FollowAccount', 'accountChanges'],
 ]);
 
-/** The middlewares that look at a token and count usage pass over a route that is open to everybody. */
+/** The middlewares that check tokens and count usage skip public routes. */
 function isPassedOver(handler: string): (declaration: Declaration) => boolean {
   const own = [...routes, ...managementRoutes].filter((route) => route.function === handler);
   const isOpen = own.length > 0 && own.every(({ access }) => access === 'open');
@@ -34,21 +34,21 @@ function isPassedOver(handler: string): (declaration: Declaration) => boolean {
     isOpen && file === 'lambdas/http/messagingApi.ts' && ['token', 'usage', 'trail'].includes(name);
 }
 
-/** The rights that a function's code uses, and those that come with them. */
+/** The rights that a function's code uses, and those that they require. */
 function neededBy(name: string, handler: string): string[] {
   const source = sources.get(name);
   const needed = reachOf(handler, isPassedOver(handler)).flatMap((right) => {
     const own = right.replace(sourceQueue, source ?? sourceQueue);
-    // AWS judges a batch as the operation on one message.
+    // AWS checks a batch as the operation on one message.
     if (own.startsWith('sqs:')) return [own.replace('Batch', '')];
-    // A schedule sends as a role, which is handed to it.
+    // A schedule sends with a role, which must be passed to it.
     if (own.startsWith('scheduler:CreateSchedule')) return [own, 'iam:PassRole scheduler role'];
     if (own === 'lambda:Invoke functions') return ['lambda:InvokeFunction functions'];
-    // Without this right S3 answers 403 for an object that is not there: a worker would take a fault for an outage.
+    // Without this right, S3 answers 403 for a missing object, and a worker would take that for an outage.
     if (own.startsWith('s3:GetObject') && source !== undefined) return [own, 's3:ListBucket bodies'];
     return [own];
   });
-  // Lambda takes messages off the queue with the role of the function that it invokes.
+  // Lambda receives messages with the role of the function that it invokes.
   const receives =
     source === undefined
       ? []
@@ -65,12 +65,12 @@ const functions = [service, management, synthesizeAccounts()].flatMap((template)
 );
 
 describe('the role of each function', () => {
-  it.each(functions)('%s: allows what the code of %s can do, and nothing else', (name, handler, template) => {
+  it.each(functions)('%s: allows exactly what the code of %s can do', (name, handler, template) => {
     expect([...new Set(rightsOf(template, name))]).toEqual(neededBy(name, handler));
   });
 });
 
-describe('docs/recovery.md tells the rights that an operator needs for', () => {
+describe('docs/recovery.md lists the rights that an operator needs for', () => {
   const document = readFileSync(join(root, 'docs/recovery.md'), 'utf8');
   const [, ...rows] = [...document.matchAll(/^\| (?:rights to|the) .*$/gm)].map(([row]) => row.split('|'));
   const actionsIn = (cell = ''): string[] => [...cell.matchAll(/`([A-Z]\w+)`/g)].map(([, name = '']) => name);

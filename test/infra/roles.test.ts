@@ -9,15 +9,15 @@ const messagingFunctions = functionsOf(service);
 const functions = [...messagingFunctions, ...functionsOf(management)];
 const statements = [service, management].flatMap(statementsOf);
 
-/** The one right to write accounts that all APIs have. It is to the rows of their hosts: see the test of those rows. */
+/** The only right to write accounts that all APIs have. It is for their hosts' rows: see the test of those rows. */
 const noteHost = 'dynamodb:UpdateItem accounts';
 const removeToken = 'dynamodb:DeleteItem accounts';
 
-/** The region and the name of a resource. The management API has resources of every region. */
+/** A resource's region and name. The management API has resources of every region. */
 const placed = (resource: unknown): string =>
   joined.parse(resource).replace(/^arn:aws:\w+:([\w-]+):111122223333:(table\/|secret:)?/, '$1 ');
 
-/** The rights of each function of a template, as the reviewers' list has them. */
+/** The rights of each function of a template, as in the reviewers' list. */
 const listOf = (template: Template, named?: typeof placed): string[] =>
   functionsOf(template).map(({ name }) => [`${name}:`, ...rightsOf(template, name, named)].join('\n  '));
 
@@ -30,7 +30,7 @@ describe('the roles', () => {
         (template) => resources(template, 'AWS::IAM::Role').get(role) ?? [],
       );
       expect(found).toHaveLength(1);
-      // Everything a function may do is in its own statements.
+      // A function's rights are all in its own statements.
       expect(found[0]?.Properties['ManagedPolicyArns']).toBeUndefined();
     }
   });
@@ -40,7 +40,7 @@ describe('the roles', () => {
     await expect(`${list}\n`).toMatchFileSnapshot('rights.txt');
   });
 
-  it('let no function of a region write accounts but the one that rotates keys, nor read the management password', () => {
+  it('let no function of a region write accounts except the one that rotates keys, nor read the management password', () => {
     for (const { name } of messagingFunctions) {
       const permissions = rightsOf(service, name);
       const writes = permissions
@@ -52,7 +52,7 @@ describe('the roles', () => {
     }
   });
 
-  it('let functions hand the role of schedules to Scheduler, and to nothing else', () => {
+  it('let functions pass the role of schedules to Scheduler, and to nothing else', () => {
     const passing = statementsOf(service).filter(({ Action }) => Action.includes('iam:PassRole'));
     expect(passing.length).toBeGreaterThan(5);
     for (const { Action, Condition } of passing) {
@@ -69,7 +69,7 @@ describe('the roles', () => {
     expect(actions(synthesizeOne({ forEmulator: 'true' }).service)).toContain('sqs:SendMessageBatch');
   });
 
-  it('let all that refuses destinations read the hosts of the APIs, an API write its own, and named tokens be written, but no account', () => {
+  it('let functions that refuse destinations read the hosts of the APIs, an API write its own, and named tokens be written, but no account', () => {
     const { regions, management: managing } = synthesize();
     const all = ['eu-central-1', 'us-east-1'].flatMap((region) =>
       ['messaging', 'management'].map((api) => `apiHost#${region}#${api}`),
@@ -100,13 +100,13 @@ describe('the roles', () => {
     }
   });
 
-  it('name no action by a pattern', () => {
+  it('name no action with a pattern', () => {
     for (const { Action } of statements) {
       for (const action of Action) expect(action).toMatch(/^[a-z0-9]+:[A-Za-z]+$/);
     }
   });
 
-  it('name no resource by a pattern, save objects, schedules of the group, and the suffix of a secret', () => {
+  it('name no resource with a pattern, except objects, schedules of the group, and the suffix of a secret', () => {
     for (const { Resource } of statements) {
       expect(Resource).not.toBe('*');
       const text = JSON.stringify(Resource);
@@ -115,7 +115,7 @@ describe('the roles', () => {
     }
   });
 
-  it('are assumed by Lambda only, by the gateway for its log, or by Scheduler for what it sends', () => {
+  it('are assumed only by Lambda, by the gateway for its log, or by Scheduler for its messages', () => {
     const roleShape = z.object({
       AssumeRolePolicyDocument: z.object({
         Statement: z.tuple([z.object({ Principal: z.object({ Service: z.string() }) })]),

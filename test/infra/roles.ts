@@ -1,4 +1,4 @@
-/** The functions of a template, and what the role of each allows. */
+/** A template's functions, and what each role allows. */
 import type { Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod';
 import { properties, reference } from './app.ts';
@@ -50,7 +50,7 @@ export const statementsOf = (template: Template) =>
     policy.PolicyDocument.Statement.map((statement) => ({ ...statement, roles: policy.Roles })),
   );
 
-/** All that a function's role allows besides writing its log, as sorted texts: an action, and the name of its resource. */
+/** Everything that a function's role allows besides writing its log, as sorted texts: an action, and its resource's name. */
 export function rightsOf(template: Template, name: string, named = shortName): string[] {
   const role = functionsOf(template).find((found) => found.name === name)?.Role;
   return statementsOf(template)
@@ -64,7 +64,7 @@ export function rightsOf(template: Template, name: string, named = shortName): s
     .sort();
 }
 
-/** The names by which the tests call resources, each with a text that is in its ARN as the template has it. */
+/** The tests' names of resources, each with a text that is in its ARN in the template. */
 const names: readonly (readonly [text: string, name: string])[] = [
   ['/index/log', 'messages/index/log'],
   ['/index/present', 'dlq/index/present'],
@@ -100,7 +100,7 @@ const names: readonly (readonly [text: string, name: string])[] = [
   [':event-bus/', 'buses'],
 ];
 
-/** @throws Error for a resource that the tests have no name for */
+/** @throws Error for a resource without a name in the tests */
 function shortName(resource: unknown): string {
   const text = JSON.stringify(resource);
   const found = names.find(([part]) => text.includes(part));

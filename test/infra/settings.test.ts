@@ -17,7 +17,7 @@ const read = (context: Record<string, unknown>) => readSettings(new App({ contex
 describe('the settings of a deployment', () => {
   const inDocuments = documents.flatMap(blocksOf).filter(({ text }) => /^\s*\{\s*"context"/.test(text));
 
-  it.each(inDocuments)('are those that the documents put into `cdk.json`: $at', ({ text }) => {
+  it.each(inDocuments)('are those that the documents write into `cdk.json`: $at', ({ text }) => {
     const { context } = z.object({ context: z.record(z.string(), z.unknown()) }).parse(JSON.parse(text));
     expect(() => read(context)).not.toThrow();
   });
@@ -68,7 +68,7 @@ describe('the settings of a deployment', () => {
     });
   });
 
-  it('may stand beside what the CDK keeps in the context', () => {
+  it('may be beside what the CDK keeps in the context', () => {
     expect(read({ ...cdkContext, 'aws:cdk:bundling-stacks': ['**'] })).toEqual(read({}));
   });
 
@@ -390,7 +390,7 @@ describe('a stage', () => {
     expect(read({ stage })).toEqual({ ...read({}), stage, ...preset });
   });
 
-  it('gives way to what is set besides', () => {
+  it('is overridden by explicit settings', () => {
     expect(read({ stage: 'dev', retain: 'true', deliveryConcurrency: '7' })).toEqual({
       ...read({ stage: 'dev' }),
       retain: true,
@@ -398,7 +398,7 @@ describe('a stage', () => {
     });
   });
 
-  it('may have the name of any deployment where it is said whether that keeps its data', () => {
+  it('may have any deployment’s name if it is set whether that keeps its data', () => {
     expect(read({ stage: 'dev', name: 'Acme', retain: 'true' })).toMatchObject({
       name: 'Acme',
       retain: true,
@@ -422,7 +422,7 @@ describe('a stage', () => {
 describe('the list of settings in docs/settings.md', () => {
   const [, settingsOn = ''] = docs.split('\n## Settings\n');
   const [section = ''] = settingsOn.split('\n### ');
-  /** Names and defaults, as the table's first two columns have them; some rows have two of each. */
+  /** Names and defaults, as in the table's first two columns. Some rows have two of each. */
   const documented = [...section.matchAll(/^\| (`\w+`(?:, `\w+`)*) +\| ([^|]+?) +\|/gm)].flatMap(
     ([, names = '', values = '']) => {
       const several = names.split(', ');
@@ -436,7 +436,7 @@ describe('the list of settings in docs/settings.md', () => {
     expect(fixed).toEqual(['name', ...Object.keys(fixedOf(read({})))]);
   });
 
-  it('has every setting, with its default, and no other', () => {
+  it('has exactly the settings, with their defaults', () => {
     const defaults = new Map(Object.entries(read({})));
     const shown = (name: string): string => {
       if (name === 'scheduleGroup') return 'the name';

@@ -45,7 +45,7 @@ describe('a stage', () => {
     });
   });
 
-  it('may restore what does not outlive its stack, and the other way round', () => {
+  it('may restore what does not outlive its stack, and vice versa', () => {
     const restorable = synthesizeOne({ retain: 'false', pointInTimeRecovery: 'true' });
     restorable.state.allResourcesProperties('AWS::DynamoDB::GlobalTable', {
       Replicas: [
@@ -59,7 +59,7 @@ describe('a stage', () => {
 });
 
 describe('a table that was restored under another name', () => {
-  it('stands in the place of its stack’s for all functions of its region, and no export goes that is imported', () => {
+  it('replaces its stack’s table for all functions of its region, and no imported export disappears', () => {
     const setting = { restoredTables: 'eu-central-1=messages:Svc-messages-restored' };
     const restored = synthesizeOne(setting);
     const shape = z.object({ Environment: z.object({ Variables: z.record(z.string(), z.unknown()) }) });
@@ -74,7 +74,7 @@ describe('a table that was restored under another name', () => {
   });
 });
 
-/** The rules of the group with their labels, in its order: "Baseline rule groups" in the guide of AWS WAF. */
+/** The group's rules with their labels, in order: "Baseline rule groups" in AWS WAF's guide. */
 const knownBadInputs: Readonly<Record<string, { readonly label: string; readonly blocks: boolean }>> = {
   JavaDeserializationRCE_HEADER: { label: 'JavaDeserializationRCE_Header', blocks: true },
   JavaDeserializationRCE_BODY: { label: 'JavaDeserializationRCE_Body', blocks: false },
@@ -114,11 +114,10 @@ const labelRule = z.object({
 });
 
 /**
- * Whether the firewall blocks a request that rules of the group match, one after the other. A rule that blocks ends the group; it
- * and those before it have set their labels. What the group comes to is overridden after that, and the rules behind it see the
- * labels.
+ * Whether the firewall blocks a request that matches rules of the group in this order. A blocking rule ends the group; labels
+ * up to it are set. Then the group's result is overridden, and later rules see the labels.
  *
- * @param lastLabel the label of the last of the rules
+ * @param lastLabel the last rule's label
  */
 function isBlocked(matching: readonly string[], lastLabel: string): boolean {
   const [acl] = properties(prod.service, 'AWS::WAFv2::WebACL', z.object({ Rules: z.array(z.unknown()) }));
@@ -154,7 +153,7 @@ describe('the firewall', () => {
   it.each([
     ['messaging', prod.service],
     ['management', prod.management],
-  ])('stands before the %s API', (_, template) => {
+  ])('is in front of the %s API', (_, template) => {
     template.hasResourceProperties('AWS::WAFv2::WebACLAssociation', {
       WebACLArn: { 'Fn::GetAtt': [Match.stringLikeRegexp('Firewall'), 'Arn'] },
       ResourceArn: Match.objectLike({ 'Fn::Join': Match.anyValue() }),
@@ -166,23 +165,23 @@ describe('the firewall', () => {
       [2, 'AWSManagedRulesKnownBadInputsRuleSet'],
       [3, 'KnownAttacks'],
     ]);
-    // A sample would show paths, in which tokens may stand.
+    // A sample would show paths, which may contain tokens.
     expect(found?.Rules.some((rule) => rule.VisibilityConfig.SampledRequestsEnabled)).toBe(false);
   });
 
   it.each(Object.entries(knownBadInputs))(
-    'never refuses a message for its body or its destination, and %s is judged so',
+    'never refuses a message because of its body or destination, and judges %s so',
     (rule, { label, blocks }) => {
       expect(isBlocked([rule], label)).toBe(blocks);
     },
   );
 
-  it('counts what AWS adds to its rules, and refuses an attack that such a body comes with', () => {
+  it('counts rules that AWS adds, and refuses an attack that such a body comes with', () => {
     expect(isBlocked(['NextYearsRCE_BODY'], 'NextYearsRCE_Body')).toBe(false);
     expect(isBlocked(['ReactJSRCE_BODY', 'Log4JRCE_HEADER'], 'Log4JRCE_Header')).toBe(true);
   });
 
-  it('answers 429 to a flood, with a code as the API has it', () => {
+  it('answers 429 to a flood, with a code as in the API', () => {
     prod.service.hasResourceProperties('AWS::WAFv2::WebACL', {
       Rules: Match.arrayWith([
         Match.objectLike({
@@ -218,7 +217,7 @@ describe('a custom domain', () => {
     });
   });
 
-  it('is what the stacks put out', () => {
+  it('is in the stacks’ outputs', () => {
     prod.service.hasOutput('Url', { Value: 'https://queue.example.com' });
     prod.management.hasOutput('ManagementUrl', { Value: 'https://admin.example.com' });
   });
@@ -246,7 +245,7 @@ describe('a custom domain', () => {
       expect(JSON.stringify(Properties['Environment'])).toContain('example.com/queue');
   });
 
-  it('has its target in the outputs where the operator makes the record', () => {
+  it('has its target in the outputs if the operator makes the record', () => {
     const { service } = synthesizeOne({ domains: 'eu-central-1=queue.example.com', certificates });
     expect(types(service)).not.toContain('AWS::Route53::RecordSet');
     service.hasOutput('DomainTarget', { Description: Match.stringLikeRegexp('queue.example.com') });

@@ -76,7 +76,7 @@ describe('the tables', () => {
   it.each([
     ['true', true, kept],
     ['false', false, thrownAway],
-  ])('are protected and restorable when retain is %s', (_, retained, template) => {
+  ])('are protected and restorable if retain is %s', (_, retained, template) => {
     for (const { Replicas } of properties(template, 'AWS::DynamoDB::GlobalTable', tableShape)) {
       expect(Replicas[0]).toMatchObject({
         Region: 'eu-central-1',
@@ -91,7 +91,7 @@ describe.each([
   ['of bodies', 'Bodies3FF2AA63'],
   ['of the log of who reads them', 'BodiesAccessLog6543E272'],
 ])('the bucket %s', (_, id) => {
-  it('is private, encrypted, and refuses what does not come over TLS', () => {
+  it('is private, encrypted, and refuses everything without TLS', () => {
     expect(resources(kept).get(id)?.Properties).toMatchObject({
       BucketEncryption: {
         ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }],
@@ -118,7 +118,7 @@ describe.each([
 describe('the bucket of bodies', () => {
   const bucketOf = (template: Template, id: string) => resources(template).get(id)?.Properties;
 
-  it('lets each class of body live its days, and no upload stay unfinished', () => {
+  it('keeps each class of body for its days, and deletes unfinished uploads', () => {
     expect(bucketOf(kept, 'Bodies3FF2AA63')).toHaveProperty('LifecycleConfiguration.Rules', [
       ...bodyLifetimesDays.map((days) => ({
         Id: `${days.toString()}d`,
@@ -134,7 +134,7 @@ describe('the bucket of bodies', () => {
     ]);
   });
 
-  it('has a log of who reads it, which only S3 writes, and which is kept for as long as other logs', () => {
+  it('has an access log, which only S3 writes, and which is kept for as long as other logs', () => {
     expect(bucketOf(kept, 'Bodies3FF2AA63')).toHaveProperty('LoggingConfiguration.DestinationBucketName', {
       Ref: 'BodiesAccessLog6543E272',
     });
@@ -162,18 +162,18 @@ describe('the bucket of bodies', () => {
       'Rules.0.ExpirationInDays',
       7,
     );
-    // The number that stands for "for ever".
+    // The number for "for ever".
     expect(daysOf(synthesizeOne({ logRetentionDays: '9999' }).state)).toBeUndefined();
   });
 
-  it('has no such log when it goes with its stack, because S3 deletes no bucket that has something in it', () => {
+  it('has no access log if it is deleted with its stack, because S3 deletes no bucket that has something in it', () => {
     expect(bucketOf(thrownAway, 'Bodies3FF2AA63')).not.toHaveProperty('LoggingConfiguration');
     thrownAway.resourceCountIs('AWS::S3::Bucket', 1);
   });
 });
 
 describe('the master secret', () => {
-  it('is 64 letters and digits that nobody ever sees', () => {
+  it('is 64 letters and digits that no one ever sees', () => {
     kept.hasResourceProperties('AWS::SecretsManager::Secret', {
       Name: 'Svc/master',
       GenerateSecretString: { PasswordLength: 64, ExcludePunctuation: true },
@@ -200,9 +200,9 @@ describe('the secret of the management API', () => {
 });
 
 /**
- * How CloudFormation generated the secrets of deployments. Never change these texts: CloudFormation generates another value when the
- * property differs in any way, and writes it over what the secret has. Another master secret ends the tokens and signing keys of all
- * accounts at once. A secret that has to be generated otherwise gets another resource, and an overlap: `svc-queue master-secret`.
+ * How CloudFormation generated the secrets of deployments. Never change these texts: if the property differs in any way,
+ * CloudFormation generates another value and overwrites the secret. Another master secret ends the tokens and signing keys of
+ * all accounts. To generate a secret differently, add another resource, and an overlap: `svc-queue master-secret`.
  */
 const generated = {
   'Svc/master': '{"ExcludePunctuation":true,"PasswordLength":64}',
@@ -210,7 +210,7 @@ const generated = {
     '{"ExcludePunctuation":true,"GenerateStringKey":"password","PasswordLength":48,"SecretStringTemplate":"{\\"username\\":\\"admin\\"}"}',
 };
 
-it('The secrets are generated as ever, to the character: otherwise a deployment would replace their values', () => {
+it('The secrets are generated exactly as ever: otherwise a deployment would replace their values', () => {
   const secrets = properties(
     kept,
     'AWS::SecretsManager::Secret',
@@ -223,12 +223,13 @@ it('The secrets are generated as ever, to the character: otherwise a deployment 
   expect(Object.fromEntries(found)).toEqual(generated);
 });
 
-describe('all that is kept', () => {
+describe('everything that is kept', () => {
   const lasting = ['AWS::DynamoDB::GlobalTable', 'AWS::S3::Bucket', 'AWS::SecretsManager::Secret'];
 
   it.each([
     ['AWS::DynamoDB::GlobalTable', 'Retain'],
-    // Both go with a failed first deployment, which can then be repeated. A table cannot: DynamoDB protects it from deletion.
+    // Both are deleted after a failed first deployment, which can then be repeated. A table cannot be: DynamoDB protects it
+    // from deletion.
     ['AWS::S3::Bucket', 'RetainExceptOnCreate'],
     ['AWS::SecretsManager::Secret', 'RetainExceptOnCreate'],
   ])('%s outlives the stack, unless the settings say otherwise', (type, policy) => {
@@ -244,7 +245,7 @@ describe('all that is kept', () => {
     }
   });
 
-  it('with a fixed name is made first, one after the other, so that a name that is taken leaves no table behind', () => {
+  it('with a fixed name is created first, one after another, so that a taken name leaves no table behind', () => {
     const nameShape = z.string().default('a table');
     const made: string[] = [];
     const waiting = new Map(resources(kept));

@@ -1,4 +1,4 @@
-/** `SvcQueue` in the app of somebody else. */
+/** `SvcQueue` in another app. */
 import { App, CfnOutput, Stack, Stage } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { Dashboard } from 'aws-cdk-lib/aws-cloudwatch';
@@ -12,10 +12,10 @@ import { outFolder } from '../support/synthFolder.ts';
 
 const region = 'eu-central-1';
 
-/** Flags that are not those of our own app. */
+/** Flags that differ from this project's app. */
 const otherFlags = { '@aws-cdk/core:defaultCrossStackReferences': 'strong' };
 
-/** An app with flags of its own, and a stack of its own. */
+/** An app with its own flags and stack. */
 function newApp(props: SvcQueueProps = {}) {
   const app = new App({ outdir: outFolder(), context: otherFlags });
   const queue = new SvcQueue(app, 'Queue', { regions: [region], ...props });
@@ -67,7 +67,7 @@ describe('the props', () => {
     expect(() => new SvcQueue(new App(), 'Queue', props)).toThrow(sentence);
   });
 
-  it('count as absent when they are undefined', () => {
+  it('count as absent if they are undefined', () => {
     const { stackOf } = newApp({ stage: 'dev', logLevel: undefined });
     expect(variables(stackOf(`SvcDev-${region}-Service`))[0]).toMatchObject({
       POWERTOOLS_LOG_LEVEL: 'DEBUG',
@@ -76,7 +76,7 @@ describe('the props', () => {
 });
 
 describe('the stacks', () => {
-  it('stand beside those of the app, with the same names in a Stage', () => {
+  it('are separate from those of the app, with the same names in a Stage', () => {
     expect(newApp().namesOfStacks()).toEqual([
       `Svc-${region}-State`,
       `Svc-${region}-Service`,
@@ -93,10 +93,10 @@ describe('the stacks', () => {
     ]);
   });
 
-  it('are the same whatever flags the app has, and leave its tags alone', () => {
+  it('are the same whatever flags the app has, and leave its tags unchanged', () => {
     const ours = new App({ outdir: outFolder(), context: cdkContext });
     new SvcQueue(ours, 'Queue', { regions: [region] });
-    // Nothing in it refers to the service: an export for it would be another line of the template.
+    // Nothing in it refers to the service: an export would add a line to the template.
     const others = new App({ outdir: outFolder(), context: otherFlags });
     const stack = new Stack(others, 'Shop');
     new SvcQueue(others, 'Queue', { regions: [region] });
@@ -134,7 +134,7 @@ describe('an account', () => {
     expect(account.accountId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  it('has logical ids that stay', () => {
+  it('has logical ids that stay the same', () => {
     const ids = [...resources(Template.fromStack(accounts()))]
       .filter(([, { Type }]) => /^Custom|Secret/.test(Type))
       .map(([id, { Type }]) => `${Type} ${id}`);
@@ -184,14 +184,14 @@ describe('an account', () => {
     expect(() => newApp().queue.account('default', { limits: { max_retries: 101 } })).toThrow(
       /account 'default' are not right:\n- limits.max_retries: allowed is a whole number from 0 to 100; given is 101/,
     );
-    // What the deployment waits for is known there: a deployment without instances refuses it.
+    // The timeout that the deployment allows is known there: without instances it refuses this value.
     expect(() => newApp().queue.account('default', { limits: { timeout: 5_280 } })).not.toThrow();
     expect(() => newApp().queue.account('default', { limits: { timeout: 5_281 } })).toThrow(
       /limits.timeout: allowed is a whole number from 1 to 5280; given is 5281/,
     );
   });
 
-  it('has a failure callback and functions for destinations, which may be those of another stack', () => {
+  it('has a failure callback and functions for destinations, which may be from another stack', () => {
     const { app, queue, stackOf } = newApp();
     const { functionArn } = new LambdaFunction(new Stack(app, 'Workers', { env: { region } }), 'Function', {
       runtime: Runtime.NODEJS_24_X,
@@ -222,7 +222,7 @@ describe('an account', () => {
     expect(stackOf('Svc-Accounts').dependencies.map(({ node }) => node.id)).toContain('Workers');
   });
 
-  it('refuses an ARN that is none', () => {
+  it('refuses an invalid ARN', () => {
     expect(() => newApp().queue.account('default', { failOn: '200' })).toThrow(
       /- failOn: must be up to 20 statuses from 300 to 599 .*; given is 200/,
     );
@@ -243,7 +243,7 @@ describe('an account', () => {
       { host: '*', ca: 'a' },
       { host: '*', ca: 'b' },
     ],
-  ])('refuses TLS identities that are wrong', (...tlsIdentities) => {
+  ])('refuses wrong TLS identities', (...tlsIdentities) => {
     expect(() => newApp().queue.account('default', { tlsIdentities })).toThrow(
       /- tlsIdentities: must be a list of up to 50 of .*; given is \[/,
     );
@@ -294,8 +294,8 @@ describe('schedules and URL groups', () => {
   });
 });
 
-describe('what the app watches', () => {
-  it('are metrics, widgets and the topic of the alarms', () => {
+describe('what the app monitors', () => {
+  it('are metrics, widgets and the alarms’ topic', () => {
     const { queue, stack, namesOfStacks } = newApp();
     queue.metric('Delivered').createAlarm(stack, 'Silence', { threshold: 1, evaluationPeriods: 1 });
     queue.addTo(new Dashboard(stack, 'Dashboard'));
@@ -310,7 +310,7 @@ describe('what the app watches', () => {
     );
     expect(queue.alarmTopic).toBeDefined();
     expect(newApp({ monitoring: false }).queue.alarmTopic).toBeUndefined();
-    // Nothing is made for who makes no account.
+    // Without accounts, nothing is created.
     expect(namesOfStacks()).not.toContain('Svc-Accounts');
   });
 });

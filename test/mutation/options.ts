@@ -1,4 +1,4 @@
-/** The arguments of `npm run test:mutation`, and the tests that follow from them. */
+/** The arguments of `npm run test:mutation`, and the tests that they select. */
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { InvalidArgumentError } from '@commander-js/extra-typings';
@@ -9,9 +9,9 @@ globs, seen from the root of the project. Exit status: 0 the floor is held; 1 it
 not be made.`;
 
 export interface Options {
-  /** Globs of the code that is changed. */
+  /** Globs of the code to change. */
   readonly mutate: readonly string[];
-  /** Globs of the tests that run. */
+  /** Globs of the tests to run. */
   readonly tests: readonly string[];
   /** Percent. */
   readonly floor: number;
@@ -53,7 +53,7 @@ export function parseOptions(args: readonly string[], root: string): Options {
 
 const isGlob = (path: string): boolean => /[*?{}[\]!()]/.test(path);
 
-/** @throws Ending for a path that is not there */
+/** @throws Ending if the path does not exist */
 function globOf(path: string, root: string, files: string): string {
   if (isGlob(path)) return path;
   const found = statSync(join(root, path), { throwIfNoEntry: false });
@@ -61,7 +61,7 @@ function globOf(path: string, root: string, files: string): string {
   return found.isDirectory() ? `${path.replace(/\/+$/, '')}/**/${files}` : path;
 }
 
-/** Finds the folder of tests that mirrors the code's own, or else the nearest one above. */
+/** Finds the test folder for the code's folder, or for the nearest parent. */
 function testsOf(path: string, root: string): string {
   const names = path
     .replace(/^lambdas\//, '')

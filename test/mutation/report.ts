@@ -1,4 +1,4 @@
-/** What a mutation run found, as Stryker writes it, and as it is printed. */
+/** The findings of a mutation run, as Stryker writes them and as they are printed. */
 import * as z from 'zod/mini';
 import { formatTable } from '../../bench/table.ts';
 
@@ -19,7 +19,7 @@ const mutantShape = z.object({
   location: z.object({ start: place, end: place }),
 });
 
-/** The part of Stryker's report that is read here: https://github.com/stryker-mutator/mutation-testing-elements */
+/** The part of Stryker's report that is used here: https://github.com/stryker-mutator/mutation-testing-elements */
 export const reportShape = z.object({
   files: z.record(z.string(), z.object({ source: z.string(), mutants: z.array(mutantShape) })),
 });
@@ -34,8 +34,8 @@ export interface Score {
 }
 
 /**
- * Counts mutants. One in an endless loop is killed, because its test would fail in the end. Those that cannot run, and those of
- * what runs only once when a module is loaded, count nowhere.
+ * Counts mutants. An endless loop counts as killed, because its test would fail. Mutants that cannot run, or that run only
+ * while a module loads, don't count.
  */
 function scoreOf(mutants: readonly Mutant[]): Score {
   const count = (...statuses: readonly Mutant['status'][]): number =>
@@ -45,7 +45,7 @@ function scoreOf(mutants: readonly Mutant[]): Score {
 
 const all = ({ killed, survived, uncovered }: Score): number => killed + survived + uncovered;
 
-/** @returns percent of all mutants, those that no test runs included; undefined where there are none */
+/** @returns the percentage of all mutants, including those that no test runs; undefined without mutants */
 export const percentOf = (score: Score): number | undefined =>
   all(score) === 0 ? undefined : (100 * score.killed) / all(score);
 
@@ -59,7 +59,7 @@ const rowOf = (name: string, score: Score): readonly string[] => [
   percentOf(score)?.toFixed(1) ?? '-',
 ];
 
-/** Makes the table of files, the lowest score last, where it is seen. */
+/** Makes the table of files, lowest score last, where it is seen. */
 export function scoreTable(report: Report): string {
   const scores = Object.entries(report.files).map(([name, { mutants }]) => ({
     name,
@@ -74,7 +74,7 @@ export function scoreTable(report: Report): string {
   );
 }
 
-/** Makes a line, or two, for each mutant that no test notices. */
+/** Makes a line or two for each mutant that no test notices. */
 export const survivorLines = ({ files }: Report): readonly string[] =>
   Object.entries(files).flatMap(([name, { source, mutants }]) =>
     mutants
@@ -89,7 +89,7 @@ export const survivorLines = ({ files }: Report): readonly string[] =>
 
 const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
-/** The text that a mutant replaces. Lines and columns are counted from 1; the end is behind the last character. */
+/** The text that a mutant replaces. Lines and columns count from 1; the end is exclusive. */
 function cut(source: string, { location: { start, end } }: Mutant): string {
   const lines = source.split('\n').slice(start.line - 1, end.line);
   const last = lines.length - 1;

@@ -1,4 +1,4 @@
-/** `npm run test:mutation -- lambdas/lane/rules`: Stryker changes code, and tests have to notice. */
+/** `npm run test:mutation -- lambdas/lane/rules`: Stryker changes code, and tests must notice. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -12,13 +12,13 @@ import { percentOf, reportShape, scoreTable, survivorLines, totalOf, type Report
 const root = resolve(import.meta.dirname, '../..');
 const cache = join(root, '.cache/mutation');
 
-/** 10 wants Node.js 22. */
+/** Version 10 requires Node.js 22. */
 const version = '9.6.1';
 
 /**
- * Installs Stryker into `.cache`. It is no dependency of the project: it brings a hundred packages, some of whose licences
- * `docs/dependencies.md` does not allow, and few need it. It finds the project's own Vitest above its folder, and is told not to
- * install another as its peer.
+ * Installs Stryker into `.cache`. It is not a dependency of the project, because few need its hundred packages, and
+ * `docs/dependencies.md` does not allow some of their licences. It uses the project's Vitest, so no peer dependency is
+ * installed.
  */
 const installStryker = (): Promise<string> =>
   installPackages(
@@ -36,15 +36,15 @@ const settingsFor = ({ mutate, tests, concurrency }: Options, folder: string) =>
   mutate,
   testFiles: tests,
   concurrency,
-  // Vitest may end the run of the next mutant instead of the one whose test has failed: that mutant would seem to survive.
+  // Otherwise Vitest may end the next mutant's run instead of the failed one's, so that the failed mutant seems to survive.
   disableBail: true,
-  // A mutant of a module's constant would need the module to be loaded again.
+  // A mutant of a module's constant would require loading the module again.
   ignoreStatic: true,
-  // A copy of the project is changed, not the project. It is below the root, where packages are found without a link.
+  // A copy of the project is changed. It is below the root, where packages are found without a link.
   tempDirName: relative(root, join(folder, 'copies')),
   symlinkNodeModules: false,
   ignorePatterns: ['.cache', '.svc', 'cdk.out', 'coverage'],
-  // Stryker cannot read it with TypeScript 7, and does not need it: a name that is not there keeps it from trying.
+  // Stryker cannot read it with TypeScript 7, and does not need it. A missing file keeps it from trying.
   tsconfigFile: 'no-tsconfig.json',
   reporters: ['json'],
   jsonReporter: { fileName: relative(root, join(folder, 'report.json')) },
@@ -52,7 +52,7 @@ const settingsFor = ({ mutate, tests, concurrency }: Options, folder: string) =>
   logLevel: 'warn',
 });
 
-/** @throws BenchError when Stryker ends without a report; it has printed why */
+/** @throws BenchError if Stryker ends without a report; it has printed why */
 async function mutate(options: Options): Promise<Report> {
   const home = await installStryker();
   await mkdir(cache, { recursive: true });

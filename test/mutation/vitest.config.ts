@@ -1,4 +1,4 @@
-/** The project `unit` alone, for mutation runs: Stryker says which of its files run. */
+/** Only the project `unit`, for mutation runs. Stryker chooses the files. */
 import { defineConfig } from 'vitest/config';
 import config from '../../vitest.config.ts';
 

@@ -1,7 +1,7 @@
 /**
- * `npm run test:nodes`: the unit tests, and some of the end-to-end tests, on the versions of Node.js that are supported besides the
- * oldest, on which all tests run. The programs come from npm: its package `node` fetches one of these with a script, which npm may
- * refuse to run. `-- 24` runs one version.
+ * `npm run test:nodes`: the unit tests and some end-to-end tests on the supported Node.js versions besides the oldest, on which
+ * all tests run. The binaries come from npm, because the package `node` fetches them with a script that npm may refuse to run.
+ * `-- 24` runs one version.
  */
 import { spawn } from 'node:child_process';
 import { delimiter, join, resolve } from 'node:path';
@@ -11,12 +11,12 @@ const root = resolve(import.meta.dirname, '../..');
 
 const versions = { '22': '22.23.3', '24': '24.21.0' } as const;
 
-/** What differs between versions: connections, streams, times and the store; the rest is the same code as in the unit tests. */
+/** Tests of what differs between versions: connections, streams, times and the store. */
 const endToEnd = ['delivery', 'retries', 'schedules', 'restart.campaign', 'signatures'].map(
   (name) => `test/e2e/${name}.test.ts`,
 );
 
-/** @throws Error when a test fails */
+/** @throws Error if a test fails */
 async function test(program: string, args: readonly string[]): Promise<void> {
   const child = spawn(program, [join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...args], {
     cwd: root,

@@ -1,4 +1,4 @@
-/** The archive that `npm pack` makes: all that an app and the command need, made ahead, and nothing else. */
+/** The archive of `npm pack`: everything that an app and the command need, prebuilt, and nothing else. */
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { root } from '../infra/app.ts';
 
 const linters = { publint: '0.3.25', '@arethetypeswrong/cli': '0.18.5' };
 
-/** What becomes of a package that is installed. */
+/** The installed package's manifest. */
 const manifestShape = z.object({
   private: z.boolean().optional(),
   dependencies: z.record(z.string(), z.string()).optional(),
@@ -23,7 +23,7 @@ const manifestShape = z.object({
   scripts: z.record(z.string(), z.string()),
 });
 
-/** Where each file of each function is. */
+/** The location of each function's files. */
 const tableShape = z.record(z.string(), z.record(z.string(), z.string()));
 
 const packedShape = z.tuple([
@@ -49,7 +49,7 @@ execFileSync('tar', ['xzf', archive, '-C', folder]);
 const paths = files.map(({ path }) => path);
 const read = (path: string): string => readFileSync(join(folder, 'package', path), 'utf8');
 
-/** The modules that a file imports, and those that its chunks import, except Node's own. */
+/** The modules that a file and its chunks import, except Node's own. */
 function importsOf(path: string): readonly string[] {
   const { metafile } = buildSync({
     absWorkingDir: join(folder, 'package'),
@@ -119,7 +119,7 @@ describe('the archive', () => {
     expect(commands.filter((path) => read(path).includes('buildSync'))).toEqual([]);
   });
 
-  it('brings the store’s package and no other, has no script for its installation, and may be published', () => {
+  it('brings only the store’s package, has no installation script, and may be published', () => {
     const manifest = manifestShape.parse(JSON.parse(read('package.json')));
     expect(manifest.private).toBeUndefined();
     expect(Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })).toEqual(['lmdb']);

@@ -1,6 +1,6 @@
 /**
- * The archive on an AWS emulator: its command deploys the service and makes an account; then the example of an app takes the
- * deployment over, publishes from one of its functions, and is changed.
+ * The archive on an AWS emulator: its command deploys the service and creates an account; then the example app takes over the
+ * deployment, publishes from one of its functions, and is changed.
  */
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -21,16 +21,15 @@ const region = 'eu-central-1';
 const name = 'SvcDev';
 
 interface Tools {
-  /** A new folder. */
   readonly emptyFolder: (name: string) => string;
-  /** @returns what the program printed */
+  /** @returns the program's output */
   readonly run: (
     cwd: string,
     file: string,
     args: readonly string[],
     env: Readonly<Record<string, string | undefined>>,
   ) => Promise<string>;
-  /** The folder of the example, in which the archive is installed. */
+  /** The example's folder, with the archive installed. */
   readonly app: string;
   readonly archive: string;
 }
@@ -59,7 +58,7 @@ const accountsShape = z.array(
   z.object({ customer_id: z.string(), token: z.string(), active: z.boolean(), max_retries: z.number() }),
 );
 
-/** The longest time for what comes in seconds, ms. */
+/** The longest wait, in milliseconds, for what takes seconds. */
 const limitMs = 300_000;
 
 async function eventually<T>(read: () => Promise<T>, isRight: (value: T) => boolean): Promise<T> {
@@ -83,7 +82,7 @@ function expectThat(holds: boolean, sentence: string): void {
   if (!holds) throw new Error(`It does not hold: ${sentence}`);
 }
 
-/** Replaces a part of the example's source, which must be there. */
+/** Replaces a part of the example's source, which must exist. */
 function changeApp(app: string, changes: readonly (readonly [string, string])[]): void {
   const file = join(app, 'app.js');
   let text = readFileSync(file, 'utf8');
@@ -94,7 +93,7 @@ function changeApp(app: string, changes: readonly (readonly [string, string])[])
   writeFileSync(file, text);
 }
 
-/** The template of a stack, as the CDK made it last. */
+/** A stack's template, as the CDK last made it. */
 const templateOf = (app: string, stack: string): string =>
   JSON.stringify(JSON.parse(readFileSync(join(app, 'cdk.out', `${stack}.template.json`), 'utf8')));
 
@@ -114,7 +113,7 @@ export const deployPackage = ({ emptyFolder, run, app, archive }: Tools): Promis
       const settings = settingsFor(new URL(api.url).host);
       const env = { ...openCdk({ scratch, endpoint: awsUrl, context: {} }).env, HOME: process.env['HOME'] };
 
-      // With the command, from a folder that has nothing but the archive.
+      // With the command, from a folder that only has the archive.
       const folder = emptyFolder('operator');
       cpSync(archive, join(folder, 'svc-queue.tgz'));
       writeFileSync(join(folder, 'cdk.json'), JSON.stringify({ context: settings }));
@@ -140,7 +139,7 @@ export const deployPackage = ({ emptyFolder, run, app, archive }: Tools): Promis
       await isDelivered(token, publishedShape.parse(first).messageId);
       say('a first message came');
 
-      // With an app, which takes the deployment over.
+      // With an app, which takes over the deployment.
       const networkFile = join(scratch, 'network.mjs');
       writeFileSync(networkFile, network(hosted.url));
       const behindFront = (url: string): string =>
@@ -151,7 +150,7 @@ export const deployPackage = ({ emptyFolder, run, app, archive }: Tools): Promis
         ['url: receiver.url, name', `url: ${behindFront('receiver.url')}, name`],
         ["'RECEIVER_URL', receiver.url", `'RECEIVER_URL', ${behindFront('receiver.url')}`],
         ['destination: receiver.url', `destination: ${behindFront('receiver.url')}`],
-        // The functions of the emulator reach no host on AWS.
+        // The emulator's functions cannot reach AWS.
         ['  account.grantPublish(fn);', `  account.grantPublish(fn);\n${load(networkFile)}`],
       ]);
       const deployApp = async (): Promise<unknown> => {
@@ -168,7 +167,7 @@ export const deployPackage = ({ emptyFolder, run, app, archive }: Tools): Promis
       });
       const { messageId } = publishedShape.parse(await order.json());
       const shopSecret = credentialsShape.parse(JSON.parse(await secretOfShop()));
-      // The receiver of the example refuses what is not signed by the account's keys.
+      // The example's receiver refuses messages that are not signed by the account's keys.
       await isDelivered(shopSecret.QSTASH_TOKEN, messageId);
       say('a message came from a function of the app to another');
 
@@ -192,7 +191,7 @@ export const deployPackage = ({ emptyFolder, run, app, archive }: Tools): Promis
       expectThat((await shop())?.max_retries === 4, 'the limit is changed');
       say('the app is changed');
 
-      // A second account, which one more function may publish for, goes again.
+      // Adds a second account, for which another function may publish, and removes it again.
       const second = "const market = queue.account('market');\nmarket.grantPublish(serve('api2').fn);\n";
       cpSync(join(app, 'api.js'), join(app, 'api2.js'));
       changeApp(app, [['queue.metric(', `${second}queue.metric(`]]);
@@ -237,7 +236,7 @@ export const deployPackage = ({ emptyFolder, run, app, archive }: Tools): Promis
       );
     }
 
-    /** The credentials of the account, from the secret that the deployment has made. */
+    /** The account's credentials, from the deployment's secret. */
     async function secretOfShop(): Promise<string> {
       const client = new CloudFormationClient({ ...clientOptions('quick'), ...place(awsUrl) });
       for await (const { type, physicalId } of stackResources(client, `${name}-Accounts`))
@@ -256,8 +255,8 @@ const place = (endpoint: string) => ({
 });
 
 /**
- * What each function of the app loads on the emulator, which has no name servers and no certificates: requests to an API on AWS go
- * to the front instead, which knows it by its host.
+ * Code that each function of the app loads on the emulator, which has no name servers and certificates: requests to AWS go to
+ * the front, which distinguishes APIs by host.
  */
 const network = (front: string): string => `
 const send = globalThis.fetch;
@@ -268,5 +267,5 @@ globalThis.fetch = (input, init) => {
 };
 `;
 
-/** A line of the app, which has a function load a file before its own code. */
+/** A line of the app that makes a function load a file first. */
 const load = (file: string): string => `  fn.addEnvironment('NODE_OPTIONS', '--import ${file}');`;

@@ -1,6 +1,6 @@
 /**
- * `npm run test:package`: packs, installs the archive where nothing else is, and does what users do: starts the local stage and sends
- * a first message, deploys with the command, and with the example of an app. `-- deploy` leaves the first part out.
+ * `npm run test:package`: packs, installs the archive into an empty folder, and does what users do: starts the local stage and
+ * sends a message, deploys with the command, and deploys the example app. `-- deploy` skips the first part.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,7 +20,7 @@ const begun = Date.now();
 
 const longestCommandMs = 600_000;
 
-/** What npm knows of this machine, in a home where no stage has ever been started. */
+/** npm's knowledge of this machine, with a home folder where no stage has been started. */
 const env = {
   npm_config_cache: join(homedir(), '.npm'),
   npm_config_userconfig: join(homedir(), '.npmrc'),
@@ -60,7 +60,7 @@ async function pack(): Promise<string> {
   return join(out, name);
 }
 
-/** The folders of lmdb and what it depends on, its programs for this kind of machine included. */
+/** The folders of lmdb and its dependencies, including its binaries for this platform. */
 const storeFolders = [
   'lmdb',
   '@lmdb',
@@ -75,7 +75,7 @@ const storeFolders = [
   'weak-lru-cache',
 ];
 
-/** Installs the archive alone: it brings the store's package along, and nothing else. */
+/** Installs the archive, which must bring only the store's package. */
 async function install(archive: string): Promise<void> {
   const cwd = emptyFolder('empty');
   writeFileSync(join(cwd, 'package.json'), '{}');
@@ -92,7 +92,7 @@ async function install(archive: string): Promise<void> {
   say(`installed in ${took.toString()} ms`);
 }
 
-/** Installs the archive without the store's package: what needs no store runs, and all else says what is missing. */
+/** Installs the archive without the store's package: commands that need no store work, and the others say what is missing. */
 async function runWithoutStore(archive: string): Promise<void> {
   const cwd = emptyFolder('without');
   writeFileSync(join(cwd, 'package.json'), '{}');
@@ -108,7 +108,7 @@ async function runWithoutStore(archive: string): Promise<void> {
   say('without lmdb, other commands run');
 }
 
-/** Starts the stage from the archive, as a user does who has nothing but Node.js, and sends a first message. */
+/** Starts the stage from the archive, as a user with only Node.js does, and sends a message. */
 async function startAndSend(archive: string): Promise<void> {
   const cwd = emptyFolder('stage');
   const received = new Promise<string>((resolve) => {
@@ -165,7 +165,7 @@ async function startAndSend(archive: string): Promise<void> {
 }
 const receiver = createServer();
 
-/** Synthesizes the example with the archive in it, and lints its templates. */
+/** Synthesizes the example with the archive, and lints its templates. */
 async function synthesizeExample(archive: string): Promise<string> {
   const cwd = join(folder, 'app');
   cpSync(join(root, 'examples/cdk-app'), cwd, { recursive: true });
@@ -189,7 +189,7 @@ async function synthesizeExample(archive: string): Promise<string> {
     return cwd;
   }
   const interpreter = await installPackage(python, { name: 'cfn-lint', version: '1.58.0' });
-  // The stacks of the service are linted by a test of their own.
+  // Another test lints the service's stacks.
   const templates = ['Shop', 'SvcDev-Accounts', 'SvcDev-Contents'].map(
     (name) => `cdk.out/${name}.template.json`,
   );
@@ -198,7 +198,7 @@ async function synthesizeExample(archive: string): Promise<string> {
   return cwd;
 }
 
-/** Runs `verify` beside the CDK, where nothing answers: it reads the settings of the folder, and says that AWS does not answer. */
+/** Runs `verify` beside the CDK without AWS: it reads the folder's settings, and reports that AWS does not answer. */
 async function verifyNothing(cwd: string): Promise<void> {
   const nowhere = {
     AWS_ENDPOINT_URL: 'http://127.0.0.1:9',

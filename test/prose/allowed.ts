@@ -1,4 +1,4 @@
-/** The phrases that each file may still have. The numbers only shrink. */
+/** The phrases that each file may still contain. The numbers only shrink. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
@@ -12,7 +12,7 @@ export type Counts = Readonly<Record<string, number>>;
 
 export const readAllowed = (): Counts => shape.parse(JSON.parse(readFileSync(file, 'utf8')));
 
-/** Counts the phrases in each file that has any. */
+/** Counts the phrases in each file. */
 export function countPhrases(): Counts {
   const counted = [...allProse()].map(([name, sentences]): [string, number] => [
     name,
@@ -21,7 +21,7 @@ export function countPhrases(): Counts {
   return Object.fromEntries(counted.filter(([, count]) => count > 0).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Writes the counts that have become smaller. @returns whether any has */
+/** Writes smaller counts. @returns whether there are any */
 export function shrink(): boolean {
   const [allowed, counted] = [readAllowed(), countPhrases()];
   const after = Object.entries(allowed).flatMap(([name, most]): [string, number][] => {

@@ -1,7 +1,7 @@
 /**
- * `npm run prose -- <seed>` draws 60 comments and 60 sentences of documents, to be read by somebody who does not know the code, and says
- * how many words of comments there are for each line. `-- --phrases <file>` lists the phrases of a file, and `-- --shrink` lowers what
- * `allowed.json` allows.
+ * `npm run prose -- <seed>` draws 60 comments and 60 sentences of documents, for a reader who does not know the code, and
+ * prints how many words of comments there are per line. `-- --phrases <file>` lists a file's phrases, and `-- --shrink` lowers
+ * the limits in `allowed.json`.
  */
 import { countPhrases, shrink } from './allowed.ts';
 import { phrasesIn } from './phrases.ts';
@@ -19,7 +19,7 @@ import {
 
 const drawn = 60;
 
-/** A generator of numbers from 0 to 1 (mulberry32): one seed draws the same texts each time. */
+/** Random numbers from 0 to 1 (mulberry32). The same seed draws the same texts. */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {

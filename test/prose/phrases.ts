@@ -1,11 +1,10 @@
-/** Phrases that read as another language's word order, each with what to write. `docs/writing.md` explains them. */
+/** Phrases with another language's word order, and what to write instead. `docs/writing.md` explains them. */
 interface Phrase {
   readonly pattern: RegExp;
-  /** What to write in its place. */
   readonly instead: string;
 }
 
-/** Looked for in sentences whose code is left out. */
+/** Searched for in sentences without code. */
 export const phrases: readonly Phrase[] = [
   { pattern: /^(?:Of|That|What|Whoever|None|Nobody)\b/, instead: 'the subject first' },
   {
@@ -39,7 +38,7 @@ export const phrases: readonly Phrase[] = [
   { pattern: /\bas well as (?:it|they) (?:is|are)\b/, instead: 'a plain comparison' },
 ];
 
-/** Leaves out code, links' addresses and quotations: they are not prose. */
+/** Removes code, link addresses and quotations, which are not prose. */
 const proseOf = (sentence: string): string =>
   sentence
     .replace(/`[^`]*`/g, 'code')
@@ -48,7 +47,6 @@ const proseOf = (sentence: string): string =>
     .replace(/^@\w+\s+\S*\s*/, '')
     .replace(/^(?:\*\*|[-*]\s)/, '');
 
-/** The phrases in a sentence. */
 export const phrasesIn = (sentence: string): readonly Phrase[] => {
   const prose = proseOf(sentence);
   return phrases.filter(({ pattern }) => pattern.test(prose));

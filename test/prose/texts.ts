@@ -1,4 +1,4 @@
-/** The prose of the repository: its comments, and the sentences of its documents. */
+/** The prose of the repository: comments, and the sentences of documents. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ function tracked(): readonly string[] {
 const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 
 export const codeFiles = (): readonly string[] => tracked().filter((file) => /\.(ts|tsx)$/.test(file));
-/** Documents that people write. `docs/conformance.md` is printed by a program. */
+/** Documents that people write. A program writes `docs/conformance.md`. */
 export const documents = (): readonly string[] =>
   tracked().filter(
     (file) => /\.md$/.test(file) && file !== 'docs/conformance.md' && !file.startsWith('.github/'),
@@ -33,7 +33,7 @@ export const documents = (): readonly string[] =>
 export const linesOf = (files: readonly string[]): number =>
   files.reduce((sum, file) => sum + read(file).split('\n').length - 1, 0);
 
-/** Takes the marks of a comment off its lines. */
+/** Removes a comment's marks. */
 const bare = (comment: string): string =>
   comment
     .replace(/^\/\*\*?|\*\/$/g, '')
@@ -42,7 +42,7 @@ const bare = (comment: string): string =>
     .join('\n')
     .trim();
 
-/** Finds the comments of a file. Line comments in a row are one. */
+/** Finds a file's comments. Consecutive line comments are one. */
 export function commentsIn(file: string, code: string = read(file)): readonly Prose[] {
   const found: Prose[] = [];
   let line = 1;
@@ -70,7 +70,7 @@ export function commentsIn(file: string, code: string = read(file)): readonly Pr
   return found.filter(({ text }) => /[a-z]/i.test(text) && !/^(eslint|oxlint|@ts-|#!)/.test(text));
 }
 
-/** Splits prose into sentences: code stays in one piece. */
+/** Splits prose into sentences without splitting code. */
 export function sentencesOf({ file, line, text }: Prose): readonly Prose[] {
   const kept = new Map<string, string>();
   const hidden = text.replace(/`[^`]*`|\([^()]*\)/g, (code) => {
@@ -90,7 +90,7 @@ export function sentencesOf({ file, line, text }: Prose): readonly Prose[] {
     .map((sentence) => ({ file, line, text: sentence }));
 }
 
-/** Finds the paragraphs, items and cells of a document, without its code. */
+/** Finds a document's paragraphs, items and cells, without code. */
 export function paragraphsIn(file: string, text: string = read(file)): readonly Prose[] {
   const withoutCode = text.replace(/^(```|~~~)[\s\S]*?^\1.*$|<!--[\s\S]*?-->/gm, (block) =>
     block.replace(/[^\n]/g, ''),
@@ -117,7 +117,7 @@ export function paragraphsIn(file: string, text: string = read(file)): readonly 
   return found.filter(({ text: one }) => /[a-z]{2}.*\s.*[a-z]{2}/is.test(one));
 }
 
-/** The texts in which the phrases are looked for: comments, documents, and titles of tests. */
+/** The texts in which phrases are searched: comments, documents, and test titles. */
 export const allProse = (): ReadonlyMap<string, readonly Prose[]> =>
   new Map([
     ...codeFiles().map((file) => [file, commentsIn(file).flatMap(sentencesOf)] as const),

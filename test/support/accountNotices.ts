@@ -2,7 +2,7 @@ import { DeleteMessageCommand, ReceiveMessageCommand, type SQSClient } from '@aw
 import { vi } from 'vitest';
 
 /**
- * Takes all notices of changed accounts out of their queue, with those that become due within two minutes.
+ * Receives all notices of changed accounts, including those due within two minutes.
  *
  * @returns their texts
  */

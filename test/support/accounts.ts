@@ -6,14 +6,13 @@ import type { Management } from './stage.ts';
 export { basic };
 
 interface ManageInit {
-  /** Sent as JSON; a text is sent unchanged. */
+  /** Sent as JSON, unless it is a text. */
   readonly body?: unknown;
   /** Null sends none. */
   readonly authorization?: string | null;
   readonly management?: Management;
 }
 
-/** Sends a request to the management API, with its credentials. */
 export function manage(method: string, path: string, init: ManageInit = {}): Promise<Answer> {
   const { body, management = service.management } = init;
   const authorization =
@@ -43,7 +42,7 @@ export function recordOf(answer: Answer): AccountRecord {
   return record.parse(answer.json);
 }
 
-/** Makes an account, by default in the region under test. */
+/** Creates an account, by default in the region under test. */
 export const makeAccount = async (
   fields: Readonly<Record<string, unknown>> = {},
   management?: Management,
@@ -62,7 +61,6 @@ export const changeAccount = async (
 ): Promise<AccountRecord> =>
   recordOf(await manage('PATCH', `/v2/svc/users/${id}`, { body: fields, ...(management && { management }) }));
 
-/** Publishes with an account's token. */
 export const publishAs = (
   { token }: Pick<AccountRecord, 'token'>,
   destination: string,

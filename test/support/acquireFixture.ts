@@ -39,13 +39,12 @@ export const attemptOf = (number: number, more: Partial<DueAttempt> = {}): DueAt
   ...more,
 });
 
-/** The end of a lease for the longest request of an attempt, Unix milliseconds. */
+/** When a lease for the longest attempt ends, in Unix milliseconds. */
 export const endOfRequest = ({ time }: LanesInMemory): number => time + timeoutMs + leaseMarginMs;
 
-/** One process, and the lanes of its account. */
 export class AcquireFixture extends LanesInMemory {
   readonly slept: number[] = [];
-  /** Records each sleep, and does not sleep. */
+  /** Records sleeps instead of sleeping. */
   readonly #sleep = (ms: number): Promise<void> => {
     this.slept.push(ms);
     return Promise.resolve();
@@ -71,14 +70,13 @@ export class AcquireFixture extends LanesInMemory {
     report: () => {},
   });
 
-  /** Lets an attempt acquire all its lanes. */
   async pass(attempt: DueAttempt): Promise<Acquired> {
     const entered = await this.laneGate.acquire(attempt);
     if (typeof entered === 'string') throw new Error(`It is refused: ${entered}.`);
     return entered;
   }
 
-  /** Makes a lane in which others hold so many slots. */
+  /** Creates a lane of which others hold some slots. */
   occupy = (lane: LaneKey, slots: number, parallelism: number): Promise<void> =>
     this.lanes.update(lane, (found) =>
       withLease({ ...found, parallelism }, 'other', { slots, until: this.time + 1e9 }),
@@ -87,7 +85,7 @@ export class AcquireFixture extends LanesInMemory {
   leave = (lane: LaneKey): Promise<void> =>
     this.lanes.update(lane, (found) => withLease(found, 'other', undefined));
 
-  /** Lets an attempt wait in the line of its key until the key grants it. */
+  /** Lets an attempt wait in its key's line until it is granted. */
   async grantedByKey(attempt: DueAttempt): Promise<DueAttempt & { readonly admittedTo: AdmittedTo }> {
     await this.lanes.update(key, (lane) => ({ ...lane, isPaused: true }));
     await this.laneGate.acquire(attempt);
@@ -97,14 +95,13 @@ export class AcquireFixture extends LanesInMemory {
 
   leaseOf = (lane: LaneKey, attempt: DueAttempt) => this.lane(lane).leases.get(formatEntry(attempt));
 
-  /** Finds the grant of an attempt among the sent ones. */
   grantOf({ messageId }: DueAttempt): AdmittedTo {
     const found = this.sent.findLast(({ admitted }) => admitted.messageId === messageId);
     if (found === undefined) throw new Error('It was not granted.');
     return found.admittedTo;
   }
 
-  /** Opens the circuit of the host, which may be probed in a minute. */
+  /** Opens the host's circuit. It may be probed in a minute. */
   openCircuit = (): Promise<void> =>
     this.lanes.update(circuit, (lane) => ({
       ...lane,
@@ -121,10 +118,8 @@ export class AcquireFixture extends LanesInMemory {
     }));
 }
 
-/** Flow controls of the key. */
 export const flowControl = { key: key.name, parallelism: 2, madeAt: 1 };
 export const rated = { key: key.name, parallelism: 2, rate: 1, periodMs: 2_000, madeAt: 1 };
-/** The circuit of an attempt to the host. */
 export const guarded = (fixture: AcquireFixture) => ({
   host,
   rules: rulesOf(undefined),

@@ -1,9 +1,9 @@
-/** Refusals as the API answers them: those of requests of runs' endpoints fail their runs. */
+/** Errors as the API answers them. Errors of endpoints' requests fail their runs. */
 import type { Account } from '../../lambdas/account/account.ts';
 import { HttpError } from '../../lambdas/error/httpError.ts';
 import type { RefusedRequest } from '../../lambdas/workflow/refusals.ts';
 
-/** Does the work of a request, as the API does it. @throws HttpError with the status that the API answers */
+/** Does a request's work as the API does. @throws HttpError with the API's status */
 export async function answered<T>(
   account: Account,
   request: Pick<RefusedRequest, 'config' | 'body'> & { readonly isBatch?: boolean },

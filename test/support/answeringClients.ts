@@ -1,12 +1,12 @@
-/** Clients of AWS that answer from a table, in the shapes of the SDK. */
+/** AWS clients that answer from a table, in the SDK's shapes. */
 
-/** The outputs of calls by the names of their commands; an error is thrown, and a function is asked with the input. */
+/** Outputs by command name. Errors are thrown, and functions are called with the input. */
 export type Outputs = Readonly<Record<string, object | ((input: unknown) => object)>>;
 
 /**
- * Has a client answer from a table in place of AWS. A call that is not in it fails.
+ * Makes a client answer from a table. Other calls fail.
  *
- * @param asked gets the name of each call
+ * @param asked called with each call's name
  */
 export function answerFrom(
   client: object,

@@ -3,18 +3,16 @@ import * as z from 'zod/mini';
 import { eventually } from './eventually.ts';
 import { call, messageIdOf, publish, service, type Answer } from './publish.ts';
 
-/** Makes a name that no other test has: all of them share one account. */
+/** Makes a unique name, because tests share an account. */
 export const unique = (what: string): string => `${what}-${randomUUID().slice(0, 8)}`;
 
 interface ApiInit {
-  /** Sent as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly token?: string;
   readonly url?: string;
 }
 
-/** Sends a request with the account's token. */
 export const api = (method: string, path: string, init: ApiInit = {}): Promise<Answer> =>
   call(
     path,
@@ -26,7 +24,7 @@ export const api = (method: string, path: string, init: ApiInit = {}): Promise<A
     init.url,
   );
 
-/** Writes filters as a query; a list is one filter's several values. */
+/** Writes filters as a query. A list becomes several values. */
 export function query(
   filters: Readonly<Record<string, string | number | readonly string[] | undefined>>,
 ): string {
@@ -50,7 +48,7 @@ const deadLetter = z.looseObject({ dlqId: z.string(), messageId: z.string(), res
 export type DeadLetter = z.infer<typeof deadLetter>;
 const dlqPage = z.object({ messages: z.array(deadLetter), cursor: z.optional(z.string()) });
 
-/** Returns the JSON of an answer; throws when its status is not the expected one. */
+/** Returns an answer's JSON; throws if its status is not the expected one. */
 export async function ok(answer: Promise<Answer>, status = 200): Promise<unknown> {
   const { status: given, json } = await answer;
   if (given !== status) throw new Error(`Status ${given}: ${JSON.stringify(json)}`);
@@ -68,7 +66,7 @@ export const listLogs = async (filters: Filters): Promise<z.infer<typeof logPage
 export const listDlq = async (filters: Filters): Promise<z.infer<typeof dlqPage>> =>
   dlqPage.parse(await ok(api('GET', `/v2/dlq${query(filters)}`)));
 
-/** Waits for the log to have so many matching entries. */
+/** Waits until the log has this many matching entries. */
 export const logged = async (filters: Filters, count: number): Promise<readonly LogEntry[]> =>
   (
     await eventually(
@@ -77,7 +75,7 @@ export const logged = async (filters: Filters, count: number): Promise<readonly 
     )
   ).logs;
 
-/** Waits for the dead letter queue to have so many matching entries. */
+/** Waits until the dead letter queue has this many matching entries. */
 export const deadLettered = async (filters: Filters, count: number): Promise<readonly DeadLetter[]> =>
   (
     await eventually(
@@ -86,14 +84,13 @@ export const deadLettered = async (filters: Filters, count: number): Promise<rea
     )
   ).messages;
 
-/** Publishes a message that is delivered long after the test, and returns its id. */
+/** Publishes a message that is due long after the test. Returns its id. */
 export const publishDelayed = async (
   destination: string,
   headers: Readonly<Record<string, string>> = {},
 ): Promise<string> =>
   messageIdOf(await publish(destination, { body: 'later', headers: { 'Svc-Delay': '10m', ...headers } }));
 
-/** Whether a message still waits for its delivery. */
 export async function isWaiting(messageId: string): Promise<boolean> {
   const { status } = await api('GET', `/v2/messages/${messageId}`);
   if (status !== 200 && status !== 404) throw new Error(`Status ${status}`);

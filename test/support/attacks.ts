@@ -1,4 +1,3 @@
-/** What an attacker sends. */
 import { connect, type Socket } from 'node:net';
 
 interface Attack {
@@ -12,7 +11,7 @@ const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels)
 const names = (count: number): string =>
   JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`X-${index}`, '1'])));
 
-/** Requests that cost a service much which does not bound them, each of 0.5 to 4 MB of JSON: a sound service refuses them with 400. */
+/** Requests that are expensive for an unprotected service, each 0.5 to 4 MB of JSON. A protected service answers 400. */
 export const wrongJson: readonly Attack[] = [
   {
     what: 'two million ids that are none',
@@ -52,12 +51,12 @@ export const wrongJson: readonly Attack[] = [
   },
 ];
 
-/** Begins a stranger's request with a body of 10 MiB, which is left to the caller to send. */
+/** Begins an unauthenticated request with a body of 10 MiB, which the caller sends. */
 export function beginLargeRequest(url: string): Socket {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   socket.on('error', () => {
-    // The service ends it, or is killed.
+    // The service closes the connection, or is killed.
   });
   socket.write(
     `POST /v2/publish/https://example.com/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer none\r\nContent-Length: ${10 * 2 ** 20}\r\n\r\n`,

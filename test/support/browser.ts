@@ -1,4 +1,3 @@
-/** Opens the console in a real browser. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -8,7 +7,6 @@ import * as z from 'zod/mini';
 import { limitForHangsMs } from './limits.ts';
 import { basic, service } from './service.ts';
 
-/** The address of the page, for what runs there. */
 declare const location: { readonly protocol: string };
 
 /** One browser for all files of a process. */
@@ -37,25 +35,23 @@ async function launch(): Promise<Browser> {
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 interface OpenOptions extends BrowserContextOptions {
-  /** The base URL of the service; by default that of the shared one. */
+  /** The service's base URL. Default: the shared service. */
   readonly base?: string;
-  /** The part of the address behind the `#`. */
+  /** The part of the address after `#`. */
   readonly at?: string;
   /** Null opens the console without a token. */
   readonly token?: string | null;
-  /** Adds the credentials of the management API. */
   readonly isOperator?: boolean;
-  /** The statuses of answers that a test provokes: a browser's console reports each failed request as an error. */
+  /** Expected error statuses. Browsers report each failed request as an error in their log. */
   readonly refusals?: readonly number[];
-  /** Whether the test cuts the page off from the service. */
+  /** Whether the test disconnects the page from the service. */
   readonly isCutOff?: boolean;
 }
 
-/** Errors in the pages of the current test. */
 let complaints: string[] = [];
 const open: Page[] = [];
 
-/** Opens the console in a window with a storage of its own. An error that the page reports fails the test. */
+/** Opens the console in a window with separate storage. Errors on the page fail the test. */
 export async function openConsole(options: OpenOptions = {}): Promise<Page> {
   const {
     base = service.url,
@@ -81,9 +77,9 @@ export async function openConsole(options: OpenOptions = {}): Promise<Page> {
     ...(token === null ? [] : [['svc.messaging', `Bearer ${token}`]]),
     ...(isOperator ? [['svc.management', basic(user, password)]] : []),
   ];
-  // The storage is filled only if it is empty, so that a page that has signed out stays so when it is loaded again.
+  // The storage is filled only if it is empty, so that a page stays signed out when it is reloaded.
   await page.addInitScript((pairs) => {
-    // The blank page before it, or after it is closed, has no storage.
+    // The blank page, before and after the console, has no storage.
     if (location.protocol === 'about:') return;
     if (sessionStorage.getItem('test.begun') !== null) return;
     sessionStorage.setItem('test.begun', '');
@@ -102,12 +98,11 @@ afterEach(async ({ task }) => {
   expect(said).toEqual([]);
 });
 afterAll(async () => {
-  // Files that share a process share the browser, too; no file knows that it is the last of a process.
+  // Files of a process share the browser, and none knows that it is the last.
   await started?.then((one) => one.close());
   started = undefined;
 });
 
-/** Describes what a page shows, for the message of a failed test. */
 const seenOn = async (page: Page): Promise<string> =>
   `${page.url()} shows:\n${await page.locator('body').ariaSnapshot()}`;
 
@@ -120,7 +115,7 @@ const violations = z.array(
   }),
 );
 
-/** Finds barriers of a page for users with a screen reader, a keyboard or weak eyes. */
+/** Finds accessibility problems for users with a screen reader, a keyboard or weak eyes. */
 export async function barriersOf(page: Page): Promise<readonly string[]> {
   await page.evaluate(axeSource);
   const found = violations.parse(
@@ -134,7 +129,7 @@ export async function barriersOf(page: Page): Promise<readonly string[]> {
   );
 }
 
-/** The error under a field of a form. */
+/** The error under a form field. */
 export const wrongUnder = (page: Page, label: string): Locator =>
   page
     .locator('.field')
@@ -147,6 +142,5 @@ export const scrolledSideways = (page: Page): Promise<readonly string[]> =>
     `[...document.querySelectorAll('html, .table-frame, dialog')].flatMap((of) => of.scrollWidth > of.clientWidth + 1 ? of.tagName + ' ' + of.scrollWidth + ' > ' + of.clientWidth + ': ' + of.textContent.slice(0, 60) : [])`,
   );
 
-/** Whether a page scrolls sideways. */
 export const isTooWide = (page: Page): Promise<boolean> =>
   page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');

@@ -4,9 +4,9 @@ import { build } from 'esbuild';
 import { root } from './bundledStage.ts';
 
 /**
- * Bundles a program whose imports are relative to the repository.
+ * Bundles a program with imports relative to the repository.
  *
- * @returns runs it in a process of its own, and gives what it printed
+ * @returns a function that runs it in a separate process, and returns its output
  */
 export async function bundledProgram(
   program: string,

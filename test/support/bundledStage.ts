@@ -7,23 +7,22 @@ export const root = resolve(import.meta.dirname, '../..');
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The file of the bundled command, which starts the local stage unless it is told another thing. */
+    /** The bundled command, which by default starts the local stage. */
     bundledStage: string;
   }
 }
 
-/** The options of bundles that run in other processes. */
 export const bundling = {
   bundle: true,
   splitting: true,
   platform: 'node',
   target: 'node20',
   format: 'esm',
-  // The stage builds the console with esbuild, and keeps its data with lmdb; what deploys needs the rest.
+  // The stage needs esbuild for the console and lmdb for its data. Deployments need the rest.
   external: ['esbuild', 'lmdb', 'aws-cdk-lib', 'constructs'],
   mainFields: ['module', 'main'],
   outExtension: { '.js': '.mjs' },
-  // CommonJS dependencies call `require` for Node's own modules, which ES modules lack.
+  // CommonJS dependencies call `require` for Node's modules, which ES modules lack.
   banner: {
     js: "import{createRequire as makeRequire}from'node:module';const require=makeRequire(import.meta.url);",
   },
@@ -35,7 +34,7 @@ const folderOf = (project: TestProject): string =>
 
 export const bundleOf = (project: TestProject): string => join(folderOf(project), 'stage.mjs');
 
-/** Bundles the command once for all tests of a project: it starts in a third of the time that its source takes. */
+/** Bundles the command once for a project's tests: a bundle starts in a third of the time. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = folderOf(project);
   await build({

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 
-/** @param time the shape of times: text, and in the Upstash dialect numbers */
+/** @param time the shape of times: texts, or numbers in the Upstash dialect */
 const shapeOf = <Time extends z.ZodMiniType>(time: Time) =>
   z.object({
     status: z.number(),
@@ -31,7 +31,7 @@ interface Delivered {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A callback's body, checked to have the fields of the contract in the dialect of its delivery. */
+/** A callback's body, with all fields of the contract in the dialect of its delivery. */
 export const callbackOf = ({ body, headers }: Delivered): z.infer<typeof svc> | z.infer<typeof upstash> =>
   ('upstash-message-id' in headers && !('svc-message-id' in headers) ? upstash : svc).parse(
     JSON.parse(body.toString('utf8')),

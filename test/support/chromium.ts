@@ -1,4 +1,4 @@
-/** The browser of the tests: Chromium from its npm package on Linux x64, an installed Chrome on other machines. */
+/** The tests' browser: Chromium from its npm package on Linux x64, an installed Chrome on other machines. */
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
@@ -9,12 +9,12 @@ import { root } from './bundledStage.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The folder of the unpacked browser; null for an installed Chrome. */
+    /** The unpacked browser's folder; null for an installed Chrome. */
     chromium: string | null;
   }
 }
 
-/** Unpacks the browser once. Two processes may do so at once, and neither sees a part of it. */
+/** Unpacks the browser once. Two processes may do this at once, and neither sees a partial folder. */
 export default function setup(project: TestProject): void {
   project.provide('chromium', process.platform === 'linux' && process.arch === 'x64' ? unpacked() : null);
 }
@@ -32,7 +32,7 @@ function unpacked(): string {
     ['-e', "import('@sparticuz/chromium').then(({ default: chromium }) => chromium.executablePath())"],
     {
       cwd: root,
-      // The package unpacks into the system's temporary folder, and also unpacks its libraries if it believes to be in a Lambda.
+      // The package unpacks into the temporary folder. It unpacks its libraries too if it believes that it runs on Lambda.
       env: { ...process.env, TMPDIR: draft, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs22.x' },
     },
   );

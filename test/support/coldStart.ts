@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Reads the files of a bundle that are loaded before the first line of `index.mjs` runs: that file and all its static imports. */
+/** Reads a bundle's files that are loaded before the first line of `index.mjs` runs: that file and its static imports. */
 export function coldStart(folder: string): ReadonlyMap<string, string> {
   const loaded = new Map([['index.mjs', '']]);
-  // The loop also visits files that are added to the map meanwhile.
+  // The loop also visits files that are added to the map during it.
   for (const file of loaded.keys()) {
     const text = readFileSync(join(folder, file), 'utf8');
     loaded.set(file, text);

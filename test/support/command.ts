@@ -7,7 +7,7 @@ import { inject } from 'vitest';
 export interface Ran {
   readonly code: number | null;
   readonly stdout: string;
-  /** Both outputs. */
+  /** stdout and stderr. */
   readonly output: string;
 }
 

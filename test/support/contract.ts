@@ -1,4 +1,4 @@
-/** The APIs' descriptions as contracts: answers are checked against them. */
+/** The API descriptions as contracts: answers are checked against them. */
 import { fromJSONSchema } from 'zod';
 import * as z from 'zod/mini';
 import { describeApi, describeManagementApi, describedPath } from '../../lambdas/http/openapi/document.ts';
@@ -6,13 +6,12 @@ import { findManagementRoute, findRoute } from '../../lambdas/http/routes.ts';
 
 export type Document = ReturnType<typeof describeApi>;
 
-/** The description of the messaging API. */
 export const document: Document = describeApi();
 export const managementDocument: Document = describeManagementApi();
 
 const reference = z.object({ $ref: z.string() });
 
-/** Finds the part of a document that a `$ref` names; returns a value without `$ref` unchanged. */
+/** Finds the part of a document that a `$ref` names. Values without `$ref` are returned unchanged. */
 export function resolve(value: unknown, within: Document = document): unknown {
   const { success, data } = reference.safeParse(value);
   if (!success) return value;
@@ -27,7 +26,7 @@ export function resolve(value: unknown, within: Document = document): unknown {
 type JsonSchema = Parameters<typeof fromJSONSchema>[0];
 const jsonSchema = z.custom<Exclude<JsonSchema, boolean>>((value) => typeof value === 'object');
 
-/** Makes a schema refuse fields that it does not name: clients must accept such fields, but the service must not send them. */
+/** Makes a schema refuse unknown fields. Clients must accept them, but the service must not send them. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -35,13 +34,13 @@ function closed(schema: unknown): unknown {
   return 'properties' in inner ? { additionalProperties: false, ...inner } : inner;
 }
 
-/** Closes a schema, and lets it refer to `$defs`. */
+/** Closes a schema, and makes it refer to `$defs`. */
 const localSchema = (schema: unknown) =>
   jsonSchema.parse(
     JSON.parse(JSON.stringify(closed(schema)).replaceAll('#/components/schemas/', '#/$defs/')),
   );
 
-/** The schemas of each document, which are many: they are made local once. */
+/** The schemas of each document, converted only once because there are many. */
 const definitions = new Map(
   [document, managementDocument].map((within) => [
     within,
@@ -49,7 +48,7 @@ const definitions = new Map(
   ]),
 );
 
-/** Makes a checker of values from a schema of a document. */
+/** Makes a checker from a schema of a document. */
 export function checkerOf(schema: unknown, within: Document = document): z.core.$ZodType {
   const local = localSchema(schema);
   return fromJSONSchema({ ...local, $defs: definitionsFor(local, definitions.get(within) ?? {}) });
@@ -57,7 +56,7 @@ export function checkerOf(schema: unknown, within: Document = document): z.core.
 
 type Schema = z.infer<typeof jsonSchema>;
 
-/** The definitions that a schema leads to: to read all of them takes many times as long. */
+/** The definitions that a schema refers to. Reading all of them would be much slower. */
 function definitionsFor(schema: Schema, all: Readonly<Record<string, Schema>>): Record<string, Schema> {
   const needed: Record<string, Schema> = {};
   const open = [schema];
@@ -84,7 +83,7 @@ const response = z.object({
   ),
 });
 
-/** The operation of either API that answers a request, as `METHOD /path`. */
+/** The operation of either API for a request, as `METHOD /path`. */
 export function operationOf(method: string, path: string): string {
   const plain = path.replace(/\?.*$/s, '');
   const route = findRoute(method, plain).route ?? findManagementRoute(method, plain).route;
@@ -92,7 +91,6 @@ export function operationOf(method: string, path: string): string {
   return `${method} ${route.path}`;
 }
 
-/** The description of an operation, with its document. */
 function descriptionOf(operation: string) {
   const [method = '', path = ''] = operation.split(' ');
   for (const within of [document, managementDocument]) {
@@ -102,18 +100,18 @@ function descriptionOf(operation: string) {
   throw new Error(`${operation} is not described.`);
 }
 
-/** Finds the description of an operation's answer with a status; throws when the document has none. */
+/** Finds the description of an operation's answer; throws if the status is not described. */
 export function responseOf(operation: string, status: number) {
   const { described, within } = descriptionOf(operation);
   const found = described.responses[status];
   if (found === undefined) throw new Error(`${operation} does not know the status ${status}.`);
-  // JSON, but for the one answer that is text.
+  // JSON, except for one answer that is text.
   const [media] = Object.values(response.parse(resolve(found, within)).content);
   if (media === undefined) throw new Error(`${operation} says nothing of what its ${status} has.`);
   return media;
 }
 
-/** The sentences that its document shows for an operation's refusals with a status. */
+/** The documented error messages of an operation and status. */
 export function errorsOf(operation: string, status: number): readonly string[] {
   const shape = z.object({ error: z.string() });
   return Object.values(responseOf(operation, status).examples ?? {}).map(
@@ -121,7 +119,7 @@ export function errorsOf(operation: string, status: number): readonly string[] {
   );
 }
 
-/** The checkers of answers, by operation and status: making one takes longer than using it. */
+/** Checkers of answers, by operation and status, because making one is slower than using it. */
 const answerCheckers = new Map<string, z.core.$ZodType>();
 
 function answerCheckerOf(operation: string, status: number): z.core.$ZodType {
@@ -134,9 +132,9 @@ function answerCheckerOf(operation: string, status: number): z.core.$ZodType {
 }
 
 /**
- * Checks an answer against the document of its operation.
+ * Checks an answer against its operation's description.
  *
- * @throws Error when the status is not described, or the body differs from its description
+ * @throws Error if the status is not described, or the body differs
  */
 export function checkAnswer(
   operation: string,

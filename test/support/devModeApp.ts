@@ -1,6 +1,6 @@
 /**
- * An application like that of a user of the published clients: it has no address, no token and no signing key, because it runs
- * with `QSTASH_DEV=true`. It sends itself a message and a run of a workflow, and prints a line of JSON for each arrival.
+ * An application like a user's with the published clients. It needs no address, token or signing key, because it runs with
+ * `QSTASH_DEV=true`. It sends itself a message and a workflow run, and prints a line of JSON for each arrival.
  */
 import { Client, Receiver } from '@upstash/qstash';
 import { Client as WorkflowClient, serve } from '@upstash/workflow';

@@ -6,9 +6,9 @@ const shortestWaitMs = 100;
 const longestWaitMs = 500;
 
 /**
- * Reads until a condition holds, for states without an event: lists that follow their messages.
+ * Reads until a condition is true, for states without an event, such as lists that lag behind.
  *
- * @throws when it does not hold in time, with the last value
+ * @throws on a timeout, with the last value
  */
 export async function eventually<T>(read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
   const until = Date.now() + limitForHangsMs;

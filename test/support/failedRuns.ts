@@ -1,11 +1,11 @@
-/** Failed runs of workflows, over the real stores in one process: see {@link openFixture}. */
+/** Failed workflow runs, with the real stores in one process: see {@link openFixture}. */
 import type { ServerResponse } from 'node:http';
 import type { CallbackSettings } from '../../lambdas/message/message.ts';
 import type { ListedEntry, RunStart, StepsRecord, Snapshot } from '../../lambdas/workflow/rules/journal.ts';
 import type { Delivery, Inbox } from './receiver.ts';
 import type { Fixture } from './fixture.ts';
 
-/** The steps of a run, in the order in which they were recorded: results by their number, plans of a group by theirs. */
+/** A run's steps in the order of recording: results by number, and plans of a group by its steps' numbers. */
 export type RecordedStep =
   | { readonly result: number; readonly out?: string; readonly stepName?: string }
   | { readonly plans: readonly number[] };
@@ -16,7 +16,6 @@ export interface Failing {
   readonly start?: Partial<Omit<RunStart, 'settings'>> & {
     readonly settings?: Partial<RunStart['settings']>;
   };
-  /** The URL that gets the failure. */
   readonly failureUrl?: string | undefined;
 }
 
@@ -27,7 +26,7 @@ export interface ShownEntry {
   readonly callType: string;
 }
 
-/** The list that a delivery carries, with the bodies as text. */
+/** A delivery's list, with bodies as text. */
 export function listIn({ body }: Pick<Delivery, 'body'>): readonly ShownEntry[] {
   const entries = JSON.parse(body.toString()) as readonly ShownEntry[];
   return entries.map((entry) => ({ ...entry, body: Buffer.from(entry.body, 'base64').toString() }));
@@ -36,7 +35,6 @@ export function listIn({ body }: Pick<Delivery, 'body'>): readonly ShownEntry[] 
 const stepOf = (stepId: number, out: string, concurrent = 1) =>
   ({ stepId, stepName: `step ${stepId}`, stepType: 'Run', out, concurrent }) as const;
 
-/** The body of a step, in the form in which its endpoint submitted it. */
 export const resultBody = (stepId: number, out = `out ${stepId}`): string =>
   JSON.stringify(stepOf(stepId, out));
 export const planBody = (targetStep: number, concurrent: number): string =>
@@ -54,7 +52,7 @@ export async function failedRunsIn(fixture: Fixture) {
   ]);
   const { account } = fixture;
 
-  /** An endpoint that fails its deliveries until the test says otherwise, or gives the test's answers. */
+  /** An endpoint that fails its deliveries until told otherwise, or gives the test's answers. */
   function endpoint(answer?: (delivery: Delivery, response: ServerResponse) => boolean) {
     const state = { isWell: false };
     const inbox = fixture.receiver.inbox((delivery, response) => {
@@ -157,20 +155,19 @@ export async function failedRunsIn(fixture: Fixture) {
       notBefore: Date.now(),
     });
     if (steps.length > 0) {
-      // The delivery of the payload belongs to a step that was done long ago.
+      // The payload's delivery belongs to a step that was done before.
       await fixture.drain();
       await record(runId, start, steps);
     }
     return { runId };
   }
 
-  /** The dead letter of each run that was started with a URL, newest first. */
+  /** The dead letters of runs that were started with a URL, newest first. */
   async function deadLettersOf(url: string, query: readonly (readonly [string, string])[] = []) {
     const { messages: found } = await listing.listRunDeadLetters(account, [['workflowUrl', url], ...query]);
     return found;
   }
 
-  /** Fails one run, and returns its dead letter. */
   async function failed(inbox: Inbox, failing: Failing = {}) {
     const { runId } = await fail(inbox.url, failing);
     await fixture.doJobs();

@@ -1,4 +1,4 @@
-/** The order in which a fair line is to go, told in the simplest way: lists in memory, and a ring of names. */
+/** A simple model of the order in which a fair line proceeds: lists in memory, and a ring of names. */
 import { priorities, type Priority } from '../../lambdas/value/turn.ts';
 
 const unnamed = '';
@@ -23,7 +23,7 @@ export class FairModel {
     return [...this.#tenants.values()].flatMap(({ lines }) => Object.values(lines));
   }
 
-  /** Whether only messages without a key and a priority wait: these are an ordinary line. */
+  /** Whether only messages without key and priority wait, so that the line is an ordinary one. */
   #isPlain(): boolean {
     const own = this.#tenant(unnamed).lines.normal;
     return this.#first.length === 0 && this.#lines().every((line) => line === own || line.length === 0);

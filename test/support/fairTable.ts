@@ -8,8 +8,8 @@ export class Died extends Error {}
 const pageId = (number: number, line = ''): string => `${number} ${line}`;
 
 /**
- * The table of one lane in memory, with all rows of its lines. A process has its calls watched: it dies where `onCall` throws, and
- * others come between where that waits.
+ * The table of one lane in memory, with all rows of its lines. A process's calls are watched: it dies if `onCall` throws, and
+ * others run while `onCall` waits.
  */
 export class FairTable {
   time = 1_700_000_000_000;
@@ -27,7 +27,7 @@ export class FairTable {
 
   /**
    * @param onCall called before and after each call of a process
-   * @param onSave called when a lane is written, with the attempts that get a slot by it
+   * @param onSave called when a lane is written, with the attempts that get a slot
    */
   startProcess(
     onCall: (when: 'before' | 'after') => Promise<void> = () => Promise.resolve(),

@@ -3,15 +3,14 @@ import { limitForManyDeathsMs } from './limits.ts';
 import { spreadOf } from './sample.ts';
 
 /**
- * Faults that tests put between the service and AWS: deaths of a process, refused calls, lost answers, outages. A declared fault
- * that met no call has proved nothing, so the test that declared it fails.
+ * Faults between the service and AWS: dying processes, refused calls, lost answers, outages. A declared fault that never occurs
+ * fails its test, because it has proved nothing.
  */
 
-/** Counts faults by their kinds. */
 export class Tally<Kind extends string> {
   readonly #counts: Map<Kind, number>;
 
-  /** @param kinds all kinds that must come. Other kinds that are counted are only printed */
+  /** @param kinds all kinds that must occur; others are only printed */
   constructor(kinds: readonly Kind[] = []) {
     this.#counts = new Map(kinds.map((kind) => [kind, 0]));
   }
@@ -20,26 +19,23 @@ export class Tally<Kind extends string> {
     this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + times);
   }
 
-  /** Adds the counts of another tally. */
   add(other: Tally<Kind>): void {
     for (const [kind, times] of other.#counts) this.count(kind, times);
   }
 
-  /** The kinds that never came. */
   get missing(): readonly Kind[] {
     return [...this.#counts].flatMap(([kind, times]) => (times === 0 ? [kind] : []));
   }
 
-  /** The kinds with their numbers. */
   get text(): string {
     return [...this.#counts].map(([kind, times]) => `${kind} ${times}`).join(', ');
   }
 }
 
 /**
- * Declares a fault of the running test, which fails at its end if the fault never came.
+ * Declares a fault of the running test. The test fails if the fault never occurs.
  *
- * @returns a function to call each time that the fault comes
+ * @returns a function to call at each occurrence
  */
 export function declareFault(what: string): () => void {
   let times = 0;
@@ -52,9 +48,9 @@ export function declareFault(what: string): () => void {
 }
 
 /**
- * Prints how often random faults came, by their kinds, and expects each kind at least once.
+ * Prints how often random faults occurred, and expects each kind at least once.
  *
- * @param isWhole whether all runs were made; a single one that is repeated from its seed need not have all kinds
+ * @param isWhole whether all runs were made; a single run, repeated from its seed, may lack some kinds
  */
 export function expectFaults(title: string, faults: Tally<string>, isWhole = true): void {
   process.stdout.write(`Faults of ${title}: ${faults.text}.\n`);
@@ -63,47 +59,42 @@ export function expectFaults(title: string, faults: Tally<string>, isWhole = tru
 
 type When = 'before' | 'after';
 
-/** The moment of a fate. */
 export interface FateOptions {
-  /** The AWS call at which it comes, the first being 1. */
+  /** The number of the AWS call at which it occurs, from 1. */
   readonly call: number;
-  /** Before the call is made, or after it was made but before its answer is seen. */
+  /** Before the call is made, or after it was made but before its answer arrives. */
   readonly when: When;
-  /** Whether only that one call fails and the process lives on. */
+  /** Whether only this call fails and the process survives. */
   readonly survived?: boolean;
 }
 
 let fates = 0;
 
-/**
- * The fate of a process: it dies at one of its AWS calls. Each call gets its number when it is issued, and keeps it while others
- * are made at the same time.
- */
+/** The fate of a process: it dies at one of its AWS calls. Calls are numbered when they are issued. */
 export class Fate {
   readonly #options: FateOptions | undefined;
   readonly #operations: string[] = [];
   #hasCome = false;
-  /** A text for ids, unique to this fate. */
+  /** A unique text for ids. */
   readonly name: string;
 
-  /** @param options undefined for a process that does not die: its calls are only counted */
+  /** @param options undefined for a process that only counts its calls */
   constructor(options?: FateOptions) {
     this.#options = options;
     fates += 1;
     this.name = `fate-${fates}`;
   }
 
-  /** The moment of the death; undefined for a process that does not die. */
+  /** The moment of death, if any. */
   get comesAt(): FateOptions | undefined {
     return this.#options;
   }
 
-  /** The number of calls that were issued under it. */
   get calls(): number {
     return this.#operations.length;
   }
 
-  /** The operation of the call at which it comes, once that call was issued. */
+  /** The operation of the fatal call, once it was issued. */
   get operation(): string | undefined {
     return this.#operations[(this.#options?.call ?? 0) - 1];
   }
@@ -112,15 +103,15 @@ export class Fate {
     return this.#hasCome;
   }
 
-  /** Whether the process is dead: none of its later calls is made. */
+  /** Whether the process is dead, so that no later calls are made. */
   get isDeath(): boolean {
     return this.#hasCome && this.#options?.survived !== true;
   }
 
   /**
-   * Gives a call that is issued its number.
+   * Numbers a call that is issued.
    *
-   * @returns whether the fate comes now; call it before the call is made, and when it has an answer or an error
+   * @returns whether the fate occurs now; call it before the call is made, and again when it has an answer or an error
    */
   meet(operation: string): (when: When) => boolean {
     this.#operations.push(operation);
@@ -133,20 +124,19 @@ export class Fate {
     };
   }
 
-  /** The moment in words, for the message of a failed test. */
+  /** The moment in words, for error messages. */
   get text(): string {
     const { call, when } = this.#options ?? { call: 0, when: 'never' };
     return `${when} call ${call}, ${this.operation ?? 'which was not made'}`;
   }
 }
 
-/** The error of a dead process: this call, and every call after it, fails. */
 export class Death extends Error {}
 
 /**
- * Makes a call of a process with a fate, or fails it when the fate comes.
+ * Makes a call of a process with a fate, or fails it when the fate occurs.
  *
- * @param refuse is called before the call is made, and throws when the call fails for another reason
+ * @param refuse called before the call; throws if the call fails for another reason
  */
 export async function makeUnder<T>(
   fate: Fate | undefined,
@@ -159,7 +149,7 @@ export async function makeUnder<T>(
   if (comes?.('before') === true) throw new Death();
   refuse();
   const [result] = await Promise.allSettled([make()]);
-  // Another call that was under way may have been the last one of the process.
+  // A concurrent call may have killed the process.
   if (comes?.('after') === true || hasDied(fate)) throw new Death();
   if (result.status === 'rejected') throw result.reason;
   return result.value;
@@ -167,7 +157,7 @@ export async function makeUnder<T>(
 
 const hasDied = (fate: Fate | undefined): boolean => fate?.isDeath === true;
 
-/** A fate of the running test, which fails at its end if the fate never came. */
+/** A fate of the running test. The test fails if it never occurs. */
 export function fateAt(options: FateOptions): Fate {
   const fate = new Fate(options);
   onTestFinished(() => {
@@ -176,7 +166,6 @@ export function fateAt(options: FateOptions): Fate {
   return fate;
 }
 
-/** The deaths that a test tries. */
 export interface DeathOptions {
   /** See {@link spreadOf}. Odd, so that `before` and `after` alternate. */
   readonly every?: Parameters<typeof spreadOf>[1];
@@ -185,17 +174,16 @@ export interface DeathOptions {
 }
 
 /**
- * The behaviour under test with all its checks, in a process with a fate. It runs often: the things that it makes have names of
- * {@link Fate.name}.
+ * The behaviour under test with all checks, in a process with a fate. It runs often, so names must include {@link Fate.name}.
  */
 type Way = (fate: Fate) => Promise<void>;
 
 /**
- * Declares a test that runs a behaviour in a process which does not die, to count its AWS calls, and then once for each moment at
- * which the process can die: before each call, and after it was made but before its answer is seen. A run that takes a sample
- * spreads fewer deaths over the calls, before one and after another, with the first and the last.
+ * Declares a test that first counts the AWS calls of a behaviour, and then repeats it with a death at each moment: before each
+ * call, and after it but before its answer arrives. A run that takes samples spreads fewer deaths over the calls, including the
+ * first and the last.
  *
- * `DEATH="before 7"` takes that one death alone.
+ * `DEATH="before 7"` only tries this death.
  */
 export function itAtEachDeath(title: string, way: Way, options: DeathOptions = {}): void {
   it(title, { timeout: limitForManyDeathsMs }, async ({ annotate }) => {
@@ -203,7 +191,7 @@ export function itAtEachDeath(title: string, way: Way, options: DeathOptions = {
   });
 }
 
-/** @returns the deaths that came, by their kinds */
+/** @returns the deaths that occurred, by kind */
 async function atEachDeath(way: Way, { every, survived = false }: DeathOptions): Promise<string> {
   const counted = new Fate();
   await way(counted);
@@ -232,12 +220,12 @@ async function atEachDeath(way: Way, { every, survived = false }: DeathOptions):
 const textOf = (fate: Fate, error: unknown): string =>
   `${fate.text}: ${(error instanceof Error ? error.message : String(error)).split('\n', 1).join('')}`;
 
-/** The most tries of a death that was beyond the calls of the previous run. */
+/** The most tries of a death that was later than the last call. */
 const mostTimes = 5;
 
 /**
- * Runs a behaviour in a process that dies. If it makes fewer calls than were counted, because more of its changes came together in
- * one call, the process dies at an earlier one in the next run: each chosen death comes.
+ * Runs a behaviour in a process that dies. If it makes fewer calls than counted, because more changes shared a call, the next
+ * try dies earlier, so that each chosen death occurs.
  */
 async function meet(
   way: Way,

@@ -14,8 +14,8 @@ import { startInProcess, type InProcessOptions } from './inProcess.ts';
 import { startReceiver, type Delivery } from './receiver.ts';
 
 /**
- * The services in this very process, over the stand-ins for AWS, with a process that can be made to die: at each of its AWS calls,
- * once before the call is made and once after it was made but before its answer is seen.
+ * The services in this process, with stand-ins for AWS, and processes that can die at any AWS call, before the call or before
+ * its answer arrives.
  */
 export type Fixture = Awaited<ReturnType<typeof openFixture>>;
 
@@ -28,11 +28,10 @@ export interface Received<W extends Job = Job> {
 export const idsOf = (deliveries: readonly Delivery[]): ReadonlySet<string | undefined> =>
   new Set(deliveries.map(({ headers }) => headers['svc-message-id']));
 
-/** Settings of a request, by canonical name. */
 export const configOf = (config: Readonly<Record<string, string>>): ReadonlyMap<string, readonly string[]> =>
   new Map(Object.entries(config).map(([name, value]) => [name, [value]]));
 
-/** Makes a request to publish, in the form in which handlers pass it. */
+/** Makes a publish request, as handlers pass it on. */
 export const requestOf = (
   destination: string,
   config: Readonly<Record<string, string>> = {},
@@ -48,7 +47,6 @@ export const requestOf = (
   host: 'api.example.com',
 });
 
-/** The id of the only published message. */
 export function idOf({ body }: PublishAnswer): string {
   if (!('messageId' in body)) throw new Error('Several messages were published.');
   return body.messageId;
@@ -92,7 +90,7 @@ async function importLambdas() {
     newAccount: accounts.newAccount,
     loadAccount: stores.loadAccount,
     saveAccount: stores.saveAccount,
-    /** Reads the usage of an account, as its first request does. */
+    /** Reads an account's usage, as its first request does. */
     readUsage: async (account: Account) => (await usage.counterOf(account, Date.now())).refresh(),
     dynamodb: dynamodb.dynamodb,
     sqs: sqs.sqs,
@@ -115,11 +113,11 @@ export async function openFixture(options?: InProcessOptions) {
     createdAt: Date.now(),
   });
   await lambdas.saveAccount(account, undefined);
-  // These values are read once a day, or once in ten minutes: their reads must not count as calls of a message.
+  // These values are read once in a day or in ten minutes, so their reads must not count.
   await lambdas.readUsage(account);
   await lambdas.deploymentRules();
 
-  /** The fate of the current process; a late call of a dead process still belongs to that process. */
+  /** The current process's fate. A dead process's late calls still belong to it. */
   let current: Fate | undefined;
   const fates = new AsyncLocalStorage<Fate>();
   let refused: { readonly operation: string; readonly comes: () => void } | undefined;
@@ -133,10 +131,10 @@ export async function openFixture(options?: InProcessOptions) {
       }
     | undefined;
   let calls = 0;
-  /** The number of calls of each AWS operation. */
+  /** The number of calls, by AWS operation. */
   let operations = new Map<string, number>();
 
-  /** Counts a call, and makes it fail when the process dies at it or has died before. */
+  /** Counts a call, and fails it if the process dies at it or is already dead. */
   async function mortal<T>(operation: string, make: () => Promise<T>): Promise<T> {
     calls += 1;
     operations.set(operation, (operations.get(operation) ?? 0) + 1);
@@ -163,7 +161,7 @@ export async function openFixture(options?: InProcessOptions) {
     first,
   );
 
-  /** The lost answer, to one of the SDK's own tries: the call was made, and the SDK makes it again. */
+  /** An answer that is lost to the SDK: the call was made, and the SDK retries it. */
   let lost: { readonly operation: string; call: number; readonly comes: () => void } | undefined;
   dynamodb.middlewareStack.add(
     (next, context) => async (args) => {
@@ -187,10 +185,9 @@ export async function openFixture(options?: InProcessOptions) {
   }
 
   /**
-   * Runs something in a process that may die meanwhile, and counts its calls from 0. HTTP requests that it causes in the same
-   * process share its fate.
+   * Runs something in a process that may die, and counts its calls from 0. HTTP requests to this process share its fate.
    *
-   * @returns its value; undefined when the process died before there was one, or when the failed call made it fail
+   * @returns its value; undefined if the process died first, or the failed call made it fail
    */
   async function underFate<T>(fate: Fate, act: () => Promise<T>): Promise<{ readonly value: T } | undefined> {
     reset();
@@ -228,10 +225,7 @@ export async function openFixture(options?: InProcessOptions) {
     throw new Error('There is no attempt.');
   }
 
-  /**
-   * Does all jobs until none is left, as the event source does. A failed job is given back, and so is that of a worker that dies;
-   * the next worker lives.
-   */
+  /** Does all jobs, as the event source does. A failed job is given back, also if its worker died. The next worker lives. */
   async function doJobs(fate?: Fate): Promise<void> {
     const givenBack = new Set<string>();
     for (;;) {
@@ -253,7 +247,6 @@ export async function openFixture(options?: InProcessOptions) {
     }
   }
 
-  /** Takes all jobs out of the queues. */
   async function drain(): Promise<readonly Job[]> {
     const taken: Job[] = [];
     for (let batch = await receive(); batch.length > 0; batch = await receive()) {
@@ -276,20 +269,20 @@ export async function openFixture(options?: InProcessOptions) {
     account,
     receiver,
     standIns: inProcess.standIns,
-    /** Counts from 0 again; no call fails. */
+    /** Resets counts, and no call fails any longer. */
     reset,
     underFate,
-    /** Runs something in a process that may die meanwhile, and again if it did: like a client that got no answer. */
+    /** Runs something in a process that may die, and repeats it if so, like a client without an answer. */
     again: async (fate: Fate, act: () => Promise<unknown>): Promise<void> => {
       if ((await underFate(fate, act)) === undefined) await act();
     },
-    /** Lets every call of an operation fail, until the next reset. The test fails if there is none. */
+    /** Makes all calls of an operation fail until the next reset. The test fails if there are no such calls. */
     refuse: (operation: string): void => {
       refused = { operation, comes: declareFault(`${operation} is refused`) };
     },
     /**
-     * Loses the answer to one call of an operation, the first being 1, until the next reset: the SDK asks again. The test fails if
-     * there are fewer calls, or if clients hand over their calls.
+     * Loses the answer to the given call of an operation, counted from 1, until the next reset, so that the SDK retries. The
+     * test fails if there are fewer calls, or if clients hand over their calls.
      */
     loseAnswer: (operation: string, call: number): void => {
       lost = { operation, call, comes: declareFault(`the answer to call ${call} of ${operation} is lost`) };
@@ -298,20 +291,17 @@ export async function openFixture(options?: InProcessOptions) {
     beforeCall: (operation: string, call: number, act: () => Promise<unknown>): void => {
       interlude = { operation, call, act, comes: declareFault(`before call ${call} of ${operation}`) };
     },
-    /** Counts a call of a client that was made later, and lets it fail as the others do. */
+    /** Counts a call of a client that was made later, which may fail like the others. */
     mortal,
-    /** AWS calls since the last reset. */
     calls: () => calls,
     callsOf: (operation: string): number => operations.get(operation) ?? 0,
-    /** The calls since the last reset by their operations. */
     operations: (): Readonly<Record<string, number>> => Object.fromEntries(operations),
     receiveAttempt,
     drain,
     doJobs,
     publish,
-    /** Publishes to a URL, and returns the message's id. */
     send: async (...request: Parameters<typeof publish>): Promise<string> => idOf(await publish(...request)),
-    /** Publishes to a URL through a queue, and returns the message's id. */
+    /** Publishes through a queue, and returns the message's id. */
     enqueue: async (queueName: string, ...request: Parameters<typeof requestOf>): Promise<string> =>
       idOf(await lambdas.publishRequest(account, { ...requestOf(...request), queueName })),
     deadLettersOf: async (messageId: string): Promise<number> => {
@@ -328,7 +318,7 @@ export async function openFixture(options?: InProcessOptions) {
     close: async (): Promise<void> => {
       await receiver.close();
       await inProcess.stop();
-      // Left enabled, it would make every promise of later files slower.
+      // Otherwise it would slow down all promises of later files.
       fates.disable();
     },
   };

@@ -12,9 +12,9 @@ import { startTestControl } from '../../local/stage/testControl.ts';
 import { declareFault, type Fate } from './faults.ts';
 
 /**
- * Lambda from the view of the functions behind the queues: each invocation has a process to itself, which has modules of its own
- * and is used again when the invocation has ended well. A process can die: from then on none of its calls is made, and it answers
- * nothing. Time passes when the test says so.
+ * Lambda from the point of view of the functions behind the queues: each invocation has a process, with separate modules, which
+ * is reused after success. A process can die: it then makes no calls and gives no answers. Time passes only when the test says
+ * so.
  */
 const region = 'eu-central-1';
 const fed = ['short', 'long', 'slow', 'dead', 'fire', 'accountChanges'] as const;
@@ -25,9 +25,7 @@ type Client = 'dynamodb' | 'sqs';
 interface Process {
   readonly handler: (event: SQSEvent) => Promise<SQSBatchResponse>;
   isDead: boolean;
-  /** Ends the invocation of the process. */
   onDeath: () => void;
-  /** The messages of that invocation. */
   event: SQSEvent | undefined;
 }
 
@@ -40,7 +38,6 @@ export class Away extends Error {
   readonly code = 'ECONNREFUSED';
 }
 
-/** Whether a call is refused. */
 type Refusal = (call: string, input: unknown) => boolean;
 
 class Refused extends DynamoDBServiceException {
@@ -60,16 +57,16 @@ export async function startFleet(standIns: StandIns) {
   const { sqs, scheduler, store } = standIns;
   const processes = new Set<Process>();
   const idle = new Map<Fed, Process[]>();
-  /** The services and calls that are down, each with a function that is called when that makes a call fail. */
+  /** Services and calls that are down, each with a function to call when a call fails because of it. */
   const away = new Map<string, () => void>();
   const invocations = new Map<Fed, number>();
-  /** The throttled functions, each with a function that is called when that makes an invocation fail. */
+  /** Throttled functions, each with a function to call when an invocation fails because of it. */
   const throttled = new Map<Fed, () => void>();
   let refused: { readonly which: Refusal; readonly comes: () => void } | undefined;
   let fate: Fate | undefined;
   let deadly: { readonly call: string; readonly comes: () => void } | undefined;
 
-  /** Makes a call of a client fail if its service is down, or refuses it. */
+  /** Makes a client's call fail if its service is down or refuses it. */
   function failAsDeclared(client: Client, call: string, input: unknown): void {
     const comes = away.get(client) ?? away.get(call);
     comes?.();
@@ -80,8 +77,8 @@ export async function startFleet(standIns: StandIns) {
   }
 
   const clock = takeOverClock();
-  // A pump comes up to a second early and waits for the rest, and a worker reads a missing row again after some milliseconds.
-  // Here the clock jumps over that, as it does between due moments.
+  // Pumps arrive up to a second early and wait, and workers read missing rows again after some milliseconds. Here the clock
+  // jumps over these pauses.
   vi.doMock(import('../../lambdas/shared/pause.ts'), () => ({
     pause: (ms) => {
       clock.moveTo(Date.now() + ms);
@@ -94,14 +91,14 @@ export async function startFleet(standIns: StandIns) {
   }));
 
   /**
-   * The process to which the running code belongs. The client of a call does not tell: a module that is loaded when it is first
-   * needed comes with the modules of the process that was started last, and so with its clients.
+   * The process of the running code. The client of a call doesn't tell: a module that is loaded on demand uses the modules and
+   * clients of the process that was started last.
    */
   const running = new AsyncLocalStorage<Process>();
 
   /**
-   * Sets a timer that runs in the context that set it, as simulated timers do not by themselves, and does nothing once the process that
-   * set it is dead: it would import modules of a later file of tests.
+   * Sets a timer that keeps its context, which simulated timers don't, and that does nothing once its process is dead: it would
+   * import modules of a later test file.
    */
   const endingWithProcess =
     (set: (act: () => void, ms?: number) => unknown) =>
@@ -116,7 +113,7 @@ export async function startFleet(standIns: StandIns) {
   vi.stubGlobal('setInterval', endingWithProcess(setInterval));
 
   let starting: Promise<unknown> = Promise.resolve();
-  /** Starts a process: only one at a time, so that each has its own modules. */
+  /** Starts a process. Only one starts at a time, so that each has separate modules. */
   function start(name: Fed): Promise<Process> {
     const started = starting.then(async () => {
       vi.resetModules();
@@ -244,19 +241,19 @@ export async function startFleet(standIns: StandIns) {
       away.clear();
     },
     /**
-     * Makes calls fail with DynamoDB's error for a request that it will never accept. The test fails if no call did.
+     * Makes calls fail with DynamoDB's error for a request that can never succeed. The test fails if no call did.
      *
-     * @param which undefined to let all calls be accepted again
+     * @param which undefined to accept all calls again
      */
     refuse: (which: Refusal | undefined): void => {
       refused = which && { which, comes: declareFault('DynamoDB refuses a call') };
     },
-    /** Lets Lambda receive messages without the capacity to invoke a function for them. The test fails if none was received. */
+    /** Lets Lambda receive messages without capacity for invocations. The test fails if none was received. */
     throttle: (is: boolean): void => {
       const comes = is ? declareFault('Lambda has no capacity') : undefined;
       setThrottled(fed, comes);
     },
-    /** Stops deliveries to workers for now. This is no fault, so it does not matter whether there would have been one. */
+    /** Pauses deliveries to workers. This is not a fault, so it need not have an effect. */
     hold: (is: boolean, names: readonly Fed[] = fed): void => {
       setThrottled(names, is ? () => undefined : undefined);
     },
@@ -266,12 +263,12 @@ export async function startFleet(standIns: StandIns) {
         if (process.event?.Records.some(({ body }) => body.includes(text)) === true) kill(process);
       }
     },
-    /** Kills each process that is about to make a call. The test fails if there is none. */
+    /** Kills each process that is about to make a call. The test fails if no process is killed. */
     killAt: (call: string | undefined): void => {
       deadly =
         call === undefined ? undefined : { call, comes: declareFault(`a process dies before ${call}`) };
     },
-    /** Gives all processes one fate, until the next: the process that makes its call dies. */
+    /** Gives all processes one fate until the next: the process that makes the call dies. */
     setFate: (next: Fate | undefined): void => {
       fate = next;
     },
@@ -281,7 +278,7 @@ export async function startFleet(standIns: StandIns) {
       const response = await fetch(`${control.url}/test/clock`, { method: 'POST', body });
       if (response.status !== 200) throw new Error(await response.text());
     },
-    /** Sets the clock forward without waiting for jobs, such as a delivery that the test holds. */
+    /** Moves the clock forward without waiting for jobs, such as a delivery that the test holds. */
     jump: (ms: number): void => {
       clock.moveTo(Date.now() + ms);
     },
@@ -292,7 +289,8 @@ export async function startFleet(standIns: StandIns) {
       await control.close();
       vi.doUnmock('../../lambdas/shared/pause.ts');
       clock.release();
-      // A context that is left enabled slows every promise of the thread (up to Node.js 22): a hundred of them make it 90 times slower.
+      // An enabled context slows down all promises of the thread (up to Node.js 22): a hundred of them make promises 90 times
+      // slower.
       running.disable();
     },
   };

@@ -1,19 +1,16 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
-/** The faults of a service that is down: it takes a request and stays silent, or begins to answer and stops. */
+/** Faults of a service: it takes a request and does not answer, or stops in the middle of its answer. */
 export type Fault = 'silent' | 'halting';
 
-/** A TCP proxy before a stand-in, which passes everything on until a test says otherwise. */
 export interface Front {
   readonly url: string;
-  /** Resolves when so many connections have been made to it. */
   readonly connected: (count: number) => Promise<void>;
-  /** Counts the requests that met a fault. */
+  /** The number of requests with a fault. */
   readonly faults: () => number;
-  /** Lets the next requests meet a fault; all of them by default. */
+  /** Makes the next requests fail; all if `times` is not given. */
   readonly fail: (fault: Fault, times?: number) => void;
-  /** Passes everything on again. */
   readonly mend: () => void;
   readonly close: () => Promise<void>;
 }
@@ -21,7 +18,6 @@ export interface Front {
 const beginning =
   'HTTP/1.1 200 OK\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: 1000\r\n\r\n{';
 
-/** @param target the stand-in's URL */
 export async function startFront(target: string): Promise<Front> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
@@ -32,7 +28,7 @@ export async function startFront(target: string): Promise<Front> {
 
   const keep = (socket: Socket): Socket => {
     sockets.add(socket);
-    // Either end may close at any time: the other closes with it.
+    // When either end closes, the other closes too.
     return socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
   };
 

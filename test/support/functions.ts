@@ -1,4 +1,4 @@
-/** Lambda functions on this machine: a server that speaks Invoke, as SAM's `start-lambda` and the runtime interface emulator do. */
+/** Lambda functions on this machine: a server with Invoke, like SAM's `start-lambda` and the runtime interface emulator. */
 import { close, listen, readBody } from '../../local/http.ts';
 
 type FunctionHandler = (event: unknown) => unknown;
@@ -24,7 +24,7 @@ export class Refusal extends Error {
   }
 }
 
-/** A function that returns bytes which are no JSON, as a custom runtime or one that streams may. */
+/** A function's result that is not JSON, as from a custom or streaming runtime. */
 export class Returned {
   readonly bytes: Uint8Array;
 
@@ -33,7 +33,7 @@ export class Returned {
   }
 }
 
-/** Invocations by the path of their request. */
+/** Matches the path of an invocation. */
 const path = /^\/2015-03-31\/functions\/([^/]+)\/invocations(?:\?Qualifier=([^&]+))?$/;
 
 /**
@@ -74,8 +74,8 @@ export async function startFunctions(functions: ReadonlyMap<string, FunctionHand
 }
 
 /**
- * The code of a function whose test decides what it does: it sends its event to the URL in the header `x-report-to`, and returns
- * the JSON that it gets. It throws what comes with another status than 200.
+ * A function that the test controls: it sends its event to the URL in the header `x-report-to`, and returns the JSON answer. It
+ * throws the answer if the status is not 200.
  */
 export const reporterCode = `
 export const handler = async (event) => {
@@ -86,12 +86,10 @@ export const handler = async (event) => {
 };
 `;
 
-/** The name of that function. */
 export const reporterName = 'receiver-reporter';
 
 const isHandler = (value: unknown): value is FunctionHandler => typeof value === 'function';
 
-/** Runs that function, and no other. */
 export async function startReporter(): Promise<Awaited<ReturnType<typeof startFunctions>>> {
   const loaded: unknown = await import(`data:text/javascript,${encodeURIComponent(reporterCode)}`);
   const handler = typeof loaded === 'object' && loaded !== null && 'handler' in loaded && loaded.handler;

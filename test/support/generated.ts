@@ -1,7 +1,4 @@
-/**
- * Lets generated texts and lists be as long as a test says they may be. fast-check makes none of more than ten parts or so unless it
- * is told to, whatever `maxLength` is.
- */
+/** Allows long generated texts and lists. By default fast-check makes at most about ten parts, even with a larger `maxLength`. */
 import { configureGlobal, readConfigureGlobal } from 'fast-check';
 
 configureGlobal({ ...readConfigureGlobal(), defaultSizeToMaxWhenMaxSpecified: true });

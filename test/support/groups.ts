@@ -11,7 +11,7 @@ afterAll(async () => {
   await Promise.all(made.splice(0).map((name) => api('DELETE', `/v2/topics/${name}`)));
 });
 
-/** Makes an unused name of a URL group; the group is deleted after the file's tests. */
+/** Makes an unused URL group name. The group is deleted after the file's tests. */
 export function groupName(): string {
   const name = unique('group');
   made.push(name);
@@ -21,7 +21,6 @@ export function groupName(): string {
 export const addEndpoints = (name: string, endpoints: readonly Endpoint[]) =>
   ok(api('POST', `/v2/topics/${name}/endpoints`, { body: { endpoints } }));
 
-/** Makes a URL group and returns its name. */
 export async function makeGroup(endpoints: readonly Endpoint[]): Promise<string> {
   const name = groupName();
   await addEndpoints(name, endpoints);

@@ -1,13 +1,12 @@
 import { startGate } from './lanes.ts';
 import type { Inbox, Receiver } from './receiver.ts';
 
-/** An inbox that holds its deliveries in flight until they are released. */
+/** An inbox that holds deliveries in flight until they are released. */
 export interface HeldInbox extends Inbox {
-  /** Answers the deliveries so far, and all later ones. */
+  /** Answers all deliveries, past and future. */
   letGo(): void;
 }
 
-/** Makes an inbox that does not answer yet. */
 export function heldInbox(receiver: Receiver): HeldInbox {
   const gate = startGate();
   return { ...receiver.inbox(gate.answer), letGo: gate.open };

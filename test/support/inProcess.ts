@@ -5,15 +5,15 @@ import { environmentOf, startStandIns, type Endings, type StandIns } from '../..
 
 export interface InProcessOptions {
   /**
-   * Clients call DynamoDB and SQS over HTTP, with all that the SDK does: signatures, retries, time limits. Without it they hand
-   * their calls over, as on the local stage, and run none of the SDK's steps but the first: that takes half the CPU.
+   * Whether clients call DynamoDB and SQS over HTTP, with the SDK's signatures, retries and timeouts. Otherwise they hand over
+   * their calls, as on the local stage, which takes half the CPU.
    */
   readonly overHttp?: boolean;
 }
 
 /**
- * Starts the stand-ins for AWS around this very process: for tests that call services and handlers themselves, to make them fail
- * where no client could, or to count their calls. Modules of `lambdas/` that read the environment must be imported afterwards.
+ * Starts stand-ins for AWS for this process, for tests that call services and handlers directly. Import modules of `lambdas/`
+ * that read the environment afterwards.
  */
 export async function startInProcess({ overHttp = false }: InProcessOptions = {}): Promise<{
   readonly standIns: StandIns;
@@ -31,7 +31,7 @@ export async function startInProcess({ overHttp = false }: InProcessOptions = {}
   );
   const handOver = overHttp ? undefined : handingOver(standIns.handOvers);
   addToClients((service, client) => {
-    // Tests add steps to clients, and remove them, after a first call.
+    // Tests add and remove clients' steps after the first call.
     client.config.cacheMiddleware = false;
     handOver?.(service, client);
   });

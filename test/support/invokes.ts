@@ -1,4 +1,4 @@
-/** The request by which an endpoint's step invokes another workflow, as the published client sends it. */
+/** The request with which an endpoint's step invokes another workflow, as the published client sends it. */
 export const invokeOf = (
   run: { readonly runId: string; readonly url: string },
   destination: string,

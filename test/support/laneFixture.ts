@@ -8,13 +8,13 @@ import type { Inbox } from './receiver.ts';
 import { idOf, requestOf, type Fixture } from './fixture.ts';
 
 /**
- * An account whose messages pass lanes while processes die: requests are made in the test's own process, jobs are done by a fleet
- * of others, and hours pass until everything that a death left behind has ended.
+ * An account whose messages pass lanes while processes die. The test's process makes requests, a fleet does the jobs, and hours
+ * pass until all traces of a death are gone.
  */
 
 const hourMs = 3_600_000;
 
-/** The services that a lane fixture calls. They are imported before a fleet starts, whose processes have modules of their own. */
+/** The services that a lane fixture calls. They are imported before the fleet starts, whose processes have separate modules. */
 export async function importLaneLambdas() {
   const [queues, messages, stores, follow] = await Promise.all([
     import('../../lambdas/lane/queues.ts'),
@@ -28,9 +28,7 @@ export type LaneLambdas = Awaited<ReturnType<typeof importLaneLambdas>>;
 
 export type Config = Readonly<Record<string, string>>;
 
-/**
- * Attempts of a lane fixture are short: the job of a dead worker comes back after a minute, and not after a quarter of an hour.
- */
+/** Attempts are short, so that a dead worker's job is visible again after a minute instead of a quarter of an hour. */
 const shortly: Config = { timeout: '20s' };
 
 async function emptyQueues({ settings, sqs }: Fixture): Promise<void> {
@@ -44,7 +42,7 @@ export class LaneFixture {
   readonly account: Account;
   readonly #fixture: Fixture;
   readonly #lambdas: LaneLambdas;
-  /** The lanes that messages of the lane fixture pass, besides the account's. */
+  /** The lanes that messages pass, besides the account's. */
   readonly #queues = new Set<string>();
   readonly #keys = new Set<string>();
 
@@ -55,7 +53,7 @@ export class LaneFixture {
     this.account = account;
   }
 
-  /** Opens a lane fixture with an account of its own, and nothing in the queues. */
+  /** Opens a lane fixture with a separate account and empty queues. */
   static async open(
     fixture: Fixture,
     lambdas: LaneLambdas,
@@ -74,7 +72,6 @@ export class LaneFixture {
     return emptyQueues(this.#fixture);
   }
 
-  /** Changes the account's state, and tells the region. */
   async changeState(state: Account['state']): Promise<void> {
     const current = await this.#fixture.loadAccount(this.account.id, true);
     if (current === undefined) throw new Error('The account is not there.');
@@ -94,12 +91,12 @@ export class LaneFixture {
     return idOf(await this.#fixture.publishRequest(this.account, request));
   }
 
-  /** Lets enough time pass for a process to read again a lane that it knows; deliveries stay in flight. */
+  /** Lets enough time pass for processes to read known lanes again. Deliveries stay in flight. */
   forget(): void {
     this.fleet.jump(1_000);
   }
 
-  /** The end of a message: the state of its final attempt, or the reason of an earlier end. */
+  /** The end of a message: its final attempt's state, or the reason of an earlier end. */
   async endOf(messageId: string): Promise<string | undefined> {
     const history = await this.#fixture.loadMessage({ accountId: this.account.id, messageId });
     return history?.end ?? history?.attempts.find(isFinal)?.state;
@@ -109,10 +106,7 @@ export class LaneFixture {
     return this.#lambdas.loadLane({ accountId: this.account.id, kind, name });
   }
 
-  /**
-   * Lets enough time pass for every lease with an end to end. Then no message waits or has a slot in any lane, and the next
-   * message goes through each of them.
-   */
+  /** Lets all leases end. Then no message waits or has a slot in any lane, and the next message passes each lane. */
   async settle(): Promise<void> {
     this.#fixture.reset();
     await this.fleet.advance(2 * hourMs);

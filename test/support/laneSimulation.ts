@@ -22,20 +22,19 @@ import { Tally } from './faults.ts';
 import { Clock, randomOf } from './simulatedClock.ts';
 
 /**
- * A simulation of workers that deliver through lanes: the real code of lanes, against a table in memory that has DynamoDB's
- * conditional writes, a queue that has SQS's visibility and at-least-once, and a clock that jumps to the next event. A seed
- * decides the order of everything that takes time, and the calls at which processes die. So a failed run can be repeated.
+ * A simulation of workers that deliver through lanes: the real code of lanes, a table in memory with DynamoDB's conditional
+ * writes, a queue with SQS's visibility timeout and at-least-once delivery, and a clock that jumps to the next event. A seed
+ * determines the order of events and the calls at which processes die, so a failed run can be repeated.
  */
 
-// The simulated clock does not wait for code that is being loaded.
+// The simulated clock does not wait for modules to load.
 await fairRules();
 
-/** A job that arrives within this time is not late, ms. */
+/** Milliseconds. A job that arrives within this time is not late. */
 export const quicklyMs = 5;
 
 const nameOf = (key: LaneKey): string => `${key.kind} ${key.name}`;
 
-/** The table of lanes, in memory. */
 export class Table {
   readonly lanes = new Map<string, Lane>();
   readonly pages = new Map<string, readonly string[]>();
@@ -53,10 +52,9 @@ type Job =
       readonly isAgain?: boolean;
     };
 
-/** Marks a job as delivered by SQS once more. */
+/** Marks a job as delivered again by SQS. */
 const again = (job: Job): Job => (job.kind === 'pump' ? job : { ...job, isAgain: true });
 
-/** A message of the simulation. */
 export interface Sent {
   readonly id: string;
   readonly queue: string | undefined;
@@ -70,7 +68,6 @@ export interface Sent {
 
 class Died extends Error {}
 
-/** The random faults. */
 export const simulatedFaults = [
   'death before a call',
   'death after a call',
@@ -81,7 +78,7 @@ export const simulatedFaults = [
 ] as const;
 export type SimulatedFault = (typeof simulatedFaults)[number];
 
-/** Whether a process lives, and its deliveries, which end with it. */
+/** Whether a process is alive, and its deliveries, which end with it. */
 interface Alive {
   isDead: boolean;
   readonly running: Set<() => void>;
@@ -96,13 +93,12 @@ export interface Observed {
 
 export interface SimulationOptions {
   readonly seed: number;
-  /** The chance that a process dies at one of its calls. */
   readonly deaths: number;
   readonly workers: number;
-  /** The processes of the workers; 3 when absent. */
+  /** The workers' processes. Default: 3. */
   readonly processes?: number;
   readonly accountParallelism: number;
-  /** The time, ms, that a granted job takes to arrive: at least, and at most. */
+  /** The shortest and longest time until a granted job arrives, in milliseconds. */
   readonly transitMs: readonly [number, number];
 }
 
@@ -111,12 +107,11 @@ export class Simulation {
   readonly table = new Table();
   readonly messages = new Map<string, Sent>();
   readonly observed: Observed[] = [];
-  /** The openings and closings of circuits, in order. */
   readonly turns: ('opened' | 'closed')[] = [];
   readonly random: () => number;
   readonly faults = new Tally<SimulatedFault>();
   deathsLeft = 40;
-  /** The number of times that a process gave up on a lane that others wrote at the same time. */
+  /** How often a process gave up on a lane that others kept writing. */
   gaveUp = 0;
   #visible: Job[] = [];
   #running = 0;
@@ -129,7 +124,7 @@ export class Simulation {
     this.#process = Array.from({ length: options.processes ?? 3 }, () => this.process());
   }
 
-  /** A call of AWS: it takes a while, and its process may die before it or after it. */
+  /** A call of AWS: it takes time, and its process may die before or after it. */
   async #call<T>(alive: Alive, make: () => T): Promise<T> {
     const dies = (fault: SimulatedFault): boolean => {
       if (alive.isDead) return true;
@@ -199,7 +194,7 @@ export class Simulation {
     };
   }
 
-  /** A process with its own memory of lanes and slots. */
+  /** A process with separate memory of lanes and slots. */
   process() {
     const alive: Alive = { isDead: false, running: new Set() };
     const { clock } = this;
@@ -265,7 +260,6 @@ export class Simulation {
     });
   }
 
-  /** Lets idle workers take jobs, in any order. */
   #next(): void {
     while (this.#running < this.#options.workers && this.#visible.length > 0) {
       const [job] = this.#visible.splice(Math.floor(this.random() * this.#visible.length), 1);
@@ -279,7 +273,7 @@ export class Simulation {
       }
       void this.#perform(process, job)
         .then((isDone) => {
-          // Sometimes SQS delivers a job again that is done.
+          // SQS sometimes delivers a finished job again.
           if (!isDone || this.random() >= 0.02) return;
           this.faults.count('done work handed out again');
           this.send(again(job), Math.floor(this.random() * 500));
@@ -287,7 +281,7 @@ export class Simulation {
         .catch((error: unknown) => {
           if (error instanceof LaneBusy) this.gaveUp += 1;
           if (process.alive.isDead) this.faults.count('work of a dead process handed out again');
-          // SQS delivers the job again when its visibility timeout has ended.
+          // SQS delivers the job again after its visibility timeout.
           this.send(again(job), 70_000);
         })
         .finally(() => {
@@ -328,7 +322,7 @@ export class Simulation {
       if (queue !== undefined) await lanes.update(queue, (lane) => leave(lane, queueEntry(entry)));
     };
     if (message.done) {
-      // The message is done already: its consequences are repeated, as the delivery does.
+      // The message is already done. Its consequences are repeated, as a delivery does.
       const { admittedTo } = job;
       if (admittedTo !== undefined && !(await laneGate.decline({ ...dueAttempt, admittedTo }, 'over'))) {
         this.send(job, 20_000);
@@ -338,7 +332,7 @@ export class Simulation {
     }
     const acquired = await laneGate.acquire(dueAttempt);
     if (acquired === 'early') {
-      // Each return waits longer than the one before.
+      // Each return waits longer than the previous one.
       this.send(job, Math.max(1_000, this.clock.now - (job.admittedTo?.sentAt ?? 0)));
       return false;
     }
@@ -369,7 +363,6 @@ export class Simulation {
     return true;
   }
 
-  /** Makes a queue. */
   makeQueue(name: string, parallelism: number): void {
     const key = queueLane('acct', name);
     this.table.lanes.set(nameOf(key), { ...newLane(key, this.clock.now, { parallelism }), version: 1 });

@@ -4,20 +4,20 @@ import { api, ok } from './api.ts';
 import { messageIdOf, publish, service } from './publish.ts';
 import type { Delivery } from './receiver.ts';
 
-/** Support for tests of lanes: queues, flow-control keys, senders, and the requests that they lead to. */
+/** Helpers for tests of lanes: queues, flow-control keys, senders, and deliveries. */
 
-/** Messages of a test that sends many. An emulator gets fewer, since it starts a process for each few of them. */
+/** The number of messages in large tests. It is smaller on an emulator, which starts many processes. */
 export const many = service.target === 'local' ? 50 : 15;
 
 interface Sending {
   readonly body?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** By default that of the service under test. */
+  /** Default: the service under test's. */
   readonly token?: string;
   readonly url?: string;
 }
 
-/** Repeats a request that is answered by a 503, as a client does: on a slow emulator too many may write a lane. */
+/** Retries a request after a 503, as a client does: on a slow emulator a lane may be too busy. */
 async function unlessBusy<T extends { readonly status: number }>(request: () => Promise<T>): Promise<T> {
   for (;;) {
     const answer = await request();
@@ -38,11 +38,9 @@ export async function enqueue(queueName: string, destination: string, init: Send
   return messageIdOf({ status: response.status, headers: response.headers, json: await response.json() });
 }
 
-/** Publishes, and returns the message's id. */
 export const send = async (destination: string, init: Sending = {}): Promise<string> =>
   messageIdOf(await publish(destination, { ...init, headers: { ...init.headers } }));
 
-/** Makes a queue, or changes one. */
 export async function putQueue(
   queueName: string,
   settings: { readonly parallelism?: number; readonly paused?: boolean },
@@ -53,7 +51,7 @@ export async function putQueue(
 
 const queueShape = z.looseObject({ lag: z.number() });
 
-/** The messages of a queue that have not ended. */
+/** The number of unfinished messages in a queue. */
 export const lagOf = async (queueName: string, token = service.token, url = service.url): Promise<number> =>
   queueShape.parse(await ok(api('GET', `/v2/queues/${queueName}`, { token, url }))).lag;
 
@@ -63,7 +61,7 @@ export const underKey = (key: string, value: string): Record<string, string> => 
   'Svc-Flow-Control-Value': value,
 });
 
-/** Sends messages, numbered from 0, from several senders at once: each sends its next when its last was accepted. */
+/** Sends numbered messages, from 0, from several senders. Each sends its next message when the previous one was accepted. */
 export async function sendFrom(
   senders: number,
   count: number,
@@ -76,15 +74,13 @@ export async function sendFrom(
   );
 }
 
-/** The number in the body of a message. */
 export const numberOf = (delivery: Delivery): number => Number(delivery.body.toString());
 export const numbersOf = (deliveries: readonly Delivery[]): readonly number[] => deliveries.map(numberOf);
-/** 0 at the first delivery. */
+/** 0 for the first delivery. */
 export const retriedOf = (delivery: Delivery): number => Number(delivery.headers['svc-retried']);
 export const upTo = (count: number): readonly number[] =>
   Array.from({ length: count }, (_, number) => number);
 
-/** The most requests that were open at once. */
 export const mostOpen = (deliveries: readonly Delivery[]): number =>
   Math.max(0, ...deliveries.map(({ open }) => open));
 
@@ -94,8 +90,8 @@ export const answerSlowly = (_delivery: Delivery, response: ServerResponse, befo
 };
 
 /**
- * Answers of a destination that holds the first requests open until so many have come, and is slow from then on. With fewer in
- * flight at once it would never answer.
+ * Holds the first requests open until this many have arrived, and is slow from then on. With fewer in flight at once, it never
+ * answers.
  */
 export function answerTogether(count: number) {
   const held: ServerResponse[] = [];
@@ -109,7 +105,7 @@ export function answerTogether(count: number) {
   };
 }
 
-/** Makes answers that wait until the gate opens, and come at once from then on. */
+/** Makes answers that wait until the gate opens. */
 export function startGate() {
   const held: ServerResponse[] = [];
   let isOpen = false;

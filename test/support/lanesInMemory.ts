@@ -6,15 +6,14 @@ import { noTenants } from './noTenants.ts';
 
 const nameOf = ({ accountId, kind, name }: LaneKey): string => `${accountId} ${kind} ${name}`;
 
-/** Lanes whose table is in memory, and whose clock a test sets. */
+/** Lanes in memory, with a clock that the test sets. */
 export class LanesInMemory {
   /** Unix milliseconds. */
   time = 1_700_000_000_000;
-  /** The jobs that were sent for grants: for whom, and the grant. */
+  /** The jobs that were sent for grants: who got a grant, and the grant. */
   readonly sent: { readonly admitted: Granted; readonly admittedTo: AdmittedTo }[] = [];
-  /** The kinds of the lanes that were written, in order. */
+  /** The kinds of written lanes, in order. */
   readonly written: LaneKey['kind'][] = [];
-  /** Called before each read of a lane. */
   onRead: (key: LaneKey) => void = () => {};
   readonly lanes: Lanes;
   readonly #rows = new Map<string, Lane>();
@@ -53,7 +52,7 @@ export class LanesInMemory {
     });
   }
 
-  /** A lane in the table, or as it would be made. */
+  /** A lane in the table, or a new one. */
   lane(key: LaneKey): Lane {
     return this.#rows.get(nameOf(key)) ?? newLane(key, this.time);
   }

@@ -1,4 +1,3 @@
-/** Reads the list of messages. */
 import * as z from 'zod/mini';
 import { api, ok, query } from './api.ts';
 import { eventually } from './eventually.ts';
@@ -12,7 +11,7 @@ const page = z.object({ messages: z.array(listed), cursor: z.optional(z.string()
 export const listMessages = async (filters: Filters = {}): Promise<z.infer<typeof page>> =>
   page.parse(await ok(api('GET', `/v2/messages${query(filters)}`)));
 
-/** Waits for the list to have so many matching messages. */
+/** Waits until the list has this many matching messages. */
 export const listedMessages = async (filters: Filters, count: number): Promise<readonly ListedMessage[]> =>
   (
     await eventually(
@@ -23,11 +22,9 @@ export const listedMessages = async (filters: Filters, count: number): Promise<r
 
 const inAnyState = z.looseObject({ messageId: z.string(), state: z.string(), url: z.string() });
 
-/** Gets a message, whether it waits or has ended. */
 export const getInAnyState = async (messageId: string): Promise<z.infer<typeof inAnyState>> =>
   inAnyState.parse(await ok(api('GET', `/v2/messages/${messageId}?state=ALL`)));
 
-/** Waits for a message to have a state. */
 export const untilState = (messageId: string, state: string): Promise<z.infer<typeof inAnyState>> =>
   eventually(
     () => getInAnyState(messageId),

@@ -3,12 +3,11 @@ import type { SQSEvent } from 'aws-lambda';
 import { metricLines } from './metrics.ts';
 import type { Fixture } from './fixture.ts';
 
-/** Lets functions write metrics. Call it before anything of `lambdas/` is imported. */
+/** Makes functions write metrics. Call it before importing modules of `lambdas/`. */
 export function switchMetricsOn(): void {
   process.env['POWERTOOLS_METRICS_DISABLED'] = 'false';
 }
 
-/** Makes the SDK's error for an answer of AWS. */
 export const answerOf = (name: string, httpStatusCode: number): Error =>
   Object.assign(new Error(`AWS answered ${name}.`), {
     name,
@@ -38,7 +37,7 @@ const recordOf = (
   awsRegion: 'eu-central-1',
 });
 
-/** The handlers of workers around a fixture, whose clients can be made to fail below their retries. */
+/** The workers' handlers, with clients that can fail below their retries. */
 export async function openMetricFixture(fixture: Fixture) {
   const [deliver, fire, metrics] = await Promise.all([
     import('../../lambdas/handlers/deliver.ts'),
@@ -69,9 +68,8 @@ export async function openMetricFixture(fixture: Fixture) {
 
   return {
     ...metrics,
-    /** Drops the counts so far. */
     forget: () => metricLines(metrics.withMetrics(() => Promise.resolve())),
-    /** Lets every try of a client fail during an act. */
+    /** Makes every try of a client fail while something runs. */
     failing: async <T>(client: 'dynamodb' | 'sqs', error: Error, act: () => Promise<T>): Promise<T> => {
       failing = { client, error };
       try {
@@ -87,7 +85,7 @@ export async function openMetricFixture(fixture: Fixture) {
       } satisfies SQSEvent),
     fire: (text: string) =>
       fire.handler({ Records: [recordOf({ Body: text }, queueOf(fixture.settings.fireQueueUrl))] }),
-    /** Takes up to ten texts out of the short queue. */
+    /** Takes up to ten texts from the short queue. */
     take: async (count = 1): Promise<readonly string[]> => {
       const bodies: string[] = [];
       while (bodies.length < count) {

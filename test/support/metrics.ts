@@ -15,7 +15,7 @@ const line = z.looseObject({
 });
 export type MetricLine = z.infer<typeof line>;
 
-/** Collects the lines of metrics that are written to the log during some work. */
+/** Collects the lines of metrics that are logged while something runs. */
 export async function metricLines(work: () => Promise<unknown>): Promise<readonly MetricLine[]> {
   const lines: string[] = [];
   const write = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
@@ -34,7 +34,7 @@ export async function metricLines(work: () => Promise<unknown>): Promise<readonl
 
 const values = z.union([z.number(), z.array(z.number())]);
 
-/** The values of each metric in all lines, as CloudWatch would read them. */
+/** Each metric's values in all lines, as CloudWatch would read them. */
 export function metricValues(lines: readonly MetricLine[]): ReadonlyMap<string, readonly number[]> {
   const found = new Map<string, number[]>();
   for (const one of lines) {
@@ -46,7 +46,7 @@ export function metricValues(lines: readonly MetricLine[]): ReadonlyMap<string, 
   return found;
 }
 
-/** The metrics that are written during some work, each added up. */
+/** The sums of metrics that are written while something runs. */
 export async function metricSums(work: () => Promise<unknown>): Promise<Readonly<Record<string, number>>> {
   const all = metricValues(await metricLines(work));
   return Object.fromEntries([...all].map(([name, list]) => [name, list.reduce((sum, one) => sum + one, 0)]));

@@ -1,6 +1,6 @@
 import { close, listen } from '../../local/http.ts';
 
-/** The answer of another API: a status, headers, and a body that is sent as JSON unless it is a text. */
+/** Another API's answer. The body is sent as JSON, unless it is a text. */
 export interface Reply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -9,7 +9,7 @@ export interface Reply {
 
 export interface OtherApi {
   readonly url: string;
-  /** Method and path of each request, in their order. */
+  /** Method and path of each request, in order. */
   readonly asked: readonly string[];
   close(): Promise<void>;
 }
@@ -17,7 +17,7 @@ export interface OtherApi {
 /**
  * Starts an API with the test's answers.
  *
- * @param answer gets the method and path, and how many such requests came before
+ * @param answer gets the method and path, and the number of earlier requests like this
  */
 export async function startOtherApi(answer: (asked: string, times: number) => Reply): Promise<OtherApi> {
   const asked: string[] = [];

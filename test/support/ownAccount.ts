@@ -1,4 +1,4 @@
-/** Vitest runs this before each test file, also when files share their modules. */
+/** Vitest runs this before each test file, even if files share modules. */
 import { useOwnAccount } from './service.ts';
 
 await useOwnAccount();

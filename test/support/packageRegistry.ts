@@ -11,13 +11,12 @@ const manifestShape = z.looseObject({ name: z.string(), version: z.string() });
 
 export interface PackageRegistry {
   readonly url: string;
-  /** The requested paths. */
   readonly asked: readonly string[];
   close(): Promise<void>;
 }
 
 /**
- * Starts a registry of packages that npm can install from.
+ * Starts a package registry that npm can install from.
  *
  * @param folder the folder of its only package
  */
@@ -52,7 +51,7 @@ export async function startPackageRegistry(folder: string): Promise<PackageRegis
   };
 }
 
-/** Makes the archive of a package in the form of registries: all its files are below `package/`. */
+/** Makes a package's archive, with all files below `package/`. */
 async function pack(folder: string): Promise<Buffer> {
   const target = await mkdtemp(join(tmpdir(), 'svc-pack-'));
   try {

@@ -1,6 +1,6 @@
 /**
- * `promtool`, which checks Prometheus' text format: the one on the PATH, or that of Debian's package `prometheus`, which is unpacked
- * below `.cache` once. No root is needed, and nothing is installed.
+ * `promtool`, which checks Prometheus's text format: from the PATH, or from Debian's package `prometheus`, which is unpacked
+ * below `.cache` once, without root.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
@@ -11,7 +11,7 @@ const home = resolve(import.meta.dirname, '../../.cache/prometheus');
 
 const isThere = (command: string): boolean => spawnSync(command, ['--version']).status === 0;
 
-/** @returns its path; undefined on a machine that has neither it nor Debian's packages */
+/** @returns its path; undefined if the machine has neither it nor Debian's packages */
 export function findPromtool(): string | undefined {
   if (isThere('promtool')) return 'promtool';
   const unpacked = join(home, 'usr/bin/promtool');
@@ -26,7 +26,7 @@ export function findPromtool(): string | undefined {
   return unpacked;
 }
 
-/** Checks a text as `promtool check metrics` does. @returns what it found; empty where all is well */
+/** Checks a text like `promtool check metrics`. @returns its findings, if any */
 export function checkMetrics(promtool: string, text: string): string {
   const { status, stdout, stderr } = spawnSync(promtool, ['check', 'metrics'], {
     input: text,

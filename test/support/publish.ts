@@ -13,14 +13,13 @@ export interface Answer {
 interface PublishInit {
   readonly headers?: Record<string, string>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
-  /** The query without the `?`. */
   readonly query?: string;
   readonly url?: string;
   /** Null sends none. */
   readonly token?: string | null;
 }
 
-/** Sends a request to the service as `fetch` does, and reads its JSON; the text of an answer that is plain text. */
+/** Sends a request to the service with `fetch`, and returns the JSON or plain text of the answer. */
 export async function call(path: string, init: RequestInit = {}, url = service.url): Promise<Answer> {
   const response = await fetch(`${url}${path}`, init);
   const text = await response.text();
@@ -49,7 +48,6 @@ const accepted = z.object({
   messageId: z.string().check(z.regex(/^msg_[0-9A-HJKMNP-TV-Z]{25}[0-9A-HJKMNP-Z]$/)),
 });
 
-/** The id of the accepted message in an answer. */
 export function messageIdOf(answer: Answer): string {
   if (answer.status !== 200) throw new Error(`Status ${answer.status}: ${JSON.stringify(answer.json)}`);
   return accepted.parse(answer.json).messageId;
@@ -60,7 +58,7 @@ const refused = z.strictObject({
   code: z.enum(Object.keys(errorCodes) as ErrorCode[]),
 });
 
-/** Reads a refusal; throws if it has no code of the table, or one with another status. */
+/** Parses an error; throws if its code is unknown, or belongs to another status. */
 export function refusalOf({ status, json }: Answer): z.infer<typeof refused> {
   const refusal = refused.parse(json);
   const statuses: readonly number[] = errorCodes[refusal.code].statuses;

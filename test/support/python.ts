@@ -1,4 +1,4 @@
-/** Packages of PyPI, pinned, each in a virtual environment below `.cache` that is made once. */
+/** Pinned packages of PyPI, each in a virtual environment below `.cache` that is made once. */
 import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -11,7 +11,7 @@ export interface PythonPackage {
 }
 
 /**
- * Makes the virtual environment of a package, unless it exists.
+ * Makes a package's virtual environment, unless it exists.
  *
  * @param python the result of {@link findPython}
  * @returns the interpreter that has the package
@@ -22,7 +22,7 @@ export const installPackage = (python: string, { name, version }: PythonPackage)
 /**
  * Makes a virtual environment in a folder, unless it exists.
  *
- * @param packages as `pip install` takes them
+ * @param packages as for `pip install`
  * @returns its interpreter
  */
 export async function installInto(
@@ -41,7 +41,7 @@ export async function installInto(
   return interpreter;
 }
 
-/** @returns a Python of 3.10 or newer that can make virtual environments; undefined when there is none on the PATH */
+/** @returns Python 3.10 or newer from the PATH that can make virtual environments, if any */
 export function findPython(): string | undefined {
   const names = ['python3', 'python', ...[14, 13, 12, 11, 10].map((minor) => `python3.${minor.toString()}`)];
   return names.find((name) => {
@@ -51,7 +51,7 @@ export function findPython(): string | undefined {
       });
       return true;
     } catch {
-      // Missing, too old, or without virtual environments: try the next.
+      // Missing, too old, or without virtual environments: the next is tried.
       return false;
     }
   });

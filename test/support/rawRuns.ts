@@ -1,4 +1,4 @@
-/** Runs whose endpoints are plain servers: a test decides what they submit, and what they answer. */
+/** Runs with plain servers as endpoints: the test decides what they submit and answer. */
 import * as z from 'zod/mini';
 import { api, ok, query } from './api.ts';
 import { call, type Answer } from './publish.ts';
@@ -11,7 +11,6 @@ export interface RawRun {
 }
 
 interface Owner {
-  /** That of the service. */
   readonly url: string;
   readonly token: string;
 }
@@ -52,7 +51,7 @@ const headersOf = (run: Pick<RawRun, 'runId' | 'url'>) => ({
   'Upstash-Workflow-Sdk-Version': '1',
 });
 
-/** Submits steps, as an endpoint does within a delivery. */
+/** Submits steps, as an endpoint does during a delivery. */
 export const submitRaw = (
   { url, token }: Owner,
   run: Pick<RawRun, 'runId' | 'url'>,
@@ -69,7 +68,7 @@ export const submitRaw = (
     })),
   });
 
-/** Begins a call to a third party, as an endpoint does within a delivery. */
+/** Calls a third party, as an endpoint does during a delivery. */
 export const callRaw = (
   { url, token }: Owner,
   run: Pick<RawRun, 'runId' | 'url'>,
@@ -95,7 +94,7 @@ export const callRaw = (
   return api('POST', '/v2/batch', { url, token, body: [item] });
 };
 
-/** Begins a wait, as an endpoint does within a delivery. */
+/** Begins a wait, as an endpoint does during a delivery. */
 export const waitRaw = (
   { url, token }: Owner,
   run: Pick<RawRun, 'runId' | 'url'>,
@@ -140,7 +139,6 @@ const log = z.object({
   ),
 });
 
-/** Reads the log of a run. */
 export async function logOfRaw({ url, token }: Owner, { runId }: Pick<RawRun, 'runId'>) {
   const { runs } = log.parse(
     await ok(api('GET', `/v2/workflows/logs${query({ workflowRunId: runId })}`, { url, token })),
@@ -150,6 +148,5 @@ export async function logOfRaw({ url, token }: Owner, { runId }: Pick<RawRun, 'r
   return run;
 }
 
-/** The id of the run that a delivery belongs to. */
 export const runIdOf = ({ headers }: { readonly headers: Readonly<Record<string, string>> }): string =>
   headers['upstash-workflow-runid'] ?? '';

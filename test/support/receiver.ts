@@ -3,32 +3,30 @@ import { buffer } from 'node:stream/consumers';
 import { close, listen } from '../../local/http.ts';
 import { limitForHangsMs } from './limits.ts';
 
-/** One request to the receiver. */
 export interface Delivery {
   readonly method: string;
-  /** The request target, byte for byte. */
+  /** The raw request target. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Names in lower case, each as often as it came; names such as `__proto__` are seen only here. */
+  /** Lower-case names, as often as they were sent. Names such as `__proto__` are only here. */
   readonly headerPairs: readonly (readonly [name: string, value: string])[];
   readonly body: Buffer;
   /** Unix milliseconds. */
   readonly at: number;
-  /** The open requests of the inbox when this one came, with this one. */
+  /** The inbox's open requests when this one arrived, including this one. */
   readonly open: number;
 }
 
 type Answer = (delivery: Delivery, response: ServerResponse, count: number) => void;
 
 /**
- * A real HTTP server that records its requests. Each test takes a path of its own, so that tests do not see each other's
+ * A real HTTP server that records its requests. Each test uses a separate path, so that tests don't see each other's
  * deliveries.
  */
 export interface Receiver {
-  /** `http://127.0.0.1:<port>` */
   readonly origin: string;
   /**
-   * Opens a path for one test, with its answers: by default 200 and an empty body.
+   * Opens a path for a test. By default it answers 200 with an empty body.
    *
    * @param answer gets the number of earlier deliveries to this inbox
    */
@@ -39,15 +37,14 @@ export interface Receiver {
 export interface Inbox {
   readonly url: string;
   readonly deliveries: readonly Delivery[];
-  /** Waits until so many deliveries have come, and returns all; fails when they do not come in time. */
+  /** Waits until this many deliveries have arrived, and returns all; fails on a timeout. */
   received(count: number): Promise<readonly Delivery[]>;
-  /** Waits until a condition on the deliveries holds. */
+  /** Waits until a condition on the deliveries is true. */
   until(condition: (deliveries: readonly Delivery[]) => boolean): Promise<readonly Delivery[]>;
 }
 
 interface OpenInbox {
   readonly deliveries: Delivery[];
-  /** Requests that are not answered. */
   open: number;
   readonly answer: Answer;
   readonly watchers: Set<() => void>;
@@ -55,7 +52,7 @@ interface OpenInbox {
 
 const plainAnswer: Answer = (_delivery, response) => response.writeHead(200).end();
 
-/** Counts a request as open until its answer ends, or its connection does, and returns how many are. */
+/** Counts a request as open until its answer or its connection ends. Returns how many are open. */
 function opened(inbox: OpenInbox, response: ServerResponse): number {
   inbox.open += 1;
   let isOpen = true;
@@ -63,15 +60,16 @@ function opened(inbox: OpenInbox, response: ServerResponse): number {
     if (isOpen) inbox.open -= 1;
     isOpen = false;
   };
-  // The event comes before the last byte of the answer is sent, so nothing that follows from the answer counts this request.
+  // The event occurs before the last byte of the answer is sent, so that nothing that follows from the answer counts this
+  // request.
   response.once('prefinish', ended);
   response.once('close', ended);
   return inbox.open;
 }
 
 /**
- * @param port any free one when 0
- * @param reached where others reach it, if not at this machine's loopback address
+ * @param port 0 for any free port
+ * @param reached where others reach it, if not at the loopback address
  */
 export async function startReceiver(port = 0, reached?: string): Promise<Receiver> {
   const inboxes = new Map<string, OpenInbox>();

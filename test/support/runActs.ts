@@ -1,4 +1,4 @@
-/** Acts of an endpoint and its clients on runs, besides submitting steps; and readers of the rows of a run. */
+/** Acts of endpoints and clients on runs, besides submitting steps; and readers of a run's rows. */
 import { vi } from 'vitest';
 import type { JournalRecord } from '../../lambdas/workflow/rules/journal.ts';
 import type { StepIdentity } from '../../lambdas/workflow/rules/step.ts';
@@ -68,21 +68,20 @@ export async function openRunActs(fixture: Fixture) {
       } as const;
       return invoke.submitInvoke(account, await prepare.preparePart(account, { request, message }));
     },
-    /** Ends a run like its endpoint when the function returns, or like a user. */
+    /** Ends a run like its endpoint after the function has returned, or like a user. */
     end: (runId: string, { cancel = false, body = '' } = {}): Promise<void> =>
       end.endRunByRequest(account, { runId, cancel, body: Buffer.from(body) }),
-    /** Delivers the job that was sent before a start was recorded. The clock is right again when the test has ended. */
+    /** Delivers the job that was sent before a start was recorded. The clock is restored after the test. */
     checkStart: async (runId: string, messageId: string): Promise<void> => {
       setClockAhead(60_000);
       await fixture.perform({ kind: 'runStart', ...keyOf(runId), messageId }, { isAgain: false });
     },
-    /** Takes all jobs out of the queues, with those of the next hour. */
+    /** Takes all jobs of the next hour from the queues. */
     drainAhead: async (): Promise<void> => {
       setClockAhead(3_600_000);
       await fixture.drain();
       vi.restoreAllMocks();
     },
-    /** Removes the bodies of a run from the bucket. */
     loseBodies: async (runId: string): Promise<void> => {
       for await (const { record } of journals.readJournal(keyOf(runId), 0)) {
         for (const { messageId, body } of journal.bodiesOf(record)) await bodies.deleteBody(messageId, body);
@@ -94,7 +93,7 @@ export async function openRunActs(fixture: Fixture) {
       for await (const { record } of journals.readJournal(keyOf(runId), 0)) records.push(record);
       return records;
     },
-    /** The states of the runs with an id in the list, oldest first. */
+    /** The list's states of the runs with an id, oldest first. */
     listed: async (runId: string): Promise<readonly string[]> => {
       const found: (readonly [at: number, state: string])[] = [];
       for (const shard of list.runShardsOf(account.id)) {
@@ -105,9 +104,9 @@ export async function openRunActs(fixture: Fixture) {
       return found.toSorted(([one], [other]) => one - other).map(([, state]) => state);
     },
     /**
-     * Runs something in a process that dies meanwhile, and then in one that lives, like a client that got no answer.
+     * Runs something in a process that dies, and again in a living one, like a client without an answer.
      *
-     * @returns both answers; undefined for that of the dead process
+     * @returns both answers; undefined for the dead process's
      */
     twice: async <T>(fate: Fate, act: () => Promise<T>): Promise<readonly [T | undefined, T]> => {
       const first = await fixture.underFate(fate, act);
@@ -117,7 +116,7 @@ export async function openRunActs(fixture: Fixture) {
 }
 export type RunActs = Awaited<ReturnType<typeof openRunActs>>;
 
-/** The messages of the attempts among jobs, each once, in their order. */
+/** The messages of the attempts among jobs, in order and without duplicates. */
 export const attemptsIn = (job: readonly Job[]): readonly string[] => [
   ...new Set(job.flatMap((one) => (one.kind === 'attempt' ? [one.messageId] : []))),
 ];

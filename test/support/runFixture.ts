@@ -1,4 +1,4 @@
-/** Runs of workflows over the real stores, in one process: they are started, and go on with the submissions of an endpoint. */
+/** Workflow runs with the real stores in one process. They are started, and continue with an endpoint's submissions. */
 import type { Account } from '../../lambdas/account/account.ts';
 import type { Attempt, Message, WorkflowRole } from '../../lambdas/message/message.ts';
 import type { EndRecord, JournalRecord, RunStart } from '../../lambdas/workflow/rules/journal.ts';
@@ -13,7 +13,6 @@ interface Starting {
   readonly account?: Account;
 }
 
-/** A step in the client's form. */
 export interface WrittenStep {
   readonly stepId: number;
   readonly stepName: string;
@@ -25,7 +24,6 @@ export interface WrittenStep {
   readonly sleepUntil?: number;
 }
 
-/** A sequential step with its result. */
 export const resultOf = (stepId: number, out = '"done"', more: Partial<WrittenStep> = {}): WrittenStep => ({
   stepId,
   stepName: `step ${stepId}`,
@@ -35,7 +33,6 @@ export const resultOf = (stepId: number, out = '"done"', more: Partial<WrittenSt
   ...more,
 });
 
-/** An attempt's answer, and its times. */
 interface Recorded {
   readonly status?: number;
   readonly error?: string;
@@ -101,7 +98,7 @@ export async function openRunFixture(fixture: Fixture) {
       );
       return submit.submitSteps(fixture.account, message, parts);
     },
-    /** Records an attempt of one of a run's messages, the next one in its row, as a worker would. */
+    /** Records the next attempt of a run's message, as a worker would. */
     attempt: async (messageId: string, state: Attempt['state'], more: Recorded = {}): Promise<void> => {
       const found = await history.loadMessage({ accountId: fixture.account.id, messageId });
       if (found === undefined) throw new Error(`There is no message ${messageId}.`);
@@ -116,7 +113,7 @@ export async function openRunFixture(fixture: Fixture) {
         response: { status, error, headers, body: Buffer.from(body) },
       });
     },
-    /** Stores a message of a run that delivers no entry of its list. Nothing is sent. */
+    /** Stores a run's message that is not an entry of its list. Nothing is sent. */
     message: async (
       runId: string,
       messageId: string,
@@ -147,7 +144,6 @@ export async function openRunFixture(fixture: Fixture) {
       await messages.putMessage(message, await bodies.storeBody(message, Buffer.from(body), Date.now()));
       return message;
     },
-    /** Ends a run, and updates the list. */
     end: async (runId: string, record: Omit<EndRecord, 'kind' | 'at'>): Promise<void> => {
       const { snapshot } = await change.changeRun(keyOf(runId), () => ({
         record: { kind: 'end', at: Date.now(), ...record },
@@ -161,7 +157,6 @@ export async function openRunFixture(fixture: Fixture) {
       );
     },
     journalOf: (runId: string) => journal.loadRunJournal(keyOf(runId), 0),
-    /** Writes a record after the last one of a run. */
     append: async (runId: string, record: JournalRecord): Promise<void> => {
       await change.changeRun(keyOf(runId), () => ({ record, result: undefined }));
     },

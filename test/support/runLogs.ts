@@ -1,4 +1,3 @@
-/** Reads the log of runs. */
 import type { Header } from '../../lambdas/shared/headers.ts';
 import { newId } from '../../lambdas/shared/ids.ts';
 import type { Fixture } from './fixture.ts';
@@ -21,11 +20,10 @@ export async function openRunLogs(fixture: Fixture) {
 export type RunLogs = Awaited<ReturnType<typeof openRunLogs>>;
 export type Run = Awaited<ReturnType<RunLogs['runOf']>>;
 
-/** Each group by its type and the states of its steps. */
+/** Each group's type, and its steps' states. */
 export const outlineOf = (run: Run): readonly string[] =>
   run.steps.map(({ type, steps }) => [type, ...steps.map(({ state }) => state)].join(' '));
 
-/** All steps that have begun. */
 export const stepsOf = (run: Run) => run.steps.flatMap((group) => (group.type === 'next' ? [] : group.steps));
 
 export const idsOf = (runs: readonly Run[]): readonly string[] =>

@@ -1,9 +1,9 @@
 import { request, type OutgoingHttpHeaders } from 'node:http';
 
-/** A request that no client library has changed: its path is sent byte for byte, and a list of values as a line for each. */
+/** A request that no client library changes: the path is sent as it is, and a list of values as a line for each. */
 export interface RawRequest {
   readonly method?: string;
-  /** The path behind the base URL. */
+  /** The path after the base URL. */
   readonly path: string;
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string | Uint8Array;
@@ -15,7 +15,6 @@ export interface RawAnswer {
   readonly text: string;
 }
 
-/** Sends a raw request, by default a POST. */
 export function send(
   baseUrl: string,
   { method = 'POST', path, headers, body }: RawRequest,

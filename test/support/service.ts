@@ -4,7 +4,7 @@ import { limitForHangsMs } from './limits.ts';
 import type { SharedService } from './sharedService.ts';
 import type { Management } from './stage.ts';
 
-/** The service under test, with an account that only this test file uses: lists have no other file's messages. */
+/** The service under test, with a separate account for this test file, so that lists have no other messages. */
 export interface Service extends SharedService {
   readonly token: string;
   readonly readOnlyToken: string;
@@ -41,10 +41,9 @@ async function withAccount(shared: SharedService): Promise<Service> {
   return { ...shared, token, readOnlyToken, currentSigningKey: current, nextSigningKey: next };
 }
 
-/** The service of the current test file: files that share a process share this module. */
+/** The current test file's service. Files of a process share this module. */
 export let service: Service;
 
-/** Makes the account of the test file that begins. */
 export async function useOwnAccount(): Promise<void> {
   service = await withAccount(inject('service'));
 }

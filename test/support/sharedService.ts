@@ -4,12 +4,11 @@ import { bundleOf } from './bundledStage.ts';
 import { reporterName, startReporter } from './functions.ts';
 import { startStage, type Management } from './stage.ts';
 
-/** The service under test: its URL and region, and its management API. */
+/** The service under test: its URL, region and management API. */
 export interface SharedService {
-  /** `local`: the local stage, of which a test may stop and start others; `deployed`: an AWS emulator. */
+  /** `local`: the local stage, with which tests may stop and start others; `deployed`: an AWS emulator. */
   readonly target: 'local' | 'deployed';
   readonly url: string;
-  /** The same region's publish URL. */
   readonly publishUrl: string;
   readonly region: string;
   readonly management: Management;
@@ -32,7 +31,7 @@ interface Deployment {
   readonly domainRegion: string;
 }
 
-/** Dollars for each message, so many that a few messages reach a budget. */
+/** Dollars per message, high enough for a few messages to reach a budget. */
 export const pricePerMessage = 0.1;
 
 declare module 'vitest' {
@@ -58,8 +57,8 @@ const deployed = z.object({
 });
 
 /**
- * Starts one service for all tests that only speak HTTP to it: the deployed one that the environment names, or a local stage with
- * its own data.
+ * Starts one service for all tests that only use HTTP: a deployed one that the environment names, or a local stage with
+ * separate data.
  */
 export default async function setup(project: TestProject): Promise<(() => Promise<void>) | undefined> {
   if (process.env['SVC_E2E_TARGET'] === 'deployed') {

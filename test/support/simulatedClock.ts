@@ -1,8 +1,8 @@
 import { Heap, type Placed } from '../../local/heap.ts';
 
-/** A clock that jumps to the next event, and random numbers from a seed: the same seed repeats a run. */
+/** A clock that jumps to the next event, and random numbers from a seed, so that a run can be repeated. */
 
-/** Makes a generator of numbers from 0 to 1, from a seed (mulberry32). */
+/** Makes a generator of random numbers from 0 to 1 (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -13,7 +13,6 @@ export function randomOf(seed: number): () => number {
   };
 }
 
-/** A future event. */
 interface Due extends Placed {
   readonly at: number;
   readonly order: number;
@@ -24,7 +23,6 @@ async function settlePromises(): Promise<void> {
   for (let turn = 0; turn < 40; turn += 1) await Promise.resolve();
 }
 
-/** The clock, and all future events. */
 export class Clock {
   now = 1_700_000_000_000;
   #order = 0;
@@ -32,7 +30,6 @@ export class Clock {
     one.at === other.at ? one.order < other.order : one.at < other.at,
   );
 
-  /** The time of the next event, if there is one. */
   get nextAt(): number | undefined {
     return this.#due.first?.at;
   }
@@ -50,7 +47,7 @@ export class Clock {
   /**
    * Lets time pass until no event is left.
    *
-   * @param settle waits for the consequences of an event: by default those of promises, several deep
+   * @param settle waits for an event's consequences. Default: several levels of promises
    */
   async run(most = 1_000_000, settle: () => Promise<void> = settlePromises): Promise<void> {
     for (let steps = 0; ; steps += 1) {

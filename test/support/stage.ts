@@ -11,7 +11,6 @@ import { underWatch } from './underWatch.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { root } from './bundledStage.ts';
 
-/** The URL and the credentials of the management API. */
 export interface Management {
   readonly url: string;
   readonly user: string;
@@ -19,21 +18,20 @@ export interface Management {
 }
 
 export interface StageOptions {
-  /** A new temporary one when absent. */
+  /** Default: a new temporary folder. */
   readonly dataDir?: string;
-  /** Any free one when absent. */
+  /** Default: any free port. */
   readonly port?: number;
-  /** Further flags of `npm start`. */
+  /** More flags of `npm start`. */
   readonly args?: readonly string[];
-  /** More environment variables. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Lets `advance` set the stage's clock forward. */
+  /** Lets `advance` move the stage's clock. */
   readonly testControl?: boolean;
-  /** The arguments of Node.js before the flags; by default those that run the bundle. */
+  /** The arguments of Node.js before the flags. By default they run the bundle. */
   readonly command?: readonly string[];
 }
 
-/** A local stage in a process of its own, like a user's. */
+/** A local stage in a separate process, like a user's. */
 export interface Stage {
   readonly url: string;
   /** Undefined without the flag `--publish-port`. */
@@ -48,15 +46,14 @@ export interface Stage {
   /** The output so far on stdout and stderr. */
   readonly output: () => string;
   /**
-   * Lets time pass on the stage's clock, for its queues, its schedules and its handlers; resolves when the messages that became
-   * due meanwhile have been handed out. The stage needs `testControl`, and has real time again after a restart.
+   * Lets time pass for the stage. Resolves when the messages that became due have been received by a function. Requires
+   * `testControl`. After a restart the stage has real time again.
    */
   readonly advance: (ms: number) => Promise<void>;
-  /** Deletes what is past its time by the stage's clock; returns the number of rows. It needs `testControl`. */
+  /** Deletes expired data by the stage's clock; returns the number of rows. Requires `testControl`. */
   readonly expire: () => Promise<number>;
   /** Sends SIGTERM; resolves to the exit code. */
   readonly stop: () => Promise<number>;
-  /** Sends SIGKILL; resolves when the process has gone. */
   readonly kill: () => Promise<void>;
   /** Kills it if it still runs, and removes the data directory. */
   readonly remove: () => Promise<void>;
@@ -75,12 +72,12 @@ const printed = z.object({
   SVC_TEST_CONTROL_URL: z.optional(z.url()),
 });
 
-/** The arguments with which Node.js runs the stage as `npm start` does. */
+/** The arguments with which `npm start` runs the stage. */
 export const startCommand: readonly string[] = manifest.scripts.start.replace(/^exec node /, '').split(' ');
 
 /**
- * Runs the stage; resolves when it exits, or when `isReady` accepts its output. It ends with this process, however that ends: a
- * killed test run leaves no stage behind.
+ * Runs the stage; resolves when it exits, or when `isReady` accepts its output. It ends with this process, even if that is
+ * killed.
  */
 export async function runStage(
   flags: readonly string[],
@@ -94,14 +91,14 @@ export async function runStage(
     env: { ...process.env, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  // Nothing is written to the pipe: its end tells the stage that this process has ended.
+  // Nothing is written to the pipe. When it closes, the stage knows that this process has ended.
   child.stdin.on('error', () => undefined);
   let output = '';
   const exited = once(child, 'exit').then(() => {
     child.stdin.destroy();
     return child.exitCode ?? -1;
   });
-  /** Its output may be read only after its exit is known. */
+  /** The output is complete only after the exit. */
   const closed = once(child, 'close');
   const ready = new Promise<void>((resolve) => {
     const read = (text: string): void => {
@@ -115,11 +112,11 @@ export async function runStage(
   return { child, exited, closed, output: () => output };
 }
 
-/** Starts a local stage and waits until it is ready. */
+/** Starts a local stage, and waits until it is ready. */
 export async function startStage(options: StageOptions = {}): Promise<Stage> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'svc-stage-')));
   const flags = ['--port', String(options.port ?? 0), '--data-dir', dataDir, ...(options.args ?? [])];
-  // A stage for clients of other machines prints no secrets.
+  // A stage that other machines can reach prints no secrets.
   const isReady = (output: string): boolean =>
     /^SVC_MANAGEMENT_PASSWORD=.*\n|"The service is ready at .*\n/m.test(output);
   const env = {

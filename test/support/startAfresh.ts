@@ -1,13 +1,13 @@
 /**
- * Runs before each file of tests. Files follow each other in one process, in which Node.js, the SDK and other packages are warm;
- * but each file has its own modules of the project, as in a process of its own.
+ * Runs before each test file. Files of a process share warm packages such as the SDK, but each has separate modules of the
+ * project.
  */
 import { afterAll, vi } from 'vitest';
 
 vi.resetModules();
 const environment = { ...process.env };
 
-// Hooks of the end run in reverse order: this one comes after the file's own.
+// Hooks run in reverse order at the end, so this one comes after the file's own.
 afterAll(() => {
   vi.useRealTimers();
   vi.restoreAllMocks();

@@ -1,9 +1,8 @@
 import type { RunStart } from '../../lambdas/workflow/rules/journal.ts';
 
-/** The default URL of the endpoint. */
 export const endpoint = 'https://flow.example/orders';
 
-/** The settings of a run as the published client starts it. */
+/** A run's settings as the published client starts it. */
 export const startSettings = (more: Partial<RunStart> = {}): RunStart => ({
   url: endpoint,
   prefix: 'Upstash',

@@ -1,4 +1,4 @@
-/** A folder for what the CDK writes as tests synthesize apps. It goes with the run: each app writes a megabyte. */
+/** A folder for the CDK's output in tests, about a megabyte per app. It is deleted after the run. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ export default function setup(project: TestProject): () => void {
   };
 }
 
-/** The same for a program such as `npm run bench idle`, which has no run of tests to end with. */
+/** The same for a program such as `npm run bench idle`, without a test run. */
 let programFolder: string | undefined;
 function folderOfProgram(): string {
   if (programFolder !== undefined) return programFolder;
@@ -31,6 +31,5 @@ function folderOfProgram(): string {
   return folder;
 }
 
-/** A folder in it for one app. */
 export const outFolder = (): string =>
   mkdtempSync(join(process.env['VITEST'] === undefined ? folderOfProgram() : inject('synthFolder'), 'app-'));

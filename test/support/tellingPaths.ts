@@ -1,4 +1,4 @@
-/** Ends of a destination that a component would change if it decoded, joined or tidied a path on the way. */
+/** Ends of a destination that show whether a component decoded, joined or normalized a path. */
 export const tellingPaths: readonly (readonly [title: string, path: string])[] = [
   ['an encoded slash', '/a%2Fb'],
   ['an encoded question mark', '/a%3Fb'],

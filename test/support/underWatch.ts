@@ -1,5 +1,5 @@
 /**
- * Runs a program under watch: it ends as soon as the standard input of the command closes. The operating system closes that pipe
+ * Runs a program with a watchdog: it ends as soon as the command's standard input closes. The operating system closes that pipe
  * however the stage dies, so that no orphan keeps the data file open.
  */
 
@@ -8,11 +8,10 @@ export interface WatchedCommand {
   readonly args: readonly string[];
 }
 
-/** @param command the program and its arguments */
 export const underWatch = (command: readonly string[]): WatchedCommand =>
   process.platform === 'win32' ? byNode(command) : byShell(command);
 
-/** A shell script that becomes the program, and leaves a watcher behind. */
+/** A shell script that becomes the program, and leaves a watchdog behind. */
 const shellScript = `
 exec 3<&0 </dev/null
 { read -r _ <&3; kill "$$" 2>/dev/null; } &
@@ -24,7 +23,7 @@ const byShell = (command: readonly string[]): WatchedCommand => ({
   args: ['-c', shellScript, 'sh', ...command],
 });
 
-/** The program for Windows, which has no such shell: Node.js starts the command, and ends when it has ended. */
+/** For Windows, which has no such shell: Node.js starts the command, and ends with it. */
 const nodeScript = `
 const { spawn } = require('node:child_process');
 const [program, ...args] = process.argv.slice(1);

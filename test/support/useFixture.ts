@@ -3,10 +3,11 @@ import type { InProcessOptions } from './inProcess.ts';
 import { openFixture, type Fixture } from './fixture.ts';
 
 /**
- * Opens a fixture around a file's tests. Before each test the counts are 0 and no process dies; after each, spies are gone and the
- * clock is right.
+ * Opens a fixture for a file's tests. Before each test the counts are 0 and no process dies; after each, spies are removed and
+ * the clock is restored.
  *
- * @param onOpen gets the fixture before the first test. Modules of `lambdas/` that it imports must not be imported before
+ * @param onOpen gets the fixture before the first test. The modules of `lambdas/` that it imports must not have been imported
+ * before
  */
 export function useFixture(onOpen: (fixture: Fixture) => Promise<void>, options?: InProcessOptions): void {
   let fixture: Fixture | undefined;

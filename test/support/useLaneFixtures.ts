@@ -4,8 +4,8 @@ import { useFixture } from './useFixture.ts';
 import type { Fixture } from './fixture.ts';
 
 /**
- * Opens a fixture around a file's tests, and lane fixtures in it: each has an account of its own, and closes with its test, or
- * when the next one opens.
+ * Opens a fixture for a file's tests. Lane fixtures in it have separate accounts, and close after their test, or when the next
+ * one opens.
  *
  * @param onOpen gets the fixture, and the services that lane fixtures call, before the first test
  * @returns a function that opens a lane fixture

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll } from 'vitest';
 import { startReceiver, type Receiver } from './receiver.ts';
 
-/** A receiver for a file's tests: it starts before the first of them, and closes after the last. */
 export function useReceiver(): Receiver {
   let started: Receiver | undefined;
   beforeAll(async () => {

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, vi } from 'vitest';
 import type { StandIns } from '../../local/stage/standIns.ts';
 import { startInProcess, type InProcessOptions } from './inProcess.ts';
 
-/** Starts the stand-ins for AWS around a file's tests, which may set the clock: it is right again after each. */
+/** Starts stand-ins for AWS for a file's tests. The clock is restored after each test. */
 export function useStandIns(options?: InProcessOptions): () => StandIns {
   let inProcess: Awaited<ReturnType<typeof startInProcess>> | undefined;
   beforeAll(async () => {

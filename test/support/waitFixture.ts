@@ -1,4 +1,4 @@
-/** Runs that wait for events, over the real stores in one process: the submissions of their endpoints, and the results. */
+/** Runs that wait for events, with the real stores in one process: their endpoints' submissions, and the results. */
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
 import { canonicalize } from '../../lambdas/request/dialect.ts';
@@ -48,7 +48,6 @@ const importServices = async () => {
   };
 };
 
-/** The settings of a wait, besides its event. */
 export interface WaitOptions {
   readonly stepId?: number;
   readonly stepName?: string;
@@ -84,7 +83,7 @@ export interface Result {
   readonly isTimeout: boolean;
 }
 
-/** Makes the id of a webhook, as the published client does. */
+/** Makes a webhook's id, as the published client does. */
 export const newWebhookId = (): string => `evt_${randomBytes(12).toString('base64url').slice(0, 15)}`;
 
 function readMessage(headers: readonly Header[]) {
@@ -130,7 +129,6 @@ export async function openWaitFixture(fixture: Fixture) {
     keyOf,
     snapshotOf,
     recordsOf,
-    /** Starts a run, and returns its id. */
     start: async ({ features = ['WF_TriggerOnConfig'], account: owner = account }: StartOptions = {}) => {
       runs += 1;
       const runId = `wfr_${runs}`;
@@ -185,7 +183,6 @@ export async function openWaitFixture(fixture: Fixture) {
       await services.submitSteps(account, message, [await services.preparePart(account, part)]);
       return eventId;
     },
-    /** Waits as an endpoint does. */
     wait: (runId: string, eventId: string, options: WaitOptions = {}) => {
       const {
         stepId = 1,
@@ -214,7 +211,7 @@ export async function openWaitFixture(fixture: Fixture) {
         services.wait(owner, { eventId, canonical, headers: all, host: 'api.example.com', body }),
       );
     },
-    /** The results of a run's waits, in the order in which they were recorded. */
+    /** The results of a run's waits, in the order of recording. */
     resultsOf: async (runId: string): Promise<readonly Result[]> => {
       const results: Result[] = [];
       for (const { record } of await recordsOf(runId)) {
@@ -235,10 +232,10 @@ export async function openWaitFixture(fixture: Fixture) {
       }
       return results;
     },
-    /** Checks a wait of a run, as the job does that is sent for it. */
+    /** Checks a run's wait, as its job does. */
     check: async (runId: string, seq: number): Promise<void> =>
       services.checkWait({ kind: 'waitTimeout', ...keyOf(runId), seq, dueAt: Date.now() }),
-    /** The runs in the rows of an event's waiters, whether they still wait or not. */
+    /** The runs in the rows of an event's waiters, even if they no longer wait. */
     rowsOf: async (eventId: string): Promise<readonly string[]> => {
       const found: string[] = [];
       for await (const { runId } of services.waitersOf(account.id, eventId)) found.push(runId);
@@ -248,6 +245,6 @@ export async function openWaitFixture(fixture: Fixture) {
 }
 export type WaitFixture = Awaited<ReturnType<typeof openWaitFixture>>;
 
-/** The messages whose first attempt was sent, as often as it was. */
+/** The messages whose first attempts were sent, including repetitions. */
 export const attemptsIn = (jobs: readonly Job[]): readonly string[] =>
   jobs.flatMap((job) => (job.kind === 'attempt' ? [job.messageId] : []));

@@ -1,12 +1,11 @@
 import type { MiddlewareStack } from '@smithy/types';
 import { makeUnder, type Fate } from './faults.ts';
 
-/** Records the AWS calls of one process, which dies at one of them if it is given a fate. */
+/** Records the AWS calls of one process, which may have a fate. */
 export function watchedCalls() {
   const calls: string[] = [];
   let fate: Fate | undefined;
   return {
-    /** Watches the calls of a client. */
     watch: <Input extends object, Output extends object>({
       middlewareStack,
     }: {
@@ -21,11 +20,10 @@ export function watchedCalls() {
         { step: 'initialize', name: 'watchedCalls' },
       );
     },
-    /** Gives the process a fate, until the next. */
+    /** Gives the process a fate. */
     setFate: (next: Fate | undefined): void => {
       fate = next;
     },
-    /** The calls of some work, in order. */
     callsOf: async (work: () => Promise<unknown>): Promise<readonly string[]> => {
       calls.length = 0;
       await work();

@@ -1,6 +1,6 @@
 /**
- * An application with workflows: endpoints of the published client on a plain Node server, each behind its path, that verify the
- * signature of every request; and the client that starts runs and reads them.
+ * An application with workflows: endpoints of the published client on a Node server, which verify each request's signature; and
+ * the client that starts and reads runs.
  */
 import { Client as QstashClient, Receiver as Verifier } from '@upstash/qstash';
 import { Client, serve, type WorkflowContext, type WorkflowRunLog } from '@upstash/workflow';
@@ -15,7 +15,6 @@ import { service } from './service.ts';
 export type Route<T = unknown> = (context: WorkflowContext<T>) => Promise<unknown>;
 type ServeOptions<T> = Pick<NonNullable<Parameters<typeof serve<T>>[1]>, 'failureFunction' | 'receiver'>;
 
-/** A request to an endpoint, and its answer. */
 export interface Got {
   readonly path: string;
   readonly headers: Headers;
@@ -77,10 +76,9 @@ export async function startWorkflowApp(account?: AccountRecord) {
     qstash,
     origin,
     got,
-    /** Sets up an endpoint, and returns its URL. */
     serve: <T>(route: Route<T>, options: ServeOptions<T> = {}): string => {
       names += 1;
-      // The last segment is the workflow's id, by which other workflows invoke it.
+      // The last segment is the workflow's id, with which other workflows invoke it.
       const path = `/flows/flow${names}`;
       const { handler } = serve<T>(route, {
         qstashClient: qstash,
@@ -92,13 +90,12 @@ export async function startWorkflowApp(account?: AccountRecord) {
       handlers.set(path, handler);
       return `${origin}${path}`;
     },
-    /** Answers plain requests at a path, such as those of a step to a third party. */
+    /** Answers plain requests at a path, such as a step's to a third party. */
     answer: (handler: (request: Request) => Promise<Response> | Response): string => {
       names += 1;
       handlers.set(`/plain${names}`, async (request) => handler(request));
       return `${origin}/plain${names}`;
     },
-    /** The requests to an endpoint. */
     gotAt: (url: string): readonly Got[] => got.filter(({ path }) => url === `${origin}${path}`),
     /** Waits until a run in the log meets a condition. */
     logged: async (

@@ -1,4 +1,4 @@
-/** Endpoints of the published workflow client, and the deliveries to them. */
+/** Endpoints of the published workflow client, and their deliveries. */
 import { Receiver as Verifier, type Client as QstashClient } from '@upstash/qstash';
 import { serve, type WorkflowContext } from '@upstash/workflow';
 import { signatureHeaders } from '../../lambdas/delivery/rules/signature.ts';
@@ -6,7 +6,6 @@ import { joinedHeaders, type Header } from '../../lambdas/shared/headers.ts';
 
 const keys = { current: `sig_${'a'.repeat(32)}`, next: `sig_${'b'.repeat(32)}` };
 
-/** A request of a run, and its answer. */
 export interface Made {
   readonly kind: 'list' | 'call' | 'callResult' | 'failureRequest';
   readonly runId: string;
@@ -22,7 +21,7 @@ type ServeOptions = Pick<NonNullable<Parameters<typeof serve>[1]>, 'failureFunct
 export type Route = (context: WorkflowContext) => Promise<unknown>;
 
 export class WorkflowEndpoints {
-  /** All requests of runs, in their order. */
+  /** All requests of runs, in order. */
   readonly made: Made[] = [];
   readonly #handlers = new Map<string, (request: Request) => Promise<Response>>();
   readonly #client: QstashClient;
@@ -31,7 +30,7 @@ export class WorkflowEndpoints {
     this.#client = client;
   }
 
-  /** Sets up an endpoint of the published client, which verifies each delivery. */
+  /** Creates an endpoint of the published client, which verifies each delivery. */
   serve(path: string, route: Route, options: ServeOptions = {}): string {
     const url = `https://endpoint.example/${path}`;
     const verifier = new Verifier({ currentSigningKey: keys.current, nextSigningKey: keys.next });
@@ -46,7 +45,7 @@ export class WorkflowEndpoints {
     return url;
   }
 
-  /** Makes a delivery of one kind; the tests also use it to deliver out of order, or twice. */
+  /** Makes a delivery of one kind; tests also use it to deliver out of order or twice. */
   async deliver(
     kind: Made['kind'],
     run: { readonly runId: string; readonly prefix: string },
@@ -86,7 +85,7 @@ export class WorkflowEndpoints {
     return this.made.findLast((made) => made.kind === kind);
   }
 
-  /** The client's reports of each request to it, in their order. */
+  /** The client's report for each request, in order. */
   finishes(): readonly string[] {
     return this.made
       .filter(({ kind }) => kind !== 'call')

@@ -1,7 +1,6 @@
 /**
- * A rehearsal of workflows in one process: endpoints of the published client, a server that records all their submissions, and
- * between them nothing but the rules of `lambdas/workflow/rules`. There is no time in it: delays are recorded, and deliveries
- * follow each other at once.
+ * A rehearsal of workflows in one process: endpoints of the published client, a server that records their submissions, and the
+ * rules of `lambdas/workflow/rules` between them. There is no time: delays are only recorded.
  */
 import { Client as QstashClient } from '@upstash/qstash';
 import { Client as WorkflowClient } from '@upstash/workflow';
@@ -38,7 +37,7 @@ export interface RehearsedRun extends deliveryHeaders.DeliveringRun {
 }
 
 export interface ThirdPartyAnswer {
-  /** 0 for none. */
+  /** 0 without an answer. */
   readonly status: number;
   readonly error?: string;
   readonly headers: readonly Header[];
@@ -57,7 +56,6 @@ export class Rehearsal {
   readonly waits: { readonly run: RehearsedRun; readonly eventId: string; readonly step: StepIdentity }[] =
     [];
   readonly endpoints: WorkflowEndpoints;
-  /** An answer that replaces the service's own. */
   refusal: ((body: string) => { readonly status: number; readonly error: string } | undefined) | undefined;
   thirdParty: (url: string) => ThirdPartyAnswer = () => ({ status: 200, headers: [], body: '' });
   readonly #receiver: Receiver;
@@ -92,7 +90,7 @@ export class Rehearsal {
     return workflowRunId;
   }
 
-  /** The recorded steps of a run, by their names. */
+  /** The names of a run's recorded steps. */
   stepsOf(runId: string): readonly string[] {
     const [, ...steps] = this.run(runId).entries;
     return steps
@@ -100,7 +98,6 @@ export class Rehearsal {
       .map(({ kind, stepId, stepName }) => `${kind} ${stepId} ${stepName}`);
   }
 
-  /** Delivers until nothing is left to deliver. */
   async settle(): Promise<void> {
     for (let next = this.#pending.shift(); next !== undefined; next = this.#pending.shift()) await next();
   }
@@ -120,14 +117,14 @@ export class Rehearsal {
 
   async #deliverEntry(run: RehearsedRun, entry: Entry, url: string, own: readonly Header[]): Promise<void> {
     if (hasEnded(run.state)) return;
-    // The list goes only up to the entry: after a later one the client would think that later steps have been done.
+    // The list ends with the entry. With later entries, the client would think that later steps are done.
     const entries = listed(run.entries.slice(0, run.entries.indexOf(entry) + 1));
     const headers = deliveryHeaders.listHeaders(run, own, prefixes);
     const made = await this.endpoints.deliver('list', run, url, headers, listBody(entries), entry.messageId);
     if (made.status >= 300) this.#fail(run, made, entries);
   }
 
-  /** Fails a run. No failed attempt is retried here. */
+  /** Fails a run. Failed attempts are not retried here. */
   #fail(run: RehearsedRun, failed: Made, entries: readonly Entry[]): void {
     this.#end(run, 'RUN_FAILED');
     const [url] = run.failureConfig.get('failure-callback') ?? [];
@@ -159,7 +156,6 @@ export class Rehearsal {
     return `msg_${(this.#ids += 1)}`;
   }
 
-  /** Appends an entry, unless it exists already, and delivers it. */
   #append(
     run: RehearsedRun,
     step: StepIdentity,
@@ -188,7 +184,7 @@ export class Rehearsal {
     try {
       respond(200, this.#accept(delivery));
     } catch (error) {
-      // A fault of the rehearsal itself shows as a failed delivery.
+      // A fault of the rehearsal itself appears as a failed delivery.
       respond(error instanceof HttpError ? error.status : 500, { error: String(error) });
     }
   }
@@ -299,7 +295,7 @@ export class Rehearsal {
     return { messageId: initial.messageId };
   }
 
-  /** Starts a run that no client starts: the endpoint has to identify itself. */
+  /** Starts a run without a client, so the endpoint must identify itself. */
   startWithoutClient(runId: string, url: string, body: string, headers: readonly Header[]): void {
     const initial: Entry = { messageId: this.#newId(), body: Buffer.from(body), callType: 'step' };
     this.#begin(runId, url, initial, {

@@ -16,7 +16,6 @@ const rules = {
   arns: { deployment: [], account: [] },
 };
 
-/** A submission of an endpoint or a client, in the service's form. */
 export interface Submitted {
   readonly destination: string;
   readonly message: WorkflowMessage;
@@ -25,7 +24,7 @@ export interface Submitted {
   readonly body: Buffer;
 }
 
-/** Reads headers with the rules of workflows, and then with those of ordinary messages. */
+/** Parses headers with the rules of workflows, and then with those of ordinary messages. */
 export function readSubmitted(headers: readonly Header[]): Omit<Submitted, 'destination' | 'body'> {
   const canonical = canonicalize(
     headers.map(([name, value]) => [name.toLowerCase(), value]),

@@ -1,4 +1,4 @@
-/** Watches a client's writes to DynamoDB, which bills a write for each kilobyte. */
+/** Watches a client's writes to DynamoDB, which are billed per kilobyte. */
 import type { AttributeValue, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { itemBytes } from './itemSize.ts';
 
@@ -12,7 +12,7 @@ const isPut = (input: object): input is { TableName: string; Item: Item } => 'It
 const isBatch = (
   input: object,
 ): input is { RequestItems: Readonly<Record<string, readonly { PutRequest?: { Item: Item } }[]>> } =>
-  // A read of several rows has none of these lists.
+  // A read of several rows has no such lists.
   'RequestItems' in input && Object.values(input.RequestItems ?? {}).every(Array.isArray);
 
 function writesOf(input: object): readonly Write[] {
@@ -36,11 +36,9 @@ export function watchWrites({ middlewareStack }: DynamoDBClient) {
     { step: 'initialize', name: 'written' },
   );
   return {
-    /** Counts from 0 again. */
     reset: (): void => {
       written = [];
     },
-    /** The billed write units of a table. */
     unitsIn: (name: string): number =>
       written
         .filter(({ table }) => table === name)

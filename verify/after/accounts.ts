@@ -1,12 +1,11 @@
-/** The account of a run, and its taking away. */
 import * as z from 'zod';
 import { expectThat } from '../check.ts';
 import { anything, type Client } from './api.ts';
 
-/** Tells the accounts of this command from those of customers. */
+/** The customer id of this command's accounts. */
 const customer = 'svc-queue verify';
 
-/** Tells the accounts that the check of a region moves to another region: they belong to that check wherever they are. */
+/** The customer id of accounts that a region's check moves elsewhere. They belong to that check in any region. */
 const movedBy = (region: string): string => `${customer}, moved by ${region}`;
 
 const account = z.object({
@@ -26,14 +25,13 @@ const make = (management: Client, fields: Readonly<Record<string, unknown>>): Pr
     body: JSON.stringify({ type: 'paid', ...fields }),
   });
 
-/** @param lambda_destinations patterns of the functions that its messages may go to */
+/** @param lambda_destinations patterns of functions that its messages may go to */
 export const makeAccount = (
   management: Client,
   region: string,
   lambda_destinations: readonly string[],
 ): Promise<Account> => make(management, { customer_id: customer, region, lambda_destinations });
 
-/** Makes an account that a check moves to another region. */
 export const makeMovingAccount = (management: Client, region: string): Promise<Account> =>
   make(management, { customer_id: movedBy(region), region });
 
@@ -46,7 +44,7 @@ export const moveAccount = (management: Client, { id }: Account, region: string)
 export const deleteAccount = (management: Client, { id }: Pick<Account, 'id'>): Promise<unknown> =>
   management.read(anything, 'DELETE', `/v2/svc/users/${id}`);
 
-/** Finds the accounts that earlier runs left behind in a region, because they were killed. */
+/** Finds accounts of earlier runs that were killed. */
 export async function leftAccounts(management: Client, region: string): Promise<readonly Account[]> {
   const left: Account[] = [];
   let page: string | undefined = '';
@@ -73,9 +71,11 @@ const schedules = z.array(z.object({ scheduleId: z.string() }));
 const named = z.array(z.object({ name: z.string() }));
 const waiting = z.object({ messages: z.array(z.object({ messageId: z.string() })) });
 
-/** Takes away what an account has in its region, and then the account: a deleted account's schedules would stay in Scheduler. */
+/**
+ * Deletes an account's data in its region, and then the account, because a deleted account's schedules would stay in Scheduler.
+ */
 export async function removeAccount(management: Client, client: Client, account: Account): Promise<void> {
-  // Nothing was made for an account that was moved.
+  // A moved account has no data.
   if (account.customer_id?.includes(', moved by ') === true) {
     await deleteAccount(management, account);
     return;
@@ -91,7 +91,7 @@ export async function removeAccount(management: Client, client: Client, account:
     ),
     ...(await client.read(named, 'GET', '/v2/queues')).map(({ name }) => `queues/${name}`),
   ];
-  // A message may have been delivered since, so not all of them can be withdrawn.
+  // Cancelling fails if a message has just been delivered.
   for (const path of all) await remove(`/v2/${path}`).catch(() => undefined);
   await deleteAccount(management, account);
 }

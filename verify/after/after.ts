@@ -1,4 +1,4 @@
-/** `svc-queue verify`: uses a deployment as its clients do, and takes away all that it made for that. */
+/** `svc-queue verify`: uses a deployment as clients do, and deletes everything that it made. */
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import { resourcesOf } from '../../operate/stackResources.ts';
 import { type Check, type Outcome, runCheck } from '../check.ts';
@@ -17,28 +17,25 @@ import { makeReceiver, receiverNames, removeReceiver } from './receiver/receiver
 export interface Asked {
   readonly deployment: Deployment;
   readonly regions: readonly string[];
-  /** The names of the checks to make; all when empty. */
+  /** The checks to run; all if empty. */
   readonly only: readonly string[];
-  /** Whether slow checks are made, too; those of `only` are in any case. */
+  /** Whether to run slow checks too. Checks in `only` always run. */
   readonly isSlow: boolean;
   readonly waitMs: number;
   readonly isEmulator: boolean;
-  /** See {@link reachable}. */
   readonly front: string | undefined;
-  /** Ends the run; what it made is taken away all the same. */
+  /** Ends the run. Cleaning up continues. */
   readonly signal: AbortSignal;
-  /** Tells of each step. */
   readonly say: (sentence: string) => void;
-  /** The commands of an upgrade, which is checked in place of all else; undefined for the checks. */
+  /** Commands of an upgrade. If given, only the upgrade is checked. */
   readonly release: Release | undefined;
 }
 
-/** Makes checks in the order that they need, and gives their outcomes. */
+/** Runs checks in the required order, and returns their outcomes. */
 type Plan = (
   run: (checks: readonly Check<After>[]) => Promise<readonly Outcome[]>,
 ) => Promise<readonly Outcome[]>;
 
-/** The plan of all checks. */
 const allChecks: Plan = async (run) => {
   const runSteps = async (): Promise<readonly Outcome[]> => {
     const outcomes: Outcome[] = [];
@@ -49,7 +46,6 @@ const allChecks: Plan = async (run) => {
   return [...inSteps, ...waited, ...(await run(alone)), ...(await run(last))];
 };
 
-/** Checks the regions side by side. */
 export async function verifyAfter(asked: Asked): Promise<readonly Outcome[]> {
   const found = await findDeployment(asked);
   const { release, regions, say } = asked;
@@ -70,7 +66,6 @@ export async function verifyAfter(asked: Asked): Promise<readonly Outcome[]> {
 interface Found {
   readonly managementUrl: string;
   readonly authorization: string;
-  /** For each region of the deployment. */
   readonly apis: readonly {
     readonly region: string;
     readonly url: string;
@@ -102,7 +97,7 @@ async function findDeployment({ deployment: { settings }, front }: Asked): Promi
   };
 }
 
-/** Nothing ends the taking away. */
+/** Cleaning up cannot be cancelled. */
 const never = new AbortController().signal;
 
 async function verifyRegion(
@@ -117,7 +112,7 @@ async function verifyRegion(
   const url = found.apis.find((api) => api.region === region)?.url ?? '';
   const management = clientOf(sender(found.managementUrl, never), found.authorization);
   const tidyUp = async (): Promise<void> => {
-    // The machine is billed by the hour, so it goes first, even if the settings no longer have instances.
+    // The machine is billed by the hour, so it is deleted first, even if the settings have no instances.
     const hadHost = await removeLateHost(cloudFormation, name);
     const hadReceiver = await removeReceiver(cloudFormation, name);
     const left = await leftAccounts(management, region);
@@ -127,7 +122,7 @@ async function verifyRegion(
       say(`${region}: the account and the receiver of a run are taken away`);
   };
   const tidily = (): Promise<Outcome> => runCheck(step('tidy-up', tidyUp), { region, ...asked });
-  // A run that was killed has left what it made. Resources that cannot be removed now are tried again at the end.
+  // A killed run leaves resources behind. Deletions that fail now are tried again at the end.
   await tidily();
   let tidied: Outcome | undefined;
   let outcomes: readonly Outcome[];
@@ -142,14 +137,14 @@ async function verifyRegion(
 
 type Place = Pick<After, 'region' | 'isEmulator'>;
 
-/** Sentences that say what to do when a step before or after the checks fails. */
+/** Remedies if a step before or after the checks fails. */
 const remedies = {
   prepare:
     'The management API makes and lists the accounts of all regions: look at the log of its function Accounts. The receiver is the stack <name>-Verify: look at its events in CloudFormation.',
   'tidy-up': 'Mend what falls short, and run this again: it takes away what is left.',
 };
 
-/** A step that falls short like a check. */
+/** A step that is reported like a check. */
 const step = (name: keyof typeof remedies, run: () => Promise<unknown>): Check<Place> => ({
   name,
   shows: 'what the checks need can be made, and taken away',

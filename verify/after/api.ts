@@ -1,4 +1,3 @@
-/** Requests to the deployed APIs, as a client makes them. */
 import * as z from 'zod';
 import { Shortfall } from '../check.ts';
 
@@ -11,11 +10,10 @@ export interface Answer {
 interface Request {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
-  /** Without it, no token is sent. */
   readonly authorization?: string;
 }
 
-/** The longest time for an answer: a function behind the API ends after 28 s, and a proxy may take some. */
+/** The timeout of a request. The function behind the API has 28 s, and a proxy may add some. */
 const longestMs = 60_000;
 
 /** Sends a request below a base URL, and returns any answer. */
@@ -34,10 +32,10 @@ export const sender =
     return { status: response.status, headers: response.headers, text: await response.text() };
   };
 
-/** Sends a request with credentials, and reads its JSON. */
+/** Sends requests with credentials, and reads JSON. */
 export interface Client {
   readonly send: Send;
-  /** @throws Shortfall for any answer but a 2XX of this shape */
+  /** @throws Shortfall if the status is not 2XX or the answer has another shape */
   readonly read: <T>(shape: z.ZodType<T>, method: string, path: string, request?: Request) => Promise<T>;
 }
 
@@ -62,6 +60,5 @@ export const basic = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 export const bearer = (token: string): string => `Bearer ${token}`;
 
-/** The answer to what makes nothing new but changes or deletes. */
 export const anything = z.unknown();
 export const published = z.object({ messageId: z.string() });

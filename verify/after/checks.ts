@@ -1,4 +1,4 @@
-/** All checks of a deployment, in the order in which they are made. */
+/** All checks of a deployment, in order. */
 import type { Check } from '../check.ts';
 import { answerChecks } from './answers/answerChecks.ts';
 import { doorChecks } from './answers/doorChecks.ts';
@@ -17,7 +17,7 @@ import { deniedChecks } from './watch/deniedChecks.ts';
 import { latency, usage } from './watch/measures.ts';
 import { watchChecks } from './watch/watchChecks.ts';
 
-/** The checks that run side by side. */
+/** Checks that run in parallel. */
 const alongside: readonly Check<After>[] = [
   ...answerChecks,
   ...gatewayChecks,
@@ -31,21 +31,21 @@ const alongside: readonly Check<After>[] = [
   ...watchChecks,
 ];
 
-/** The steps of a run, one after the other. The checks of one step run side by side, and checks that only wait run beside all steps. */
+/** The steps of a run. The checks of a step run in parallel, and checks that only wait run beside all steps. */
 export const steps: readonly (readonly Check<After>[])[] = [
   [latency],
   alongside,
-  // Usage is counted by the message before those of the burst.
+  // Usage is counted per message, so it is checked before the burst.
   ...[usage, ...loadChecks, throttledCheck, killedWorkerCheck].map((check) => [check]),
 ];
 
-/** The checks that wait for minutes and use little. */
+/** Checks that wait for minutes and use little. */
 export const waiting: readonly Check<After>[] = [...longChecks, longAnswer(20 * 60)];
 
-/** The checks that nothing may wait beside. */
+/** Checks beside which no other check may wait. */
 export const alone: readonly Check<After>[] = [lostInstanceCheck];
 
-/** The checks that look back on all others. */
+/** Checks that look back on all others. */
 export const last: readonly Check<After>[] = deniedChecks;
 
 export const afterChecks: readonly Check<After>[] = [...steps.flat(), ...waiting, ...alone, ...last];

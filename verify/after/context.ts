@@ -1,4 +1,4 @@
-/** The checks of a deployment use these things in one region. */
+/** Everything that the checks of a deployment use in one region. */
 import type { StackResource } from '../../operate/stackResources.ts';
 import type { Settings } from '../../lib/settings.ts';
 import type { Clients } from '../clients.ts';
@@ -13,10 +13,9 @@ export interface After {
   readonly settings: Settings;
   readonly timeout: Timeout;
   readonly clients: Clients;
-  /** Unix milliseconds at which the run began. */
+  /** When the run began, in Unix milliseconds. */
   readonly startedAt: number;
   readonly api: {
-    /** The base URL. */
     readonly url: string;
     /** Without credentials. */
     readonly send: Send;
@@ -25,9 +24,9 @@ export interface After {
   };
   /** Sends to another base URL, without credentials. */
   readonly sendTo: (url: string) => Send;
-  /** The publish URL, with the token; undefined if there is none. */
+  /** The publish URL, with the token, if there is one. */
   readonly publishUrl: Client | undefined;
-  /** Undefined in all regions but the first. */
+  /** Only defined in the first region. */
   readonly management:
     | {
         /** Without credentials. */
@@ -36,17 +35,13 @@ export interface After {
         readonly client: Client;
       }
     | undefined;
-  /** The number of the AWS account. */
   readonly awsAccount: string;
   readonly account: { readonly id: string; readonly token: string };
   /** Other regions' APIs, without credentials. */
   readonly others: readonly { readonly region: string; readonly send: Send }[];
-  /** Opens an inbox of the receiver in this region. */
   readonly inbox: (answers: Answers, host?: ReceiverHost) => Inbox;
-  /** The names of the region's stacks. */
   readonly stacks: readonly string[];
-  /** The templates of these stacks, as this release makes them with these settings. */
+  /** The templates of these stacks, from this release and these settings. */
   readonly templates: readonly StackTemplate[];
-  /** The resources of the region's stacks. */
   readonly resources: readonly StackResource[];
 }

@@ -1,10 +1,10 @@
-/** Reads from a deployment's stacks their URLs, and the login of the management API. */
+/** Reads URLs and the management API's login from a deployment's stacks. */
 import { type CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
 import { OperateError } from '../../operate/operateError.ts';
 
-/** @throws OperateError when there is no such stack */
+/** @throws OperateError if the stack does not exist */
 export async function outputsOf(
   client: CloudFormationClient,
   StackName: string,
@@ -24,7 +24,6 @@ export async function outputsOf(
 
 const credentials = z.object({ username: z.string(), password: z.string() });
 
-/** Reads the login of the management API. */
 export async function readLogin(
   client: SecretsManagerClient,
   SecretId: string,
@@ -33,12 +32,11 @@ export async function readLogin(
   return credentials.parse(JSON.parse(SecretString));
 }
 
-/** Without the slash at its end. */
 const withoutSlash = (url: string): string => url.replace(/\/$/, '');
 
 /**
- * The URL by which to reach a URL of AWS. An emulator has its APIs under other hosts: `SVC_VERIFY_FRONT` is a server that has each
- * below the host's name.
+ * The URL at which a URL of AWS can be reached. On an emulator, the server `SVC_VERIFY_FRONT` has each API at a path that
+ * begins with its host name.
  */
 export function reachable(url: string, front: string | undefined): string {
   if (front === undefined) return withoutSlash(url);

@@ -1,4 +1,4 @@
-/** The checks before a deployment read these things in one region of an AWS account. */
+/** Everything that the checks before a deployment read in one region of an AWS account. */
 import { DescribeCertificateCommand } from '@aws-sdk/client-acm';
 import { GetAccountCommand } from '@aws-sdk/client-api-gateway';
 import {
@@ -22,11 +22,9 @@ import { type Network, openNetwork } from './network.ts';
 export interface Stack {
   readonly status: string;
   readonly isProtected: boolean;
-  /** The logical ids of its resources that are there. */
   readonly logicalIds: ReadonlySet<string>;
-  /** The ids by which AWS knows these resources. */
   readonly physicalIds: ReadonlySet<string>;
-  /** Whether it has nothing but change sets that an earlier run of this command left behind. */
+  /** Whether the stack has only change sets of an earlier run. */
   readonly isOfChangeSets: boolean;
 }
 
@@ -45,39 +43,37 @@ interface Certificate {
 
 interface Decision {
   readonly isAllowed: boolean;
-  /** Undefined for an account that is in no organisation. */
+  /** Undefined if the account is in no organisation. */
   readonly isAllowedByOrganization: boolean | undefined;
 }
 
 export interface AwsAccount {
   readonly identity: () => Promise<{ readonly account: string; readonly caller: string }>;
-  /** @returns undefined where the region has no bootstrap stack */
+  /** @returns undefined if the region has no bootstrap stack */
   readonly bootstrapVersion: (qualifier: string) => Promise<number | undefined>;
-  /** @returns undefined where there is no such stack */
+  /** @returns undefined if the stack does not exist */
   readonly stack: (name: string) => Promise<Stack | undefined>;
   readonly isTaken: (named: Named) => Promise<boolean>;
-  /** Executions at once of all functions, and those that no function has reserved. */
+  /** The concurrent executions of all functions, and how many of them are unreserved. */
   readonly concurrency: () => Promise<{ readonly limit: number; readonly unreserved: number }>;
-  /** The account's settings in API Gateway; `logRole` is undefined where it has none. */
+  /** The account's settings in API Gateway, with `logRole` undefined if it is not set. */
   readonly gateway: () => Promise<{
     readonly logRole: string | undefined;
     readonly rate: number;
     readonly burst: number;
   }>;
-  /** @throws the error of CloudWatch for metrics or expressions that it does not take */
+  /** @throws CloudWatch's error if it refuses metrics or expressions */
   readonly evaluate: (queries: MetricDataQuery[]) => Promise<void>;
-  /** The names of all exports of stacks. */
   readonly exports: () => Promise<ReadonlySet<string>>;
-  /** @throws the error of CloudFormation for a template of which it makes no change set */
+  /** @throws CloudFormation's error if it cannot make a change set of the template */
   readonly changeSet: (asked: ChangeSetAsked) => Promise<ChangeSet>;
   readonly network: Network;
   readonly certificate: (arn: string) => Promise<Certificate>;
-  /** The quotas of a service that apply to the account. */
   readonly quotas: (service: string) => Promise<readonly Quota[]>;
   /**
-   * Asks IAM to simulate, organisation policies included, whether CloudFormation may make function URLs without authentication.
+   * Asks IAM to simulate whether CloudFormation may create public function URLs, including organisation policies.
    *
-   * @returns undefined where the bootstrap has no role for CloudFormation
+   * @returns undefined if the bootstrap has no role for CloudFormation
    */
   readonly mayMakePublicUrls: (qualifier: string) => Promise<Decision | undefined>;
 }
@@ -85,13 +81,13 @@ export interface AwsAccount {
 const isNamed = (error: unknown, form: RegExp): error is Error =>
   error instanceof Error && form.test(error.name);
 
-/** Whether a stack was never deployed to, and an earlier run of this command made its change sets. */
+/** Whether a stack was never deployed, and only has change sets of an earlier run. */
 async function isOfOwnChangeSets(client: CloudFormationClient, StackName: string): Promise<boolean> {
   const { Summaries = [] } = await client.send(new ListChangeSetsCommand({ StackName }));
   return Summaries.length > 0 && Summaries.every(({ ChangeSetName = '' }) => isOwnChangeSet(ChangeSetName));
 }
 
-/** The calls that a function URL without authentication takes. */
+/** The calls that create a function URL without authentication. */
 const urlActions = ['lambda:CreateFunctionUrlConfig', 'lambda:AddPermission'];
 
 /**

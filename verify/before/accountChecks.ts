@@ -5,13 +5,13 @@ import { type Check, expectThat, Skipped } from '../check.ts';
 import type { Quota } from './account.ts';
 import { type Before, listOf } from './context.ts';
 
-/** A message writes its row and its attempt into one table: docs/cost.md. */
+/** A message writes its row and its attempt into the same table: docs/cost.md. */
 const writesOfMessage = 2;
 
-/** The share of messages that has to be free to wait longer than a message timer of SQS. */
+/** The share of messages that must be able to wait longer than SQS's message timer. */
 const leastFarShare = 0.1;
 
-/** The code of the quota of a table of DynamoDB on demand and of each of its indexes ("Quotas in Amazon DynamoDB"). */
+/** The quota code of an on-demand DynamoDB table and of each of its indexes ("Quotas in Amazon DynamoDB"). */
 const tableWrites = 'L-AB614373';
 
 const valueOf = (quotas: readonly Quota[], is: (quota: Quota) => boolean): number | undefined =>
@@ -27,7 +27,8 @@ async function checkDynamodb({ settings, aws, home, region }: Before): Promise<s
     `A table may take ${writes} write units a second; ${throttleRate} messages a second (throttleRate) need ${needed}.`,
   );
   const homeWrites = valueOf(await home.quotas('dynamodb'), ({ code }) => code === tableWrites);
-  // "The table-level write throughput limit must be the same in every Region that has a replica" (global tables, "Best practices").
+  // "The table-level write throughput limit must be the same in every Region that has a replica" (global tables, "Best
+  // practices").
   expectThat(
     homeWrites === writes,
     `A table may take ${writes} write units a second in ${region} and ${String(homeWrites)} in ${String(regions[0])}, and a replica needs the same in both.`,
@@ -54,7 +55,7 @@ async function checkScheduler({ settings, aws }: Before): Promise<string> {
   return `${made} schedules may be made in a second and ${sent ?? 'an untold number'} sent, so ${made} of ${throttleRate} messages a second may be delayed by more than 15 minutes`;
 }
 
-/** The code of the quota of vCPUs of instances of the families that managed instances are of ("Running On-Demand Standard"). */
+/** The quota code for vCPUs of the instance families that managed instances use ("Running On-Demand Standard"). */
 const standardInstances = 'L-1216C47A';
 
 const providerShape = z.object({ CapacityProviderScalingConfig: z.object({ MaxVCpuCount: z.number() }) });
@@ -75,7 +76,7 @@ async function checkInstances({ aws, stacks }: Before): Promise<string> {
   return `EC2 lets ${vCPUs} vCPUs of standard instances run, the managed instances may have ${needed}`;
 }
 
-/** Whether a name of a certificate, which may begin with `*.`, covers a domain. `*` matches one label (RFC 6125, 6.4.3). */
+/** Whether a certificate's name, such as `*.acme.example`, covers a domain. `*` matches one label (RFC 6125, 6.4.3). */
 const covers = (name: string, domain: string): boolean =>
   name.toLowerCase() === domain.toLowerCase() ||
   (name.startsWith('*.') &&
@@ -103,7 +104,7 @@ async function checkCertificates({ settings, region, aws }: Before): Promise<str
   return `${here.join(', ')} is covered by a certificate that is issued`;
 }
 
-/** No API tells everything: only rules of the organisation that are policies are simulated. */
+/** No API shows everything: only those rules of the organisation that are policies can be simulated. */
 const onlyDeployShows = 'other rules, such as hooks and resource control policies, only the deployment shows';
 
 async function checkFunctionUrls({ settings, aws, qualifier }: Before): Promise<string> {

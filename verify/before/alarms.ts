@@ -1,9 +1,9 @@
-/** The metrics that a template's alarms watch, as CloudWatch takes them in `GetMetricData`. */
+/** The metrics that a template's alarms watch, as queries for `GetMetricData`. */
 import type { MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import * as z from 'zod';
 import type { StackTemplate } from '../deployment.ts';
 
-/** A text, or the logical id of the resource that CloudFormation takes it from: a dimension may have any value. */
+/** A text, or the logical id of the resource that provides it: a dimension may have any value. */
 const text = z.union([
   z.string(),
   z.object({ Ref: z.string() }).transform(({ Ref }) => Ref),
@@ -54,7 +54,7 @@ export interface AlarmQueries {
   readonly queries: MetricDataQuery[];
 }
 
-/** @throws ZodError for an alarm in a form that is not known here */
+/** @throws ZodError if an alarm has an unknown form */
 export const alarmQueriesIn = ({ resources }: StackTemplate): readonly AlarmQueries[] =>
   Object.entries(resources)
     .filter(([, { Type }]) => Type === 'AWS::CloudWatch::Alarm')

@@ -1,4 +1,6 @@
-/** `svc-queue verify --before`: reads an AWS account, and says what would keep a deployment from succeeding. It leaves nothing behind. */
+/**
+ * `svc-queue verify --before`: reads an AWS account, and reports what would make a deployment fail. It leaves nothing behind.
+ */
 import { type Outcome, runCheck } from '../check.ts';
 import type { Deployment } from '../deployment.ts';
 import type { AwsAccount } from './account.ts';
@@ -8,15 +10,15 @@ import type { Before } from './context.ts';
 interface Asked {
   readonly deployment: Deployment;
   readonly regions: readonly string[];
-  /** The names of the checks to make; all when empty. */
+  /** The checks to run; all if empty. */
   readonly only: readonly string[];
   readonly isEmulator: boolean;
   readonly open: (region: string) => AwsAccount;
-  /** Ends the run; what it made is taken away all the same. */
+  /** Ends the run. Cleaning up continues. */
   readonly signal: AbortSignal;
 }
 
-/** Checks the regions side by side, and in each the credentials first: without them nothing else can be read. */
+/** Checks the regions in parallel, and in each the credentials first. */
 export async function verifyBefore({ regions, ...asked }: Asked): Promise<readonly Outcome[]> {
   return (await Promise.all(regions.map((region) => verifyRegion(region, asked)))).flat();
 }

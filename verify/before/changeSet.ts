@@ -1,6 +1,6 @@
 /**
- * Makes a change set, which CloudFormation makes of a template and the AWS account, and validates: properties, names that are taken,
- * and quotas ("Validate stack deployments" in the AWS CloudFormation User Guide). It is deleted unused.
+ * Creates a change set, and deletes it unused. CloudFormation validates it: properties, names that are taken, and quotas
+ * ("Validate stack deployments" in the AWS CloudFormation User Guide).
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -15,25 +15,24 @@ import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import type { ChangeSetClients } from '../clients.ts';
 import { until } from '../wait.ts';
 
-/** Bytes of a template that a request itself may have ("AWS CloudFormation quotas": 51,200, and 1 MB in S3). */
+/** Bytes of a template inside a request ("AWS CloudFormation quotas": 51,200, and 1 MB in S3). */
 const largestInRequest = 51_200;
 
-/** The beginning of the names of change sets and of stored templates, by which a later run knows those of a run that was killed. */
+/** The prefix of change sets and stored templates, so that a later run recognizes them. */
 const ownPrefix = 'svc-queue-verify-';
 
 export const isOwnChangeSet = (name: string): boolean => name.startsWith(ownPrefix);
 
-/** CloudFormation makes a change set within some seconds. */
+/** CloudFormation creates a change set within seconds. */
 const waitMs = 300_000;
 
 export interface ChangeSetAsked {
   readonly stackName: string;
   readonly template: string;
-  /** Whether there is no such stack, or one that nothing was deployed to yet. */
+  /** Whether the stack does not exist, or was never deployed. */
   readonly isNew: boolean;
-  /** Whether the stack is there only for the change set, and is deleted with it. */
+  /** Whether the stack exists only for the change set, and is deleted with it. */
   readonly isStackOwn: boolean;
-  /** The bucket that the CDK's bootstrap made. */
   readonly bucket: string;
   readonly region: string;
   readonly signal: AbortSignal;
@@ -42,12 +41,11 @@ export interface ChangeSetAsked {
 /** CloudFormation's findings about a template. */
 export interface ChangeSet {
   readonly isTaken: boolean;
-  /** The reason that it cannot be deployed. */
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
 }
 
-/** The reasons of a change set that has nothing to change ("CreateChangeSet" and the CDK's CLI know both). */
+/** The reasons in a change set without changes (from "CreateChangeSet" and the CDK's CLI). */
 const unchanged = /didn't contain changes|No updates are to be performed/;
 
 function findingOf(event: OperationEvent): string {
@@ -56,7 +54,7 @@ function findingOf(event: OperationEvent): string {
   return [LogicalResourceId, ValidationPath, reason].filter((part) => part !== '').join(' ');
 }
 
-/** Judges a change set by its status and the events of its making (`DescribeEvents`). */
+/** Judges a change set by its status and by the events of its creation (`DescribeEvents`). */
 export function judgeChangeSet(
   { Status = '', StatusReason = '' }: { readonly Status?: string; readonly StatusReason?: string },
   events: readonly OperationEvent[],
@@ -74,7 +72,7 @@ export function judgeChangeSet(
   };
 }
 
-/** Makes a change set, reads what CloudFormation says of it, and always deletes it. */
+/** Creates a change set, reads CloudFormation's findings, and always deletes it. */
 export async function tryChangeSet(
   { cloudFormation, s3 }: ChangeSetClients,
   { stackName: StackName, template, isNew, isStackOwn, bucket, region, signal }: ChangeSetAsked,

@@ -1,4 +1,4 @@
-/** Checks that CloudFormation takes the templates: it makes a change set of each. */
+/** Checks that CloudFormation accepts the templates, with a change set for each. */
 import * as z from 'zod';
 import { type Check, expectThat, Skipped } from '../check.ts';
 import type { StackTemplate } from '../deployment.ts';
@@ -12,7 +12,7 @@ const exporting = z.object({
 });
 const attribute = z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.string()]) });
 
-/** Finds the values that stacks export, by the names of the exports. */
+/** The values that stacks export, by export name. */
 const exportsIn = (stacks: readonly StackTemplate[]): ReadonlyMap<string, unknown> =>
   new Map(
     stacks.flatMap(({ text }) =>
@@ -22,10 +22,7 @@ const exportsIn = (stacks: readonly StackTemplate[]): ReadonlyMap<string, unknow
     ),
   );
 
-/**
- * Puts values of the same form in the place of what a stack imports and what is not exported yet: before a first deployment nothing
- * is, and CloudFormation makes no change set of a stack whose imports are missing.
- */
+/** Replaces missing imports by values of the same form, because CloudFormation makes no change set with missing imports. */
 export function withoutMissingImports(
   text: string,
   stacks: readonly StackTemplate[],

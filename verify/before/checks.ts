@@ -1,4 +1,4 @@
-/** The checks before a deployment. They leave nothing behind: all but that of change sets only read, see `readersIn`. */
+/** The checks before a deployment. All except the change sets only read, see `readersIn`. */
 import { type Check, expectThat, Skipped } from '../check.ts';
 import { accountChecks } from './accountChecks.ts';
 import { alarmQueriesIn } from './alarms.ts';
@@ -7,20 +7,22 @@ import { type Before, listOf, stacksThere } from './context.ts';
 import { namesIn } from './names.ts';
 import { networkChecks } from './networkChecks.ts';
 
-/** The version of the bootstrap stack that the CDK's templates ask for: "DefaultStackSynthesizer" in the AWS CDK Developer Guide. */
+/** The bootstrap version that the CDK's templates require: "DefaultStackSynthesizer" in the AWS CDK Developer Guide. */
 const leastBootstrap = 6;
 
-/** Executions that Lambda wants to be left unreserved ("Configuring reserved concurrency", AWS Lambda Developer Guide). */
+/** The executions that Lambda keeps unreserved ("Configuring reserved concurrency", AWS Lambda Developer Guide). */
 const leastUnreserved = 100;
 
-/** Executions at once that the API, fires and the queue `dead` need at least, beside the two delivery functions. */
+/**
+ * The concurrent executions that everything except the delivery functions needs at least: the API, fires and the queue `dead`.
+ */
 const restConcurrency = 4;
 
-/** Ends of stacks that no deployment goes on from. */
+/** States of stacks that cannot be deployed to. */
 const stuck =
   /^(ROLLBACK_COMPLETE|ROLLBACK_FAILED|CREATE_FAILED|DELETE_FAILED|UPDATE_ROLLBACK_FAILED)$|_IN_PROGRESS$/;
 
-/** Whether a stack is what an empty change set of `cdk deploy` left behind, which the next one uses. */
+/** Whether an empty change set of `cdk deploy` created the stack. The next one uses it. */
 const isWaiting = (status: string): boolean => status === 'REVIEW_IN_PROGRESS';
 
 async function checkNames(before: Before): Promise<string> {
@@ -29,7 +31,7 @@ async function checkNames(before: Before): Promise<string> {
   let free = 0;
   for (const template of stacks) {
     const own = (await aws.stack(template.name))?.logicalIds ?? new Set();
-    // One after the other: CloudWatch and others refuse many such calls at once.
+    // One at a time: CloudWatch and other services refuse many concurrent calls.
     for (const named of namesIn(template)) {
       if (own.has(named.logicalId)) continue;
       if (await aws.isTaken(named)) taken.push(`${named.name} (${named.type})`);
@@ -64,7 +66,7 @@ async function checkConcurrency({ settings, aws }: Before): Promise<string> {
   const { limit, unreserved } = await aws.concurrency();
   const faults: string[] = [];
   const { deliveryConcurrency, publishConcurrency = 0, accountConcurrency, longDelivery } = settings;
-  // The queues `short`, `slow` and `long`; on instances, the function of `long` takes none.
+  // The queues `short`, `slow` and `long`. On instances, the function of `long` needs none.
   const deliveries = (longDelivery === 'instances' ? 2 : 3) * deliveryConcurrency;
   const needed = deliveries + publishConcurrency + restConcurrency;
   if (needed > limit)

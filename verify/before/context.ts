@@ -10,11 +10,10 @@ export interface Before extends Deployment {
   readonly aws: AwsAccount;
   /** The AWS account in the deployment's first region. */
   readonly home: AwsAccount;
-  /** Ends the run; change sets are deleted all the same. */
+  /** Ends the run. Change sets are still deleted. */
   readonly signal: AbortSignal;
 }
 
-/** Several findings as one sentence's part. */
 export const listOf = (items: readonly string[]): string => items.join('; ');
 
 export async function stacksThere({ stacks, aws }: Pick<Before, 'stacks' | 'aws'>) {

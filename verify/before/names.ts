@@ -1,4 +1,4 @@
-/** The names that the templates give to resources, each of which an AWS account has once in a region. */
+/** The names of resources in the templates that must be unique in an AWS account's region. */
 import { GetDomainNameCommand } from '@aws-sdk/client-api-gateway';
 import { DescribeAlarmsCommand, GetDashboardCommand } from '@aws-sdk/client-cloudwatch';
 import { DescribeTableCommand } from '@aws-sdk/client-dynamodb';
@@ -10,7 +10,6 @@ import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import type { Readers } from '../clients.ts';
 import type { StackTemplate } from '../deployment.ts';
 
-/** A resource with its own name. */
 export interface Named {
   readonly type: string;
   readonly name: string;
@@ -18,13 +17,13 @@ export interface Named {
 }
 
 interface NamedType {
-  /** The property that has the name. */
+  /** The property with the name. */
   readonly property: string;
-  /** Reads a resource by its name; it throws, or returns false, if there is none. */
+  /** Reads a resource by name. It throws or returns false if there is no such resource. */
   readonly read: (readers: Readers, name: string) => Promise<unknown>;
 }
 
-/** The types whose names are unique, so that CloudFormation refuses to make a second one. */
+/** The types with unique names: CloudFormation refuses to create a second one. */
 export const namedTypes: Readonly<Record<string, NamedType>> = {
   'AWS::ApiGateway::DomainName': {
     property: 'DomainName',
@@ -65,15 +64,13 @@ export const namedTypes: Readonly<Record<string, NamedType>> = {
   },
   'AWS::SecretsManager::Secret': {
     property: 'Name',
-    // A secret that waits for its deletion keeps its name, and is described.
+    // A secret that waits for its deletion still has its name, and can be described.
     read: ({ secrets }, SecretId) => secrets.send(new DescribeSecretCommand({ SecretId })),
   },
 };
 
-/** Errors that say that there is no such resource. */
 const absent = /NotFound|NonExistentQueue|QueueDoesNotExist/;
 
-/** Whether the AWS account has a resource of a type and name. */
 export async function isTaken(readers: Readers, { type, name }: Named): Promise<boolean> {
   try {
     return (await namedTypes[type]?.read(readers, name)) !== false;
@@ -83,7 +80,6 @@ export async function isTaken(readers: Readers, { type, name }: Named): Promise<
   }
 }
 
-/** The names in a stack's template. */
 export const namesIn = ({ resources }: StackTemplate): readonly Named[] =>
   Object.entries(resources).flatMap(([logicalId, { Type, Properties }]) => {
     const name = Properties[namedTypes[Type]?.property ?? ''];

@@ -1,4 +1,4 @@
-/** Reads the network that an AWS account has in a region. */
+/** Reads the AWS account's network in a region. */
 import {
   DescribeAddressesCommand,
   DescribeAvailabilityZonesCommand,
@@ -16,7 +16,7 @@ export interface Endpoint {
   /** Such as `com.amazonaws.eu-central-1.sqs`. */
   readonly service: string;
   readonly isGateway: boolean;
-  /** Whether the service's usual name leads to it in the VPC. */
+  /** Whether the service's usual host name leads to the endpoint within the VPC. */
   readonly hasPrivateDns: boolean;
   /** The route tables of a gateway endpoint. */
   readonly routeTables: readonly string[];
@@ -25,24 +25,24 @@ export interface Endpoint {
 export interface Subnet {
   readonly id: string;
   readonly vpc: string;
-  /** The id of its zone, such as `euc1-az2`. */
+  /** The zone's id, such as `euc1-az2`. */
   readonly zoneId: string;
   readonly freeAddresses: number;
 }
 
 export interface Route {
-  /** The destination; `0.0.0.0/0` is the internet. */
+  /** The destination. `0.0.0.0/0` is the internet. */
   readonly to: string;
-  /** The id of what it leads to, such as `nat-0a1b2c3d`. */
+  /** The target's id, such as `nat-0a1b2c3d`. */
   readonly via: string;
-  /** Whether what it leads to is there. */
+  /** Whether the target exists. */
   readonly isActive: boolean;
 }
 
 export interface RouteTable {
   readonly id: string;
   readonly subnets: readonly string[];
-  /** Whether subnets without their own table have it. */
+  /** Whether it applies to subnets without their own table. */
   readonly isMain: boolean;
   readonly routes: readonly Route[];
 }
@@ -51,7 +51,7 @@ export interface Address {
   readonly id: string;
   readonly address: string;
   readonly isInUse: boolean;
-  /** The region, or the local zone, that announces it. */
+  /** The region or local zone that announces the address. */
   readonly borderGroup: string;
 }
 
@@ -62,18 +62,17 @@ export interface Zone {
 }
 
 export interface Network {
-  /** Whether names are looked up in the VPC, and whether its hosts get names: private names of endpoints need both. */
+  /** Whether the VPC has DNS, and whether its hosts get names. Private names of endpoints require both. */
   readonly dnsOf: (vpc: string) => Promise<{ readonly isOn: boolean; readonly hasHostnames: boolean }>;
   readonly endpointsIn: (vpc: string) => Promise<readonly Endpoint[]>;
   readonly routeTablesIn: (vpc: string) => Promise<readonly RouteTable[]>;
-  /** @throws the error of EC2 for an invalid id */
+  /** @throws EC2's error for an invalid id */
   readonly subnets: (ids: readonly string[]) => Promise<readonly Subnet[]>;
-  /** @throws the error of EC2 for an invalid id */
+  /** @throws EC2's error for an invalid id */
   readonly addresses: (ids: readonly string[]) => Promise<readonly Address[]>;
-  /** The ids of the addresses that NAT gateways have. */
   readonly addressesOfNat: (gateways: readonly string[]) => Promise<readonly string[]>;
   readonly zones: () => Promise<readonly Zone[]>;
-  /** The ids of the zones in which a service may have endpoints. */
+  /** The ids of zones in which a service can have endpoints. */
   readonly zonesOfService: (service: string) => Promise<readonly string[]>;
 }
 
@@ -94,7 +93,7 @@ export function openNetwork({ ec2: client }: Readers): Network {
       const input = { Filters: [{ Name: 'vpc-id', Values: [vpc] }] };
       for await (const { VpcEndpoints = [] } of paginateDescribeVpcEndpoints({ client }, input))
         for (const one of VpcEndpoints)
-          // An endpoint that is deleted or refused takes no name and no route.
+          // A deleted or refused endpoint occupies no name and no route.
           if (!/^(deleting|deleted|rejected|failed|expired)$/i.test(one.State ?? ''))
             all.push({
               id: one.VpcEndpointId ?? '',

@@ -1,21 +1,21 @@
-/** Checks the network of the delivery functions: a VPC of the operator, or one that the deployment makes. */
+/** Checks the network of the delivery functions: the operator's VPC, or one that the deployment creates. */
 import * as z from 'zod';
 import { valuesIn } from '../../lib/regional.ts';
 import { type Check, expectThat, Skipped } from '../check.ts';
 import { type Before, listOf, stacksThere } from './context.ts';
 import type { Endpoint, RouteTable, Subnet } from './network.ts';
 
-/** The services that deliveries call: without a way to the internet each needs an endpoint. */
+/** The services that deliveries call. Without internet access, each needs an endpoint. */
 const neededServices = ({ longDelivery, tracing }: Before['settings']): readonly string[] => [
   ...['dynamodb', 's3', 'sqs', 'scheduler', 'secretsmanager'],
   // Only functions on instances write logs and traces from within the VPC.
   ...(longDelivery === 'instances' ? ['logs', ...(tracing ? ['xray'] : [])] : []),
 ];
 
-/** Zones that the functions have to be in, so that one may fail. */
+/** The fewest zones for the functions, so that one may fail. */
 const leastZones = 2;
 
-/** An address of each subnet is the functions'. Endpoints take one each. */
+/** The functions use one address in each subnet, and each endpoint one more. */
 const leastFreeAddresses = 8;
 
 const internet = '0.0.0.0/0';
@@ -41,7 +41,7 @@ interface ComingEndpoint extends Omit<Endpoint, 'id'> {
   readonly logicalId: string;
 }
 
-/** The endpoints that the templates make in a VPC of the operator. */
+/** The endpoints that the templates create in the operator's VPC. */
 const comingEndpoints = ({ stacks }: Pick<Before, 'stacks'>, vpc: string): readonly ComingEndpoint[] =>
   stacks.flatMap(({ resources }) =>
     Object.entries(resources).flatMap(([logicalId, { Type, Properties }]) => {
@@ -62,18 +62,17 @@ const comingEndpoints = ({ stacks }: Pick<Before, 'stacks'>, vpc: string): reado
 
 const nameOf = ({ service }: Pick<Endpoint, 'service'>): string => service.split('.').at(-1) ?? service;
 
-/** The ids of the resources that this deployment has already. */
 const ownIds = async (before: Before): Promise<ReadonlySet<string>> =>
   new Set((await stacksThere(before)).flatMap(({ physicalIds }) => [...physicalIds]));
 
-/** Says what the endpoint of another keeps a coming one from; undefined where both can be. */
+/** Describes the conflict between a new endpoint and an existing one, if any. */
 function conflictOf(coming: ComingEndpoint, there: Endpoint): string | undefined {
   if (coming.service !== there.service) return undefined;
-  // A route table has one endpoint route to a service at most ("Gateway endpoints", AWS PrivateLink Guide).
+  // A route table has at most one endpoint route per service ("Gateway endpoints", AWS PrivateLink Guide).
   const shared = coming.routeTables.filter((table) => there.routeTables.includes(table));
   if (coming.isGateway && there.isGateway && shared.length > 0)
     return `${there.id} has the route to ${nameOf(there)} in ${shared.join(', ')}`;
-  // EC2 refuses a second private name of a service: private-dns-enabled conflicts with the DNS domain that is there.
+  // EC2 refuses a second private name for a service: private-dns-enabled conflicts with the existing DNS domain.
   return coming.hasPrivateDns && there.hasPrivateDns
     ? `${there.id} has the private name of ${nameOf(there)}`
     : undefined;
@@ -99,7 +98,7 @@ async function checkEndpoints(before: Before): Promise<string> {
 const tableOf = (tables: readonly RouteTable[], subnet: string): RouteTable | undefined =>
   tables.find(({ subnets }) => subnets.includes(subnet)) ?? tables.find(({ isMain }) => isMain);
 
-/** Says what a subnet's routes lack; undefined where AWS and destinations can be reached. */
+/** Describes what a subnet's routes lack; undefined if AWS and destinations are reachable. */
 function faultOf(
   subnet: Subnet,
   tables: readonly RouteTable[],
@@ -142,7 +141,7 @@ async function checkRoutes(before: Before): Promise<string> {
   return `AWS is reached from ${listOf(ways)}`;
 }
 
-/** Facts about zones that AWS reports only at the deployment. */
+/** Facts about zones that AWS reports only during a deployment. */
 const untold =
   'AWS publishes no list of the zones in which Lambda and NAT gateways have room, so only the deployment shows that';
 
@@ -150,7 +149,7 @@ const zoneShape = z.object({ AvailabilityZoneId: z.string() });
 
 async function checkZones(before: Before): Promise<string> {
   const { stacks, aws } = before;
-  // A VPC that is made, for fixed addresses or for managed instances.
+  // The deployment creates a VPC for fixed addresses or managed instances.
   if (
     stacks.some(({ resources }) => Object.values(resources).some(({ Type }) => Type === 'AWS::EC2::Subnet'))
   ) {

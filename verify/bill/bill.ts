@@ -1,4 +1,4 @@
-/** `svc-queue verify --bill`: what AWS billed for a day, beside the forecast for its messages. */
+/** `svc-queue verify --bill`: compares AWS's bill for a day with the forecast for its messages. */
 import { GetMetricDataCommand } from '@aws-sdk/client-cloudwatch';
 import { CostExplorerClient, GetCostAndUsageCommand } from '@aws-sdk/client-cost-explorer';
 import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
@@ -14,22 +14,20 @@ const costRegion = 'us-east-1';
 const dayMs = 86_400_000;
 
 export interface Day {
-  /** Such as `2026-11-25`, in UTC. */
+  /** A UTC date, such as `2026-11-25`. */
   readonly day: string;
   readonly deployment: Deployment;
   readonly regions: readonly string[];
 }
 
-/** The dollars that AWS billed, by service. */
 type Billed = ReadonlyMap<string, number>;
 
-/** How much more than the forecast is a finding, as a factor and in dollars. */
+/** The bill may exceed the forecast by this factor, and by this many dollars more. */
 const tolerance = { factor: 1.25, dollars: 0.1 };
 
-/** The tag that all stacks of a deployment have. */
 const tag = 'service';
 
-/** Reads what a day cost. Each request costs $0.01 (AWS Cost Explorer pricing), and the data of a day is there a day later. */
+/** Reads a day's costs, which are available a day later. A request costs $0.01 (AWS Cost Explorer pricing). */
 export async function readBilled(
   client: CostExplorerClient,
   { day, deployment, regions }: Day,
@@ -47,7 +45,7 @@ export async function readBilled(
           And: [
             { Tags: { Key: tag, Values: [deployment.settings.name] } },
             { Dimensions: { Key: 'REGION', Values: [...regions] } },
-            // Without credits, refunds and taxes.
+            // Excludes credits, refunds and taxes.
             { Dimensions: { Key: 'RECORD_TYPE', Values: ['Usage'] } },
           ],
         },
@@ -65,7 +63,7 @@ export async function readBilled(
 const dayAfter = (day: string): string =>
   new Date(Date.parse(`${day}T00:00:00Z`) + dayMs).toISOString().slice(0, 10);
 
-/** Counts the messages of a day in each region by the metrics of the functions, callbacks among them. */
+/** Counts a day's messages in each region by the functions' metrics, including callbacks. */
 async function countMessages({ day, deployment, regions }: Day): Promise<ReadonlyMap<string, number>> {
   const counts = regions.map(async (region): Promise<[string, number]> => {
     const { cloudWatch } = clientsIn(region);
@@ -101,9 +99,9 @@ const sum = (amounts: Iterable<number>): number => {
 const shown = (dollars: number): string => `$${dollars.toFixed(2)}`;
 
 /**
- * Judges what AWS billed for a day by the forecast.
+ * Compares a day's bill with the forecast.
  *
- * @throws Shortfall for more than the forecast with each message alone, and where nothing is tagged
+ * @throws Shortfall if it exceeds the forecast without batching, or if nothing is tagged
  */
 export function judgeBill(
   { day, messages }: { readonly day: string; readonly messages: number },

@@ -1,7 +1,4 @@
-/**
- * The forecast for a day: what docs/cost.md has for a message and for an idle deployment, at list prices. `forecastOf` is all that the
- * comparison uses of it.
- */
+/** The forecast for a day: the costs of messages and of an idle deployment from docs/cost.md, at list prices. */
 import { ordinaryMessage } from '../../bench/bill/ordinaryMessage.ts';
 import { idleUses } from '../../bench/bill/resources.ts';
 import type { Service } from '../../bench/bill/services.ts';
@@ -9,14 +6,14 @@ import { ordinary, partsOf } from '../../bench/bill/workload.ts';
 import { daysOfMonth, pricedRegionOf, unitDollars } from '../../bench/prices.ts';
 import type { StackTemplate } from '../deployment.ts';
 
-/** Dollars for a day: with each message alone, and in batches of ten. */
+/** Dollars per day: without batching, and with batches of ten. */
 export interface Forecast {
   readonly service: string;
   readonly alone: number;
   readonly batched: number;
 }
 
-/** @param messages of the day by region, callbacks among them: of 1 KB, to destinations that answer after 100 ms */
+/** @param messages the day's messages by region, including callbacks, assumed to have 1 KB and answers after 100 ms */
 export function forecastOf(
   messages: ReadonlyMap<string, number>,
   stacks: readonly StackTemplate[],

@@ -1,4 +1,4 @@
-/** `svc-queue verify --release`: an upgrade, and a way back, while messages are published and delivered. */
+/** `svc-queue verify --release`: an upgrade and a rollback, while messages are published and delivered. */
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
@@ -9,37 +9,34 @@ import type { Received } from '../after/receiver/receiver.ts';
 import { until } from '../wait.ts';
 
 export interface Release {
-  /** The operator's commands, in their order: the upgrade, and the way back where there is one. */
+  /** The operator's commands in order: the upgrade, and the rollback, if any. */
   readonly commands: readonly string[];
 }
 
-/** Between two messages, so that there are some in each state at each moment; an emulator on one machine bears fewer. */
+/** The pause between messages, so that some are in each state. An emulator can handle fewer. */
 const paceMs = { onAws: 250, onEmulator: 2_000 };
 
-/** Traffic before the first command and after each, so that old and new functions have had messages. */
+/** Traffic before the first command and after each, so that old and new functions get messages. */
 const calmMs = 20_000;
 
-/** Delays, so that messages wait across a deployment. */
+/** Some messages are delayed, so that they wait during a deployment. */
 const delays = ['0s', '10s', '60s'];
 
-/** Every fifth message fails at first, so that its retry may be made by another release than its first attempt. */
+/** Every fifth message fails at first, so that another release may make its retry. */
 const failing = 5;
 
-/** The largest share of messages that may come twice: SQS and a worker that ends may do so at any time. */
+/** The largest share of messages that may be delivered twice, by SQS or by a stopping worker. */
 const mostTwice = 0.01;
 
-/** The largest share of requests that may be refused while functions and the API are replaced: clients send them again. */
+/** The largest share of requests that may be refused during the deployment. Clients retry them. */
 const mostRefused = 0.02;
 
-/** Messages, and what came of them. */
 export interface Traffic {
-  /** The ids of accepted messages; true for those whose first attempt fails. */
+  /** The ids of accepted messages; true if the first attempt must fail. */
   readonly accepted: ReadonlyMap<string, boolean>;
-  /** The answers to requests that were refused. */
   readonly refused: readonly string[];
 }
 
-/** Ids of messages that did not arrive yet. */
 export const missingOf = ({ accepted }: Traffic, received: readonly Received[]): readonly string[] => {
   const arrived = new Set(
     received
@@ -49,7 +46,7 @@ export const missingOf = ({ accepted }: Traffic, received: readonly Received[]):
   return [...accepted.keys()].filter((id) => !arrived.has(id));
 };
 
-/** Judges the traffic of a release after all of its messages arrived. */
+/** Judges a release's traffic after all messages have arrived. */
 export function judgeTraffic({ accepted, refused }: Traffic, received: readonly Received[]): string {
   const attempts = new Map<string, number>();
   for (const { messageId, retried } of received) {
@@ -68,7 +65,7 @@ export function judgeTraffic({ accepted, refused }: Traffic, received: readonly 
   return `${accepted.size} messages were accepted and all arrived, ${twice} attempts came twice, ${refused.length} requests were refused`;
 }
 
-/** Publishes until it is told to stop. */
+/** Publishes until it is stopped. */
 function keepPublishing(
   { api: { client }, timeout: { signal }, isEmulator }: After,
   okUrl: string,
@@ -91,7 +88,7 @@ function keepPublishing(
         });
         accepted.set(messageId, fails);
       } catch (error) {
-        // The client of a refused request knows: nothing was accepted.
+        // A refused request published nothing, and its client knows it.
         refused.push(error instanceof Error ? error.message : String(error));
       }
       await sleep(isEmulator ? paceMs.onEmulator : paceMs.onAws);
@@ -105,7 +102,7 @@ function keepPublishing(
   return { stop };
 }
 
-/** Runs a command of the operator; its output goes to this process's stderr. */
+/** Runs an operator's command. Its output goes to stderr. */
 function runCommandLine(command: string, signal: AbortSignal): Promise<void> {
   return new Promise((done, failed) => {
     const child = spawn(command, { shell: true, stdio: ['ignore', process.stderr, process.stderr], signal });
@@ -117,7 +114,7 @@ function runCommandLine(command: string, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Runs the commands once for all regions, as soon as each of them has traffic. */
+/** Runs the commands once for all regions, when each has traffic. */
 export function openCommands({ commands }: Release, regions: number, say: (sentence: string) => void) {
   let ready = 0;
   let start: () => void = () => undefined;
@@ -143,13 +140,10 @@ export function openCommands({ commands }: Release, regions: number, say: (sente
 
 const log = z.object({ logs: z.array(z.object({ state: z.string() })) });
 
-/** The most messages that the service is asked for one by one. */
+/** The most messages that are requested individually from the service. */
 const mostAsked = 20;
 
-/**
- * Finds the messages that were not delivered. A line of the receiver may be missing in its log, so the service is asked for the few
- * that the receiver does not know.
- */
+/** Finds undelivered messages. The receiver's log may lack lines, so the service is asked about messages that are not in it. */
 async function undelivered(
   { api: { client } }: After,
   traffic: Traffic,
@@ -166,7 +160,7 @@ async function undelivered(
   return open;
 }
 
-/** The waits of the run that the last messages may take: with the default of 60 s, longer than the longest delay and a retry. */
+/** The last messages may take this many times `--wait`, by default longer than the longest delay plus a retry. */
 const waits = 3;
 
 export const releaseCheck = (runCommands: (signal: AbortSignal) => Promise<void>): Check<After> => ({

@@ -1,4 +1,4 @@
-/** BullMQ in a service that takes and delivers messages over HTTP, with Redis. */
+/** BullMQ with Redis, in a service that accepts and delivers messages over HTTP. */
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { compileChild, spawnChild } from '../../child.ts';
@@ -8,14 +8,11 @@ import type { Start } from '../rival.ts';
 import { startRedis } from '../servers/redis.ts';
 import { together, type Closable } from '../servers/together.ts';
 
-/**
- * BullMQ, and the web framework of the service that it is used in. They are no dependencies of the project: nobody who does not ask for
- * this comparison should load their 24 MB.
- */
+/** Not dependencies of the project, because most people don't need these 24 MB. */
 const versions = { bullmq: '6.7.0', ioredis: '5.11.1', fastify: '5.12.8' };
 const cache = join(import.meta.dirname, '../../../.cache/bench/bullmq');
 
-/** @throws BenchError when Redis or BullMQ cannot be had */
+/** @throws BenchError if Redis or BullMQ cannot be installed */
 export const startBullmq: Start = (destination) =>
   together(async (add) => {
     const redis = add(await startRedis());

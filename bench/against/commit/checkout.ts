@@ -1,4 +1,4 @@
-/** Another commit of this repository, in a folder of its own below `.cache`, with what it depends on. */
+/** Another commit of this repository with its dependencies, in a separate folder below `.cache`. */
 import { execFile } from 'node:child_process';
 import { readFile, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,16 +13,14 @@ import { rivalNames } from '../rival.ts';
 const run = promisify(execFile);
 
 export interface Checkout {
-  /** The commit's whole hash. */
   readonly commit: string;
-  /** Bundles a handler as the commit itself does it, and returns the URL of its `index.mjs`. */
+  /** Bundles a handler with the commit's own code, and returns the URL of its `index.mjs`. */
   bundleUrl(handler: OnTheWay): Promise<string>;
 }
 
 /**
- * @param root of the repository
  * @param name such as `HEAD~1`, a branch or a hash
- * @throws BenchError when there is no such commit, or it cannot be installed
+ * @throws BenchError if the commit does not exist or cannot be installed
  */
 export async function checkOut(root: string, name: string): Promise<Checkout> {
   const commit = await hashOf(root, name);
@@ -51,7 +49,7 @@ async function extract(root: string, commit: string, folder: string): Promise<vo
   await install(root, commit, folder);
 }
 
-/** A commit with the same lock file has what this tree has. Another one installs its own. */
+/** A commit with the same lock file uses this tree's dependencies. Others install their own. */
 async function install(root: string, commit: string, folder: string): Promise<void> {
   const lockOf = (where: string): Promise<string> => readFile(join(where, 'package-lock.json'), 'utf8');
   if ((await lockOf(folder)) === (await lockOf(root))) {

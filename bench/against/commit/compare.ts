@@ -1,4 +1,4 @@
-/** Measures the CPU of publish and deliver in turns with that of another commit: only ratios of one run can be compared. */
+/** Compares the CPU time of publish and deliver with another commit's, in turns: only ratios from one run are comparable. */
 import { join } from 'node:path';
 import { BenchError } from '../../benchError.ts';
 import { bundleUrl, startInvoker } from '../../child.ts';
@@ -10,18 +10,18 @@ import { checkOut, type Checkout } from './checkout.ts';
 
 const root = join(import.meta.dirname, '../../..');
 
-/** Pairs of processes, one of each: what a process happens to compile well is chance. */
+/** Pairs of processes. Several are needed, because processes compile code differently by chance. */
 const pairs = 3;
-/** Turns of the two processes of a pair: short ones, so that a busy moment of the machine falls on both. */
+/** Turns of a pair's two processes: short ones, so that a busy moment affects both. */
 const turns = 7;
 const messagesInTurn = 200;
 
-/** The most CPU that a change may take, by that of the commit it is compared with: two runs of one commit differ by less. */
+/** The most CPU time that a change may take, relative to the other commit. Runs of one commit differ by less. */
 const mostRatio = 1.1;
 
 type PerHandler<Value> = Readonly<Record<OnTheWay, Value>>;
 
-/** CPU milliseconds for a message, of the two sides in turns that followed each other. */
+/** CPU milliseconds per message, of both sides in consecutive turns. */
 interface Turn {
   readonly own: PerHandler<number>;
   readonly other: PerHandler<number>;
@@ -33,7 +33,6 @@ interface Measured {
   readonly warm: readonly Turn[];
 }
 
-/** One of the two versions that are compared. */
 interface Side {
   readonly name: string;
   readonly bundles: PerHandler<string>;
@@ -78,9 +77,9 @@ async function measureTurns(fixture: Fixture, own: Side, other: Side): Promise<M
   return { first, warm };
 }
 
-/** The two processes of one side, which pass messages on to each other. */
+/** A side's two processes. One publishes, the other delivers. */
 interface Processes {
-  /** @returns the CPU milliseconds for a message */
+  /** @returns CPU milliseconds per message */
   measure(messages: number): Promise<PerHandler<number>>;
   end(): Promise<void>;
 }
@@ -124,7 +123,7 @@ function print({ commit }: Checkout, { first, warm }: Measured): void {
   );
 }
 
-/** Other work on the machine only adds to the CPU of a turn, so the quieter turns say more about the code than the middle one. */
+/** Other work on the machine only adds CPU time, so quieter turns say more about the code than the median. */
 function lowerQuartile(values: readonly number[]): number {
   const value = values.toSorted((a, b) => a - b)[Math.floor(values.length / 4)];
   if (value === undefined) throw new Error('There are no values.');

@@ -1,6 +1,6 @@
 /**
- * Programs of Debian's packages. What this machine lacks is unpacked into `.cache`, with all that it depends on: nothing on the machine
- * changes, and no account with more rights is needed.
+ * Programs from Debian packages. Missing ones are unpacked into `.cache` with their dependencies, which needs no special
+ * rights.
  */
 import { constants } from 'node:fs';
 import { access, mkdir, readdir, rm } from 'node:fs/promises';
@@ -10,27 +10,26 @@ import { makeOnce } from './makeOnce.ts';
 import { runInstaller } from './run.ts';
 
 export interface WantedProgram {
-  /** As an error calls it. */
+  /** The name in error messages. */
   readonly title: string;
   readonly name: string;
   readonly packages: readonly string[];
-  /** The folders below `/` that packages put it in; a `*` stands for the highest version. They come before the `PATH`. */
+  /** Folders below `/` where packages put the program; `*` is the highest version. They are searched before the `PATH`. */
   readonly folders: readonly string[];
-  /** Adapts unpacked files, which are in `draft` and will be in `root`. */
+  /** Adapts the unpacked files, which are in `draft` and will be moved to `root`. */
   readonly settle?: (draft: string, root: string) => Promise<void>;
 }
 
 export interface FoundProgram {
   readonly file: string;
-  /** `/`, or the folder that the packages were unpacked into. */
+  /** `/`, or the folder with the unpacked packages. */
   readonly root: string;
-  /** The variables that it needs. */
   readonly env: Readonly<Record<string, string>>;
 }
 
 const cache = join(import.meta.dirname, '../../../.cache/bench/debian');
 
-/** @throws BenchError when it is neither on this machine nor to be had from Debian's packages */
+/** @throws BenchError if the program is neither installed nor available from Debian's packages */
 export async function debianProgram(wanted: WantedProgram): Promise<FoundProgram> {
   const path = (process.env['PATH'] ?? '').split(delimiter);
   const here = await find(wanted.name, [...(await foldersIn('/', wanted.folders)), ...path]);
@@ -89,7 +88,7 @@ async function unpack({ title, name, packages, settle }: WantedProgram, draft: s
   }
 }
 
-/** Downloads the packages, and those that they depend on and this machine lacks. The lists of packages are this folder's own. */
+/** Downloads packages and their missing dependencies, with this folder's own package lists. */
 async function download(what: string, packages: readonly string[], folder: string): Promise<void> {
   const state = join(folder, 'apt');
   await mkdir(join(state, 'lists/partial'), { recursive: true });

@@ -3,9 +3,8 @@ import { chmod, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /**
- * Makes a folder unless it is there. It is there whole or not at all: it is moved to its place when it is filled.
+ * Creates a folder unless it exists. It is moved into place when it is filled, so a partial folder is never visible.
  *
- * @param fill puts everything into a draft of the folder
  * @returns the folder
  */
 export async function makeOnce(folder: string, fill: (draft: string) => Promise<void>): Promise<string> {
@@ -15,7 +14,7 @@ export async function makeOnce(folder: string, fill: (draft: string) => Promise<
   const draft = await mkdtemp(join(parent, 'draft-'));
   try {
     await fill(draft);
-    // Temporary folders are closed to other accounts; servers that refuse to run as root have one.
+    // Temporary folders are private, but some servers run in another account.
     await chmod(draft, 0o755);
     await rename(draft, folder);
   } finally {

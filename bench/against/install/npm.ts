@@ -6,8 +6,8 @@ import { runInstaller } from './run.ts';
 /**
  * Runs npm in a folder.
  *
- * @param what it installs, as the error says it
- * @throws BenchError with the first lines of npm's own error
+ * @param what is installed, for the error message
+ * @throws BenchError with the first lines of npm's error
  */
 export async function npm(folder: string, what: string, args: readonly string[]): Promise<void> {
   console.log(`Installing ${what} ...`);
@@ -21,14 +21,13 @@ export async function npm(folder: string, what: string, args: readonly string[])
 }
 
 /**
- * Installs packages that are no dependencies of the project, into a folder of their own. There is no lock file: it would name the
- * binaries of all platforms, and a registry that leaves one of them out, as some mirrors do, would break the installation.
+ * Installs packages that are not dependencies of the project into a separate folder. There is no lock file, because some
+ * registry mirrors lack binaries of other platforms.
  *
- * @param what they are, as the error says it
- * @param cache the folder for them, one for each set of versions
- * @param args of `npm install`, besides the usual ones
- * @returns the folder whose modules they are among
- * @throws BenchError when npm cannot install them
+ * @param what is installed, for the error message
+ * @param cache the parent folder, with a folder for each set of versions
+ * @returns the folder that contains the modules
+ * @throws BenchError if npm cannot install them
  */
 export const installPackages = (
   what: string,

@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import { BenchError } from '../../benchError.ts';
 
 const failure = z.object({ stderr: z.string() });
-/** Installers say much (bytes). */
+/** Bytes. Installers print much. */
 const maxBuffer = 64 * 1024 * 1024;
 
 export interface Installer {
@@ -12,17 +12,17 @@ export interface Installer {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** The name of the installed program, for the error. */
+  /** The name of the installed program, for the error message. */
   readonly what: string;
-  /** The lines of its errors that say why it failed. */
+  /** The lines of its errors that give the reason. */
   readonly reasons?: RegExp;
 }
 
 /**
- * Runs a program that installs something.
+ * Runs an installer.
  *
  * @returns its output
- * @throws BenchError with the first lines of the program's own error
+ * @throws BenchError with the first lines of its error
  */
 export async function runInstaller(installer: Installer): Promise<string> {
   const { program, args, cwd, env, what, reasons = /^.*\S/gm } = installer;

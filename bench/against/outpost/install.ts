@@ -1,4 +1,4 @@
-/** Builds Outpost from its module into `.cache`. */
+/** Builds Outpost from its Go module into `.cache`. */
 import { delimiter, join } from 'node:path';
 import { makeOnce } from '../install/makeOnce.ts';
 import { runInstaller } from '../install/run.ts';
@@ -9,8 +9,8 @@ const module = `github.com/hookdeck/outpost/cmd/${program}@v${outpostVersion}`;
 const cache = join(import.meta.dirname, '../../../.cache/bench/outpost');
 
 /**
- * @returns the file of the server
- * @throws BenchError when there is no Go, or the module cannot be had
+ * @returns the path of the server
+ * @throws BenchError if Go is missing or the module is not available
  */
 export async function installOutpost(): Promise<string> {
   const folder = await makeOnce(join(cache, outpostVersion), async (draft) => {

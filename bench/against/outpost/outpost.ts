@@ -1,6 +1,6 @@
 /**
- * Outpost with PostgreSQL, RabbitMQ and Redis, in one process, with the settings and requests of its documents. It was written without
- * the module at hand: the first run that can build it may find a setting that has to change.
+ * Outpost with PostgreSQL, RabbitMQ and Redis, as in its documents. This code has never run with the real module, so a setting
+ * may be wrong.
  */
 import { setTimeout } from 'node:timers/promises';
 import { freePort, loopback } from '../../../local/http.ts';
@@ -16,20 +16,20 @@ import { installOutpost, outpostVersion } from './install.ts';
 const apiKey = 'bench';
 const tenant = 'bench';
 const topic = 'order.paid';
-/** As many as the other services have under way. Outpost's own default is one. */
+/** As many as the other contenders have in flight. Outpost's default is one. */
 const deliveriesAtOnce = '32';
-/** Time for its migrations (ms). */
+/** Milliseconds for its migrations. */
 const startLimitMs = 60_000;
 
-/** @throws BenchError when Outpost or one of its servers cannot be had, or does not start */
+/** @throws BenchError if Outpost or one of its servers cannot be installed or started */
 export const startOutpost: Start = (destination) =>
   together(async (add) => {
-    // Most likely to be missing, so it comes first.
+    // Outpost is the most likely to fail, so it comes first.
     const file = await installOutpost();
     const redis = add(await startRedis());
     const postgres = add(await startPostgres());
     const rabbitmq = add(await startRabbitmq());
-    // Outpost reads settings from files in its folder, too: this one has none.
+    // Outpost also reads settings from files in its folder, so it gets an empty one.
     const folder = add(await temporaryFolder('outpost'));
     const port = await freePort();
     const server = add(
@@ -49,7 +49,7 @@ export const startOutpost: Start = (destination) =>
           RABBITMQ_SERVER_URL: rabbitmq.url,
           DELIVERY_MAX_CONCURRENCY: deliveriesAtOnce,
           LOG_MAX_CONCURRENCY: deliveriesAtOnce,
-          // The CPU of its log counts only if the log is written while messages are measured: its default is ten seconds later.
+          // Otherwise the log is written ten seconds later, when its CPU time is not measured.
           LOG_BATCH_THRESHOLD_SECONDS: '1',
           LOG_LEVEL: 'warn',
           DISABLE_TELEMETRY: 'true',
@@ -69,7 +69,7 @@ export const startOutpost: Start = (destination) =>
 
 const authorization = { authorization: `Bearer ${apiKey}` };
 
-/** Makes a tenant as soon as the API answers, and a webhook for its messages. */
+/** Creates a tenant with a webhook as soon as the API answers. */
 async function makeDestination(api: string, url: string, { ended }: Server): Promise<void> {
   const until = Date.now() + startLimitMs;
   const tenantUrl = `${api}/tenants/${tenant}`;

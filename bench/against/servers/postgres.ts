@@ -1,4 +1,4 @@
-/** PostgreSQL in a process of its own, with its data in a folder of its own, and with its own defaults. */
+/** PostgreSQL in a separate process with a separate data folder and default settings. */
 import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -22,7 +22,7 @@ const program = {
 };
 const user = 'bench';
 
-/** @throws BenchError when PostgreSQL cannot be had, or does not start */
+/** @throws BenchError if PostgreSQL cannot be installed or started */
 export const startPostgres = (): Promise<Postgres> =>
   together(async (add) => {
     const { file: initdb, env } = await debianProgram(program);
@@ -47,7 +47,7 @@ export const startPostgres = (): Promise<Postgres> =>
         cwd: folder.path,
         user: account,
         ready: /database system is ready to accept connections/,
-        // "Fast": clients that are still connected are cut off.
+        // A "fast" shutdown, which disconnects clients.
         signal: 'SIGINT',
       }),
     );

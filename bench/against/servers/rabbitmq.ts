@@ -1,4 +1,4 @@
-/** RabbitMQ in a process of its own, with its data in a folder of its own. */
+/** RabbitMQ in a separate process with a separate data folder. */
 import { existsSync } from 'node:fs';
 import { readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
@@ -14,13 +14,13 @@ export interface Rabbitmq extends Closable {
 }
 
 const erlang = 'usr/lib/erlang';
-/** Debian's script in `/usr/sbin` changes to an account that exists only where the package is installed; the script here does not. */
+/** Debian's script in `/usr/sbin` switches to an account that the package creates. This script does not. */
 const program = {
   title: 'RabbitMQ',
   name: 'rabbitmq-server',
   packages: ['rabbitmq-server'],
   folders: ['usr/lib/rabbitmq/bin'],
-  /** Debian's Erlang starts from one fixed folder. */
+  /** Debian's Erlang expects a fixed folder. */
   settle: async (draft: string, root: string): Promise<void> => {
     const script = join(draft, erlang, 'bin/erl');
     if (!existsSync(script)) return;
@@ -28,7 +28,7 @@ const program = {
   },
 };
 
-/** @throws BenchError when RabbitMQ cannot be had, or does not start */
+/** @throws BenchError if RabbitMQ cannot be installed or started */
 export const startRabbitmq = (): Promise<Rabbitmq> =>
   together(async (add) => {
     const { file, env: found, root } = await debianProgram(program);
@@ -56,7 +56,7 @@ export const startRabbitmq = (): Promise<Rabbitmq> =>
       RABBITMQ_CONF_ENV_FILE: join(path, 'none'),
       RABBITMQ_ENABLED_PLUGINS_FILE: plugins,
     };
-    // Left to itself, RabbitMQ starts a directory of Erlang nodes that outlives it.
+    // Otherwise RabbitMQ starts Erlang's node directory itself, which would outlive it.
     const epmdFile = join(erlangBin, 'epmd');
     const epmd = add(
       await startServer({
@@ -82,7 +82,7 @@ export const startRabbitmq = (): Promise<Rabbitmq> =>
     };
   });
 
-/** Debian and the releases of RabbitMQ have the version in the name of a folder, beside or around the scripts. */
+/** Debian and RabbitMQ's releases have the version in a folder name, beside or around the scripts. */
 async function versionBeside(script: string): Promise<string> {
   const real = await realpath(script);
   const names = [real, ...(await readdir(join(dirname(script), '../lib')).catch(() => []))];

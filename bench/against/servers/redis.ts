@@ -1,4 +1,4 @@
-/** Redis in a process of its own, with its data in a folder of its own. */
+/** Redis in a separate process with a separate data folder. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { freePort, loopback } from '../../../local/http.ts';
@@ -16,8 +16,8 @@ export interface Redis extends Closable {
 const program = { title: 'Redis', name: 'redis-server', packages: ['redis-server'], folders: ['usr/bin'] };
 
 /**
- * As BullMQ's documents recommend ("Going to production"): what was accepted is written before it is answered, so a `kill -9`
- * loses nothing, and is on the disk within a second. A local stage promises the same of a `kill -9`.
+ * As BullMQ's documents recommend ("Going to production"): accepted messages survive a `kill -9`, as on the local stage, and
+ * are on the disk within a second.
  */
 const persistence = [
   ['--save', ''],
@@ -26,7 +26,7 @@ const persistence = [
   ['--maxmemory-policy', 'noeviction'],
 ].flat();
 
-/** @throws BenchError when Redis cannot be had, or does not start */
+/** @throws BenchError if Redis cannot be installed or started */
 export const startRedis = (): Promise<Redis> =>
   together(async (add) => {
     const { file, env } = await debianProgram(program);

@@ -1,4 +1,3 @@
-/** A program of somebody else that serves, in a process of its own. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, mkdtemp, rm } from 'node:fs/promises';
@@ -8,46 +7,43 @@ import { underWatch } from '../../../test/support/underWatch.ts';
 import { BenchError } from '../../benchError.ts';
 import type { Closable } from './together.ts';
 
-/** Some servers refuse to run as root. Ids are the same on every Linux; others may run as they are. */
+/** Some servers refuse to run as root. The ids are the same on every Linux; elsewhere the account is not changed. */
 const nobody = { uid: 65_534, gid: 65_534 };
 export type User = { readonly uid: number; readonly gid: number } | undefined;
 export const notRoot = (): User => (process.getuid?.() === 0 ? nobody : undefined);
 
 export interface ServerOptions {
-  /** As an error calls it. */
   readonly title: string;
   readonly command: readonly string[];
-  /** Variables beside those of this process. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly user?: User;
-  /** Its output when it is ready. Without it the server counts as ready at once. */
+  /** Output that means it is ready. Without it, the server counts as ready at once. */
   readonly ready?: RegExp;
-  /** The signal that stops it soon and in order. */
+  /** The signal that stops it quickly and cleanly. */
   readonly signal?: NodeJS.Signals;
 }
 
 export interface Server extends Closable {
   readonly pid: number;
-  /** Rejects with a BenchError when the server ends. */
   readonly ended: Promise<never>;
 }
 
-/** A server that does not end within this time (ms) after its signal is killed. */
+/** A server that has not ended this long after its signal is killed (milliseconds). */
 const patienceMs = 15_000;
-/** The end of its output says why it failed (characters). */
+/** The last characters of its output, which say why it failed. */
 const shownOutput = 1_500;
 
 /**
- * Starts a server, and waits until it is ready. It ends with this process, however that dies.
+ * Starts a server, and waits until it is ready. It ends with this process, even if that is killed.
  *
- * @throws BenchError when it does not start
+ * @throws BenchError
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const { title, command, env, cwd, user, ready, signal = 'SIGTERM' } = options;
   const { file, args } = underWatch(command);
   const child = spawn(file, args, { stdio: 'pipe', env: { ...process.env, ...env }, cwd, ...user });
-  // Nothing is written to the pipe: its end tells the watch that this process has ended.
+  // Nothing is written to the pipe. When it closes, the watchdog knows that this process has ended.
   child.stdin.on('error', () => undefined);
   let output = '';
   const exited = once(child, 'exit').then(() => {
@@ -81,7 +77,6 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
 }
 
-/** Makes a temporary folder, whose `close` removes it. */
 export async function temporaryFolder(
   prefix: string,
   user?: User,
@@ -90,7 +85,7 @@ export async function temporaryFolder(
   if (user !== undefined) await chown(path, user.uid, user.gid);
   return {
     path,
-    // A process that a server had started may write a last time after it.
+    // A process of the server may still write after the server has ended.
     close: () => rm(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }),
   };
 }

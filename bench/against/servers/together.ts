@@ -1,22 +1,21 @@
-/** Things that are started one after the other, and are stopped together. */
+/** Things that are started one after another and stopped together. */
 
 export interface Closable {
   close(): Promise<void>;
 }
 
-/** Remembers what was started. */
 type Add = <T extends Closable>(started: T) => T;
 
 /**
- * Starts several things. When one of them fails, those that run already are stopped.
+ * Starts several things. If one fails, those already running are stopped.
  *
- * @returns what `start` made; its `close` stops all of them, the last one first
+ * @returns what `start` returned; its `close` stops all, last one first
  */
 export async function together<T extends object>(start: (add: Add) => Promise<T>): Promise<T & Closable> {
   const started: Closable[] = [];
   const close = async (): Promise<void> => {
     const failures: unknown[] = [];
-    // Each is stopped, even if another one cannot be.
+    // Stops each one even if another cannot be stopped.
     for (const one of started.splice(0).reverse())
       await one.close().catch((error: unknown) => failures.push(error));
     if (failures.length > 0) throw new AggregateError(failures, 'Not all servers could be stopped.');

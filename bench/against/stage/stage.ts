@@ -1,4 +1,4 @@
-/** The local stage, as the image runs it: in bundles. `npm start`, which translates its source, takes more CPU. */
+/** The local stage in bundles, as the image runs it. `npm start` would use more CPU to compile the source. */
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { commandBuild } from '../../../pack/bundles.ts';

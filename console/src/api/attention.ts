@@ -1,4 +1,4 @@
-/** Asks once for the whole page what needs attention: the overview has it in words, the navigation in numbers. */
+/** Asks what needs attention, once for the whole page: the overview lists it, and the navigation shows numbers. */
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Answer } from '../../../lambdas/wire/answers.ts';
@@ -7,15 +7,15 @@ import { attention } from '../../../lambdas/wire/statsAnswers.ts';
 import { useAsked, type Asked } from './useAsked.ts';
 
 export type Attention = Answer<typeof attention>;
-/** A part with a separate search, whose result may be cut. */
+/** A part with a separate search. The search may have stopped at its limit. */
 export type AttentionPart = Attention['cut'][number];
 
-/** The answer reads up to a thousand of each thing, so it is asked for less often than a list. */
+/** An answer reads up to 1,000 things of each kind, so it is requested less often than a list. */
 const everyMs = 30_000;
 
 /**
- * @param isOn whether there are credentials to ask with
- * @param screen a change of it asks again: the user may have seen to something on the screen before
+ * @param isOn whether the user is signed in
+ * @param screen a change repeats the request, because the user may have fixed something there
  */
 export const useAskedAttention = (isOn: boolean, screen: string | undefined): Asked<Attention> =>
   useAsked(attention, isOn ? { path: 'v2/stats/attention' } : undefined, everyMs, screen);
@@ -27,7 +27,7 @@ const none: Asked<never> = {
   again: () => undefined,
 };
 
-/** The account's usage. It is fetched once for the whole page: the overview shows it, and the frame reads the user's rights from it. */
+/** The account's usage, fetched once for the whole page. The overview shows it, and it includes the user's rights. */
 export type Stats = Answer<typeof ownStats>;
 export const StatsOf = createContext<Asked<Stats>>(none);
 

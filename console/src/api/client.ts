@@ -1,34 +1,31 @@
-/** Calls the API. Answers are checked against the API's own shapes. */
 import * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
 import type { CodeOf } from '../../../lambdas/error/errorCodes.ts';
 import { credentialsOf, signOut, type Api } from '../session.ts';
 import { noteAnswer, noteSilence } from './live.ts';
 
-/** The base of the API's addresses: this file is served as `<base>console/<file>`. */
+/** The base URL of the API: this file is served as `<base>console/<file>`. */
 export const base = new URL('..', import.meta.url);
 
-/** The base URL in the form that clients take, without a slash at its end. */
+/** The base URL as clients take it: without a slash at the end. */
 export const baseUrl = base.href.replace(/\/$/, '');
 
 export interface Request {
-  /** GET when absent. */
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** The path from `v2/` on, with encoded variables: see {@link path}. */
+  /** The path, from `v2/`, with encoded variables: see {@link path}. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string | number | undefined>> | URLSearchParams;
   readonly headers?: readonly (readonly [string, string])[];
-  /** Text or bytes; anything else is sent as JSON. */
+  /** Text or bytes. Other values are sent as JSON. */
   readonly body?: unknown;
   readonly signal?: AbortSignal;
-  /** `messaging` when absent. */
   readonly api?: Api;
 }
 
-/** A refusal of the API, or no answer at all: then its status is 0. */
+/** An error of the API. Its status is 0 if there was no answer. */
 export class Refusal extends Error {
   readonly status: number;
-  /** A code of the API's table, or of a newer one; undefined when something else than the API answered. */
+  /** The API's error code; undefined if something other than the API answered. */
   readonly code: string | undefined;
 
   constructor(status: number, message: string, code?: string) {
@@ -39,13 +36,13 @@ export class Refusal extends Error {
   }
 }
 
-/** Makes a path of a template's literal parts and encoded variables: ``path`v2/messages/${id}` ``. */
+/** Encodes the variables of a path: ``path`v2/messages/${id}` ``. */
 export const path = (parts: TemplateStringsArray, ...variables: readonly string[]): string =>
   parts.reduce((made, part, index) => made + segment(variables[index - 1] ?? '') + part);
 
 /**
- * Encodes a segment. A URL drops the segments `.` and `..`, encoded or not, and would name something else. Encoded twice they name
- * nothing.
+ * Encodes a segment. Browsers drop `.` and `..`, even encoded, so the request would go to another path. Encoded twice they
+ * match nothing.
  */
 const segment = (text: string): string =>
   /^\.\.?$/.test(text) ? text.replaceAll('.', '%252E') : encodeURIComponent(text);
@@ -54,8 +51,7 @@ const paged = z.object({ cursor: z.optional(z.string()) });
 const refusal = z.object({ error: z.string(), code: z.optional(z.string()) });
 
 /**
- * The refusals of credentials. A 401 without one of these comes from something else, such as a proxy, and the credentials may be
- * good.
+ * Error codes of invalid credentials. Any other 401 comes from something else, such as a proxy, so the user stays signed in.
  */
 const ofCredentials: Readonly<Record<CodeOf<401>, true>> = {
   token_missing: true,
@@ -67,16 +63,18 @@ const ofCredentials: Readonly<Record<CodeOf<401>, true>> = {
   credentials_invalid: true,
 };
 
-/** The longest time of a request: a little more than the gateway gives the API. */
+/** The timeout of a request: slightly longer than the gateway's timeout for the API. */
 const memoryTimeoutMs = 35_000;
 
-/** An answer, and the cursor of the next page: undefined at the end, and for an answer that is no list. */
+/** An answer with the cursor of the next page, if there is one. */
 export interface PageOf<T> {
   readonly answer: T;
   readonly cursor: string | undefined;
 }
 
-/** Makes the query of the page at a cursor. For an API with links in place of cursors, the cursor is the link's whole query. */
+/**
+ * Makes the query of the page at a cursor. If the API returns links instead of cursors, the cursor is the link's whole query.
+ */
 export function queryAt(cursor: string, query: Request['query'] = {}): URLSearchParams {
   if (cursor.startsWith('?')) return new URLSearchParams(cursor);
   const next = new URLSearchParams(queryPairs(query));
@@ -89,7 +87,7 @@ const queryPairs = (query: NonNullable<Request['query']>): [string, string][] =>
     value === undefined || value === '' ? [] : [[name, String(value)] as [string, string]],
   );
 
-/** Requests the pages of a list, or the parts of a bulk change, one after another until the end. */
+/** Requests all pages of a list, or all parts of a bulk change, one after another. */
 export async function* pagesOf<Shape extends z.ZodMiniType>(
   shape: Shape,
   request: Request,
@@ -105,7 +103,7 @@ export async function* pagesOf<Shape extends z.ZodMiniType>(
 /**
  * Calls the API with the credentials of this tab.
  *
- * @throws Refusal with the API's sentence. A refusal of the credentials also ends the session.
+ * @throws Refusal with the API's message. Refused credentials also end the session.
  */
 export async function askForPage<Shape extends z.ZodMiniType>(
   shape: Shape,
@@ -121,13 +119,13 @@ export async function askForPage<Shape extends z.ZodMiniType>(
   }
 }
 
-/** Calls the API like {@link askForPage}, for answers without a cursor. */
+/** Like {@link askForPage}, for answers without a cursor. */
 export const ask = async <Shape extends z.ZodMiniType>(
   shape: Shape,
   request: Request,
 ): Promise<Readable<z.infer<Shape>>> => (await askForPage(shape, request)).answer;
 
-/** Calls the API with other credentials than those of this tab, to try them. */
+/** Calls the API with the given credentials instead of this tab's, to try them. */
 export async function askAs<Shape extends z.ZodMiniType>(
   authorization: string,
   shape: Shape,
@@ -169,10 +167,10 @@ export async function askAs<Shape extends z.ZodMiniType>(
   }
   const read = shape.safeParse(json);
   if (read.success) {
-    // A list that is an array has its cursor in a header, and the list of accounts has a link.
+    // If the answer is an array, the cursor is in a header. The list of accounts has a link instead.
     const [, link] = /^<(\?.*)>; rel="next"$/.exec(response.headers.get('link') ?? '') ?? [];
     const cursor = link ?? response.headers.get('svc-cursor') ?? paged.safeParse(json).data?.cursor;
-    // The last cursor of runs is empty.
+    // The list of runs has an empty cursor on its last page.
     return { answer: read.data as Readable<z.infer<Shape>>, cursor: cursor === '' ? undefined : cursor };
   }
   const [issue] = read.error.issues;
@@ -183,7 +181,7 @@ export async function askAs<Shape extends z.ZodMiniType>(
   );
 }
 
-/** @throws Refusal for characters that HTTP does not allow in a header */
+/** @throws Refusal if a value has characters that HTTP doesn't allow in headers */
 function headersOf(pairs: readonly (readonly [name: string, value: string])[]): Headers {
   const headers = new Headers();
   for (const [name, value] of pairs) {
@@ -205,6 +203,5 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The sentence of any error, for the user. */
 export const sentenceOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);

@@ -1,13 +1,13 @@
 /**
- * Whether this tab follows the service: the user may stop that, and the service may be out of reach. Times that are shown relative
- * to the present stand still then, because what they stand beside does.
+ * Whether this tab keeps its data fresh: the user may pause updates, and the service may be unreachable. Relative times then
+ * stop too.
  */
 import { useEffect, useState } from 'preact/hooks';
 
 export interface Live {
-  /** Whether the user wants lists to be loaded again by themselves. */
+  /** Whether lists are reloaded automatically, as the user chose. */
   readonly isOn: boolean;
-  /** Unix milliseconds of the last answer; undefined before the first. */
+  /** The time of the last answer, in Unix milliseconds; undefined before the first. */
   readonly answeredAt: number | undefined;
   /** Whether the last request had no answer. */
   readonly isLost: boolean;
@@ -33,7 +33,7 @@ export const setLive = (isOn: boolean): void => {
   change({ isOn });
 };
 
-/** The moment, in Unix milliseconds, that what is shown belongs to: the present, or the last answer's. */
+/** The time, in Unix milliseconds, at which the shown data was current: now, or the last answer's time. */
 export const shownNow = (): number =>
   state.isOn && !state.isLost ? Date.now() : (state.answeredAt ?? Date.now());
 

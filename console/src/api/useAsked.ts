@@ -1,4 +1,3 @@
-/** Hooks that ask the API: once, every few seconds, page by page, or when the user acts. */
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
@@ -8,29 +7,27 @@ import { returned } from '../place.ts';
 import { forgetFailures, showToast } from '../ui/toast.tsx';
 
 export interface Asked<T> {
-  /** The last answer; the previous one stays while the next is on its way. */
+  /** The last answer. It stays until the next one arrives. */
   readonly answer: T | undefined;
-  /** The cursor of a list's next page. */
   readonly cursor: string | undefined;
-  /** The reason why the last try failed. */
   readonly error: string | undefined;
   readonly again: () => void;
 }
 
-/** The interval for data that changes on its own, while the page is visible. */
+/** The interval, in milliseconds, for data that changes often, while the page is visible. */
 export const oftenMs = 3_000;
 
-/** Requests take at most a tenth of the time: the pause after each is this many times as long. */
+/** Requests take at most a tenth of the time: the pause after each is at least this many times its duration. */
 const restFactor = 9;
 
 /**
- * Calls the API, again when the request changes, and every few seconds with `everyMs`; less often when answers take long, because
- * those read much. A hidden page makes no requests, nor does one that the user does not want to follow the service.
+ * Calls the API, and again when the request changes, and with `everyMs` regularly, but less often if answers are slow. It
+ * pauses while the page is hidden or updates are paused.
  *
- * @param request undefined to request nothing yet; requests are compared by their content
+ * @param request undefined if there is nothing to request yet; compared by content
  * @param everyMs 0 or undefined for a single request
- * @param since a change of it repeats the request; the old answer is shown until the new one arrives
- * @param restOf the least pause, ms, after an answer
+ * @param since a change repeats the request; the old answer is shown until the new one arrives
+ * @param restOf the minimum pause after an answer, in milliseconds
  */
 export function useAsked<Shape extends z.ZodMiniType>(
   shape: Shape,
@@ -100,11 +97,11 @@ export function useAsked<Shape extends z.ZodMiniType>(
   return { answer, cursor, error, again };
 }
 
-/** Whether a request has ended, in whichever way. */
+/** Whether a request has succeeded or failed. */
 export const isSettled = ({ answer, error }: Pick<Asked<unknown>, 'answer' | 'error'>): boolean =>
   answer !== undefined || error !== undefined;
 
-/** Whether a condition has held once. A screen that waits for several answers, so that nothing moves, then stays. */
+/** Whether a condition was ever true. Used to wait until everything is loaded, but only once. */
 export function useEver(condition: boolean): boolean {
   const ever = useRef(false);
   ever.current ||= condition;
@@ -117,24 +114,23 @@ const keyOf = ({ api, path, query, headers }: Request): string =>
 export interface Paged<T> {
   readonly items: readonly T[] | undefined;
   readonly error: string | undefined;
-  /** Loads the next page; undefined at the end. */
+  /** Loads the next page; undefined after the last. */
   readonly more: (() => void) | undefined;
   readonly isLoading: boolean;
-  /** Whether further pages were loaded: then new entries do not appear. */
+  /** Whether more pages than the first were loaded. New entries then no longer appear. */
   readonly isFurther: boolean;
-  /** The number of entries before the visible ones. */
+  /** The number of loaded entries before the visible ones. */
   readonly skipped: number;
-  /** Begins again with the first page. */
   readonly again: () => void;
 }
 
-/** The most rows of a page; more make it slow. */
+/** The most rows on screen. More rows make the page slow. */
 const mostShown = 1_000;
 
-/** The pause, ms, for each row of a list: what has 1,000 rows, such as flow-control keys, is loaded every half minute. */
+/** The pause for each row of a list, in milliseconds: a list with 1,000 rows is reloaded every 30 s. */
 const restForRowMs = 30;
 
-/** The rows that each list had loaded when the user left it, by its request. A user who comes back finds the same rows. */
+/** The loaded rows of lists that the user has left, by request. They are shown again when the user comes back. */
 const left = new Map<string, Left>();
 const mostLeft = 10;
 
@@ -151,7 +147,7 @@ function leave(key: string, list: Left): void {
   if (left.size > mostLeft && oldest !== undefined) left.delete(oldest);
 }
 
-/** Finds what a list had loaded, if the user has come back to it. */
+/** Returns the rows that a list had loaded before, if the user came back to it. */
 function foundAgain<Shape extends z.ZodMiniType>(shape: Shape, key: string | undefined) {
   const found = key === undefined || returned() === undefined ? undefined : left.get(key);
   if (key === undefined || found === undefined) return undefined;
@@ -162,14 +158,12 @@ function foundAgain<Shape extends z.ZodMiniType>(shape: Shape, key: string | und
   return { ...found, key, answers };
 }
 
-/** The most pages in a row without an entry that are loaded without the user; each takes about a second. */
+/** The most empty pages that are loaded in a row without a click; each takes about a second. */
 const mostSearched = 30;
 
 /**
- * Lists page by page. The first page is loaded again every few seconds, so that new entries appear, until a further page was
- * loaded: entries that somebody reads do not move. In a very long list the next page takes the place of those before it.
- *
- * @param itemsOf a page's entries
+ * Lists page by page. The first page is reloaded every few seconds until the user loads another: entries must not move while
+ * they are read. In a very long list, the next page replaces those before it.
  */
 export function usePages<Shape extends z.ZodMiniType, T>(
   shape: Shape,
@@ -193,7 +187,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   const restOf = (page: Readable<z.infer<Shape>>): number => restForRowMs * itemsOf(page).length;
   const first = useAsked(shape, request, own === undefined ? everyMs : 0, undefined, restOf);
   useEffect(() => {
-    // Rows that an earlier visit loaded are not found again after this one.
+    // This visit starts with fresh rows, so rows from an earlier visit are forgotten.
     if (own === undefined && key !== undefined) left.delete(key);
   }, [key]);
   const answers = own?.answers ?? (first.answer && [first.answer]);
@@ -222,7 +216,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
     setLoading(false);
   };
 
-  // Pages end by time: the first ones of a search may have found nothing yet.
+  // The API ends a page after a time limit, so the first pages of a search may be empty.
   const searched = useRef<{ key?: string | undefined; pages: number }>({ pages: 0 });
   useEffect(() => {
     if (items?.length !== 0 || cursor === undefined || isLoading || failure !== undefined) return;
@@ -250,16 +244,15 @@ export function usePages<Shape extends z.ZodMiniType, T>(
 
 export interface Action {
   readonly isRunning: boolean;
-  /** The reason why the last try failed. */
   readonly error: string | undefined;
-  /** Runs once at a time. A toast tells the result. */
+  /** Runs the work unless other work is running. A toast shows the result. */
   readonly run: (work: () => Promise<string | undefined>) => Promise<boolean>;
 }
 
 /**
- * Runs a change, whose function returns the sentence of its result.
+ * Runs a change, which returns the sentence that describes its result.
  *
- * @param failures where a failure is told: beside the button, by the caller, or by a toast
+ * @param failures where a failure is shown: beside the button, by the caller, or as a toast
  */
 export function useAction(failures: 'beside' | 'toast' = 'beside'): Action {
   const [isRunning, setRunning] = useState(false);

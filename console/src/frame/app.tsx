@@ -1,4 +1,3 @@
-/** The page: the sign-in, or the frame around the screen that the address names. */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ownStats } from '../../../lambdas/wire/accountAnswers.ts';
 import { Access } from '../access.ts';
@@ -21,7 +20,7 @@ export function App() {
   const place = usePlace();
   const session = useSession();
   const [name = ''] = place.path;
-  // If only the management API is served, its screen is the first.
+  // If only the management API is served, the first screen is one of that API's.
   const screen = screens.find((one) => one.path === name && apis.includes(one.api));
   const first = screens.find((one) => apis.includes(one.api));
   const current = screen ?? (name === '' ? first : undefined);
@@ -38,7 +37,7 @@ export function App() {
   );
 }
 
-/** The interval of requests for the usage, ms, while the overview shows it. */
+/** The interval of usage requests while the overview is shown, in milliseconds. */
 const statsEveryMs = 10_000;
 
 interface FrameProps {
@@ -49,7 +48,7 @@ interface FrameProps {
 
 function Frame({ session, current, place }: FrameProps) {
   const isSignedIn = session.messaging !== undefined;
-  // The rights of the token are known before a screen is shown.
+  // No screen is shown before the token's rights are known.
   const stats = useAsked(
     ownStats,
     isSignedIn ? { path: 'v2/stats' } : undefined,
@@ -74,7 +73,7 @@ function Frame({ session, current, place }: FrameProps) {
             class="skip"
             href="#screen"
             onClick={(event) => {
-              // The part of the address behind the # names a screen.
+              // Following the link would change the address after `#`, which names the screen.
               event.preventDefault();
               document.getElementById('screen')?.focus();
             }}
@@ -119,7 +118,6 @@ interface TopProps {
   readonly onFind: () => void;
 }
 
-/** The top of the page: the product, whose account this is, how old the page is, and what concerns the whole of it. */
 function Top({ whose, session, onFind }: TopProps) {
   return (
     <header class="top">
@@ -158,10 +156,10 @@ function Top({ whose, session, onFind }: TopProps) {
   );
 }
 
-/** The time, ms, after which a list that has become shorter is not waited for. */
+/** How long to wait for a list to become long enough, in milliseconds. The list may have shrunk. */
 const comingBackMs = 10_000;
 
-/** Scrolls to where a screen was left, once its list is long enough, and focuses the link that led away. */
+/** Restores the scroll position of a screen once its list is long enough, and focuses the link that the user had followed. */
 function comeBack(main: HTMLElement, { from, to }: { readonly from: string; readonly to: number }) {
   const ending = new AbortController();
   const { signal } = ending;
@@ -187,7 +185,7 @@ function comeBack(main: HTMLElement, { from, to }: { readonly from: string; read
   return end;
 }
 
-/** The place of a screen. It gets the focus when the screen changes, so that a screen reader begins there. */
+/** Contains the screen. It gets the focus when the screen changes, so that screen readers begin there. */
 function Main({ children }: { readonly children: preact.ComponentChildren }) {
   const main = useRef<HTMLElement>(null);
   const isFirst = useRef(true);

@@ -1,4 +1,3 @@
-/** Tells how old the page is, and lets it follow the service or stand still. */
 import { useEffect, useState } from 'preact/hooks';
 import { setLive, useLive } from '../api/live.ts';
 import { Button, classes } from '../ui/basics.tsx';
@@ -6,7 +5,7 @@ import { away } from '../ui/time.tsx';
 
 const secondMs = 1_000;
 
-/** This clock goes on where those of the page stand still. */
+/** This clock continues while the page's other times are paused. */
 function useClock(): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

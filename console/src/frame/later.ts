@@ -1,4 +1,4 @@
-/** The screens that are rarely opened, or never first: they are loaded together when the first of them is opened. */
+/** Screens that are rarely opened, or never first. They are loaded together when one of them is opened. */
 export { Accounts } from '../screens/accounts/accounts.tsx';
 export { Alarms } from '../screens/alarms/alarms.tsx';
 export { Audit } from '../screens/audit/audit.tsx';

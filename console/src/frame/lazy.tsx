@@ -1,4 +1,4 @@
-/** Screens whose code is loaded when they are first opened: the first page is there sooner. */
+/** Loads the code of rarely used screens when they are first opened, so that the first page appears sooner. */
 import type { FunctionComponent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { Place } from '../place.ts';
@@ -6,7 +6,7 @@ import { Failure, Loading, Page } from '../ui/basics.tsx';
 
 type Screen = FunctionComponent<{ readonly place: Place }>;
 
-/** @param title the heading until it is loaded */
+/** @param title the heading until the screen is loaded */
 export function lazy(title: string, load: () => Promise<Screen>): Screen {
   let Loaded: Screen | undefined;
   return function Lazy(props) {

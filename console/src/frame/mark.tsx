@@ -1,4 +1,4 @@
-/** The product's mark: a message on its way. The favicon, `icon.svg`, is the same. */
+/** The product's logo: a message in flight. The favicon, `icon.svg`, is the same. */
 export const Mark = () => (
   <svg class="mark" viewBox="0 0 32 32" width="22" height="22" aria-hidden="true">
     <rect width="32" height="32" rx="8" />

@@ -1,4 +1,4 @@
-/** The navigation: all screens, each with the number of what needs attention there. */
+/** The navigation: all screens, each with the number of things that need attention. */
 import { useEffect, useRef } from 'preact/hooks';
 import { useAttention, type Attention, type AttentionPart } from '../api/attention.ts';
 import { href } from '../place.ts';
@@ -13,7 +13,7 @@ interface NavigationProps {
 export function Navigation({ current, screens }: NavigationProps) {
   const { answer } = useAttention();
   const list = useRef<HTMLUListElement>(null);
-  // In a narrow window the list is one row that scrolls: the current entry is brought into view.
+  // In a narrow window, the list is a row that scrolls. The current entry is brought into view.
   useEffect(() => {
     const entry = list.current?.querySelector<HTMLElement>('[aria-current]');
     if (list.current === null || !entry) return;
@@ -35,12 +35,12 @@ export function Navigation({ current, screens }: NavigationProps) {
   );
 }
 
-/** More are not told apart at a glance. */
+/** Larger numbers are shown as `999+`. */
 const mostTold = 999;
 
 const sizeOf = (part: Attention[AttentionPart]): number => (typeof part === 'number' ? part : part.length);
 
-/** The number of what needs attention, with a plus if there may be more of just these. */
+/** The number of things that need attention, with a plus if the search for them stopped at its limit. */
 function Badge({ of: all, needs = [] }: { readonly of: Attention; readonly needs: Screen['needs'] }) {
   const of = needs.reduce((sum, part) => sum + sizeOf(all[part]), 0);
   const isWhole = !needs.some((part) => all.cut.includes(part));

@@ -1,4 +1,4 @@
-/** The palette: finds screens by their names, what a pasted id names, and messages by labels and bodies. */
+/** The palette finds screens by name, things by their id, and messages by label or body. */
 import { useId, useState } from 'preact/hooks';
 import { runDeadLetterPage } from '../../../lambdas/wire/workflowAnswers.ts';
 import { ask } from '../api/client.ts';
@@ -9,12 +9,11 @@ import type { Screen } from './screens.tsx';
 
 interface Found {
   readonly name: string;
-  /** The kind of thing that was found, which is shown beside its name. */
   readonly kind: string;
   readonly address: () => string | Promise<string>;
 }
 
-/** A dead letter is a message's, or a run's: the run is shown then. */
+/** A dead letter belongs to a message or a run. For a run, the run's page is opened. */
 async function ofDeadLetter(dlqId: string): Promise<string> {
   const { messages } = await ask(runDeadLetterPage, {
     path: 'v2/workflows/dlq',
@@ -26,7 +25,6 @@ async function ofDeadLetter(dlqId: string): Promise<string> {
     : href(['runs', run.workflowRunId], { workflowCreatedAt: run.workflowCreatedAt });
 }
 
-/** The things that have ids, by the beginning of their ids. */
 const ids: readonly (readonly [prefix: string, kind: string, address: (id: string) => Found['address']])[] = [
   ['msg_', 'Message', (id) => () => href(['messages', id])],
   ['wfr_', 'Workflow run', (id) => () => href(['runs', id])],
@@ -34,7 +32,6 @@ const ids: readonly (readonly [prefix: string, kind: string, address: (id: strin
   ['scd_', 'Schedule', (id) => () => href(['schedules', id])],
 ];
 
-/** The lists that a text may be looked for in. */
 const searchesFor = (text: string): readonly Found[] => [
   { name: `Messages labelled “${text}”`, kind: 'Label', address: () => href(['messages'], { label: text }) },
   {

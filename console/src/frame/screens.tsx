@@ -1,4 +1,4 @@
-/** All screens, in the order of the navigation. The first is shown when the address names none. */
+/** All screens, in the order of the navigation. The first is the default. */
 import type { FunctionComponent } from 'preact';
 import type { AttentionPart } from '../api/attention.ts';
 import type { Place } from '../place.ts';
@@ -9,17 +9,16 @@ import { apis, type Api } from '../session.ts';
 import { lazy } from './lazy.tsx';
 
 export interface Screen {
-  /** The first segment of its address. */
   readonly path: string;
   readonly name: string;
   readonly api: Api;
-  /** Gets the whole place: the rest of the path and the query are the screen's own. */
+  /** Gets the whole place. The screen reads the rest of the path and the query. */
   readonly Screen: FunctionComponent<{ readonly place: Place }>;
-  /** Whether the screen is only for tokens that may change something. */
+  /** Whether the screen is hidden from read-only tokens. */
   readonly changes?: boolean;
-  /** The letter that leads there after `g`. */
+  /** The key that opens the screen after `g`. */
   readonly key?: string;
-  /** Counts the things on the screen that need attention: the navigation shows the number. */
+  /** The parts whose total the navigation shows as things that need attention. */
   readonly needs?: readonly AttentionPart[];
 }
 
@@ -86,6 +85,6 @@ export const screens: readonly Screen[] = [
   { path: 'accounts', name: 'Accounts', api: 'management', Screen: accounts, key: 'a' },
 ];
 
-/** The screens that this page serves and a token may use. @param access undefined until the rights are known */
+/** The screens that this page serves and the token may use. @param access undefined until the rights are known */
 export const screensFor = (access: 'read' | 'write' | undefined): readonly Screen[] =>
   screens.filter(({ api, changes }) => apis.includes(api) && !(changes === true && access === 'read'));

@@ -1,4 +1,4 @@
-/** Keys: `/` goes to the search, `g` and a letter to a screen, `?` lists them, and Ctrl or ⌘ with K opens the palette. */
+/** Keys: `/` focuses the search, `g` and a letter open a screen, `?` lists the keys, and Ctrl+K or ⌘K opens the palette. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { go, href } from '../place.ts';
 import { Checkbox } from '../ui/fields.tsx';
@@ -6,11 +6,11 @@ import { Dialog } from '../ui/dialog.tsx';
 import { Palette } from './palette.tsx';
 import type { Screen } from './screens.tsx';
 
-/** A user whom single keys hinder, such as one who speaks to the computer, may turn them off: the browser remembers it. */
+/** Single keys can be turned off, for example by users of speech input. The browser remembers it. */
 const key = 'svc.keys';
 const areOn = (): boolean => localStorage.getItem(key) !== 'off';
 
-/** The time, ms, in which the letter has to follow `g`. */
+/** The time, in milliseconds, within which the letter must follow `g`. */
 const pairMs = 1_500;
 
 type Open = 'palette' | 'list' | undefined;
@@ -19,7 +19,6 @@ const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
-/** Listens for the keys of the page, and shows what they open. */
 export function Shortcuts({
   screens,
   open,

@@ -1,4 +1,4 @@
-/** The first page: it asks for a token, or for the credentials of the management API, and tries them. */
+/** The sign-in page asks for a token, or for the credentials of the management API, and tries them. */
 import { useState } from 'preact/hooks';
 import { accounts, ownStats } from '../../../lambdas/wire/accountAnswers.ts';
 import { askAs, baseUrl } from '../api/client.ts';
@@ -36,7 +36,7 @@ function TokenForm() {
   const [token, setToken] = useState('');
   const action = useAction();
   const submit = async (): Promise<undefined> => {
-    // A pasted token may begin with the scheme of the header.
+    // The user may have pasted the token with `Bearer`.
     const authorization = `Bearer ${token.trim().replace(/^Bearer\s+/i, '')}`;
     await askAs(authorization, ownStats, { path: 'v2/stats' });
     signIn('messaging', authorization);

@@ -7,7 +7,7 @@ type Theme = (typeof themes)[number];
 
 const stored = (): Theme => themes.find((theme) => theme === localStorage.getItem(key)) ?? 'system';
 
-/** Chooses between the system's colours, light and dark ones. The browser remembers it. */
+/** Chooses between the system's, light and dark colours. The browser remembers it. */
 export function ThemeChoice() {
   const [theme, setTheme] = useState(stored);
   useEffect(() => {

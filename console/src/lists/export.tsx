@@ -1,4 +1,4 @@
-/** A list as a file: what its filter matches, asked for page by page. */
+/** Saves a list as a file: all entries that match its filter. */
 import type * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
 import { pagesOf, type Request } from '../api/client.ts';
@@ -7,7 +7,7 @@ import { Button, count, countOf } from '../ui/basics.tsx';
 import { showToast } from '../ui/toast.tsx';
 import { csvOf, type Row } from './csv.ts';
 
-/** The most rows of a file: more take too long, and too much memory. */
+/** The most rows in a file. More would take too much time and memory. */
 const mostRows = 10_000;
 
 const kinds = {
@@ -20,14 +20,12 @@ const kinds = {
 type Kind = keyof typeof kinds;
 
 interface ExportProps<Shape extends z.ZodMiniType> {
-  /** The beginning of the file's name. */
   readonly name: string;
   readonly shape: Shape;
   readonly request: Request;
   readonly rowsOf: (page: Readable<z.infer<Shape>>) => readonly Row[];
 }
 
-/** Buttons that save a list as a file. */
 export const Export = <Shape extends z.ZodMiniType>(props: ExportProps<Shape>) => (
   <div class="presets" role="group" aria-label="Save the list as a file">
     <Save {...props} kind="CSV" />

@@ -1,4 +1,4 @@
-/** Filters that the user has named: this browser keeps them, for each screen by itself. */
+/** Filters that the user has named. The browser stores them for each screen separately. */
 import { useState } from 'preact/hooks';
 import * as z from 'zod/mini';
 import { go, href, type Place } from '../place.ts';
@@ -15,12 +15,11 @@ function load(): Kept {
   try {
     return keptShape.safeParse(JSON.parse(localStorage.getItem(key) ?? '{}')).data ?? {};
   } catch {
-    // Another program has written there: nothing is kept then.
+    // Another program has overwritten the stored value: it is ignored.
     return {};
   }
 }
 
-/** The named filters of a screen, and a button that keeps the current one. */
 export function KeptFilters({ place, isFiltered }: { readonly place: Place; readonly isFiltered: boolean }) {
   const [screen = ''] = place.path;
   const [kept, setKept] = useState(() => load()[screen] ?? {});

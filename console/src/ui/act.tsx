@@ -1,4 +1,3 @@
-/** Buttons that change something: at once, or after a dialogue. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { nothing } from '../../../lambdas/wire/answers.ts';
@@ -6,23 +5,22 @@ import { ask, type Request } from '../api/client.ts';
 import { useAction, type Asked } from '../api/useAsked.ts';
 import { Button, Failure, Loading } from './basics.tsx';
 
-/** Sends a change whose answer is not shown: with POST unless the request has another method. */
+/** Sends a change whose answer is not shown. Default method: POST. */
 export const change = async (request: Request): Promise<void> => {
   await ask(nothing, { method: 'POST', ...request });
 };
 
 interface ActProps {
   readonly request: Request;
-  /** The sentence about the result. */
   readonly said: string;
   readonly then: () => void;
   readonly kind?: 'plain' | 'quiet';
-  /** The button's name for screen readers, when its text alone is unclear. */
+  /** The button's name for screen readers, if its text alone is unclear. */
   readonly label?: string | undefined;
   readonly children: ComponentChildren;
 }
 
-/** A button that changes something at once, because it can be undone. */
+/** A button that changes something at once, because the change can be undone. */
 export function Act({ request, said, then, kind = 'plain', label, children }: ActProps) {
   const action = useAction('toast');
   const work = async (): Promise<string> => {
@@ -41,15 +39,12 @@ interface OpensProps {
   readonly name: ComponentChildren;
   readonly kind?: 'plain' | 'main' | 'quiet';
   readonly label?: string | undefined;
-  /** Whether the button is hidden, because there is nothing to do. A dialogue that is open stays open. */
+  /** Whether the button is hidden, because there is nothing to do. An open dialogue stays open. */
   readonly isHidden?: boolean;
-  /** Called when the dialogue has been closed after its act was done. */
   readonly then?: () => void;
-  /** Makes the dialogue. */
   readonly children: (close: (isDone: boolean) => void) => ComponentChildren;
 }
 
-/** A button that opens a dialogue. */
 export function Opens({ name, kind = 'plain', label, isHidden, then, children }: OpensProps) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -74,7 +69,6 @@ export function Opens({ name, kind = 'plain', label, isHidden, then, children }:
   );
 }
 
-/** Shows an answer once it is loaded, or the reason why it is not. */
 export function Loaded<T>({
   of: { answer, error, again },
   children,

@@ -1,9 +1,9 @@
-/** Bytes in base64, the API's form of bytes that are no text. */
+/** Decodes base64, which the API uses for bytes that are not text. */
 
 export const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 
-/** Decodes bytes as UTF-8; undefined when they are no text. */
+/** Decodes base64 as UTF-8; undefined if it is not text. */
 export function textOf(base64: string): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytesOf(base64));
@@ -12,9 +12,9 @@ export function textOf(base64: string): string | undefined {
   }
 }
 
-/** The base64 of a text in UTF-8. */
+/** Encodes a text as UTF-8 in base64. */
 export const base64Of = (text: string): string => {
-  // In parts: a function does not take a million arguments.
+  // One by one: a function does not take a million arguments.
   let letters = '';
   for (const byte of new TextEncoder().encode(text)) letters += String.fromCharCode(byte);
   return btoa(letters);

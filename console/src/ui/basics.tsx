@@ -1,4 +1,3 @@
-/** The small parts that every screen is made of. */
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 import { useContext, useEffect, useId, useState } from 'preact/hooks';
 import { asLeft, markBack } from '../place.ts';
@@ -9,11 +8,10 @@ export const classes = (...names: readonly (string | false | undefined)[]): stri
 
 interface PageProps {
   readonly title: string;
-  /** The buttons of the whole screen, beside the title; undefined while they are not known, false for none. */
+  /** Buttons beside the title; undefined until they are known, false if the screen has no buttons. */
   readonly actions?: ComponentChildren;
-  /** Whether the buttons stay in view while a long list is scrolled: they act on its rows. */
+  /** Whether the buttons stay visible while the list is scrolled, because they act on its rows. */
   readonly isSticky?: boolean;
-  /** The link back, with its name. */
   readonly back?: { readonly href: string; readonly name: string };
   readonly children: ComponentChildren;
 }
@@ -21,7 +19,7 @@ interface PageProps {
 /** A screen. Its title is also the document's. */
 export function Page({ title, back, isSticky, children, ...props }: PageProps) {
   const { actions } = props;
-  // Buttons that come with the answer have their place before it, so that nothing jumps then.
+  // Space is reserved for buttons that are not known yet, so that nothing jumps.
   const hasActions = 'actions' in props && actions !== false;
   const documentTitle = titleOf(title, useContext(Whose));
   useEffect(() => {
@@ -54,7 +52,7 @@ interface CardProps {
   readonly children: ComponentChildren;
 }
 
-/** A part of a screen with its own title. */
+/** A part of a screen with a separate title. */
 export function Card({ title, actions, children, ...props }: CardProps) {
   const id = useId();
   return (
@@ -89,7 +87,6 @@ export function Button({ kind = 'plain', isBusy = false, type = 'button', disabl
   );
 }
 
-/** A link that looks like a button and leads to another screen. */
 export function ButtonLink({
   kind = 'plain',
   href,
@@ -106,7 +103,7 @@ export function ButtonLink({
   );
 }
 
-/** The colours of states. The text names the state too. */
+/** Colours of states. The text always names the state too. */
 const tones: ReadonlyMap<string, 'good' | 'bad' | 'busy' | 'idle' | 'warn'> = new Map([
   ['DELIVERED', 'good'],
   ['SUCCESS', 'good'],
@@ -139,7 +136,7 @@ const tones: ReadonlyMap<string, 'good' | 'bad' | 'busy' | 'idle' | 'warn'> = ne
 
 export const toneOf = (state: string): string => tones.get(state) ?? 'idle';
 
-/** Names of states in plain words; any other is shown in small letters. */
+/** Plain names of states. Others are shown in lower case. */
 const stateNames: ReadonlyMap<string, string> = new Map([
   ['CREATED', 'waiting'],
   ['CANCELED', 'cancelled'],
@@ -161,7 +158,7 @@ export function State({ state, name }: { readonly state: string; readonly name?:
   return <span class={classes('state', toneOf(state))}>{name ?? nameOfState(state)}</span>;
 }
 
-/** Stands in place of an empty list, and tells what to do. */
+/** Replaces an empty list, and suggests what to do. */
 export function Empty({
   title,
   children,
@@ -177,7 +174,6 @@ export function Empty({
   );
 }
 
-/** The reason why something is missing, with a button that tries again. */
 export function Failure({ error, again }: { readonly error: string; readonly again?: () => void }) {
   return (
     <div class="failure" role="alert">
@@ -195,7 +191,7 @@ export function Loading() {
   );
 }
 
-/** Named values, such as the settings of a message. Undefined ones are left out. */
+/** Named values, such as a message's settings. Undefined values are omitted. */
 export function DetailList({
   of,
 }: {
@@ -218,14 +214,14 @@ export function DetailList({
 }
 
 /**
- * Characters that have no picture: those that turn the direction of a text, so that it reads as another than it is; those without
- * a width, save the joiners of emoji; and controls, save tabs and ends of lines.
+ * Invisible characters: those that change the text's direction, which could disguise it; those without width, except joiners in
+ * emoji; and control characters, except tabs and line ends.
  */
 const unseen =
   // oxlint-disable-next-line no-control-regex -- Controls are what is looked for.
   /([\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u061c\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]|(?<!\p{Extended_Pictographic}[\ufe0f\p{Emoji_Modifier}]?)\u200d)/u;
 
-/** A text with invisible characters replaced by their code: `U+202E`. */
+/** Replaces invisible characters by their code: `U+202E`. */
 export const Visible = ({ text }: { readonly text: string }) => (
   <>
     {text.split(unseen).map((part, index) =>
@@ -240,7 +236,7 @@ export const Visible = ({ text }: { readonly text: string }) => (
   </>
 );
 
-/** A long text such as an id or a URL: cut at its end when space is short, whole in the tooltip. */
+/** A long text, such as a URL. Its end is cut if space is short, and the tooltip has the whole text. */
 export function Cut({ text, isCode = false }: { readonly text: string; readonly isCode?: boolean }) {
   return (
     <span class={classes('cut', isCode && 'code')} title={text}>
@@ -249,7 +245,7 @@ export function Cut({ text, isCode = false }: { readonly text: string; readonly 
   );
 }
 
-/** The time, ms, for which the button confirms the copy. */
+/** How long the button confirms the copy, in milliseconds. */
 const copiedMs = 2_000;
 
 export function Copy({
@@ -259,7 +255,6 @@ export function Copy({
 }: {
   readonly text: string | (() => string);
   readonly children?: ComponentChildren;
-  /** The name of the copied text, when the button's text alone is unclear. */
   readonly label?: string;
 }) {
   const [isCopied, setCopied] = useState(false);
@@ -290,7 +285,7 @@ interface SecretProps {
   readonly onClose: () => void;
 }
 
-/** A secret that was just made. It is shown here and never again. */
+/** A new secret. It is not shown again. */
 export const Secret = ({ title, text, copy, onClose }: SecretProps) => (
   <div class="secret" role="status">
     <div>
@@ -308,12 +303,11 @@ export const Secret = ({ title, text, copy, onClose }: SecretProps) => (
 const numbers = new Intl.NumberFormat('en');
 /** Formats a whole number: `12,345`. */
 export const count = (value: number): string => numbers.format(value);
-/** A number of things: `1 message`, `2 messages`. */
+/** A number with its noun: `1 message`, `2 messages`. */
 export const countOf = (value: number, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`;
 
 const units = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;
-/** Formats bytes, with 1,024 bytes in a KB: `12.3 KB`. */
 export function bytes(value: number): string {
   const power = value < 1024 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(value) / 10));
   const shown = value / 1024 ** power;

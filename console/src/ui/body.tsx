@@ -1,4 +1,3 @@
-/** Bodies and headers of messages and of answers. */
 import { useMemo, useState } from 'preact/hooks';
 import { bytesOf, textOf } from './base64.ts';
 import { bytes, Copy, Visible } from './basics.tsx';
@@ -7,18 +6,16 @@ import { isRedacted } from '../../../lambdas/options/redaction.ts';
 interface BodyProps {
   /** The body, if it is UTF-8 text. */
   readonly text?: string | undefined;
-  /** The body in base64, if it is no text, or too long for an answer as text. */
+  /** The body in base64, if it is not text or is too long for a text in the answer. */
   readonly base64?: string | undefined;
-  /** The value of `Content-Type`. */
   readonly type?: string | undefined;
-  /** The body's name for screen readers. */
   readonly label: string;
 }
 
-/** The most characters that are shown at first: a page with megabytes of text is slow. */
+/** Characters that are shown at first: a page with megabytes of text is slow. */
 const shownAtFirst = 20_000;
 
-/** A body: formatted JSON, other text unchanged, and only the size and the type of anything else. */
+/** Shows JSON formatted and other text unchanged. For other bodies it shows only the size and the type. */
 export function Body({ text: given, base64, type, label }: BodyProps) {
   const [isWhole, setWhole] = useState(false);
   const text = useMemo(() => (base64 === undefined ? given : textOf(base64)), [given, base64]);
@@ -57,7 +54,6 @@ export function Body({ text: given, base64, type, label }: BodyProps) {
   );
 }
 
-/** Lays out JSON; other text stays as it is. */
 export function laidOut(text: string): string {
   try {
     const value: unknown = JSON.parse(text);
@@ -67,7 +63,6 @@ export function laidOut(text: string): string {
   }
 }
 
-/** A redacted value, with its hash. */
 export function Redacted({ text }: { readonly text: string }) {
   return (
     <span class="redacted" title="It is not kept. The hash tells equal values apart from others.">
@@ -76,7 +71,6 @@ export function Redacted({ text }: { readonly text: string }) {
   );
 }
 
-/** Headers, in the API's order. */
 export function Headers({
   of,
   label,
@@ -100,7 +94,7 @@ export function Headers({
   );
 }
 
-/** The content type among headers, in any case of its name. */
+/** The content type, for any case of the header's name. */
 export const contentTypeOf = (
   headers: Readonly<Record<string, readonly string[]>> = {},
 ): string | undefined =>
@@ -112,7 +106,6 @@ interface RequestShownProps {
   readonly bodyBase64?: string | undefined;
 }
 
-/** The headers and the body of a request, from any object with these fields. */
 export function RequestView({ of: { header, body, bodyBase64 } }: { readonly of: RequestShownProps }) {
   return (
     <>

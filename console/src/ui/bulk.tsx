@@ -1,4 +1,3 @@
-/** A bulk change: of all that match the filters of a list, or of the selected ones. It counts them first. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { chunksOf } from '../../../lambdas/shared/lists.ts';
@@ -9,29 +8,27 @@ import { Confirm } from './dialog.tsx';
 import { showToast } from './toast.tsx';
 
 interface BulkProps {
-  /** The verb of the change: `Resume`. */
+  /** The verb: `Resume`. */
   readonly verb: string;
   /** The past participle: `resumed`. */
   readonly done: string;
-  /** The noun for one of them: `run`. */
+  /** The noun: `run`. */
   readonly noun: string;
-  /** The path at which the API counts them, and the query that selects them. */
+  /** The path at which the API counts the entries, and the query that selects them. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Their number, if it is known; then they are not counted. */
+  /** The number of entries, if it is known. They are then not counted. */
   readonly known?: number | undefined;
   readonly isDangerous?: boolean;
-  /** Describes the effect. */
   readonly children: ComponentChildren;
-  /** Makes the change part by part, and yields the size of each part. It can be stopped after each part. */
+  /** Makes the change in parts, and yields each part's size. The user can stop it after each part. */
   readonly work: (query: URLSearchParams) => AsyncIterable<number>;
-  /** The address of the results. */
   readonly linkOf?: () => string | undefined;
   readonly onClose: (isDone: boolean) => void;
 }
 
 export function Bulk({ verb, done, noun, path, query, known, isDangerous = false, ...props }: BulkProps) {
-  // Entries after the count are left alone.
+  // Entries that are added after the count are not changed.
   const [selected] = useState(() => upToNow(query));
   const { count, isOver = false, error } = useCount(path, selected, known);
   const [isRunning, setRunning] = useState(false);
@@ -51,7 +48,7 @@ export function Bulk({ verb, done, noun, path, query, known, isDangerous = false
         if (isStopped.current) break;
       }
     } catch (failure) {
-      // The rest can be tried again, with other settings.
+      // The user can retry the rest with other settings.
       setRunning(false);
       throw failure;
     }
@@ -72,7 +69,7 @@ export function Bulk({ verb, done, noun, path, query, known, isDangerous = false
       onClose={props.onClose}
       work={work}
     >
-      {/* The form stays as typed for another try. */}
+      {/* The form keeps its values for another try. */}
       <div class="stack" hidden={isRunning}>
         {props.children}
       </div>
@@ -101,7 +98,6 @@ function upToNow(query: URLSearchParams): URLSearchParams {
 
 interface Count {
   readonly count: number;
-  /** Whether all are counted. */
   readonly isOver?: boolean;
   readonly error?: string;
 }
@@ -133,7 +129,7 @@ function useCount(path: string, query: URLSearchParams, known: number | undefine
   return state;
 }
 
-/** The filters of a list in words, if it has any. */
+/** A list's filters in words, if it has any. */
 export const Filter = ({ words = '' }: { readonly words?: string | undefined }) =>
   words === '' ? null : (
     <p>
@@ -141,6 +137,5 @@ export const Filter = ({ words = '' }: { readonly words?: string | undefined }) 
     </p>
   );
 
-/** The queries that name selected dead letters, so many in one request. */
 export const queriesOfIds = (ids: readonly string[], atOnce: number): readonly URLSearchParams[] =>
   chunksOf(ids, atOnce).map((some) => new URLSearchParams({ dlqIds: some.join(',') }));

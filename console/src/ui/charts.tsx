@@ -1,23 +1,20 @@
-/** Small charts in SVG. Each describes itself in words. */
+/** Small SVG charts. Each describes itself in words. */
 import { count } from './basics.tsx';
 
 export interface Series {
   readonly name: string;
-  /** The class for its colour. */
   readonly tone: 'good' | 'bad' | 'busy' | 'idle' | 'warn';
   readonly values: readonly number[];
 }
 
 interface BarsProps {
-  /** The title, also for screen readers. */
   readonly title: string;
-  /** The names of the bars, for tooltips. */
   readonly names: readonly string[];
-  /** The parts of each bar, which are stacked; the first is at the bottom. */
+  /** The stacked parts of each bar, lowest first. */
   readonly series: readonly Series[];
-  /** The length of time that a bar shows, in words. */
+  /** The length of time of a bar, in words. */
   readonly per?: string;
-  /** The whole in words, where the sums of the series say nothing. */
+  /** The summary in words, if the sums of the series mean nothing. */
   readonly summary?: string;
 }
 
@@ -25,14 +22,13 @@ interface BarsProps {
 const width = 720;
 const height = 150;
 
-/** The smallest number of the form 1, 2 or 5 times a power of ten that is not below a value. */
+/** The smallest number that is not below a value and has the form 1, 2 or 5 times a power of ten. */
 function niceAbove(value: number): number {
   if (value <= 1) return 1;
   const power = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 5, 10].map((factor) => factor * power).find((nice) => nice >= value) ?? value;
 }
 
-/** Bars over time. */
 export function Bars({ title, names, series, per = '', summary = '' }: BarsProps) {
   const totals = names.map((_, place) => series.reduce((sum, { values }) => sum + (values[place] ?? 0), 0));
   const top = niceAbove(Math.max(0, ...totals));
@@ -65,7 +61,7 @@ export function Bars({ title, names, series, per = '', summary = '' }: BarsProps
               {series.map(({ name: of, tone, values }) => {
                 const value = values[place] ?? 0;
                 if (value === 0) return null;
-                // A bar of one in a million stays visible.
+                // A tiny value is still visible.
                 const tall = Math.max(2, (value / top) * height);
                 from -= tall;
                 return <rect key={of} class={tone} x={place * step} y={from} width={bar} height={tall} />;
@@ -89,7 +85,6 @@ export function Bars({ title, names, series, per = '', summary = '' }: BarsProps
   );
 }
 
-/** A value against its limit. */
 export function Meter({
   label,
   value,
@@ -99,14 +94,13 @@ export function Meter({
   note,
 }: {
   readonly label: string;
-  /** Undefined while it is not known. */
+  /** Undefined until it is known. */
   readonly value: number | undefined;
-  /** 0 or undefined for no limit. */
+  /** 0 or undefined if there is no limit. */
   readonly most?: number | undefined;
   readonly show?: (value: number) => string;
-  /** Whether the meter keeps its usual colour near and at its limit, because reaching it is no problem. */
+  /** Whether the colour does not change near the limit, because reaching it is no problem. */
   readonly isFullFine?: boolean;
-  /** A sentence that says what the service does at the limit. */
   readonly note?: string;
 }) {
   const isLimited = most !== undefined && most > 0;

@@ -1,4 +1,3 @@
-/** Dialogues: the browser's own, which keep the focus and close with Escape. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { type Action, useAction } from '../api/useAsked.ts';
@@ -12,7 +11,7 @@ interface DialogProps {
   readonly children: ComponentChildren;
 }
 
-/** Opens when it is rendered, and closes when it no longer is. */
+/** The dialogue is open while it is rendered. */
 export function Dialog({ title, onClose, isWide = false, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -48,22 +47,20 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
 
 interface ConfirmProps {
   readonly title: string;
-  /** Describes the effect, and the number of things. */
+  /** Describes the effect, and how many things it concerns. */
   readonly children: ComponentChildren;
-  /** The text of the button that confirms. */
   readonly yes: string;
   readonly isDangerous?: boolean;
   readonly isWide?: boolean;
-  /** False while the effect is not known yet. */
+  /** False until the effect is known. */
   readonly isReady?: boolean;
-  /** Does the work, and returns the sentence about it; undefined if the work has told it. */
+  /** Does the work. Returns a sentence that reports it, or undefined if the work has already reported it. */
   readonly work: () => Promise<string | undefined>;
-  /** Stops the work, if that is possible. */
   readonly onStop?: () => void;
   readonly onClose: (isDone: boolean) => void;
 }
 
-/** Asks before a change: whether to do it, or with which values. */
+/** Asks for confirmation, and for values, before a change. */
 export function Confirm({
   title,
   children,
@@ -109,7 +106,7 @@ export function Confirm({
 
 interface DialogEndProps {
   readonly action: Action;
-  /** The reason of a failure that no field shows. */
+  /** Why the form failed, if no field shows it. */
   readonly error: string | undefined;
   readonly onClose: () => void;
   readonly yes: string;
@@ -119,10 +116,9 @@ interface DialogEndProps {
   readonly isStoppable?: boolean;
 }
 
-/** Names the button that goes back: beside “Cancel 3 messages” the button “Cancel” would be ambiguous. */
+/** Names the button that goes back. “Cancel” would be ambiguous beside “Cancel 3 messages”. */
 const backFrom = (yes: string): string => (yes.startsWith('Cancel') ? 'Back' : 'Cancel');
 
-/** The end of a dialogue's form: the reason of a failure, and its two buttons. */
 function DialogEnd({
   action,
   error,

@@ -1,4 +1,3 @@
-/** The controls of forms, each with its label. */
 import {
   createContext,
   type ComponentChildren,
@@ -9,17 +8,17 @@ import { useContext, useId, useLayoutEffect, useRef, useState } from 'preact/hoo
 import { classes } from './basics.tsx';
 import { fieldOfSetting, inLabels } from './settingTexts.ts';
 
-/** A form that was refused: the sentence, and how a field that is changed removes it. */
+/** A refused form: the API's message, and how a changed field removes it. */
 interface RefusedForm {
   readonly sentence: string | undefined;
   readonly forget: () => void;
 }
 export const Refused = createContext<RefusedForm>({ sentence: undefined, forget: () => undefined });
 
-/** The refusals to show under a field: those about a name of the API, or those whose sentence matches. */
+/** The API errors that are shown under a field: those about a name of the API, or those whose message matches. */
 type About = string | RegExp;
 
-/** A sentence in the words of the field that it is about; undefined if it is about something else. */
+/** Rewrites an API message with a field's label; undefined if it is about something else. */
 function inWordsOf(label: string, sentence: string, about: About): string | undefined {
   if (about instanceof RegExp) return about.test(sentence) ? sentence : undefined;
   const [header] = /svc-[\w-]+/i.exec(sentence) ?? [];
@@ -29,7 +28,7 @@ function inWordsOf(label: string, sentence: string, about: About): string | unde
   return name.test(sentence) ? sentence.replace(name, label) : undefined;
 }
 
-/** The problem of a field in a form that was refused, and the function that gets its input. */
+/** The problem of a field in a refused form, and the field's change handler. */
 function useProblem(label: string, about: About | undefined, onInput: (value: string) => void) {
   const { sentence, forget } = useContext(Refused);
   const error = about === undefined || sentence === undefined ? undefined : inWordsOf(label, sentence, about);
@@ -41,9 +40,9 @@ function useProblem(label: string, about: About | undefined, onInput: (value: st
 }
 
 /**
- * Shows the refusal of a form under the field that it is about, and goes there.
+ * Shows the API's error under its field, and scrolls there.
  *
- * @returns the form's ref; the value of {@link Refused}; and the sentence for the form's end, if no field shows it
+ * @returns the form's ref; the value of {@link Refused}; and the message for the form's end, if no field shows it
  */
 export function useRefusal(error: string | undefined) {
   const form = useRef<HTMLFormElement>(null);
@@ -69,7 +68,6 @@ interface FieldProps {
   readonly label: string;
   readonly hint?: ComponentChildren;
   readonly error?: string | undefined;
-  /** Renders a control with the attributes that tie it to its label, hint and error. */
   readonly children: (control: {
     readonly id: string;
     readonly 'aria-describedby': string | undefined;
@@ -77,7 +75,6 @@ interface FieldProps {
   }) => ComponentChildren;
 }
 
-/** A control with its label, its hint and its error. */
 export function Field({ label, hint, error, children }: FieldProps) {
   const id = useId();
   const describes = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
@@ -107,18 +104,17 @@ interface TextFieldProps {
   readonly error?: string | undefined;
   readonly placeholder?: string;
   readonly type?: 'text' | 'password' | 'number' | 'url' | 'search' | 'datetime-local' | 'time';
-  /** Lines of a longer text. */
+  /** The height of a multi-line text, in lines. */
   readonly rows?: number;
   readonly isCode?: boolean;
   readonly required?: boolean;
   readonly autoFocus?: boolean;
   readonly autoComplete?: string;
-  /** The id of a list of values to choose from. */
   readonly list?: string;
   readonly about?: About;
 }
 
-/** The type of an `input` decides its other attributes, which the compiler cannot follow for a type that varies. */
+/** The other attributes of an `input` depend on its type. The compiler cannot check them if the type varies. */
 const Input = 'input' as unknown as FunctionComponent<LooseInputHTMLAttributes>;
 
 export function TextField({
@@ -173,7 +169,6 @@ interface SelectFieldProps {
   readonly label: string;
   readonly value: string;
   readonly onInput: (value: string) => void;
-  /** Values with their names. */
   readonly options: readonly (readonly [string, string])[];
   readonly hint?: ComponentChildren;
   readonly about?: About;
@@ -211,7 +206,7 @@ export function Checkbox({
   readonly label: string;
   readonly checked: boolean;
   readonly onInput: (checked: boolean) => void;
-  /** Whether only screen readers get the label. */
+  /** Whether the label is only for screen readers. */
   readonly isLabelHidden?: boolean;
 }) {
   return (

@@ -1,4 +1,4 @@
-/** Filters of a list: the query of the screen's address, with the API's names. */
+/** Filters of a list. They are the query of the screen's address, under the API's names. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { KeptFilters } from '../lists/kept.tsx';
@@ -7,21 +7,19 @@ import { Button } from './basics.tsx';
 import { SelectField, TextField } from './fields.tsx';
 
 export interface FilterField {
-  /** The API's name. */
   readonly name: string;
   readonly label: string;
   readonly placeholder?: string;
-  /** Values with their names; the first is not sent. A field without options is a text. */
+  /** Values and names. The first value is not sent. Without options, the field is a text. */
   readonly options?: readonly (readonly [string, string])[];
-  /** Whether the value is a moment; the API gets Unix milliseconds. */
+  /** Whether the value is a time, sent in Unix milliseconds. */
   readonly isTime?: boolean;
-  /** Whether it is visible at first; others are behind a button. */
+  /** Whether it is always visible. Others are behind a button. */
   readonly isMain?: boolean;
-  /** Whether only the whole value matches: the field says so, and suggests values that exist. */
+  /** Whether only the whole value matches. The field then suggests existing values. */
   readonly isExact?: boolean;
 }
 
-/** The filters by destination and label that lists of messages share. */
 export const destinationFields: readonly FilterField[] = [
   { name: 'label', label: 'Label', isMain: true, isExact: true },
   { name: 'host', label: 'Host', isMain: true, isExact: true },
@@ -29,10 +27,9 @@ export const destinationFields: readonly FilterField[] = [
   { name: 'url', label: 'URL', isExact: true },
 ];
 
-/** The filter by the content of messages. */
 export const bodyField: FilterField = { name: 'body', label: 'Body contains', placeholder: '"order":7' };
 
-/** The filters by origin that lists of messages share. */
+/** Filters by origin, for all lists of messages. */
 export const originFields: readonly FilterField[] = [
   { name: 'topicName', label: 'URL group' },
   { name: 'queueName', label: 'Queue' },
@@ -40,7 +37,6 @@ export const originFields: readonly FilterField[] = [
   { name: 'scheduleId', label: 'Schedule' },
 ];
 
-/** The filters of a period. */
 export const periodFields: readonly FilterField[] = [
   { name: 'fromDate', label: 'From', isTime: true },
   { name: 'toDate', label: 'Until', isTime: true },
@@ -49,13 +45,12 @@ export const periodFields: readonly FilterField[] = [
 interface FilterBarProps {
   readonly place: Place;
   readonly fields: readonly FilterField[];
-  /** Values that exist, by the names of filters. */
+  /** Existing values, by filter. */
   readonly values?: Readonly<Record<string, readonly string[]>>;
-  /** Buttons that save what matches as a file. */
+  /** Buttons that save the matching entries as a file. */
   readonly file?: ComponentChildren;
 }
 
-/** The filters of a place that a list knows, as the query of its request. */
 export function filtersOf({ query }: Place, fields: readonly FilterField[]): URLSearchParams {
   return new URLSearchParams(
     fields.flatMap(({ name }) => query.getAll(name).map((value): [string, string] => [name, value])),
@@ -65,10 +60,7 @@ export function filtersOf({ query }: Place, fields: readonly FilterField[]): URL
 export const isFiltered = (place: Place, fields: readonly FilterField[]): boolean =>
   filtersOf(place, fields).size > 0;
 
-/**
- * Sets or removes one value of the query, and goes there. It reads the address itself: the screen may be older when two filters
- * are set within a moment.
- */
+/** Sets or removes a filter. It reads the current address, because the screen may not yet show a filter that was just set. */
 export function setFilter(name: string, value: string): void {
   const { path, query } = placeOf(location.hash);
   if (value === '') query.delete(name);
@@ -76,7 +68,7 @@ export function setFilter(name: string, value: string): void {
   go(href(path, query), 'replace');
 }
 
-/** The periods to choose from: their names, and their lengths in milliseconds. */
+/** The selectable periods: names, and lengths in milliseconds. */
 const hourMs = 3_600_000;
 const periods = [
   ['1 h', hourMs],
@@ -84,7 +76,7 @@ const periods = [
   ['7 d', 7 * 24 * hourMs],
 ] as const;
 
-/** The evening before, 18:00, and the morning, 8:00, in the viewer's zone: what the night has brought. */
+/** From 18:00 yesterday to 8:00 today in the viewer's time zone. */
 function lastNight(): { readonly from: number; readonly to: number } {
   const at = (days: number, hours: number): number => {
     const day = new Date();
@@ -102,7 +94,7 @@ function setPeriod(from: number, to?: number): void {
   go(href(path, query), 'replace');
 }
 
-/** Buttons that show what is newer than some time, or of the last night, or of a range that the user gives. */
+/** Buttons that filter by time: a recent period, last night, or a custom range. */
 const Presets = ({ onRange }: { readonly onRange: (() => void) | undefined }) => (
   <div class="presets" role="group" aria-label="Period">
     {periods.map(([name, lengthMs]) => (
@@ -198,7 +190,7 @@ export function FilterBar({ place, fields, values = {}, file }: FilterBarProps) 
   );
 }
 
-/** The pause in typing, ms, after which the list is loaded. */
+/** The list is loaded after this pause in typing, in milliseconds. */
 const pauseMs = 400;
 
 interface FilterProps {
@@ -212,7 +204,7 @@ function Filter({ field, place, values }: FilterProps) {
   const listId = useId();
   const value = place.query.get(name) ?? '';
   const [text, setText] = useState(value);
-  // The typed text stays, unless the address gets another value than from this text.
+  // The typed text stays unless something else changes the filter in the address.
   const known = useRef(value);
   if (value !== known.current) {
     known.current = value;
@@ -233,7 +225,7 @@ function Filter({ field, place, values }: FilterProps) {
       <SelectField
         label={label}
         value={value}
-        // An address may have a value that is no choice here.
+        // The address may have a value that is not an option.
         options={options.some(([one]) => one === value) ? options : [...options, [value, value]]}
         onInput={(chosen) => {
           setFilter(name, chosen);
@@ -275,7 +267,6 @@ function Filter({ field, place, values }: FilterProps) {
   );
 }
 
-/** The most values that a filter suggests. */
 const mostSuggested = 50;
 
 interface Addressed {
@@ -283,7 +274,6 @@ interface Addressed {
   readonly labels?: readonly string[] | undefined;
 }
 
-/** Finds the values that filters by destination and label may have, in the rows of a list. */
 export function valuesIn(rows: readonly Addressed[] = []): Readonly<Record<string, readonly string[]>> {
   const urls = rows.flatMap(({ url }) => (URL.canParse(url) ? new URL(url) : []));
   const first = (values: readonly string[]): readonly string[] =>
@@ -295,13 +285,12 @@ export function valuesIn(rows: readonly Addressed[] = []): Readonly<Record<strin
   };
 }
 
-/** Tells above a list why it may be short: not all filters find parts of values. */
 export const noMatch = (place: Place, fields: readonly FilterField[]): string | undefined =>
   fields.some(({ name, isExact }) => isExact === true && place.query.has(name))
     ? 'Label, host, path and URL match exactly.'
     : undefined;
 
-/** Formats a moment for a `datetime-local` control: in the viewer's zone, to the minute. */
+/** Formats a time for a `datetime-local` control: in the viewer's time zone, to the minute. */
 export function localTime(ms: number): string {
   if (!Number.isFinite(ms)) return '';
   const minuteMs = 60_000;
@@ -309,9 +298,9 @@ export function localTime(ms: number): string {
 }
 
 /**
- * Buttons that choose the period a chart covers: `over` of the screen's address.
+ * Buttons that choose a chart's period, in the query value `over`.
  *
- * @param over the value of the period that is shown
+ * @param over the current value
  */
 export const PeriodButtons = ({
   periods,

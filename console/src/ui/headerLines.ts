@@ -1,4 +1,4 @@
-/** Headers as text: a line for each, `Name: value`. */
+/** Headers as text: a line `Name: value` for each. */
 
 type Header = readonly [name: string, value: string];
 type HeaderLists = Readonly<Record<string, readonly string[]>>;
@@ -8,7 +8,7 @@ export const toLines = (headers: HeaderLists): string =>
     .flatMap(([name, values]) => values.map((value) => `${name}: ${value}`))
     .join('\n');
 
-/** @throws Error with a sentence for the user when a line is not a header: a browser refuses any other name */
+/** @throws Error with a message for the user if a line is not a header, because the browser would refuse the request */
 export const fromLines = (text: string): readonly Header[] =>
   text.split('\n').flatMap((line): readonly Header[] => {
     if (line.trim() === '') return [];

@@ -1,13 +1,15 @@
-/** Lists that were searched by what bodies contain: how far the search has looked. */
+/** Lists of search results by body: how far the search got. */
 import { count } from './basics.tsx';
 
-/** A row that was found, or the number of rows whose bodies a page has looked into. */
+/** A row that was found, or the number of rows that a page has searched. */
 export interface SearchRow<T> {
   readonly row?: T;
   readonly searched?: number;
 }
 
-/** Makes rows of a page. A page without a find has a row as well, so that it is not taken for one that is still empty. */
+/**
+ * Makes the rows of a page. A page without results has a row too, because an empty list would look as if it were still loading.
+ */
 export function searchRows<T>(
   { searched = 0 }: { readonly searched?: number | undefined },
   found: readonly T[],

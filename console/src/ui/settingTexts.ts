@@ -1,10 +1,8 @@
-/** The texts of forms about settings, and the headers that they become. `lambdas/options/` lists the settings. */
 import { fields } from '../../../lambdas/options/described.ts';
 
-/** Typed texts, by the canonical name of a setting, or of a part of one; absent for no value. */
+/** Typed texts, by the canonical name of a setting, or of a part of one. */
 export type SettingTexts = Readonly<Record<string, string>>;
 
-/** Settings by canonical name. */
 export type Settings = Readonly<Record<string, string | undefined>>;
 
 export const textsOf = (settings: Settings): SettingTexts =>
@@ -19,18 +17,17 @@ export const textsOf = (settings: Settings): SettingTexts =>
     }),
   );
 
-/** The callbacks, whose deliveries have separate settings: `callback-retries`. */
+/** Callbacks, whose deliveries have separate settings: `callback-retries`. */
 export const callbacks = ['callback', 'failure-callback'] as const;
 export type CallbackName = (typeof callbacks)[number];
 const prefixes = ['', ...callbacks.map((name) => `${name}-`)];
 
-/** Whether a callback has the setting, too: it asks for no callback itself, and is no duplicate. */
+/** Whether callbacks have the setting too. */
 export const isOfCallback = (name: string): boolean =>
   fields[name]?.only === undefined &&
   fields[name]?.isOfMessage === undefined &&
   !callbacks.some((callback) => callback === name);
 
-/** The settings of texts, without the empty ones. */
 export const settingsOf = (texts: SettingTexts): ReadonlyMap<string, string> =>
   new Map(
     prefixes.flatMap((prefix) =>
@@ -50,7 +47,6 @@ export const settingsOf = (texts: SettingTexts): ReadonlyMap<string, string> =>
 export const headerOf = (name: string): string =>
   `svc-${name}`.replace(/(?<=^|-)[a-z]/g, (letter) => letter.toUpperCase());
 
-/** Finds the field that a sentence of the API is about: that of a setting, or of the part that it names. */
 export function fieldOfSetting(header: string, sentence: string): string | undefined {
   const { prefix, name } = partsOf(header);
   const field = fields[name];
@@ -61,7 +57,7 @@ export function fieldOfSetting(header: string, sentence: string): string | undef
   return prefix + (part in field.parts ? part : first);
 }
 
-/** The callback that a header is about, if it is about one, and the name of the setting. */
+/** Splits a header into the callback that it is for, if any, and the setting's name. */
 function partsOf(header: string): { readonly prefix: string; readonly name: string } {
   const whole = header.toLowerCase().replace(/^svc-/, '');
   const prefix = prefixes.findLast((one) => whole.startsWith(one) && whole.slice(one.length) in fields) ?? '';
@@ -70,14 +66,10 @@ function partsOf(header: string): { readonly prefix: string; readonly name: stri
 
 type Pair = readonly [name: string, value: string];
 
-/** The headers of the settings with a value. */
 export const settingHeaders = (texts: SettingTexts): readonly Pair[] =>
   [...settingsOf(texts)].map(([name, text]) => [headerOf(name), text]);
 
-/**
- * Divides headers of the service between headers and query: a header contains ASCII only, with any client, and the query has the
- * rest.
- */
+/** Divides settings between headers and query. Headers are ASCII only, so other values go to the query. */
 export function sentAs(pairs: readonly Pair[]): {
   readonly headers: readonly Pair[];
   readonly query: readonly [name: string, value: string][];
@@ -89,11 +81,11 @@ export function sentAs(pairs: readonly Pair[]): {
   };
 }
 
-/** The label of a setting's field; for that of a callback behind the callback's. */
+/** The label of a setting's field, prefixed with the callback's label if it belongs to a callback. */
 export const labelIn = (callback: string | undefined, label: string): string =>
   callback === undefined ? label : `${fields[callback]?.label ?? callback}: ${label}`;
 
-/** Writes a sentence of the API with the labels of the form's fields in place of the names of headers. */
+/** Replaces the header names in an API message by the form's labels. */
 export const inLabels = (sentence: string): string =>
   sentence.replace(/\bsvc-[\w-]+/gi, (header) => {
     const { prefix, name } = partsOf(header);

@@ -1,4 +1,3 @@
-/** The settings of a message in forms, and in lists of details. */
 import type { ComponentChildren } from 'preact';
 import { useContext, useLayoutEffect, useRef } from 'preact/hooks';
 import { fields } from '../../../lambdas/options/described.ts';
@@ -19,22 +18,20 @@ import { Visible } from './basics.tsx';
 
 interface FieldsProps {
   readonly form: 'publish' | 'schedule' | 'retry' | 'resume';
-  /** Shows only the settings of this place, if one is given. */
   readonly place?: Place;
   readonly without?: readonly string[];
   readonly texts: SettingTexts;
   readonly onChange: (changed: SettingTexts) => void;
-  /** The name of the choice without a value. */
   readonly none?: string;
-  /** The callback whose settings these are; those of the message itself when absent. */
+  /** The callback whose settings these are; undefined for the message's own. */
   readonly callback?: CallbackName;
-  /** Sentences by the wrong field. */
+  /** Messages, by the wrong field. */
   readonly problems?: Readonly<Record<string, string | undefined>>;
 }
 
 const secondMs = 1_000;
 
-/** The fields of settings. The service checks their values when the form is sent. */
+/** The fields of settings. The API checks the values. */
 export function SettingFields({
   form,
   place,
@@ -102,7 +99,7 @@ export function SettingFields({
   );
 }
 
-/** The settings that may be changed when something is sent again. They are open if one of them is wrong. */
+/** The settings that can be changed when something is sent again. They are shown if one of them is wrong. */
 export function ChangedSettings(props: Pick<FieldsProps, 'form' | 'texts' | 'onChange'>) {
   const details = useRef<HTMLDetailsElement>(null);
   const { sentence } = useContext(Refused);
@@ -127,7 +124,7 @@ export function ChangedSettings(props: Pick<FieldsProps, 'form' | 'texts' | 'onC
   );
 }
 
-/** A line for each label; a long one is cut. */
+/** A line for each label. Long labels are cut. */
 const LabelList = ({ of }: { readonly of: readonly string[] }) => (
   <ul>
     {of.map((label) => (
@@ -140,13 +137,13 @@ const LabelList = ({ of }: { readonly of: readonly string[] }) => (
   </ul>
 );
 
-/** Seconds, as the API has them, in the form that lengths of time have in the console. */
+/** Converts the API's seconds to the console's form of durations. */
 const inOneForm = (text: string): string => {
   const [, seconds] = /^(\d+)s$/.exec(text) ?? [];
   return seconds === undefined ? text : duration(Number(seconds) * secondMs);
 };
 
-/** The settings in an answer, for a list of details; the method is beside the destination. */
+/** The settings in an answer, for a list of details. The method is shown beside the destination. */
 export function settingDetails(
   of: Parameters<typeof writeOptions>[0],
 ): readonly (readonly [name: string, value: ComponentChildren])[] {

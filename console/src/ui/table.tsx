@@ -8,9 +8,9 @@ export interface Column<T> {
   readonly head: string;
   readonly cell: (row: T) => ComponentChildren;
   readonly isNumber?: boolean;
-  /** Whether the column takes the remaining space; its texts are cut. */
+  /** Whether the column takes the remaining width. Its texts are cut. */
   readonly isWide?: boolean;
-  /** Whether it is left out where there is little room beside the others. */
+  /** Whether the column is hidden if there is little room. */
   readonly isExtra?: boolean;
 }
 
@@ -18,14 +18,12 @@ const classOf = <T,>({ isNumber, isWide, isExtra }: Column<T>): string =>
   classes(isNumber && 'number', isWide && 'wide', isExtra && 'extra');
 
 interface TableProps<T> {
-  /** The caption, for screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
-  /** Whether a row is marked. */
   readonly isMarked?: (row: T) => boolean;
-  /** Present if rows can be selected. */
+  /** Given if rows can be selected. */
   readonly selection?: Selection;
   readonly nameOf?: (row: T) => string;
 }
@@ -113,12 +111,11 @@ export function Listed<T>({
   children,
 }: {
   readonly list: Paged<T>;
-  /** Stands in place of an empty list. */
   readonly empty: ComponentChildren;
   readonly children: (items: readonly T[]) => ComponentChildren;
 }) {
   const { items, error, more, isLoading, isFurther, skipped, again } = list;
-  // When a page replaces the previous ones, the list is read from its top.
+  // If a page replaces the previous ones, the list scrolls to its top.
   useEffect(() => {
     if (skipped > 0) scrollTo(0, 0);
   }, [skipped]);
@@ -174,7 +171,7 @@ const mostOfEnd = 18;
 export function CutMiddle({ text }: { readonly text: string }) {
   if (text.length < shortest) return <Cut text={text} />;
   const endLength = Math.min(mostOfEnd, Math.floor(text.length * endPart));
-  // A surrogate pair stays whole.
+  // Surrogate pairs are not split.
   const place = text.length - endLength - (/[\udc00-\udfff]/.test(text.at(-endLength) ?? '') ? 1 : 0);
   return (
     <span class="cut-middle" title={text}>

@@ -1,4 +1,4 @@
-/** Times in the viewer's zone: how far away they are, and exactly when on hover. */
+/** Times in the viewer's time zone: the distance from now, and the exact time on hover. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { shownNow } from '../api/live.ts';
 
@@ -23,9 +23,9 @@ const toMinute = new Intl.DateTimeFormat(undefined, {
   hourCycle: 'h23',
 });
 
-/** A moment in Unix milliseconds, exactly, in the viewer's zone. */
+/** The exact time in the viewer's time zone. @param ms Unix milliseconds */
 export const exactTime = (ms: number): string => exact.format(ms);
-/** With milliseconds, as logs have them. */
+/** With milliseconds, as in logs. */
 const toMillisecond = new Intl.DateTimeFormat(undefined, {
   year: 'numeric',
   month: 'short',
@@ -38,23 +38,21 @@ const toMillisecond = new Intl.DateTimeFormat(undefined, {
   timeZoneName: 'short',
 });
 
-/** The moment to the millisecond, in UTC and in the viewer's zone: one line each. */
 const inBothZones = (ms: number): string =>
   `${new Date(ms).toISOString().replace('T', ' ').replace('Z', ' UTC')}\n${toMillisecond.format(ms)}`;
 
-/** The moment without its year and its zone. */
 const shortTime = (ms: number): string => short.format(ms);
 
-/** The moment to the minute, without its year and its zone. */
+/** The time to the minute, without year and time zone. */
 export const timeToMinute = (ms: number): string => toMinute.format(ms);
 
-/** The limit of `Date` and its formats: a later moment is an error of the service's clock. */
+/** The latest time that `Date` can format. A later one is an error of the service. */
 const latest = 8.64e15;
 
 const ofDay = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 const dayMs = 86_400_000;
 
-/** The moment to the minute in a sentence: its time of day, and its day as well where it is not within a day. */
+/** The time of day to the minute, with the day if it is more than twelve hours away. */
 export const clockTime = (ms: number): string =>
   Math.abs(shownNow() - ms) < dayMs / 2 ? ofDay.format(ms) : timeToMinute(ms);
 
@@ -66,7 +64,7 @@ const steps = [
   ['s', secondMs],
 ] as const;
 
-/** Formats a length of time, the same everywhere, in its two largest units: `1 d 2 h`, `45 s`, `120 ms`. */
+/** Formats a duration in its two largest units: `1 d 2 h`, `45 s`, `120 ms`. */
 export function duration(ms: number): string {
   if (ms < secondMs) return `${Math.round(ms)} ms`;
   if (ms < 10 * secondMs && ms % secondMs !== 0) return `${(ms / secondMs).toFixed(1)} s`;
@@ -79,7 +77,6 @@ export function duration(ms: number): string {
   return parts.slice(0, 2).join(' ');
 }
 
-/** Formats the distance of a moment: `12 s ago`, `in 3 min`. */
 export function away(ms: number, from: number): string {
   const distance = Math.abs(from - ms);
   if (distance < secondMs) return 'now';
@@ -88,12 +85,12 @@ export function away(ms: number, from: number): string {
   return ms > from ? `in ${text}` : `${text} ago`;
 }
 
-/** Functions that get the present every second: all times of a page change together. */
+/** Run every second, so that all times on a page change together. */
 const listeners = new Set<(now: number) => void>();
 let ticking: ReturnType<typeof setInterval> | undefined;
 
 /**
- * A value that follows from the present, in Unix milliseconds. Only changed values are drawn again: a page may have a thousand
+ * A value that depends on the current time, in Unix milliseconds. It is drawn only when it changes: a page may have a thousand
  * times.
  */
 function useOfNow<T extends string | number>(at: (now: number) => T): T {
@@ -119,7 +116,7 @@ function useOfNow<T extends string | number>(at: (now: number) => T): T {
   return at(shownNow());
 }
 
-/** The present in Unix milliseconds, every second; the last answer's moment while the page does not follow the service. */
+/** The current time in Unix milliseconds, every second. While updates are paused: the time of the last answer. */
 export const useNow = (): number => useOfNow((now) => now);
 
 /** @param at Unix milliseconds; NaN for never */

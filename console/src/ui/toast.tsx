@@ -6,17 +6,16 @@ interface Toast {
   readonly id: number;
   readonly text: string;
   readonly kind: 'done' | 'failure';
-  /** The address of its subject. */
   readonly link?: string | undefined;
-  /** The screen that it belongs to, with which it goes. */
+  /** The screen that the toast belongs to. It disappears when the user leaves that screen. */
   readonly screen: string;
-  /** When it came, in milliseconds of the page's clock. */
+  /** When the toast appeared, in milliseconds of the page's clock. */
   readonly at: number;
 }
 
-/** Long enough to read two sentences, in milliseconds. */
+/** Long enough to read two sentences. */
 const shownMs = 6_000;
-/** The most toasts at once; more would cover the page. */
+/** The most toasts at once. More would cover the page. */
 const mostShown = 4;
 
 let toasts: readonly Toast[] = [];
@@ -30,10 +29,10 @@ const set = (changed: readonly Toast[]): void => {
 
 const screenOf = (address: string): string => href(placeOf(address).path);
 
-/** A change that leads to another screen does so within this time, ms: its sentence goes with it. */
+/** Milliseconds. A toast that appeared this recently stays when the screen changes, because its change led there. */
 const ledMs = 1_000;
 
-/** Shows a sentence for some seconds. Screen readers read it out. */
+/** Shows a sentence for some seconds. Screen readers read it aloud. */
 export function showToast(text: string, kind: Toast['kind'] = 'done', link?: string): void {
   const id = (count += 1);
   const toast: Toast = { id, text, kind, link, screen: screenOf(location.hash), at: performance.now() };
@@ -47,7 +46,6 @@ const dismiss = (id: number): void => {
   set(toasts.filter((toast) => toast.id !== id));
 };
 
-/** Takes away the sentences about what went wrong, because it is tried again. */
 export function forgetFailures(): void {
   set(toasts.filter(({ kind }) => kind !== 'failure'));
 }

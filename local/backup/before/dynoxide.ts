@@ -1,6 +1,5 @@
 /**
- * Finds dynoxide, the database of the release before: only a backup of that release needs it. Its maker publishes a package for each
- * kind of machine, which is fetched with npm, and kept in the user's cache.
+ * Finds dynoxide, the previous release's database program, for backups of that release. npm fetches it into the user's cache.
  */
 import { accessSync, constants } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,7 +7,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { cacheFolder, fetchInto } from '../../../cli/npm.ts';
 import { StageError } from '../../stage/stageError.ts';
 
-/** The machines that dynoxide is published for, as Node.js names them. */
+/** The platforms that dynoxide is published for, in Node.js's names. */
 const published = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64', 'win32-x64'];
 
 const version = '1.2.1';
@@ -18,9 +17,9 @@ const packageName = `@dynoxide/${process.platform}-${process.arch}`;
 const otherwise = 'put dynoxide on the PATH.';
 
 /**
- * @param announce called when the program has to be fetched
+ * @param announce called before the program is fetched
  * @returns the path of the program
- * @throws StageError when this machine has none, and none can be fetched
+ * @throws StageError if it cannot be found or fetched
  */
 export async function findDynoxide(announce: (sentence: string) => void): Promise<string> {
   const kept = join(cacheFolder(), `dynoxide-${version}-${process.platform}-${process.arch}`);
@@ -52,7 +51,7 @@ function folderOfPackage(): string | undefined {
   try {
     return dirname(createRequire(import.meta.url).resolve(`${packageName}/package.json`));
   } catch {
-    // The package is not installed: the PATH is looked at next.
+    // The package is not installed: the PATH is searched next.
     return undefined;
   }
 }
@@ -62,7 +61,7 @@ function isExecutable(path: string): boolean {
     accessSync(path, constants.X_OK);
     return true;
   } catch {
-    // Missing, or not executable: the next candidate is tried.
+    // Missing or not executable.
     return false;
   }
 }

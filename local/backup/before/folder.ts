@@ -1,16 +1,15 @@
-/** Data folders of the release before, which kept its tables in a SQLite file and its jobs in journals. */
+/** Data folders of the previous release: tables in a SQLite file, and jobs in journals. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
 export const databaseName = 'dynamodb.db';
 export const queueJournalName = 'sqs.journal';
 export const schedulerJournalName = 'scheduler.journal';
-/** It says that jobs may be missing in the journals. */
+/** This file says that jobs may be missing in the journals. */
 export const uncheckedName = 'unchecked';
 
 export const isOfBefore = (folder: string): boolean => existsSync(join(folder, databaseName));
 
-/** Says how to move a folder's data into one of this release. */
 export const moveSentence = (folder: string): string =>
   `${folder} has the data of an earlier release. Move them with two commands: with that release, ` +
   `svc-queue backup moved.tar.gz --data-dir ${folder}; and with this one, ` +
@@ -19,5 +18,5 @@ export const moveSentence = (folder: string): string =>
 const names = [databaseName, `${databaseName}-wal`, queueJournalName, schedulerJournalName, uncheckedName];
 const bodyName = /^bodies\/[\w%.~!'()*-]+\.object$/;
 
-/** Whether a name may be that of a file in a backup of that release: nothing is written elsewhere. */
+/** Whether a file with this name may be in a backup of the previous release. */
 export const isFileOfBefore = (name: string): boolean => names.includes(name) || bodyName.test(name);

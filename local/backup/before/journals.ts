@@ -1,4 +1,4 @@
-/** The journals of the release before: lines of JSON, each an entry about a message or a schedule. */
+/** Journals of the previous release: lines of JSON, each about a message or a schedule. */
 import { existsSync, readFileSync } from 'node:fs';
 import * as z from 'zod/mini';
 import { jsonOrUndefined } from '../../json.ts';
@@ -23,7 +23,7 @@ const scheduleEntry = z.discriminatedUnion('op', [
   z.object({ op: z.literal('keepGroup') }),
 ]);
 
-/** The messages that were in the queues. An entry about a deleted message changes nothing. */
+/** The messages in the queues. Entries about deleted messages are ignored. */
 export function messagesIn(path: string): Iterable<QueuedMessage> {
   const kept = new Map<string, QueuedMessage>();
   for (const entry of entriesIn(path, queueEntry)) {
@@ -56,7 +56,6 @@ export function messagesIn(path: string): Iterable<QueuedMessage> {
   return kept.values();
 }
 
-/** The schedules that there were. */
 export function schedulesIn(path: string): Iterable<StoredSchedule> {
   const kept = new Map<string, StoredSchedule>();
   for (const entry of entriesIn(path, scheduleEntry)) {
@@ -78,7 +77,9 @@ export function schedulesIn(path: string): Iterable<StoredSchedule> {
   return kept.values();
 }
 
-/** An incomplete last line is dropped: its write was never acknowledged. @throws StageError for another line that is no entry */
+/**
+ * An incomplete last line is dropped, because its write was never acknowledged. @throws StageError if another line is invalid
+ */
 function entriesIn<Schema extends z.ZodMiniType>(path: string, schema: Schema): readonly z.infer<Schema>[] {
   if (!existsSync(path)) return [];
   const lines = readFileSync(path, 'utf8').split('\n').slice(0, -1);

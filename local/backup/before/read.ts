@@ -1,4 +1,4 @@
-/** Reads the files of a backup of the release before into a store. Its database program reads the tables. */
+/** Reads a backup of the previous release into a store, with that release's database program. */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import { findDynoxide } from './dynoxide.ts';
 import { databaseName, queueJournalName, schedulerJournalName, uncheckedName } from './folder.ts';
 import { messagesIn, schedulesIn } from './journals.ts';
 
-/** @param announce called when the program has to be fetched */
+/** @param announce called before the program is fetched */
 export async function readBefore(
   folder: string,
   filler: Filler,
@@ -40,7 +40,7 @@ export async function readBefore(
 const suffix = '.object';
 const head = z.object({ contentType: z.string(), modifiedAt: z.number() });
 
-/** Each object was a file: a line of JSON about it, then its bytes. */
+/** Each file is an object: a line of JSON, then the object's bytes. */
 async function readBodies(folder: string, filler: Filler): Promise<void> {
   const names = existsSync(folder) ? await readdir(folder) : [];
   for (const name of names.filter((one) => one.endsWith(suffix))) {
@@ -104,7 +104,7 @@ async function readTables(file: string, filler: Filler, announce: (sentence: str
   }
 }
 
-/** The program takes all rows to the end of a table into its memory for a page without a limit. */
+/** Without a limit the program would load a whole table into memory. */
 const rowsPerPage = 1_000;
 const startLimitMs = 60_000;
 const askAgainAfterMs = 20;

@@ -13,7 +13,7 @@ import { compileUpdate } from './update.ts';
 
 export { isInside, type KeyRange, type KeyShape };
 
-/** The expressions of a call, with what their placeholders are for. */
+/** The expressions of a call, with the values of their placeholders. */
 export interface Given {
   readonly ConditionExpression?: string | undefined;
   readonly FilterExpression?: string | undefined;
@@ -24,20 +24,20 @@ export interface Given {
   readonly ExpressionAttributeValues?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What a call does with rows Absent parts had no expression. */
+/** The functions of a call's expressions, if it has them. */
 export interface Bound {
-  /** Whether the condition holds for a row; an absent row is the empty item. */
+  /** Whether the condition is true for a row. A missing row is the empty item. */
   readonly condition?: (item: Item) => boolean;
   readonly filter?: (item: Item) => boolean;
   readonly keys?: KeyRange;
   /**
-   * Makes the row after the update, and leaves its argument as it is.
+   * Returns the updated row, and leaves its argument unchanged.
    *
-   * @param isNew whether the row does not exist, and the item has its key attributes alone
-   * @throws AwsError when the update does not fit the row
+   * @param isNew whether the row does not exist; the item then has only key attributes
+   * @throws AwsError if the update does not fit the row
    */
   readonly update?: (item: Item, isNew?: boolean) => Item;
-  /** Whether the update does not create a missing row, because it only removes. */
+  /** Whether the update only removes values, and so does not create a missing row. */
   readonly onlyRemoves?: boolean;
   /** The part of a row that the update touches. */
   readonly updated?: (item: Item) => Item;
@@ -88,11 +88,9 @@ function conditionOf(kind: ExpressionKind): (tokens: Tokens) => Condition {
 const refused = (message: string): AwsError => new AwsError('ValidationException', message);
 
 /**
- * Binds the expressions of a call.
- *
- * @param keys of the table, or of the index, that a Query reads
+ * @param keys of the table or index that a Query reads
  * @param primaryKey the key attributes of the table
- * @throws AwsError with DynamoDB's words
+ * @throws AwsError with DynamoDB's message
  */
 export function bind(given: Given, keys: KeyShape, primaryKey: readonly string[]): Bound {
   const { ExpressionAttributeNames: names, ExpressionAttributeValues } = given;
@@ -196,7 +194,7 @@ function checkNone(member: string, sign: '#' | ':', unused: readonly string[]): 
   throw refused(`Value provided in ${member} unused in expressions: keys: {${unused.join(', ')}}`);
 }
 
-/** Key attributes hold texts, numbers or bytes, in which no path leads on. */
+/** Key attributes are texts, numbers or bytes, so no path can lead into them. */
 function checkScalars(used: readonly Compiled<unknown>[], primaryKey: readonly string[]): void {
   for (const { paths } of used) {
     for (const [name, ...others] of paths) {
@@ -209,7 +207,7 @@ function checkScalars(used: readonly Compiled<unknown>[], primaryKey: readonly s
   }
 }
 
-/** A Query filters by its condition on the keys, and by other attributes with its filter. */
+/** A Query's filter must not use key attributes. They belong in its key condition. */
 function checkFilter({ paths }: Compiled<unknown>, { partitionKey, sortKey }: KeyShape): void {
   const path = paths.find(([name]) => name === partitionKey || name === sortKey);
   if (path === undefined) return;

@@ -1,9 +1,9 @@
-/** The checks of a parsed expression that need neither names nor values. */
+/** Checks of a parsed expression that need neither names nor values. */
 import type { Action, CallNode, Condition, Operand, Path, Section, Update } from './nodes.ts';
 import { isReserved } from './reserved.ts';
 import { refusedExpression, type ExpressionKind } from './tokens.ts';
 
-/** The numbers of operands. */
+/** The number of operands of each function. */
 const conditionFunctions: Readonly<Record<string, number>> = {
   attribute_exists: 1,
   attribute_not_exists: 1,
@@ -19,14 +19,14 @@ const maxSteps = 32;
 const maxOperators = 300;
 const maxAlternatives = 100;
 
-/** @throws AwsError if the expression is invalid regardless of its names and values */
+/** @throws AwsError if the expression is invalid */
 export function checkCondition(kind: ExpressionKind, condition: Condition): void {
   const checker = new Checker(kind);
   checker.condition(condition);
   checker.end();
 }
 
-/** @throws AwsError if the expression is invalid regardless of its names and values */
+/** @throws AwsError if the expression is invalid */
 export function checkUpdate({ sections, actions }: Update): void {
   const checker = new Checker('UpdateExpression');
   for (const action of actions) checker.action(action);
@@ -34,7 +34,7 @@ export function checkUpdate({ sections, actions }: Update): void {
   checker.end();
 }
 
-/** @throws AwsError if the expression is invalid regardless of its names */
+/** @throws AwsError if the expression is invalid */
 export function checkProjection(paths: readonly Path[]): void {
   const checker = new Checker('ProjectionExpression');
   for (const path of paths) checker.path(path);

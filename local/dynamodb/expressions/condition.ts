@@ -1,4 +1,4 @@
-/** Compiles conditions, which filters and the conditions of keys are, too. */
+/** Compiles conditions, including filters and key conditions. */
 import {
   areEqual,
   compareValues,
@@ -19,7 +19,7 @@ export type Test = (item: Item, values: Values) => boolean;
 
 const ordered: readonly TypeName[] = ['S', 'N', 'B'];
 
-/** @throws AwsError when the expression is refused with the names of the scope */
+/** @throws AwsError if the expression is invalid with the scope's names */
 export function compileCondition(condition: Condition, scope: Scope): Test {
   switch (condition.kind) {
     case 'and': {
@@ -66,7 +66,7 @@ type Holds = (a: Value | undefined, b: Value | undefined) => boolean;
 
 const equal: Holds = (a, b) => a !== undefined && b !== undefined && areEqual(a, b);
 
-/** A comparison by order. It does not hold for values of different types, nor for one that is missing. */
+/** A comparison by order. It is false if the types differ or a value is missing. */
 const byOrder =
   (holds: (order: number) => boolean): Holds =>
   (a, b) => {
@@ -148,7 +148,6 @@ function checkDistinct(operator: string, first: Operand, others: readonly Operan
   }
 }
 
-/** A function that is a condition. */
 function predicate(call: CallNode, scope: Scope): Test {
   const { name, operands } = call;
   const [first, second] = operands;
@@ -202,7 +201,6 @@ function contains(value: Value, part: Value): boolean {
   return 'BS' in value && 'B' in part && membersOf(value).has(textOfBytes(part.B));
 }
 
-/** Compiles an operand of a condition. */
 function compileRead(operand: Operand, scope: Scope): Read {
   if (operand.kind === 'path') return readPath(operand.path, scope);
   if (operand.kind === 'value') return readValue(operand.name, scope);
@@ -228,7 +226,7 @@ export function readValue(placeholder: string, scope: Scope): Read {
   return (_item, values) => values[slot];
 }
 
-/** The value of `size`. Undefined for types without a size. */
+/** The result of `size`; undefined for types without a size. */
 function sizeOf(value: Value): Value | undefined {
   if ('S' in value) return { N: String(value.S.length) };
   if ('B' in value) return { N: String(value.B.length) };

@@ -1,11 +1,10 @@
-/** Expressions that are kept: a text is parsed once, and compiled again only when other names are given. */
+/** A cache of compiled expressions. A text is parsed once, and compiled again only for other names. */
 import { AwsError } from '../../aws/awsError.ts';
 import type { Value } from '../values.ts';
 import { Scope, type Check, type Values } from './scope.ts';
 import type { Steps } from './paths.ts';
 import { refusedExpression, Tokens, type ExpressionKind } from './tokens.ts';
 
-/** Placeholders and what they are for, as a client gives them. */
 export type Names = Readonly<Record<string, string>>;
 
 export interface Compiled<Run> {
@@ -25,15 +24,11 @@ interface Parsed<Run> {
   last?: { readonly names: readonly string[]; readonly compiled: Compiled<Run> };
 }
 
-/** Texts that are kept of each kind. */
+/** Texts in the cache, per kind of expression. */
 const kept = 1_000;
-/** Bytes of an expression. */
 const maxSize = 4096;
 
-/**
- * @param parse parses and checks the tokens
- * @returns compiles a text with names. @throws AwsError if it is invalid regardless of its values
- */
+/** @returns a function that compiles a text with names. @throws AwsError if it is invalid for any values */
 export function expressions<Ast, Run>(
   kind: ExpressionKind,
   parse: (tokens: Tokens) => Ast,
@@ -103,9 +98,9 @@ function compileWith<Run>(
 }
 
 /**
- * Looks up the values of an expression, and checks them.
+ * Looks up and checks the values of an expression.
  *
- * @throws AwsError when one is missing, or has a type that does not fit
+ * @throws AwsError if a value is missing or has a wrong type
  */
 export function valuesFor(
   kind: ExpressionKind,

@@ -4,11 +4,10 @@ import { compareValues, typeOf, type Value } from '../values.ts';
 import type { CallNode, Comparator, Condition, Operand } from './nodes.ts';
 import type { Scope, Values } from './scope.ts';
 
-/** The keys of the table, or of the index, that is read. */
 export interface KeyShape {
   readonly partitionKey: string;
   readonly sortKey?: string | undefined;
-  /** The types of the keys; values of any type that a key may have are taken when they are unknown. */
+  /** The types of the keys. If a type is unknown, any type of key is accepted. */
   readonly partitionType?: KeyType | undefined;
   readonly sortType?: KeyType | undefined;
 }
@@ -31,7 +30,6 @@ export interface KeyRange {
 interface Term {
   readonly name: string;
   readonly operator: SortOperator | 'BETWEEN' | 'begins_with';
-  /** The places of the values. */
   readonly slots: readonly number[];
 }
 
@@ -41,7 +39,7 @@ const refused = (message: string): AwsError => new AwsError('ValidationException
 const invalid = (message: string): AwsError =>
   refused(`Invalid condition in KeyConditionExpression: ${message}`);
 
-/** Errors in the form of the condition are thrown when the range is read: other expressions are checked first. */
+/** Throws errors only when the range is read, because other expressions are checked first. */
 export function compileKeyCondition(condition: Condition, scope: Scope): ReadRange {
   let terms: readonly Term[] | undefined;
   return (values, keys) => {
@@ -63,7 +61,7 @@ function termsOf(condition: Condition, scope: Scope): readonly Term[] {
 type Comparison = Extract<Condition, { kind: 'comparison' | 'between' }>;
 type Part = Comparison | CallNode;
 
-/** The conditions that are connected by `AND`. */
+/** Splits a condition at `AND`. */
 function partsOf(condition: Condition): readonly Part[] {
   const wrong = (operator: string): AwsError =>
     refused(`Invalid operator used in KeyConditionExpression: ${operator}`);
@@ -97,7 +95,7 @@ function termOf(part: Part, scope: Scope): Term {
   return term(left.kind === 'value' ? turned[operator] : operator, [left, right], scope);
 }
 
-/** The comparators for operands in the other order. */
+/** The comparators after swapping the operands. */
 const turned: Readonly<Record<SortOperator, SortOperator>> = {
   '=': '=',
   '<': '>',
@@ -180,7 +178,6 @@ function checkKey(name: string, value: Value, type: KeyType | undefined): void {
   );
 }
 
-/** Whether a sort key meets a condition. */
 export function isInside(sort: Value, condition: SortCondition): boolean {
   switch (condition.op) {
     case 'begins_with':

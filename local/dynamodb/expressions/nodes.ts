@@ -1,8 +1,6 @@
-/** Parsed expressions. */
-
 /**
- * A path as the text has it: names, placeholders of names, which begin with `#`, and indexes of lists. No other name begins with `#`:
- * it is not a letter.
+ * A path as written: names, placeholders of names, and list indexes. Only placeholders begin with `#`, because names begin with
+ * a letter.
  */
 export type Path = readonly (string | number)[];
 
@@ -56,7 +54,7 @@ export type Action =
   | { readonly section: 'ADD' | 'DELETE'; readonly path: Path; readonly value: ValueNode };
 
 export interface Update {
-  /** The sections in the order of the text. A section that is there twice is refused by a check. */
+  /** The sections as written. A check refuses duplicates. */
   readonly sections: readonly Section[];
   readonly actions: readonly Action[];
 }

@@ -2,7 +2,7 @@
 import type { Action, CallNode, Comparator, Condition, Operand, Path, Section, Update } from './nodes.ts';
 import type { Tokens } from './tokens.ts';
 
-/** @throws AwsError with the token that is wrong, or for parentheses around parentheses */
+/** @throws AwsError naming the wrong token, or if parentheses are directly inside parentheses */
 export const parseCondition = (tokens: Tokens): Condition => new ConditionParser(tokens).parse();
 
 type Part = Condition | Operand;
@@ -10,12 +10,11 @@ type Part = Condition | Operand;
 const comparators: ReadonlySet<string> = new Set(['=', '<>', '<', '<=', '>', '>=']);
 const isComparator = (sign: string): sign is Comparator => comparators.has(sign);
 
-/** The number of `AND`, `OR`, `NOT` and parentheses in each other, beyond which the stack may not suffice. */
+/** The deepest nesting of `AND`, `OR`, `NOT` and parentheses. Deeper nesting could overflow the stack. */
 const maxDepth = 320;
 
 class ConditionParser {
   readonly #tokens: Tokens;
-  /** An expression in parentheses. */
   readonly #enclosed = new Set<Part>();
   #depth = 0;
 
@@ -29,14 +28,14 @@ class ConditionParser {
     return condition;
   }
 
-  /** An operand where a condition must be is followed by a token that is wrong. */
+  /** If an operand is where a condition must be, the token after it is wrong. */
   #condition(part: Part): Condition {
     if (part.kind === 'path' || part.kind === 'value' || part.kind === 'sum')
       throw this.#tokens.syntaxError();
     return part;
   }
 
-  /** A condition where an operand must be is followed by a token that is wrong. */
+  /** If a condition is where an operand must be, the token after it is wrong. */
   #operand(part: Part): Operand {
     if (part.kind === 'path' || part.kind === 'value' || part.kind === 'call') return part;
     throw this.#tokens.syntaxError();
@@ -117,7 +116,7 @@ class ConditionParser {
 const conditionKeywords: ReadonlySet<string> = new Set(['AND', 'OR', 'NOT', 'BETWEEN', 'IN']);
 const isConditionKeyword = (word: string): boolean => conditionKeywords.has(word.toUpperCase());
 
-/** Parses a placeholder of a value, a path, or a call of a function. */
+/** Parses a placeholder of a value, a path, or a function call. */
 function operandOf(tokens: Tokens, isKeyword: (word: string) => boolean, parseInner: () => Operand): Operand {
   const { kind, text } = tokens.peek();
   if (kind === 'value') {
@@ -161,7 +160,7 @@ function nameOf(tokens: Tokens, isKeyword: (word: string) => boolean): string {
 
 const noKeyword = (): boolean => false;
 
-/** @throws AwsError with the token that is wrong */
+/** @throws AwsError naming the wrong token */
 export function parseProjection(tokens: Tokens): readonly Path[] {
   const paths = [pathOf(tokens, noKeyword)];
   while (tokens.takeSign(',')) paths.push(pathOf(tokens, noKeyword));
@@ -173,7 +172,7 @@ const sections: ReadonlySet<string> = new Set<Section>(['SET', 'REMOVE', 'ADD', 
 const isSection = (word: string): word is Section => sections.has(word);
 const isUpdateKeyword = (word: string): boolean => sections.has(word.toUpperCase());
 
-/** @throws AwsError with the token that is wrong */
+/** @throws AwsError naming the wrong token */
 export function parseUpdate(tokens: Tokens): Update {
   const found: Section[] = [];
   const actions: Action[] = [];
@@ -201,7 +200,7 @@ function actionOf(tokens: Tokens, section: Section): Action {
   return { section, path, value: { kind: 'value', name: text } };
 }
 
-/** An operand, or two with a sign between them; in parentheses or not. */
+/** Parses an operand, or a sum or difference of two, with or without parentheses. */
 function updateValue(tokens: Tokens, depth = 0): Operand {
   const left = updateOperand(tokens, depth, updateValue);
   if (left.kind === 'sum') return left;
@@ -214,8 +213,8 @@ function updateValue(tokens: Tokens, depth = 0): Operand {
 }
 
 /**
- * @param depth the number of parentheses around it
- * @param parseEnclosed parses what is in parentheses
+ * @param depth the number of enclosing parentheses
+ * @param parseEnclosed parses the content of parentheses
  */
 function updateOperand(
   tokens: Tokens,

@@ -1,10 +1,9 @@
-/** Document paths: the reading of values by them, and trees of paths that do not overlap. */
+/** Document paths, and trees of paths that do not overlap. */
 import { attributeOf, setAttribute, type Item, type Value } from '../values.ts';
 
-/** The names and list indexes that lead from an item to a value. */
+/** The names and list indexes from an item to a value. */
 export type Steps = readonly (string | number)[];
 
-/** Returns the value at a path. Undefined if there is none. */
 export function valueAt(item: Item, steps: Steps): Value | undefined {
   let value: Value | undefined = { M: item };
   for (const step of steps) {
@@ -19,20 +18,18 @@ function stepInto(value: Value, step: string | number): Value | undefined {
   return 'M' in value ? attributeOf(value.M, step) : undefined;
 }
 
-/** Writes a path as DynamoDB's refusals do. */
+/** Writes a path as DynamoDB's error messages do. */
 export const pathText = (steps: Steps): string =>
   `[${steps.map((step) => (typeof step === 'number' ? `[${step}]` : step)).join(', ')}]`;
 
 export const areSamePaths = (a: Steps, b: Steps): boolean =>
   a.length === b.length && a.every((step, index) => step === b[index]);
 
-/** Paths by their steps. Each has a leaf at its end. */
+/** A tree of paths with a leaf at the end of each. */
 export interface PathTree<Leaf> {
-  /** A path that leads through the node. */
   readonly path: Steps;
   readonly leaf?: Leaf;
   readonly fields: ReadonlyMap<string, PathTree<Leaf>>;
-  /** In the order of the indexes. */
   readonly elements: ReadonlyMap<number, PathTree<Leaf>>;
 }
 
@@ -43,7 +40,7 @@ interface Entry<Leaf> {
 
 /**
  * @param entries in the order of the expression
- * @param refused makes the error of two paths that are the same, within each other, or a list's and a map's
+ * @param refused makes the error for two paths that are equal, nested, or of a list and a map
  */
 export function pathTree<Leaf>(
   entries: readonly Entry<Leaf>[],
@@ -88,7 +85,7 @@ export function pathTree<Leaf>(
   }
 }
 
-/** Copies the parts of an item that a tree has leaves for. Lists have the copied elements alone. */
+/** Copies the parts of an item that are in the tree. Lists keep only the copied elements. */
 export function pick(item: Item, tree: PathTree<unknown>): Item {
   const picked: Record<string, Value> = {};
   for (const [name, below] of tree.fields) {

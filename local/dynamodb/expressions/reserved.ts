@@ -1,4 +1,4 @@
-/** The 573 words that cannot be names in an expression, as "Reserved words in DynamoDB" lists them. */
+/** The 573 words that cannot be names in expressions, from "Reserved words in DynamoDB". */
 const words = new Set(
   `
 ABORT ABSOLUTE ACTION ADD AFTER AGENT AGGREGATE ALL ALLOCATE ALTER ANALYZE AND ANY ARCHIVE ARE ARRAY AS ASC
@@ -46,5 +46,5 @@ YEAR ZONE
     .split(/\s+/),
 );
 
-/** Whether a word is reserved, in upper or lower case. */
+/** Whether a word is reserved, in any case. */
 export const isReserved = (word: string): boolean => words.has(word.toUpperCase());

@@ -4,20 +4,18 @@ import type { Operand, Path } from './nodes.ts';
 import type { Steps } from './paths.ts';
 import { refusedExpression, type ExpressionKind } from './tokens.ts';
 
-/** The values of an expression's placeholders, in the order of their first mention. */
+/** The values of an expression's placeholders, in the order of their first use. */
 export type Values = readonly Value[];
 
-/** Reads an operand of an item. */
 export type Read = (item: Item, values: Values) => Value | undefined;
 
-/** Checks the values of a call. @throws AwsError when they do not fit the expression */
+/** Checks the values of a call. @throws AwsError if they do not fit the expression */
 export type Check = (values: Values) => void;
 
-/** Knows the names of one compilation, and collects what has to be known of its result. */
+/** The names for one compilation, and the paths and checks that it collects. */
 export class Scope {
   readonly kind: ExpressionKind;
   readonly checks: Check[] = [];
-  /** All paths, in the order of the expression. */
   readonly paths: Steps[] = [];
   readonly #names: ReadonlyMap<string, string>;
   readonly #slots: ReadonlyMap<string, number>;
@@ -32,31 +30,30 @@ export class Scope {
     this.#slots = new Map(values.map((name, slot) => [name, slot]));
   }
 
-  /** Puts names in the place of their placeholders. */
   steps(path: Path): Steps {
     return path.map((step) => (typeof step === 'string' ? (this.#names.get(step) ?? step) : step));
   }
 
-  /** As {@link steps}, and adds the path to those of the expression. */
+  /** As {@link steps}, and adds the path to the expression's paths. */
   path(path: Path): Steps {
     const steps = this.steps(path);
     this.paths.push(steps);
     return steps;
   }
 
-  /** The place of a placeholder's value among the values of a call. */
+  /** The index of a placeholder's value among a call's values. */
   slot(placeholder: string): number {
     return this.#slots.get(placeholder) ?? -1;
   }
 
-  /** The type of an operand whose type does not depend on the item. */
+  /** The type of an operand, if it does not depend on the item. */
   typeOf(operand: Operand, values: Values): TypeName | undefined {
     if (operand.kind === 'call') return operand.name === 'size' ? 'N' : undefined;
     const value = operand.kind === 'value' ? values[this.slot(operand.name)] : undefined;
     return value && typeOf(value);
   }
 
-  /** Adds the check that the operands have one of some types, as far as their types are known. */
+  /** Adds a check that operands have one of the given types, if their types are known. */
   checkTypes(name: string, operands: readonly Operand[], types: readonly TypeName[]): void {
     for (const operand of operands) {
       if (operand.kind === 'path') continue;

@@ -1,4 +1,3 @@
-/** Splits the text of an expression into tokens, and hands them out one by one. */
 import { AwsError } from '../../aws/awsError.ts';
 
 type Kind = 'word' | 'name' | 'value' | 'index' | 'sign' | 'end';
@@ -20,7 +19,7 @@ export type ExpressionKind =
 export const refusedExpression = (kind: ExpressionKind, message: string): AwsError =>
   new AwsError('ValidationException', `Invalid ${kind}: ${message}`);
 
-/** Words, placeholders of names and of values, digits, and signs. Any other character is a sign, too. */
+/** Words, placeholders of names and of values, digits, and signs. Any other character is a sign too. */
 const pattern = /\s*(?:([A-Za-z]\w*)|(#\w+)|(:\w+)|(\d+)|(<>|<=|>=|[^\s]))/gu;
 
 function tokensOf(text: string): readonly Token[] {
@@ -36,7 +35,7 @@ function tokensOf(text: string): readonly Token[] {
   return [...tokens, { kind: 'end', text: '<EOF>', start: text.length, end: text.length }];
 }
 
-/** The tokens of an expression, with the one that is next. */
+/** The tokens of an expression, and the position in them. */
 export class Tokens {
   readonly #kind: ExpressionKind;
   readonly #text: string;
@@ -49,39 +48,35 @@ export class Tokens {
     this.#tokens = tokensOf(text);
   }
 
-  /** The placeholders of names or of values in the text, each once. */
   placeholders(kind: 'name' | 'value'): readonly string[] {
     const found = this.#tokens.filter((token) => token.kind === kind).map(({ text }) => text);
     return [...new Set(found)];
   }
 
-  /** The next token, or one after it. */
   peek(further = 0): Token {
     return this.#tokens[Math.min(this.#at + further, this.#tokens.length - 1)] ?? this.#end;
   }
 
-  /** Takes the next token. */
   take(): Token {
     const token = this.peek();
     this.#at += 1;
     return token;
   }
 
-  /** Takes the next token if it is this sign. */
   takeSign(sign: string): boolean {
     const isNext = this.isSign(sign);
     if (isNext) this.#at += 1;
     return isNext;
   }
 
-  /** Takes the next token if it is this keyword, in upper or lower case. */
+  /** Takes the next token if it is this keyword, in any case. */
   takeKeyword(keyword: string): boolean {
     const isNext = this.isKeyword(keyword);
     if (isNext) this.#at += 1;
     return isNext;
   }
 
-  /** @throws AwsError when the next token is not this sign */
+  /** @throws AwsError if the next token is not this sign */
   needSign(sign: string): void {
     if (!this.takeSign(sign)) throw this.syntaxError();
   }
@@ -96,7 +91,7 @@ export class Tokens {
     return kind === 'word' && text.toUpperCase() === keyword;
   }
 
-  /** Makes the refusal of the next token, with its neighbours. */
+  /** Makes the error about the next token, with its neighbours. */
   syntaxError(): AwsError {
     const token = this.peek();
     const before = this.#tokens[this.#at - 1] ?? token;

@@ -1,4 +1,3 @@
-/** Compiles updates. */
 import { AwsError } from '../../aws/awsError.ts';
 import { addNumbers } from '../numbers.ts';
 import {
@@ -19,10 +18,10 @@ import type { Read, Scope, Values } from './scope.ts';
 export type Change = (item: Item, values: Values, isNew: boolean) => Item;
 
 /**
- * The new value at a path; undefined removes it.
+ * Returns the new value at a path; undefined removes it.
  *
- * @param current the value that is there
- * @param item before the update
+ * @param current the present value
+ * @param item the item before the update
  */
 type Leaf = (current: Value | undefined, item: Item, values: Values) => Value | undefined;
 
@@ -33,16 +32,14 @@ const wrongPath = (): AwsError =>
 
 export interface CompiledUpdate {
   readonly change: Change;
-  /** The paths that the update touches. */
   readonly tree: PathTree<Leaf>;
-  /** Whether there is nothing that a row that does not exist would get. */
   readonly onlyRemoves: boolean;
 }
 
-/** @throws AwsError when the expression is refused with the names of the scope */
+/** @throws AwsError if the expression is invalid with the scope's names */
 export function compileUpdate({ actions }: Update, scope: Scope): CompiledUpdate {
   const targets = actions.map((action) => scope.steps(action.path));
-  // Overlaps are looked for first, and only these paths are what the update touches.
+  // Finds overlaps first. Only these paths count as touched by the update.
   pathTree(
     targets.map((steps) => ({ steps, leaf: undefined })),
     (message) => scope.refused(message),
@@ -61,7 +58,7 @@ export function compileUpdate({ actions }: Update, scope: Scope): CompiledUpdate
 
 const removed: Leaf = () => undefined;
 
-/** A removal of what is in an attribute is ignored where there is no row. Where the row has no such attribute it is refused. */
+/** If there is no row, removals inside an attribute are ignored. If a row lacks the attribute, they are refused. */
 function withoutNestedRemovals(tree: PathTree<Leaf>): PathTree<Leaf> {
   const fields = [...tree.fields].filter(([, below]) => below.leaf !== undefined || !onlyRemoves(below));
   return { ...tree, fields: new Map(fields) };
@@ -96,7 +93,7 @@ function changedValue(
   return { L: changedList(value.L, tree, item, values) };
 }
 
-/** Indexes are those of the list before the update. A value that is set beyond the end is appended. */
+/** Indexes refer to the list before the update. A value beyond the end is appended. */
 function changedList(
   list: readonly Value[],
   tree: PathTree<Leaf>,
@@ -118,7 +115,7 @@ function leafOf(action: Action, scope: Scope): Leaf {
     const read = compileOperand(action.value, scope);
     const depth = action.path.length - 1;
     if (depth === 0) return (_current, item, values) => needed(read(item, values));
-    // The value was not as deep where it comes from.
+    // The value is now nested deeper than where it was read.
     return (_current, item, values) => checkedValue(needed(read(item, values)), depth);
   }
   const { section, value } = action;
@@ -214,7 +211,7 @@ function added(current: Value | undefined, value: Value): Value {
   return { BS: [...current.BS, ...value.BS.filter((bytes) => !members.has(textOfBytes(bytes)))] };
 }
 
-/** `DELETE`: the difference of two sets; nothing remains of an empty one. */
+/** `DELETE`: the difference of two sets. An empty result removes the attribute. */
 function without(current: Value | undefined, value: Value): Value | undefined {
   if (current === undefined) return undefined;
   if (typeOf(current) !== typeOf(value)) throw wrongData();

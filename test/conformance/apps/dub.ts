@@ -1,4 +1,4 @@
-/** The calls of Dub: webhooks of customers with callbacks, batches into queues, workflows. */
+/** Dub's calls: customers' webhooks with callbacks, batches into queues, workflows. */
 import { deepEqual, equal } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { headersOfQueue, pending, reportedWebhook } from './environment.ts';

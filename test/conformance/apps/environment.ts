@@ -1,4 +1,4 @@
-/** The variables that an application is given, set before its clients are made; and receivers of its own kind. */
+/** An application's variables, which are set before its clients are made, and its receivers. */
 import { equal } from 'node:assert/strict';
 import * as z from 'zod/mini';
 import type { Delivery } from '../../support/receiver.ts';
@@ -11,7 +11,7 @@ process.env['QSTASH_TOKEN'] = token;
 process.env['QSTASH_CURRENT_SIGNING_KEY'] = currentSigningKey;
 process.env['QSTASH_NEXT_SIGNING_KEY'] = nextSigningKey;
 
-/** What Dub and Papermark read of a callback. */
+/** The fields of a callback that Dub and Papermark read. */
 const callbackShape = z.looseObject({
   status: z.number(),
   url: z.string(),
@@ -23,7 +23,7 @@ const callbackShape = z.looseObject({
 
 type Callback = z.infer<typeof callbackShape>;
 
-/** A promise, and what settles it. */
+/** A promise, and a function that resolves it. */
 export function pending<T>() {
   let done: (value: T) => void = () => undefined;
   let failed: (error: unknown) => void = () => undefined;
@@ -47,7 +47,7 @@ interface Webhook {
 /**
  * Publishes a webhook to a customer whose server answers with a status, and waits for the callback that reports it.
  *
- * @param isGenuine verifies the request of a callback
+ * @param isGenuine verifies a callback's request
  */
 export async function reportedWebhook(
   publish: (webhook: Webhook) => Promise<{ readonly messageId: string }>,
@@ -78,7 +78,7 @@ export async function reportedWebhook(
     headers: { [signatureName]: 'signed', 'Upstash-Hide-Headers': 'true' },
     callback: callbackUrl.href,
     failureCallback: callbackUrl.href,
-    // The applications leave the plan's number; a failure would take hours.
+    // The applications use the plan's default, with which a failure would take hours.
     retries: 0,
   });
   const [delivery] = await customer.received(1);
@@ -90,6 +90,6 @@ export async function reportedWebhook(
   equal(delivery?.headers[signatureName.toLowerCase()], 'signed');
 }
 
-/** The headers of a delivery that tell of the queue, beside its signatures. */
+/** The queue's own headers of a delivery, without signatures. */
 export const headersOfQueue = ({ headers }: Delivery): readonly string[] =>
   Object.keys(headers).filter((name) => /^(?:upstash|svc)-/.test(name) && !name.endsWith('-signature'));

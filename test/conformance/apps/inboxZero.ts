@@ -1,4 +1,4 @@
-/** The calls of Inbox Zero: messages with flow control, batches, and queues that are made for each kind of work. */
+/** Inbox Zero's calls: messages with flow control, batches, and a queue for each kind of work. */
 import { deepEqual, equal, ok } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { pending } from './environment.ts';

@@ -1,4 +1,4 @@
-/** The calls of LobeHub: steps of agents, and the pipeline of workflows that reads memories out of topics. */
+/** LobeHub's calls: agents' steps, and the workflow pipeline that extracts memories from topics. */
 import { deepEqual, equal } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { pending } from './environment.ts';
@@ -21,10 +21,10 @@ interface Topics {
   readonly topicIds: readonly string[];
 }
 
-/** Topics that are given to one run at once. */
+/** Topics per run. */
 const batchSize = 4;
 
-/** Serves the pipeline: a user's topics in batches, a run for each batch, and a run for each topic. */
+/** Serves the pipeline: splits a user's topics into batches, with a run for each batch and each topic. */
 function servePipeline(
   extract: (topicId: string, layer: string) => void,
   tellFailure: (topicId: string) => void,

@@ -1,4 +1,7 @@
-/** The calls of Papermark: webhooks of customers with callbacks, and jobs of schedules. It verifies the JSON that it has read and written again. */
+/**
+ * Papermark's calls: customers' webhooks with callbacks, and schedules' jobs. It verifies JSON that it has parsed and
+ * serialized again.
+ */
 import { deepEqual, equal } from 'node:assert/strict';
 import { headersOfQueue, pending, reportedWebhook } from './environment.ts';
 import { receiveFor, receiver, runOperations } from '../harness.ts';

@@ -1,4 +1,4 @@
-/** What an app of the CDK takes out again: its accounts with their grants, schedules and URL groups. */
+/** The things that a CDK app removes: accounts with their grants, schedules and URL groups. */
 import { App, Stack } from 'aws-cdk-lib';
 import { Code, Function as LambdaFunction, FunctionUrlAuthType, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { describe, expect, it } from 'vitest';
@@ -13,7 +13,7 @@ interface Contents {
   readonly schedule?: boolean;
 }
 
-/** The stacks of an app, in the order in which the CDK deploys them. */
+/** An app's stacks, in the CDK's order of deployment. */
 function stacksOf({ accounts, schedule = false }: Contents): Stack[] {
   const app = new App({ outdir: outFolder() });
   const queue = new SvcQueue(app, 'Queue', { regions: [region] });
@@ -40,7 +40,9 @@ function stacksOf({ accounts, schedule = false }: Contents): Stack[] {
   });
 }
 
-/** What CloudFormation refuses when an app is deployed over another state of itself. A stack that the app has no more stays. */
+/**
+ * CloudFormation's refusals if an app is deployed over another version of itself. A stack that the app no longer has stays.
+ */
 function refusedFrom(before: Contents, after: Contents): string[] {
   const [old, next] = [deployedIn(stacksOf(before)), deployedIn(stacksOf(after))];
   return refusals(old, next, Object.keys(next));
@@ -63,7 +65,7 @@ describe('an app', () => {
     expect(refusedFrom(before, after)).toEqual([]);
   });
 
-  it('of the release before, whose functions import the secret, is upgraded: the export is still there', () => {
+  it('of the previous release, whose functions import the secret, is upgraded: the export still exists', () => {
     const now: Deployed = deployedIn(stacksOf({ accounts: ['a'] }));
     const before = structuredClone(now);
     const secrets = Object.keys(before['Svc-Accounts']?.exports ?? {}).filter((name) =>

@@ -1,4 +1,4 @@
-/** What a deployment would do to the one before: what CloudFormation would refuse, and what would be lost. */
+/** Finds what CloudFormation would refuse, and what would be lost, if one deployment replaces another. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Stack } from 'aws-cdk-lib';
@@ -7,15 +7,15 @@ import * as z from 'zod';
 import type { Stacks } from '../../../lib/stacks.ts';
 
 /**
- * Resources that keep something. If a logical id changes, CloudFormation makes a new resource, and deletes or forgets the old one
- * with all that it holds: an API's is the URL that clients know, a queue's are the messages on their way.
+ * Resources that keep something. If a logical id changes, CloudFormation creates a new resource, and deletes or forgets the old
+ * one with its contents: an API's URL that clients know, or a queue's messages.
  */
 export const stateful = [
   'AWS::ApiGateway::RestApi',
   'AWS::DynamoDB::GlobalTable',
   'AWS::Logs::LogGroup',
   'AWS::S3::Bucket',
-  // Who confirmed a subscription would have to do it again.
+  // Subscribers would have to confirm again.
   'AWS::SNS::Topic',
   'AWS::SQS::Queue',
   'AWS::Scheduler::ScheduleGroup',
@@ -34,13 +34,13 @@ const keptShape = z.object({
   type: z.string(),
   /** The create-only properties, as JSON. */
   fixed: z.record(z.string(), z.string()),
-  /** What protects it. */
+  /** The properties that protect it. */
   guards: z.array(z.string()),
 });
 
 const stackShape = z.object({
   isProtected: z.boolean(),
-  /** Values as JSON, by their names. */
+  /** Values as JSON, by name. */
   exports: z.record(z.string(), z.string()),
   imports: z.array(z.string()),
   /** The resources that keep something, by logical id. */
@@ -48,7 +48,7 @@ const stackShape = z.object({
 });
 type DeployedStack = z.output<typeof stackShape>;
 
-/** The stacks of a deployment, by name. */
+/** A deployment's stacks, by name. */
 export const deployedShape = z.record(z.string(), stackShape);
 export type Deployed = z.output<typeof deployedShape>;
 
@@ -125,13 +125,13 @@ export const deployedIn = (stacks: readonly Stack[]): Deployed =>
 export const deployedOf = ({ stateStacks, serviceStacks, managementStacks }: Stacks): Deployed =>
   deployedIn([...stateStacks, ...serviceStacks, ...managementStacks]);
 
-/** The order of `cdk deploy --all`: what exports goes before what imports. */
+/** The order of `cdk deploy --all`: exports before imports. */
 export const deploymentOrder = (of: Deployed): string[] =>
   ['-State', '-Service', '-Management'].flatMap((end) =>
     Object.keys(of).filter((name) => name.endsWith(end)),
   );
 
-/** The order in which a release is taken back. The state of the newer one stays. */
+/** The order in which a release is rolled back. The newer release's state stays. */
 export const wayBack = (of: Deployed): string[] =>
   deploymentOrder(of)
     .filter((name) => !name.endsWith('-State'))
@@ -141,7 +141,7 @@ export const wayBack = (of: Deployed): string[] =>
  * Deploys stacks over others, as CloudFormation would.
  *
  * @param order the names of the stacks to deploy
- * @returns what CloudFormation refuses, each as a sentence
+ * @returns CloudFormation's refusals, as sentences
  */
 export function refusals(before: Deployed, after: Deployed, order: readonly string[]): string[] {
   const now = { ...before };
@@ -167,7 +167,7 @@ export function refusals(before: Deployed, after: Deployed, order: readonly stri
   });
 }
 
-/** @returns what is no longer kept after stacks are deployed over others, each as a sentence */
+/** @returns what is lost when stacks are deployed over others, as sentences */
 export const losses = (before: Deployed, after: Deployed, order: readonly string[]): string[] =>
   order.flatMap((name) => {
     const [old, next] = [before[name], after[name]];

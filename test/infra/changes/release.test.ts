@@ -1,7 +1,7 @@
 /**
- * This release over the one before, and back. `release.json` is what the release before deploys, as far as it matters here, and
- * `variables.txt` has the variables that its functions get: a clone without history, as CI has it, cannot make them again. Who cuts a
- * release renews both: see CONTRIBUTING.md.
+ * This release deployed over the previous one, and back. `release.json` has the relevant parts of the previous release's
+ * templates, and `variables.txt` its functions' variables, because CI's clone without history cannot make them. Both are
+ * renewed with each release: see CONTRIBUTING.md.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ const variablesFile = join(import.meta.dirname, 'variables.txt');
 if (process.env['SVC_RELEASE'] === 'write') writeFileSync(variablesFile, `${variablesOfAll().join('\n')}\n`);
 const before = deployedShape.parse(JSON.parse(readFileSync(file, 'utf8')));
 
-/** The variables that all functions of a region get, besides those of Powertools. */
+/** The variables of all functions in a region, except those of Powertools. */
 function variablesOfAll(): string[] {
   const [first = [], ...others] = functionsOf(synthesizeOne().service).map(({ Environment }) =>
     Object.keys(Environment.Variables),
@@ -37,7 +37,7 @@ function variablesOfAll(): string[] {
     .sort();
 }
 
-/** The variables without which the code of the functions does not start. */
+/** The variables that the functions' code requires. */
 function requiredVariables(): string[] {
   const program = `import('${pathToFileURL(join(root, 'lambdas/aws/settings.ts')).href}').catch(({ message }) => console.log(message))`;
   const message = execFileSync(process.execPath, ['--import', 'tsx', '--eval', program], {
@@ -48,16 +48,16 @@ function requiredVariables(): string[] {
   return [...message.matchAll(/→ at (\w+)$/gm)].map(([, name = '']) => name).sort();
 }
 
-/** What is lost when this release is taken back, as sentences of {@link losses}: what is new in it, and has to go. */
+/** The losses when this release is rolled back, as sentences of {@link losses}: what is new in it. */
 const newHere: readonly string[] = [
-  // `svc-queue recover` sends the jobs again that were in them: docs/deploy.md, "Upgrade".
+  // `svc-queue recover` sends their jobs again: docs/deploy.md, "Upgrade".
   'AWS::SQS::Queue QueuesParked7648A030 is gone',
   'AWS::SQS::Queue QueuesSlowBF74C2CE is gone',
   'AWS::Logs::LogGroup AlarmsLog2A85566B is gone',
   'AWS::Logs::LogGroup DeliverSlowLog71D9C35D is gone',
   'AWS::Logs::LogGroup LookForAlarmsLogD45A3FF7 is gone',
   'AWS::Logs::LogGroup RedriveLog0DDC0C6C is gone',
-  // The release before has no alarms. Who gets their mails confirms it again after the next upgrade.
+  // The previous release has no alarms. Recipients of alarms must confirm again after the next upgrade.
   'AWS::SNS::Topic MonitoringTopic2EDA8B02 is gone',
 ];
 
@@ -72,7 +72,7 @@ function changed(name: string, change: (stack: Deployed[string]) => void): Deplo
 }
 
 describe('this release', () => {
-  it('is deployed over the one before without a refusal, and takes nothing away', () => {
+  it('is deployed over the previous one without a refusal, and nothing is lost', () => {
     const order = deploymentOrder(now);
     expect({ refused: refusals(before, now, order), lost: losses(before, now, order) }).toEqual({
       refused: [],
@@ -80,7 +80,7 @@ describe('this release', () => {
     });
   });
 
-  it('is taken back without a refusal, and takes nothing away but what is new in it', () => {
+  it('is rolled back without a refusal, and only what is new in it is lost', () => {
     const order = wayBack(before);
     expect({ refused: refusals(now, before, order), lost: losses(now, before, order) }).toEqual({
       refused: [],
@@ -90,11 +90,11 @@ describe('this release', () => {
 });
 
 describe('the code of this release', () => {
-  it('starts with the variables of the release before: Lambda changes code first, and variables a moment later', () => {
+  it('starts with the previous release’s variables: Lambda changes code first, and variables slightly later', () => {
     const known = readFileSync(variablesFile, 'utf8').trim().split('\n');
     const required = requiredVariables();
     expect(required).toContain('MASTER_SECRET_ID');
-    // Lambda sets the region. A new variable is optional in the release that brings it.
+    // Lambda sets the region. A new variable is optional in its first release.
     expect(required.filter((name) => name !== 'AWS_REGION' && !known.includes(name))).toEqual([]);
   });
 
@@ -111,13 +111,13 @@ describe('a release with a new table', () => {
   });
   next[service]?.imports.push(table);
 
-  it('cannot be taken back in the order of deployments: the export is in use', () => {
+  it('cannot be rolled back in the order of deployments: the export is in use', () => {
     expect(refusals(next, now, deploymentOrder(now))).toEqual([
       `Cannot update or delete export ${table} as it is in use by ${service}`,
     ]);
   });
 
-  it('is deployed, and taken back in the documented order', () => {
+  it('is deployed, and rolled back in the documented order', () => {
     expect(refusals(now, next, deploymentOrder(next))).toEqual([]);
     expect(refusals(next, now, wayBack(now))).toEqual([]);
   });
@@ -127,7 +127,7 @@ describe('a release with a new table', () => {
   });
 });
 
-describe('what a release takes away', () => {
+describe('what a release removes', () => {
   it.each<[string, Deployed, string]>([
     [
       'a logical id',

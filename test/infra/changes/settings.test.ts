@@ -1,6 +1,6 @@
 /**
- * Settings that an operator changes on a deployment. Templates take seconds to make, and hardly two settings touch the same
- * resource, so many settings are changed at once; what a change would do to a resource that keeps something is the same.
+ * Settings that an operator changes on a deployment. Templates take seconds to make, and few settings touch the same resource,
+ * so many are changed at once.
  */
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
@@ -21,7 +21,7 @@ import { type Deployed, deployedOf, deploymentOrder, losses, refusals } from './
 type Context = Readonly<Record<string, string>>;
 
 const oneRegion: Context = { regions: 'eu-central-1' };
-/** Every setting that may change, with another value than by default, and in a VPC of the operator. */
+/** Every setting that may change, with a value other than the default, in the operator's VPC. */
 const changed: Context = {
   ...everythingOn,
   restoredTables: 'eu-central-1=messages:Svc-messages-restored',
@@ -54,7 +54,7 @@ const changed: Context = {
   forEmulator: 'true',
   canary: 'false',
 };
-/** The same once more, where a third value makes other resources. */
+/** The same again, if a third value makes other resources. */
 const changedAgain: Context = {
   ...everythingOn,
   ...fixedAddresses,
@@ -62,12 +62,12 @@ const changedAgain: Context = {
   logRetentionDays: '1',
   domains: 'eu-central-1=other.example.com,management=admin.example.com',
 };
-/** What gives something up, and is there for nothing else. */
+/** Settings that give something up, and what. */
 const givenUp: Readonly<Record<string, RegExp>> = {
   pointInTimeRecovery: /is no longer restorable$/,
   monitoring: /^AWS::SNS::Topic MonitoringTopic\w+ is gone$/,
 };
-/** The log of managed instances goes with them. That of the functions on them stays. */
+/** The log of managed instances is deleted with them. The log of their functions stays. */
 const logOfInstances = /^AWS::Logs::LogGroup InstancesLog\w+ is gone$/;
 const givingUp: Context = { ...oneRegion, pointInTimeRecovery: 'false', monitoring: 'false' };
 
@@ -95,13 +95,13 @@ describe('a change of settings', () => {
       ['another deployment: the stage dev', oneRegion, { ...oneRegion, stage: 'dev' }],
       ['another deployment: by its name', oneRegion, { ...oneRegion, name: 'Other' }],
     ]),
-  )('%s takes nothing away, and CloudFormation lets it pass', (_, from, to) => {
+  )('%s loses nothing, and CloudFormation accepts it', (_, from, to) => {
     const { refused, lost } = effects(from, to);
     expect(refused).toEqual([]);
     expect(lost.filter((one) => !logOfInstances.test(one))).toEqual([]);
   });
 
-  it('from functions to managed instances and back keeps each queue, and what takes messages off it', () => {
+  it('from functions to managed instances and back keeps each queue, and what reads from it', () => {
     const [functions, instances] = [{}, { longDelivery: 'instances' }].map((context) =>
       resources(synthesizeOne(context).service),
     );
@@ -109,9 +109,9 @@ describe('a change of settings', () => {
     const mappings = [...functions].filter(([, { Type }]) => Type === 'AWS::Lambda::EventSourceMapping');
     expect(mappings).toHaveLength(6);
     for (const [id, { Properties }] of mappings)
-      // A mapping whose queue changed would be another one.
+      // A mapping with another queue would be another mapping.
       expect(instances.get(id)?.Properties['EventSourceArn']).toEqual(Properties['EventSourceArn']);
-    // No function becomes one of another compute type, which Lambda refuses.
+    // Lambda refuses to change a function's compute type.
     const onInstances = [...instances].filter(
       ([, { Properties }]) => Properties['CapacityProviderConfig'] !== undefined,
     );
@@ -141,7 +141,7 @@ describe('a change of settings', () => {
     ['the protection of data', 'retain', oneRegion, { ...oneRegion, retain: 'false' }],
     ['the first region', 'regions', {}, { regions: 'us-east-1,eu-central-1' }],
   ] as const)(
-    'that takes %s away is refused by CloudFormation, by the name of the setting',
+    'that removes %s is refused by CloudFormation, by the name of the setting',
     (_, setting, from, to) => {
       const [before, after] = [deployed(from), deployed(to)];
       const [first = ''] = deploymentOrder(after);
@@ -155,7 +155,7 @@ describe('a change of settings', () => {
     expect(effects({ ...oneRegion, retain: 'false' }, oneRegion)).toEqual({ refused: [], lost: [] });
   });
 
-  it('is tried with another value of every setting', () => {
+  it('is tried with another value for every setting', () => {
     const tried = new Set([changed, changedAgain, givingUp].flatMap((context) => Object.keys(context)));
     const settings = readSettings(new App({ context: cdkContext }));
     const elsewhere = ['name', ...Object.keys(fixedOf(settings))];

@@ -1,4 +1,4 @@
-/** The checks before a deployment, each against recorded answers of an AWS account. */
+/** The checks before a deployment, with recorded answers of an AWS account. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -21,7 +21,7 @@ const ofOne = { regions: region };
 
 const vpc = 'vpc-0a1b2c3d';
 
-/** A table whose subnets reach the internet by a NAT gateway. */
+/** A table whose subnets reach the internet through a NAT gateway. */
 const privateTable: RouteTable = {
   id: 'rtb-0a1b2c3d',
   subnets: ['subnet-0a1b2c3d', 'subnet-0b1b2c3d'],
@@ -32,7 +32,7 @@ const privateTable: RouteTable = {
   ],
 };
 
-/** The table of a VPC for subnets without one of their own. */
+/** A VPC's table for subnets without their own. */
 const mainTable: RouteTable = {
   id: 'rtb-0c1b2c3d',
   subnets: [],
@@ -78,7 +78,7 @@ const instanceQuota = (value: number) => ({
   value,
 });
 
-/** An account in which nothing is deployed yet. */
+/** An account without any deployment. */
 const empty: AwsAccount = {
   identity: () => Promise.resolve({ account: '111122223333', caller: 'arn:aws:iam::111122223333:user/ops' }),
   bootstrapVersion: () => Promise.resolve(21),
@@ -134,7 +134,7 @@ const outcomesOf = (aws: Partial<AwsAccount>, context: Readonly<Record<string, s
     signal: new AbortController().signal,
   });
 
-it('An empty account is good for the defaults', async () => {
+it('An empty account passes with the default settings', async () => {
   const outcomes = await outcomesOf({});
   expect(outcomes.map(({ check }) => check)).toEqual(beforeChecks.map(({ name }) => name));
   expect(
@@ -152,7 +152,7 @@ it('An empty account is good for the defaults', async () => {
   expect(outcomes.map(({ seen }) => seen)).toContainEqual(expect.stringMatching(/^\d\d names are free$/));
 });
 
-/** Settings with a VPC of the operator, with one that is made, and with all else. */
+/** Settings with an operator's VPC, with a new one, and with everything else. */
 const inVpc = everythingOn;
 const withAddresses = { ...everythingOn, ...fixedAddresses };
 
@@ -164,7 +164,7 @@ it.each([
     { ...ofOne, longDelivery: 'instances' },
     ['certificates', 'endpoints', 'routes', 'addresses'],
   ],
-])('An account with %s is good for all settings', async (_, context, skipped) => {
+])('An account with %s passes with all settings', async (_, context, skipped) => {
   const outcomes = await outcomesOf({}, context);
   expect(outcomes.filter(({ result }) => result === 'short')).toEqual([]);
   expect(outcomes.filter(({ result }) => result === 'skipped').map(({ check }) => check)).toEqual(skipped);
@@ -181,7 +181,7 @@ const endpoint = (service: string, of: object = {}) => ({
   ...of,
 });
 
-/** What each check says of an account that is not as it has to be. */
+/** The sentence of each check about an account with a problem. */
 const short: readonly {
   readonly check: string;
   readonly sentence: RegExp;
@@ -478,7 +478,7 @@ const short: readonly {
   },
 ];
 
-it.each(short)('$check falls short with $sentence', async ({ check, sentence, aws, context }) => {
+it.each(short)('$check fails with $sentence', async ({ check, sentence, aws, context }) => {
   const outcomes = await outcomesOf(aws, context);
   const found = outcomes.find((outcome) => outcome.check === check);
   const remedy = beforeChecks.find(({ name }) => name === check)?.remedy;
@@ -487,13 +487,13 @@ it.each(short)('$check falls short with $sentence', async ({ check, sentence, aw
   expect(outcomes.filter(({ result, check: other }) => result === 'short' && other !== check)).toEqual([]);
 });
 
-it('Every check but the first falls short in one of these', () => {
+it('Every check except the first fails in one of these', () => {
   expect(new Set(['credentials', ...short.map(({ check }) => check)])).toEqual(
     new Set(beforeChecks.map(({ name }) => name)),
   );
 });
 
-it('Without credentials nothing else is asked', async () => {
+it('Without credentials nothing else is requested', async () => {
   const outcomes = await outcomesOf({
     identity: () => Promise.reject(named('ExpiredToken', 'The security token is expired')),
   });
@@ -508,7 +508,7 @@ it('Without credentials nothing else is asked', async () => {
   ]);
 });
 
-it('What this deployment has itself is not in its way', async () => {
+it('The deployment’s own resources are no conflict', async () => {
   const { stacks } = deploymentOf(ofOne);
   const outcomes = await outcomesOf({
     stack: (name) => {
@@ -527,7 +527,7 @@ it('What this deployment has itself is not in its way', async () => {
 });
 
 describe('the templates', () => {
-  /** Names that several resources may have, or that belong to a resource with a name of its own. */
+  /** Names that several resources may have, or that belong to a resource with its own name. */
   const notUnique =
     /^AWS::(ApiGateway::(Authorizer|RestApi|Stage)|CloudWatch::Alarm MetricName|CodeDeploy::DeploymentGroup DeploymentConfigName|EC2::VPCEndpoint|IAM::Policy|Lambda::Alias|Logs::QueryDefinition|Route53::RecordSet)/;
 
@@ -543,7 +543,7 @@ describe('the templates', () => {
     expect(unknown).toEqual([]);
   });
 
-  it('have alarms that are all asked for, with one query or expression to be shown', () => {
+  it('have alarms that are all requested, with one query or expression to be shown', () => {
     const alarms = deploymentOf(everythingOn).stacks.flatMap(alarmQueriesIn);
     expect(alarms.length).toBeGreaterThan(15);
     for (const { queries } of alarms)
@@ -554,7 +554,7 @@ describe('the templates', () => {
 describe('nothing is changed', () => {
   const folder = resolve(import.meta.dirname, '../../../verify/before');
 
-  it('by the calls that the checks make, save change sets, which they take away', () => {
+  it('by the calls that the checks make, except change sets, which they delete', () => {
     const calls = readdirSync(folder).flatMap((file) =>
       [...readFileSync(join(folder, file), 'utf8').matchAll(/new (\w+Command)\(/g)].map(([, call = '']) => ({
         file,
@@ -588,7 +588,7 @@ describe('nothing is changed', () => {
 });
 
 describe('a quota of a replica', () => {
-  it('has to be the same in both regions', async () => {
+  it('must be the same in both regions', async () => {
     const asked: string[] = [];
     const outcomes = await verifyBefore({
       deployment: deploymentOf({ regions: 'eu-central-1,us-east-1' }),
@@ -617,7 +617,7 @@ describe('a change set', () => {
     StatusReason: 'Validation failed. Call DescribeEvents.',
   };
 
-  it('is taken when CloudFormation made it, or found nothing to change', () => {
+  it('is accepted if CloudFormation made it, or found nothing to change', () => {
     expect(judgeChangeSet({ Status: 'CREATE_COMPLETE' }, [])).toEqual({
       isTaken: true,
       faults: [],
@@ -627,7 +627,7 @@ describe('a change set', () => {
     expect(judgeChangeSet({ Status: 'FAILED', StatusReason }, []).isTaken).toBe(true);
   });
 
-  it('falls short with what DescribeEvents names, and tells warnings apart', () => {
+  it('fails with what DescribeEvents names, and distinguishes warnings', () => {
     expect(
       judgeChangeSet(failed, [
         {
@@ -656,7 +656,7 @@ describe('a change set', () => {
     });
   });
 
-  it('has values in the place of imports that are not exported yet, and leaves the others', () => {
+  it('has values in place of imports that are not exported yet, and leaves the others unchanged', () => {
     const { stacks } = deploymentOf(ofOne);
     const [state, service] = ['State', 'Service'].map((end) => stacks.find(({ name }) => name.endsWith(end)));
     const there = { region, account: '111122223333' };

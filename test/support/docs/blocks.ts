@@ -1,15 +1,14 @@
-/** Reads the code blocks of the documents. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../bundledStage.ts';
 
 export interface Block {
-  /** The document and the line, as in `docs/api.md:20`. */
+  /** The document and line, such as `docs/api.md:20`. */
   readonly at: string;
-  /** The language behind the fence: `sh`, `ts`, `js`, `json`, `python`. */
+  /** The language after the fence: `sh`, `ts`, `js`, `json`, `python`. */
   readonly language: string;
   readonly text: string;
-  /** Code before the block that the reader has already: the text of a comment `<!-- before: … -->` right above it. */
+  /** Code that the reader already has: the text of a comment `<!-- before: … -->` just above the block. */
   readonly before: string;
 }
 
@@ -22,7 +21,7 @@ export const documents: readonly string[] = [
 
 const fenced = /(?:^<!-- before:([^]*?)-->\n\n?)?^( *)```(\w*)\n([^]*?)^\2```$/gm;
 
-/** Reads the code blocks of a document, in order. A block without a language is an outline or an output, and no example. */
+/** Reads a document's code blocks, in order. Blocks without a language are outlines or outputs. */
 export function blocksOf(document: string): readonly Block[] {
   const text = readFileSync(join(root, document), 'utf8');
   return [...text.matchAll(fenced)].flatMap(([all, before = '', , language = '', code = ''], index) => {

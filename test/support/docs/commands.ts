@@ -1,4 +1,4 @@
-/** Checks the arguments of commands in documents, without running them: each by the parser of its own program. */
+/** Checks the arguments of commands in documents without running them, with each program's own parser. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -24,10 +24,9 @@ import { root } from '../bundledStage.ts';
 import { limitForInstallsMs } from '../limits.ts';
 import { findPython, installPackage } from '../python.ts';
 
-/** A command as a shell called it. */
 export interface Command {
   readonly program: string;
-  /** The region that its environment names; empty without one. */
+  /** The region in its environment; may be empty. */
   readonly region: string;
   readonly args: readonly string[];
 }
@@ -36,9 +35,9 @@ const run = promisify(execFile);
 const python = findPython();
 
 /**
- * Installs the AWS CLI: its first major version, which PyPI has. The documents keep to what both take.
+ * Installs the AWS CLI's first major version, which PyPI has. The documents use only what both versions accept.
  *
- * @returns the Python that has it; undefined without a Python, save in CI, where one that is missing is a mistake
+ * @returns a Python with it; undefined if there is no Python, which is an error in CI
  */
 export async function installAwsCli(): Promise<string | undefined> {
   if (python !== undefined) return installPackage(python, { name: 'awscli', version: '1.46.3' });
@@ -60,7 +59,6 @@ async function faultsOfAws(
 
 const names = (checks: readonly { readonly name: string }[]) => checks.map(({ name }) => name);
 
-/** Of the commands of `svc-queue`. */
 const parsers: Readonly<Record<string, (args: readonly string[]) => unknown>> = {
   start: (args) => parseStart(args, {}),
   dev: (args) => parseStart(args, {}),
@@ -81,7 +79,7 @@ const parsers: Readonly<Record<string, (args: readonly string[]) => unknown>> = 
   ),
 };
 
-/** What `migrate` needs to know of the two APIs. */
+/** What `migrate` must know about the two APIs. */
 const migrateVariables = {
   QSTASH_TOKEN: 'token-of-the-source',
   SVC_URL: 'https://to.example.com',
@@ -103,7 +101,7 @@ function faultsOfCommand(given: readonly string[]): readonly string[] {
 
 const helps = new Map<string, Promise<{ readonly stdout: string }>>();
 
-/** Finds flags that are not in the CDK CLI's own help of a command. */
+/** Finds flags that the CDK CLI's help for the command does not have. */
 async function faultsOfCdk(command: string, args: readonly string[]): Promise<readonly string[]> {
   const cdk = join(root, 'node_modules/aws-cdk/bin/cdk');
   const help = helps.get(command) ?? run(process.execPath, [cdk, command, '--help'], { cwd: root });
@@ -125,7 +123,7 @@ function faultsOf({ program, args }: Command): readonly string[] | Promise<reado
 }
 
 /**
- * Tells what is wrong with the arguments of commands, a sentence each.
+ * Finds wrong arguments of commands, each described in a sentence.
  *
  * @param awsCli the result of {@link installAwsCli}
  */

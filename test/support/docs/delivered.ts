@@ -1,4 +1,3 @@
-/** A delivery for examples that read one. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -7,7 +6,7 @@ import { close, listen } from '../../../local/http.ts';
 
 const signed = z.catchall(z.object({ 'upstash-signature': z.string() }), z.string());
 
-/** Publishes a message in the clients' dialect to this process. @returns the request that delivers it */
+/** Publishes a message in the clients' dialect to this process. @returns the delivery's request */
 export async function delivered() {
   const got = createServer();
   const { server, url: origin } = await listen((request, response) => {

@@ -1,4 +1,4 @@
-/** Programs of the documents: checks their types against the packages that they import, and runs them. */
+/** Checks the types of the documents' programs, and runs them. */
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,13 +8,13 @@ import { root } from '../bundledStage.ts';
 import { limitForInstallsMs } from '../limits.ts';
 import type { Block } from './blocks.ts';
 
-/** Packages that a reader installs beside the clients, and that the project itself lacks. */
+/** Packages that readers install besides the clients, and that the project lacks. */
 const packages = [`@upstash/workflow@${manifest.version}`, 'express@5.1.0', '@types/express@5.0.6'];
 
 const run = promisify(execFile);
 
 /**
- * Makes the folder in which programs find these packages, unless it exists; they find all others in the project's.
+ * Creates the folder in which programs find these packages, unless it exists. Other packages are found in the project.
  *
  * @returns the folder
  */
@@ -33,15 +33,14 @@ export async function installPackages(): Promise<string> {
   return home;
 }
 
-/** A program in a file of its own. */
+/** A program in a separate file. */
 export interface Program {
   readonly at: string;
   readonly file: string;
-  /** Whether the program is complete: nothing before it is only declared. */
+  /** Whether the program is complete: the code before it is real instead of only declared. */
   readonly isComplete: boolean;
 }
 
-/** Writes each block into a file of a folder. */
 export function writePrograms(folder: string, blocks: readonly Block[]): readonly Program[] {
   return blocks.map(({ at, language, text, before }) => {
     const file = join(folder, `${at.replaceAll(/[^\w.]+/g, '-')}.${language}`);
@@ -53,7 +52,7 @@ export function writePrograms(folder: string, blocks: readonly Block[]): readonl
 /**
  * Checks the types of programs in a folder.
  *
- * @returns the compiler's messages; an empty text when there are none
+ * @returns the compiler's messages, if any
  */
 export function typeErrors(folder: string, programs: readonly Program[]): string {
   const config = join(folder, 'tsconfig.json');

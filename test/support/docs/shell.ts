@@ -1,7 +1,7 @@
 /**
- * Runs the shell blocks of the documents unchanged: all blocks of a document in one shell, in a folder that resembles the
- * repository. `curl` is the real one, and fails for an unsuccessful status; commands that need AWS, or take minutes, are recorded, so
- * that their arguments can be checked.
+ * Runs the documents' shell blocks unchanged: a document's blocks in one shell, in a folder like the repository. `curl` is
+ * real, and fails for an unsuccessful status. Commands that need AWS or take minutes are only recorded, so that their arguments
+ * can be checked.
  */
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { root } from '../bundledStage.ts';
 import type { Block } from './blocks.ts';
 import type { Command } from './commands.ts';
 
-/** Commands that are not run, each with the reason. Each has a stand-in that checks its arguments. */
+/** Commands that are not run, and why. A stand-in checks their arguments. */
 export const notRun: Readonly<Record<string, string>> = {
   aws: 'It needs an AWS account. It answers with what the documents read from it.',
   npx: 'It is `svc-queue` or `cdk`, most of whose commands need an AWS account (`svc-queue shell` needs none and is run); what they make is tested in `test/infra`.',
@@ -22,7 +22,7 @@ export const notRun: Readonly<Record<string, string>> = {
   sleep: 'What a document waits for is on AWS.',
 };
 
-/** The answers of `aws`, by its first two arguments; to all else it answers with a word that is long enough for any id. */
+/** The answers of `aws`, by its first two arguments. The default answer is a word that is long enough for any id. */
 const awsAnswers = (password: string): Readonly<Record<string, unknown>> => ({
   'secretsmanager get-secret-value': { username: 'admin', password },
   'dynamodb get-item': { id: { S: 'acct' } },
@@ -33,7 +33,6 @@ const bash = (...lines: readonly string[]): string => ['#!/usr/bin/env bash', ..
 /** Records a command with its arguments: see {@link commandsIn}. */
 const record = `printf '%s\\0' "$(basename "$0")" "\${AWS_DEFAULT_REGION:-}" "$@" >> "$DOCS_COMMANDS"; echo >> "$DOCS_COMMANDS"`;
 
-/** Reads what {@link record} has written. */
 const commandsIn = (text: string): readonly Command[] =>
   text
     .split('\0\n')
@@ -43,12 +42,12 @@ const commandsIn = (text: string): readonly Command[] =>
       return { program, region, args };
     });
 
-/** The stand-ins, by their names; `$1` and so on are their arguments. */
+/** Stand-ins by name; `$1` and so on are their arguments. */
 const standIns = (password: string, packages: string): Readonly<Record<string, string>> => ({
-  // The last `-o` is for requests beyond the first: one of the block's own comes first.
+  // The last `-o` is for further requests. A block's own `-o` comes first.
   curl: bash(
     'body=$(mktemp)',
-    // The path has the real `curl` behind this folder.
+    // The real `curl` is in the path after this folder.
     `status=$(PATH="\${PATH#*${delimiter}}" command curl --silent --show-error "$@" --output "$body" --write-out '%{http_code}') || exit`,
     'cat "$body"; rm "$body"; echo',
     'echo "$status $*" >> "$DOCS_RECORD"',
@@ -86,22 +85,21 @@ const standIns = (password: string, packages: string): Readonly<Record<string, s
 });
 
 export interface ShellSetting {
-  /** The variables of `.svc/env`. */
   readonly env: Readonly<Record<string, string>>;
   /** The port that replaces 3000. */
   readonly port: number;
-  /** The folder whose `node_modules` has the packages that a reader installs. */
+  /** The folder whose `node_modules` has the packages that readers install. */
   readonly packages: string;
-  /** Makes the thing that an id in a path names, from the segment before it, such as `messages` in `/v2/messages/$ID`. */
+  /** Creates the thing whose id is in a path, from the segment before it, such as `messages` in `/v2/messages/$ID`. */
   readonly idOf: (segment: string) => Promise<string>;
 }
 
-/** Whether a program serves. It does not end: it runs in the background while the later blocks of its document use it. */
+/** Whether a program is a server. It then runs in the background while the document's later blocks use it. */
 const isServer = (text: string): boolean => /\.listen\(/.test(text);
 
 const ids = /([\w-]+)([/=])\$\{?(?:ID|RUN|DLQ_ID)\b\}?/g;
 
-/** Fills in the reader's values: ids, and places such as `<token>` and `…`. */
+/** Fills in values: ids, and placeholders such as `<token>` and `…`. */
 async function filledIn(text: string, { env, port, idOf }: ShellSetting): Promise<string> {
   const made = new Map<string, string>();
   for (const [, segment = ''] of text.matchAll(ids)) {
@@ -127,17 +125,16 @@ async function filledIn(text: string, { env, port, idOf }: ShellSetting): Promis
     .replaceAll(/\b3000\b/g, String(port));
 }
 
-/** The result of a document's shell. */
 export interface ShellRun {
   readonly exitCode: number;
   readonly output: string;
-  /** The requests that `curl` made, each with its status. */
+  /** The requests that `curl` made, with their statuses. */
   readonly requests: readonly string[];
-  /** The commands that were recorded in place of running them. */
+  /** The commands that were recorded instead of run. */
   readonly commands: readonly Command[];
 }
 
-/** Runs the shell blocks of a document, until one of their commands fails. */
+/** Runs a document's shell blocks until a command fails. */
 export async function runBlocks(blocks: readonly Block[], setting: ShellSetting): Promise<ShellRun> {
   const home = await mkdtemp(join(tmpdir(), 'svc-docs-'));
   try {
@@ -174,7 +171,7 @@ async function runIn(home: string, blocks: readonly Block[], setting: ShellSetti
   }
   const child = spawn('bash', ['-c', ['set -euo pipefail', ...parts].join('\n')], {
     cwd: folder,
-    // The shell has a process group of its own, so that its servers end with it.
+    // A separate process group, so that the shell's servers end with it.
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
@@ -203,7 +200,6 @@ function endGroup(leader: number): void {
   try {
     process.kill(-leader, 'SIGKILL');
   } catch (error) {
-    // No process is left.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** Makes the things that requests to an operation name: examples of a description cannot name ids that exist. */
+/** Creates what requests to an operation name, because a description's examples cannot have ids that exist. */
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
 import { makeAccount, manage, type AccountRecord } from '../accounts.ts';
@@ -9,7 +9,7 @@ import { service } from '../service.ts';
 import type { Known } from './requests.ts';
 
 export interface Makers {
-  /** The values with which a request to an operation, named as in the route table, is accepted. */
+  /** Values with which a request to an operation succeeds. Operations are named as in the route table. */
   knownFor(method: string, path: string): Promise<Known>;
 }
 
@@ -50,7 +50,7 @@ export function makersOf(
     return { runId, eventId };
   }
 
-  /** Waits for the first dead letter of a list, and returns its id. */
+  /** Waits for a list's first dead letter, and returns its id. */
   async function deadLetterIn(path: string): Promise<string> {
     const { messages } = await eventually(
       async () => deadLetters.parse(await ok(ask('GET', path))),
@@ -69,7 +69,7 @@ export function makersOf(
     return deadLetterIn(`/v2/dlq?messageId=${published.parse(answer).messageId}`);
   }
 
-  /** @param filter of the dead letter, for which it waits */
+  /** @param filter for the dead letter */
   async function failedRun(failureCallback?: string, filter = ''): Promise<string> {
     const headers = {
       'svc-retries': '0',
@@ -126,7 +126,6 @@ export function makersOf(
     return host;
   }
 
-  /** The makers of the things that the variables of a path name. */
   const byVariable: Readonly<Record<string, () => Promise<string>>> = {
     destination: () => Promise.resolve(endpoints.ok),
     queueName: queue,
@@ -158,7 +157,7 @@ export function makersOf(
     return made;
   }
 
-  /** Operations that need more than the variables of their path. */
+  /** Operations that need more than path variables. */
   const more: Readonly<Record<string, () => Known | Promise<Known>>> = {
     'POST /v2/schedules/{schedule+}': () => ({
       path: { schedule: endpoints.ok },
@@ -180,7 +179,7 @@ export function makersOf(
     'DELETE /v2/workflows/dlq': async () => ({ query: { dlqIds: await failedRun() } }),
     'POST /v2/workflows/dlq/resume': async () => ({ query: { dlqIds: await failedRun() } }),
     'POST /v2/workflows/dlq/restart': async () => ({ query: { dlqIds: await failedRun() } }),
-    // It is refused while the failure function is still to be told.
+    // The operation is refused until the failure function has been called.
     'POST /v2/workflows/dlq/callback/{dlqId}': async () => ({
       path: { dlqId: await failedRun(undefined, '&failureFunctionState=CALLBACK_FAIL') },
     }),

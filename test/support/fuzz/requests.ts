@@ -1,4 +1,4 @@
-/** Generators of whole requests to an operation of the API's description. */
+/** Generators of whole requests to an operation in the API's description. */
 import * as fc from 'fast-check';
 import * as z from 'zod/mini';
 import type { DescribedOperation } from '../../../lambdas/http/openapi/document.ts';
@@ -19,11 +19,10 @@ export const requestKinds = [
 ] as const;
 export type RequestKind = (typeof requestKinds)[number];
 
-/** A request in the form in which it is sent: all of its values are texts. */
+/** A request as it is sent: all values are texts. */
 export interface FuzzedRequest {
   readonly kind: RequestKind;
   readonly method: string;
-  /** The path with the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
@@ -46,7 +45,6 @@ const bodyShape = z.object({
   ),
 });
 
-/** The parts of a request, before it is written as HTTP. */
 interface Parts {
   readonly kind: RequestKind;
   readonly path: Readonly<Record<string, string>>;
@@ -55,14 +53,14 @@ interface Parts {
   readonly body: string | undefined;
 }
 
-/** An operation, with the values that an accepted request needs and the description's examples cannot have: ids that exist. */
+/** An operation, with values that a successful request needs, such as ids that exist. */
 export interface Target extends Generation {
   readonly method: string;
   readonly path: string;
   readonly operation: DescribedOperation;
 }
 
-/** The values of a request that replace the description's examples. */
+/** Values that replace the description's examples. */
 export interface Known {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
@@ -77,10 +75,10 @@ const text = (value: unknown): string =>
       ? value.map(text).join(',')
       : JSON.stringify(value);
 
-/** Drops spaces at the ends of a header's value, which are not part of it, and characters that cannot be sent. */
+/** Removes spaces at the ends of a header's value, which are not part of it, and characters that cannot be sent. */
 const headerText = (value: string): string => value.replace(/[^\t\x20-\x7e\x80-\xff]/g, '').trim();
 
-/** Protects segments that `URL` would take for a step within the path, or would drop. */
+/** Protects segments that `URL` would interpret or remove. */
 const asSegment = (value: string): string => (/^\.{0,2}$/.test(value) ? `${value}x` : value);
 
 const parametersOf = ({ operation, within }: Target): readonly Parameter[] =>
@@ -92,7 +90,7 @@ function jsonBodyOf({ operation }: Target) {
   return content['application/json'];
 }
 
-/** The request of the description's examples, without optional parts. */
+/** The request from the description's examples, without optional parts. */
 function plainParts(target: Target, known: Known): Parts {
   const required = parametersOf(target).filter((one) => one.required === true);
   const of = (place: Parameter['in']) =>
@@ -129,11 +127,11 @@ function written(
   };
 }
 
-/** Some of a list's members, in their order; sometimes none. */
+/** Some of a list's members, in order; sometimes none. */
 const some = <T>(all: readonly T[], most: number): fc.Arbitrary<readonly T[]> =>
   all.length === 0 ? fc.constant([]) : fc.subarray([...all], { maxLength: Math.min(most, all.length) });
 
-/** A plain request with a few more parameters and a body, each as its schema allows. */
+/** A plain request with a few more parameters and a body, each valid by its schema. */
 function allowedParts(target: Target, known: Known): fc.Arbitrary<Parts> {
   const plain = plainParts(target, known);
   const optional = parametersOf(target).filter((one) => one.required !== true && !one.name.includes('*'));
@@ -160,7 +158,6 @@ function allowedParts(target: Target, known: Known): fc.Arbitrary<Parts> {
   });
 }
 
-/** Spoils one part of a request. */
 function spoiledParts(target: Target, parts: Parts): fc.Arbitrary<Parts> {
   const all = parametersOf(target).filter((one) => !one.name.includes('*'));
   const odd = (parameter: Parameter): fc.Arbitrary<Parts> => {
@@ -200,15 +197,14 @@ function spoiledParts(target: Target, parts: Parts): fc.Arbitrary<Parts> {
   );
 }
 
-/** The request of the examples. */
 export const plainRequest = (target: Target, known: Known): FuzzedRequest =>
   written(target, plainParts(target, known));
 
-/** Requests that the description allows. */
+/** Requests that are valid by the description. */
 export const allowedRequests = (target: Target, known: Known): fc.Arbitrary<FuzzedRequest> =>
   allowedParts(target, known).map((parts) => written(target, parts));
 
-/** Requests with one odd part. */
+/** Requests with one unusual part. */
 export const spoiledRequests = (target: Target, known: Known): fc.Arbitrary<FuzzedRequest> =>
   fc
     .oneof(fc.constant(plainParts(target, known)), allowedParts(target, known))

@@ -1,4 +1,4 @@
-/** Generators of values that a schema of the API's description allows, and of values that hardly any parser expects. */
+/** Generators of values that are valid by a schema of the API's description, and of values that parsers rarely expect. */
 import * as fc from 'fast-check';
 import * as z from 'zod/mini';
 import { resolve, type Document } from '../contract.ts';
@@ -30,11 +30,11 @@ type Schema = z.infer<typeof schemaShape>;
 
 export interface Generation {
   readonly within: Document;
-  /** A callable URL: generated URLs lie below it. */
+  /** A callable URL. Generated URLs are below it. */
   readonly origin: string;
 }
 
-/** Characters that may stand in a header as well. */
+/** Characters that headers may contain. */
 const printable = fc.string({ unit: 'grapheme-ascii', maxLength: 12 });
 
 function texts(schema: Schema, { origin }: Generation): fc.Arbitrary<string> {
@@ -90,7 +90,7 @@ function typed(type: string, schema: Schema, generation: Generation): fc.Arbitra
   }
 }
 
-/** Generates values that a schema allows. Its `not` and `allOf` are ignored: such a value may be refused. */
+/** Generates values that a schema allows. `not` and `allOf` are ignored, so some values may be refused. */
 export function valuesOf(given: unknown, generation: Generation): fc.Arbitrary<unknown> {
   if (given === true) return fc.jsonValue({ maxDepth: 1 });
   const schema = schemaShape.parse(resolve(given, generation.within));
@@ -104,7 +104,7 @@ export function valuesOf(given: unknown, generation: Generation): fc.Arbitrary<u
   return fc.oneof(...[schema.type].flat().map((type) => typed(type, schema, generation)));
 }
 
-/** Texts at the edges of what parsers of numbers, dates, names, URLs, cursors and JSON expect. */
+/** Edge cases for parsers of numbers, dates, names, URLs, cursors and JSON. */
 export const oddTexts: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     ...[
@@ -131,7 +131,7 @@ export const oddTexts: fc.Arbitrary<string> = fc.oneof(
       '18446744073709551616',
       '9'.repeat(400),
     ],
-    // The last millisecond of a JavaScript date, the one after it, the last of the year 9999, and just beyond both.
+    // The last millisecond of JavaScript dates and of the year 9999, and values just after both.
     ...['8640000000000000', '8640000000000001', '253402300799999', '253402300800000', '999999999999999'],
     ...['2026-01-01', '2026-02-30T25:61:61Z', '1d', '99999999999d', '-5s', '*', '* * * * *', '60 24 32 13 8'],
     ...[
@@ -178,7 +178,7 @@ export const oddTexts: fc.Arbitrary<string> = fc.oneof(
   fc.base64String({ maxLength: 60 }),
 );
 
-/** Texts that cannot stand in a header, but in a path, a query or JSON. */
+/** Texts that only a path, a query or JSON can contain, but no header. */
 export const oddestTexts: fc.Arbitrary<string> = fc.oneof(
   { weight: 4, arbitrary: oddTexts },
   {
@@ -188,14 +188,14 @@ export const oddestTexts: fc.Arbitrary<string> = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: 'grapheme', maxLength: 20 }) },
 );
 
-/** JSON values that have nothing to do with a schema, with those that JavaScript cannot represent. */
+/** Arbitrary JSON values, including numbers that JavaScript cannot represent. */
 const oddJson: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom<unknown>(null, true, 0, -1, 1.5, 1e300, '', 'text', [], {}, [[]], [null], { a: { b: [] } }),
   oddestTexts,
   fc.jsonValue({ maxDepth: 2 }),
 );
 
-/** Replaces one part of a JSON value, at any depth, leaves it out, or adds something beside it. */
+/** Replaces or removes one part of a JSON value, at any depth, or adds a part. */
 export function spoiled(value: unknown): fc.Arbitrary<unknown> {
   if (Array.isArray(value) && value.length > 0) {
     const items: readonly unknown[] = value;

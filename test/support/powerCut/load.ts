@@ -1,4 +1,4 @@
-/** Groups of writes for a store: each is made in one turn of the event loop, so that one transaction has all of it. */
+/** Groups of writes for a store. A group is written in one turn of the event loop, so it is one transaction. */
 import { randomOf } from '../simulatedClock.ts';
 import type { Model } from '../store/contents.ts';
 
@@ -7,10 +7,9 @@ interface Write {
   readonly value: Buffer | undefined;
 }
 
-/** The entry with the number of the last group. */
 export const lastKey = Buffer.from('last');
 
-/** Makes a group: new entries, others for keys that all groups have, and deletions of earlier entries. */
+/** Makes a group: new entries, entries for keys that all groups have, and deletions. */
 export function groupOf(seed: number, number: number): readonly Write[] {
   const random = randomOf(seed * 1_000_003 + number);
   const below = (end: number): number => Math.floor(random() * end);

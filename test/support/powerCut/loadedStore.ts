@@ -1,5 +1,5 @@
 /**
- * A process that writes groups to a store, several at a time, and marks each that is on the disk. Its arguments are the file, a seed
+ * A process that writes groups to a store, several at a time, and marks each that is on the disk. Arguments: the file, a seed,
  * and the number of groups.
  */
 import { openSync, writeSync } from 'node:fs';

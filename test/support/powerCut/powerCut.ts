@@ -1,4 +1,4 @@
-/** Losses of power for a stage: what was not on the disk is gone, in whole or in part. */
+/** Losses of power for a stage: what was not on the disk is lost, completely or in part. */
 import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomOf } from '../simulatedClock.ts';
@@ -7,7 +7,7 @@ import { CutDisk, readLog, watchWrites, type Watch } from './writeLog.ts';
 const storeName = 'store.mdb';
 const sectorBytes = 512;
 
-/** Prepares the start of a stage the writes of whose store are noted, in the folder of its data. */
+/** Prepares a stage whose writes to its store are recorded, in the data folder. */
 export function watchStore(dataDir: string): Watch {
   const watch = watchWrites(dataDir, storeName);
   const before = join(dataDir, 'before');
@@ -19,10 +19,10 @@ export function watchStore(dataDir: string): Watch {
 }
 
 /**
- * Does to the store of a killed stage what a loss of power does.
+ * Does to a killed stage's store what a loss of power does.
  *
- * @param kept the part of what was not on the disk that reached it all the same, from 0 to 1
- * @returns the sectors that were lost
+ * @param kept the share of what was not on the disk that is kept, from 0 to 1
+ * @returns the number of lost sectors
  */
 export function cutPower(dataDir: string, kept: number, random = randomOf(1)): { readonly lost: number } {
   const disk = new CutDisk(readFileSync(join(dataDir, 'before')));

@@ -1,4 +1,4 @@
-/** What a process wrote to a file, and what a loss of power leaves of it. The process is watched by `writeLog.c`. */
+/** A process's writes to a file, recorded by `writeLog.c`, and what a loss of power leaves of them. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,13 +9,12 @@ export interface Noted {
   readonly kind: (typeof kinds)[number];
   /** Whether it was on the disk when the call returned. */
   readonly isSynced: boolean;
-  /** Where a write begins, or the new length of a file. */
+  /** The offset of a write, or a file's new length. */
   readonly offset: number;
-  /** What was written, or the text of a mark. */
   readonly bytes: Buffer;
 }
 
-/** Whether writes can be watched here. */
+/** Whether writes can be recorded on this machine. */
 export function canWatch(): boolean {
   if (process.platform !== 'linux') return false;
   try {
@@ -27,14 +26,13 @@ export function canWatch(): boolean {
 }
 
 export interface Watch {
-  /** The environment of the process. */
   readonly env: Readonly<Record<string, string>>;
   readonly log: string;
-  /** The process writes marks to this file. */
+  /** The file that the process writes marks to. */
   readonly marks: string;
 }
 
-/** Prepares the watch of a process, in a folder. @param name the beginning of the names of watched files */
+/** Prepares the recording of a process, in a folder. @param name the prefix of recorded files */
 export function watchWrites(folder: string, name: string): Watch {
   const library = join(folder, 'writeLog.so');
   const source = join(import.meta.dirname, 'writeLog.c');
@@ -52,7 +50,7 @@ export function readLog(log: string): readonly Noted[] {
   for (let at = 0; at + headBytes <= bytes.length;) {
     const start = at + headBytes;
     const end = start + Number(bytes.readBigUInt64LE(at + 16));
-    // A kill may have cut the last record off.
+    // A kill may have cut the last record.
     if (end > bytes.length) break;
     const kind = kinds[bytes.readUInt32LE(at) - 1];
     if (kind === undefined) throw new Error('The log of writes has an unknown record.');
@@ -64,27 +62,26 @@ export function readLog(log: string): readonly Noted[] {
   return all;
 }
 
-/** What becomes of writes that are not on the disk: it keeps a part of the units of each, chosen at random. */
+/** The fate of writes that are not on the disk: a random share of their units is kept. */
 export interface Fate {
   /** From 0 to 1. */
   readonly kept: number;
-  /** What is kept or lost as one, in bytes: a sector, a page, or all of a write. */
+  /** Bytes that are kept or lost together: a sector, a page, or a whole write. */
   readonly unitBytes: number;
   readonly random: () => number;
 }
 
-/** A file on a disk whose power may be cut. */
+/** A file on a disk that may lose power. */
 export class CutDisk {
   #safe: Buffer;
-  /** All since the last flush, in order. */
+  /** Everything since the last flush, in order. */
   #recent: Noted[] = [];
 
-  /** @param before the file at the beginning */
   constructor(before: Buffer) {
     this.#safe = Buffer.from(before);
   }
 
-  /** Goes on by a record of the log. */
+  /** Applies a record of the log. */
   take(noted: Noted): void {
     if (noted.kind === 'sync') {
       for (const one of this.#recent) this.#safe = withAll(this.#safe, one);
@@ -98,7 +95,7 @@ export class CutDisk {
    * Cuts the power.
    *
    * @param current the record of a call that has not returned
-   * @returns the file, and how many units of it are lost
+   * @returns the file, and how many of its units are lost
    */
   cut(fate: Fate, current?: Noted): { readonly bytes: Buffer; readonly lost: number } {
     let bytes: Buffer = Buffer.from(this.#safe);
@@ -126,7 +123,7 @@ function withAll(file: Buffer, { kind, offset, bytes }: Noted): Buffer {
   return grown;
 }
 
-/** Splits a write where the units of the disk begin. */
+/** Splits a write at the disk's units. */
 function unitsOf(noted: Noted, unitBytes: number): readonly Noted[] {
   const units: Noted[] = [];
   const end = noted.offset + noted.bytes.length;

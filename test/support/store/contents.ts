@@ -1,11 +1,11 @@
-/** The contents of a store, in short. */
+/** Digests of a store's contents. */
 import { createHash } from 'node:crypto';
 import { Store, type Entry } from '../../../local/store/store.ts';
 
-/** Keys of tests are within these. */
+/** The range of tests' keys. */
 export const everything = { from: Buffer.from([0x40]), to: Buffer.from([0xff]) };
 
-/** Digests entries, which must be in the order of their keys. */
+/** Digests entries, which must be in key order. */
 export function digestOf(entries: Iterable<Entry>): string {
   const hash = createHash('sha256');
   for (const { key, value } of entries) {
@@ -14,7 +14,7 @@ export function digestOf(entries: Iterable<Entry>): string {
   return hash.digest('hex');
 }
 
-/** Entries as they should be, by their keys in Latin-1. */
+/** The expected entries, by key in Latin-1. */
 export type Model = Map<string, Buffer>;
 
 export function digestOfModel(model: Model): string {
@@ -23,10 +23,10 @@ export function digestOfModel(model: Model): string {
 }
 
 /**
- * Reads all of a store, in both ways, then goes on writing in it.
+ * Reads a whole store in both directions, and then writes to it.
  *
- * @returns the digest of what was there
- * @throws Error when it differs from itself, or has other contents than were written at last
+ * @returns the digest of its contents
+ * @throws Error if it is inconsistent, or has other contents than were last written
  */
 export async function useStore(file: string): Promise<string> {
   const store = new Store(file);
@@ -54,7 +54,7 @@ export async function useStore(file: string): Promise<string> {
   }
 }
 
-/** Writes an entry in a store, and in its model. */
+/** Writes an entry to a store and its model. */
 export function write(store: Store, model: Model, key: Buffer, value: Buffer | undefined): void {
   store.write(key, value);
   if (value === undefined) model.delete(key.toString('latin1'));

@@ -1,7 +1,6 @@
-/** Files of a store, and what may become of them on a disk. */
+/** Files of a store, and damage that disks may cause. */
 import { randomOf } from '../simulatedClock.ts';
 
-/** A file after a transaction. */
 export interface Version {
   readonly bytes: Buffer;
   readonly digest: string;
@@ -14,7 +13,7 @@ type Random = () => number;
 const below = (random: Random, end: number): number => Math.floor(random() * end);
 const pagesOf = (bytes: Buffer): number => Math.floor(bytes.length / pageBytes);
 
-/** Chooses a page: overflow pages are many, and so chosen less often. */
+/** Chooses a page. Overflow pages are chosen less often, because there are many. */
 function somePage(bytes: Buffer, random: Random): number {
   for (let trial = 0; trial < 8; trial += 1) {
     const page = below(random, pagesOf(bytes));
@@ -68,7 +67,7 @@ export const damages = {
     return bytes;
   },
   lostPage: (bytes, random, earlier) => {
-    // The write of a page that was new in its version, where there is one.
+    // A lost write of a page that was new in its version, if there is one.
     const before = older(earlier, random);
     for (let trial = 0; trial < 100; trial += 1) {
       const page = below(random, pagesOf(before));
@@ -80,7 +79,7 @@ export const damages = {
   },
   lostSector: (bytes, random, earlier) => {
     const before = older(earlier, random);
-    // Other damages are those of the first two pages.
+    // Other damages change the first two pages.
     const first = 2 * pageBytes;
     const at = first + below(random, Math.floor((before.length - first) / sectorBytes)) * sectorBytes;
     bytes.set(before.subarray(at, at + sectorBytes), at);
@@ -95,7 +94,7 @@ export const damages = {
     pageOf(bytes, 1).set(first);
     return bytes;
   },
-  /** The newer page is as it was one write before: the loss of a transaction. */
+  /** The newer meta page has its previous content: a transaction is lost. */
   lostTransaction: (bytes, _random, earlier) => {
     const page = newerMeta(bytes);
     pageOf(bytes, page).set(pageOf(earlier.at(-2)?.bytes ?? bytes, page));
@@ -103,7 +102,7 @@ export const damages = {
   },
   oldMeta: (bytes, random, earlier) => {
     const page = below(random, 2);
-    // Neither as it is, nor as it was one write before.
+    // An outdated content, but not the previous one.
     const before = older(earlier.slice(0, -3), random);
     pageOf(bytes, page).set(pageOf(before, page));
     return bytes;
@@ -112,7 +111,7 @@ export const damages = {
 
 export type DamageName = keyof typeof damages;
 
-/** @param versions the files after each transaction; the last is damaged */
+/** @param versions the files after each transaction; the last one is damaged */
 export function damaged(name: DamageName, versions: readonly Version[], seed: number): Buffer {
   const damage: Damage = damages[name];
   return damage(

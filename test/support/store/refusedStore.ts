@@ -1,7 +1,6 @@
 /**
- * A process that writes to a store while calls of its disk fail: a number of times, and in a way that `writeLog.c` knows. It prints
- * what became of the entries. Its arguments are the file, the way, the number of the error, the times, and whether the store is read
- * meanwhile.
+ * A process that writes to a store while its disk's calls fail, and prints the outcome of each entry. Arguments: the file, the
+ * kind of failure in `writeLog.c`, the error's number, the number of failures, and whether the store is read at the same time.
  */
 import { openSync, writeSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';

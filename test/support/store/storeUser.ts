@@ -1,4 +1,4 @@
-/** A process that uses stores for a test: a damaged file may crash it. */
+/** A process that uses stores for a test, because a damaged file may crash it. */
 import { useStore } from './contents.ts';
 
 process.on('message', (file: string) => {

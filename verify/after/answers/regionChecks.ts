@@ -1,4 +1,3 @@
-/** Checks that a change of an account reaches the other regions. */
 import { type Check, expectThat, Skipped } from '../../check.ts';
 import { until } from '../../wait.ts';
 import { deleteAccount, makeMovingAccount, moveAccount } from '../accounts.ts';
@@ -6,7 +5,7 @@ import { bearer } from '../api.ts';
 import type { After } from '../context.ts';
 import { shown } from './answerChecks.ts';
 
-/** The waits of the run that a change may take: processes of the APIs know an account for up to a minute. */
+/** A change may take this many times `--wait`, because APIs cache an account for up to a minute. */
 const followWaits = 2;
 
 async function checkAccountChange({ api, management, others, region, timeout }: After): Promise<string> {

@@ -1,4 +1,4 @@
-/** Checks what arrives, and when. */
+/** Checks what is delivered, and when. */
 import { createHash, randomBytes } from 'node:crypto';
 import jws from 'jws';
 import * as z from 'zod';
@@ -9,7 +9,7 @@ import { until } from '../../wait.ts';
 
 const json = { 'content-type': 'application/json' };
 
-/** Messages whose destination has to answer soon go through the short queue, as those of `latency` do; the others go through the long one. */
+/** A short timeout, so that messages go through the short queue. Others go through the long one. */
 const soon = { 'svc-timeout': '20s' };
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
@@ -17,11 +17,11 @@ const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).dig
 const keys = z.object({ current: z.string() });
 const claims = z.object({ sub: z.string() });
 
-/** Bytes that a gateway might decode, collapse or encode again. */
+/** Bytes that a gateway might decode, collapse or re-encode. */
 const strangePath = '//a%2Fb';
 const strangeQuery = 'x=1&x=2+3';
 
-/** Publishes to a URL with such bytes, encoded as a whole. */
+/** Publishes to a URL with such bytes. The whole URL is encoded. */
 async function deliverStrange({ api: { client }, inbox }: After) {
   const strange = inbox('ok');
   const destination = `${strange.url}${strangePath}?${strangeQuery}`;
@@ -109,7 +109,7 @@ async function checkCompletion({ api, inbox, isEmulator }: After): Promise<strin
   });
   const [received] = await one.received(1);
   const url = received?.completeUrl ?? '';
-  // An emulator is called by another name than the one that AWS would give the API.
+  // An emulator's host name differs from the one that AWS would give the API.
   expectThat(isEmulator || url.startsWith(`${api.url}/`), `The URL for the completion is ${url}.`);
   const path = url.slice(Math.max(0, url.indexOf('/v2/complete/')));
   const { status, text } = await api.send('POST', path, { body: '{"status":201,"body":"done"}' });
@@ -124,7 +124,7 @@ const deadLetters = z.object({
   messages: z.array(z.object({ dlqId: z.string(), error: z.string().optional() })),
 });
 
-/** Publishes to a destination that fails, and waits for the dead letter. */
+/** Publishes to a failing destination, and waits for the dead letter. */
 export async function makeDeadLetter({ api: { client }, timeout }: After, destination: string) {
   const { messageId } = await client.read(published, 'POST', `/v2/publish/${destination}`, {
     body: 'in vain',
@@ -181,7 +181,7 @@ async function checkGroup({ api: { client }, inbox }: After): Promise<string> {
 
 const logged = z.object({ runs: z.array(z.object({ workflowState: z.string() })) });
 
-/** The start of a run and three steps, each delivered with all before it. */
+/** The start of a run and three steps. Each is delivered with all previous ones. */
 const runDeliveries = 4;
 
 async function checkWorkflow({ api, account, inbox, timeout }: After): Promise<string> {
@@ -220,10 +220,10 @@ async function checkWorkflow({ api, account, inbox, timeout }: After): Promise<s
   return 'a run of three steps ended well';
 }
 
-/** Bytes that are no text of UTF-8. */
+/** Bytes that are not valid UTF-8. */
 const binary = Buffer.from([...Array(256).keys()]);
 
-/** More than a row of a table takes, so that it goes through S3; text that nothing compresses. */
+/** Incompressible text that is too large for a table's row, so it is stored in S3. */
 const large = (): Buffer => Buffer.from(randomBytes(75 * 1_024).toString('base64'));
 
 const lookAtDelivery =

@@ -1,4 +1,3 @@
-/** Checks that messages may go to Lambda functions. */
 import { randomBytes } from 'node:crypto';
 import { matchesArn, partsOfArn } from '../../../lambdas/destination/arns.ts';
 import { type Check, expectThat, Skipped } from '../../check.ts';
@@ -6,11 +5,11 @@ import type { After } from '../context.ts';
 import { makeDeadLetter } from './deliveryChecks.ts';
 
 /**
- * Makes the ARN of a function that is not there and that messages may go to. One of another AWS account is no use: there Lambda
- * refuses, whether it is there or not.
+ * Makes the ARN of a missing function that messages may go to. It must be in this AWS account, because Lambda refuses calls to
+ * others.
  *
  * @param patterns the setting `lambdaDestinations`
- * @returns undefined where each pattern names functions of other accounts, or one function only, which must not get a message
+ * @returns undefined if each pattern names other accounts, or a single function, which must not get a message
  */
 export function missingFunction(
   patterns: readonly string[],

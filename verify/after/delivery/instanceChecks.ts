@@ -1,4 +1,7 @@
-/** Checks the functions on managed instances: an answer that takes longer than a function may, and instances that go. */
+/**
+ * Checks functions on managed instances: an answer that takes longer than a Lambda function may run, and instances that are
+ * lost.
+ */
 import {
   GetAliasCommand,
   GetFunctionScalingConfigCommand,
@@ -16,9 +19,8 @@ import { delivered, isQuiet } from './longChecks.ts';
 const noInstances =
   'longDelivery is functions: no answer may take longer than 14 minutes, and there are no instances';
 
-/** A machine that answers `/<seconds>` after so many. */
+/** A machine that answers `/<seconds>` after this many seconds. */
 export interface LateHost {
-  /** Makes it, and gives its URL. */
   readonly make: (after: After) => Promise<string>;
   readonly remove: (after: After) => Promise<unknown>;
 }
@@ -31,7 +33,7 @@ const machine: LateHost = {
 
 const state = z.object({ logs: z.array(z.object({ state: z.string() })) });
 
-/** The machine starts its server a minute or so after CloudFormation has made it. */
+/** The machine's server starts about a minute after CloudFormation has finished. */
 const startMs = 300_000;
 
 /** Sends messages to the machine until it answers one. */
@@ -55,7 +57,7 @@ async function started({ api, timeout }: After, url: string): Promise<void> {
   );
 }
 
-/** Makes the check of an answer that takes longer than a function may run. */
+/** Checks an answer that takes longer than a function may run. */
 export const longAnswer = (seconds: number, host = machine): Check<After> => ({
   name: 'long-answer',
   shows: `an answer that takes ${seconds / 60} minutes is waited for`,
@@ -82,15 +84,15 @@ export const longAnswer = (seconds: number, host = machine): Check<After> => ({
   },
 });
 
-/** The logical id of the function of the queue of long jobs. */
+/** The logical id of the long queue's function. */
 export const longFunction = /^DeliverLongOn[0-9a-f]{8}[0-9A-F]{8}$/;
 const longQueue = /^QueuesLong[0-9A-F]{8}$/;
 
-/** Messages that wait while instances go, and the seconds that each waits. */
+/** The number of messages that wait while instances are lost, and how long each waits, in seconds. */
 const messages = 12;
 const waitSeconds = 240;
 
-/** Lambda ends environments within some minutes ("Scaling Lambda Managed Instances"), and what they had comes back in five. */
+/** Lambda ends environments within minutes ("Scaling Lambda Managed Instances"), and their jobs become visible after five. */
 const comesBackMs = 1_200_000;
 
 const everyMs = 10_000;
@@ -120,7 +122,7 @@ async function checkLostInstance(after: After): Promise<string> {
   const scale = (FunctionScalingConfig: Scaling): Promise<unknown> =>
     clients.lambda.send(new PutFunctionScalingConfigCommand({ ...version, FunctionScalingConfig }));
   const before = await applied();
-  // A run that is killed leaves one environment, which goes on with the work.
+  // If the run is killed here, one environment remains and continues the work.
   const one: Scaling = { MinExecutionEnvironments: 1, MaxExecutionEnvironments: 1 };
   if (before.MinExecutionEnvironments < 2)
     throw new Skipped('there is one execution environment, and without it nothing would be delivered');

@@ -1,4 +1,4 @@
-/** Checks what many messages at once do: how they share invocations, how long they take, and whether slow hosts hold up others. */
+/** Checks many messages at once: how they share invocations, how long they take, and whether slow hosts delay others. */
 import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import * as z from 'zod';
 import { type Check, expectThat } from '../../check.ts';
@@ -10,18 +10,18 @@ import { sumsOf } from '../watch/metricSums.ts';
 
 const json = { 'content-type': 'application/json' };
 
-/** Messages that have to be answered soon, so that they take the short queue. */
+/** A short timeout, so that messages take the short queue. */
 const soon = { 'Svc-Timeout': '20s', 'Content-Type': 'text/plain' };
 
 const burst = 2_000;
 
-/** An emulator on one machine runs each function as a separate process: there, the burst only shows that the check works. */
+/** An emulator runs each function as a process on one machine, so there the burst only tests the check itself. */
 const emulatedBurst = 100;
 
-/** Messages of one request: docs/limits.md. */
+/** Messages per request: docs/limits.md. */
 const perRequest = 100;
 
-/** The waits of the run that the burst may take: a deployment in an account of ten executions takes minutes. */
+/** The burst may take this many times `--wait`. An account limited to ten concurrent executions needs minutes. */
 const drainWaits = 5;
 
 async function publishMany({ api: { client } }: After, url: string, count: number): Promise<void> {
@@ -40,14 +40,14 @@ async function publishMany({ api: { client } }: After, url: string, count: numbe
   );
 }
 
-/** A line of metrics, which a worker writes at the end of an invocation; see `lambdas/aws/metrics.ts`. */
+/** Metrics in a worker's log, written at the end of an invocation; see `lambdas/aws/metrics.ts`. */
 const line = z.object({
   Delivered: z.number().default(0),
   Retried: z.number().default(0),
   Failed: z.number().default(0),
 });
 
-/** Reads from a line of a worker's log how many attempts its invocation made; undefined for another line. */
+/** Reads an invocation's number of attempts from a log line; undefined for other lines. */
 export function attemptsIn(message: string): number | undefined {
   const start = message.indexOf('{"_aws"');
   if (start < 0) return undefined;
@@ -56,7 +56,7 @@ export function attemptsIn(message: string): number | undefined {
   return attempts > 0 ? attempts : undefined;
 }
 
-/** Reads how many attempts each invocation of a worker made since a moment. */
+/** Reads the number of attempts of each invocation of a worker since a moment. */
 async function batchesOf({ clients: { logs }, resources }: After, since: number): Promise<readonly number[]> {
   const group = resources.find(
     ({ type, logicalId }) => type === 'AWS::Logs::LogGroup' && logicalId.startsWith('DeliverShortLog'),
@@ -75,10 +75,10 @@ const throttles = {
   dimension: 'FunctionName',
 } as const;
 
-/** CloudWatch has the metrics of Lambda some minutes later. */
+/** CloudWatch has Lambda's metrics some minutes later. */
 const metricMs = 240_000;
 
-/** How often Lambda refused an invocation of a function since a moment; undefined where CloudWatch does not tell. */
+/** How often Lambda throttled a function since a moment; undefined if CloudWatch has no data. */
 async function countThrottles(after: After, since: number): Promise<number | undefined> {
   if (after.isEmulator) return undefined;
   const [, sum] = await sumsOf(
@@ -119,12 +119,12 @@ async function checkBurst(after: After): Promise<string> {
   ].join('; ');
 }
 
-/** Seconds that the slow host takes for an answer. */
+/** The slow host's time for an answer, in seconds. */
 const slowSeconds = 5;
 const slowMessages = 30;
 const quickMessages = 60;
 
-/** Judges the times, in ms, that messages of quick hosts took beside a slow one. */
+/** Judges how long quick hosts' messages took beside a slow host, in milliseconds. */
 export function judgeQuick(times: readonly number[]): string {
   const [middle, most] = [percentile(times, 50), percentile(times, 99)];
   expectThat(
@@ -155,7 +155,7 @@ export const slowHostCheck: Check<After> = {
   run: checkSlowHost,
 };
 
-/** Run one after the other, so that they measure the deployment and not each other. */
+/** These run one after another, so that they don't affect each other's measurements. */
 export const loadChecks: readonly Check<After>[] = [
   {
     name: 'burst',

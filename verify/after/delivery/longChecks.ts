@@ -1,4 +1,4 @@
-/** Checks what takes minutes: long attempts, far messages that fire, and what becomes of a job whose worker dies. */
+/** Checks that take minutes: long attempts, far delays, and the job of a killed worker. */
 import {
   ChangeMessageVisibilityCommand,
   GetQueueAttributesCommand,
@@ -15,7 +15,7 @@ import { schedulesOf } from './timeChecks.ts';
 
 const log = z.object({ logs: z.array(z.object({ state: z.string() })) });
 
-/** Waits until a message whose answer takes so many seconds is delivered. @throws Shortfall when an attempt of it fails */
+/** Waits until a message whose answer takes `seconds` is delivered. @throws Shortfall if an attempt fails */
 export async function delivered(
   { api, timeout }: Pick<After, 'api' | 'timeout'>,
   messageId: string,
@@ -35,8 +35,8 @@ export async function delivered(
 }
 
 /**
- * Makes the check of an attempt that takes long. A NAT gateway drops connections that are silent for 350 s ("NAT gateway basics",
- * Amazon VPC User Guide), unless keep-alive probes cross them.
+ * Checks a long attempt. A NAT gateway drops connections that are idle for 350 s, unless there are keep-alive probes ("NAT
+ * gateway basics", Amazon VPC User Guide).
  */
 export const longAttempt = (seconds: number): Check<After> => ({
   name: 'long-attempt',
@@ -66,10 +66,10 @@ export const longAttempt = (seconds: number): Check<After> => ({
   },
 });
 
-/** The longest message timer of SQS is 15 minutes, so this one waits in Scheduler. */
+/** Longer than SQS's message timer of 15 minutes, so the message waits in Scheduler. */
 const farMinutes = 16;
 
-/** Scheduler fires within its minute, and the rest is a message timer. */
+/** Scheduler fires within a minute, and a message timer waits for the rest. */
 const latestMs = 120_000;
 
 async function checkFarFire(after: After): Promise<string> {
@@ -97,17 +97,17 @@ async function checkFarFire(after: After): Promise<string> {
   return `a message that was due in ${farMinutes} minutes came ${(late / 1_000).toFixed(1)} s late, and its schedule is gone`;
 }
 
-/** The logical id of the queue of short jobs. */
+/** The logical id of the short queue. */
 const shortQueue = /^QueuesShort[0-9A-F]{8}$/;
 
 const queueShape = z.object({ VisibilityTimeout: z.number() });
 
-/** Requests for messages at one time, and rounds: the workers ask as well, and SQS gives a job to one of those that ask. */
+/** Concurrent receives, and rounds of them, because the workers receive jobs too. */
 const pollers = 20;
 const rounds = 10;
 const perRound = 5;
 
-/** Takes jobs off the queue as a worker does, and gives back all that are not of these messages. */
+/** Receives jobs as a worker does, and returns those of other messages to the queue. */
 async function takeJobs(
   { clients: { sqs } }: After,
   QueueUrl: string,
@@ -134,10 +134,7 @@ export async function isQuiet({ clients: { sqs } }: After, QueueUrl: string): Pr
   return Object.values(Attributes).every((count) => count === '0');
 }
 
-/**
- * Takes a job off the queue and never deletes it, which is all that SQS sees of a worker that is killed. Lambda has no call that kills
- * one.
- */
+/** Receives a job and never deletes it, which looks like a killed worker. Lambda cannot kill one. */
 async function checkKilledWorker(after: After): Promise<string> {
   const { api, inbox, resources, templates, region } = after;
   const queue = resources.find(({ logicalId }) => shortQueue.test(logicalId));
@@ -195,7 +192,7 @@ export const longChecks: readonly Check<After>[] = [
   },
 ];
 
-/** Runs when nothing else does: it takes jobs off a queue. */
+/** Runs alone, because it takes jobs from a queue. */
 export const killedWorkerCheck: Check<After> = {
   name: 'killed-worker',
   shows: 'a job whose worker is killed is done by another',

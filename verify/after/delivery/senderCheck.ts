@@ -1,11 +1,10 @@
-/** Checks the address that deliveries come from. */
 import { DescribeAddressesCommand } from '@aws-sdk/client-ec2';
 import { valuesIn } from '../../../lib/regional.ts';
 import { type Check, expectThat, Skipped } from '../../check.ts';
 import { published } from '../api.ts';
 import type { After } from '../context.ts';
 
-/** Messages for each address: each execution uses the gateway of its zone. */
+/** Messages per address. Each execution uses its zone's gateway. */
 const perAddress = 5;
 
 async function checkSender({ settings, region, api, inbox, clients }: After): Promise<string> {

@@ -1,4 +1,4 @@
-/** Checks what EventBridge Scheduler has, and when it fires. */
+/** Checks what EventBridge Scheduler contains, and when it fires. */
 import { GetScheduleCommand, paginateListSchedules } from '@aws-sdk/client-scheduler';
 import { type Check, expectThat } from '../../check.ts';
 import { scheduleGroupOf } from '../../../lib/names.ts';
@@ -6,7 +6,9 @@ import { anything, published } from '../api.ts';
 import type { After } from '../context.ts';
 import { until } from '../../wait.ts';
 
-/** Scheduler keeps an attempt that is due later than a message timer of SQS reaches, under a name that begins with the message's id. */
+/**
+ * Scheduler has the attempts that are due later than SQS's message timer allows, under names that begin with the message's id.
+ */
 export async function schedulesOf({ clients: { scheduler }, settings }: After, messageId: string) {
   const names: string[] = [];
   const input = { GroupName: scheduleGroupOf(settings), NamePrefix: messageId };
@@ -47,7 +49,7 @@ async function checkFarDelay(after: After): Promise<string> {
   return `Scheduler had it ${ScheduleExpression}, and it was cancelled`;
 }
 
-/** Scheduler begins with a new schedule within a minute, and fires within the minute after each time. */
+/** Scheduler starts a new schedule within a minute, and fires within a minute after each time. */
 const twoFiresMs = 240_000;
 
 async function checkSchedule({ api: { client }, inbox, timeout }: After): Promise<string> {

@@ -1,4 +1,3 @@
-/** Reads from the receiver's log what it got. */
 import { type CloudWatchLogsClient, paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import * as z from 'zod';
 import type { Received } from './receiver.ts';
@@ -23,7 +22,7 @@ const line = z.object({
   }),
 });
 
-/** Reads a line of the log; undefined for one that is Lambda's own. */
+/** Parses a log line; undefined for Lambda's own lines. */
 export function readLine(text: string): Received | undefined {
   const start = text.indexOf('{"received":');
   if (start < 0) return undefined;
@@ -31,27 +30,27 @@ export function readLine(text: string): Received | undefined {
 }
 
 export interface Inbox {
-  /** A destination; the rest of a URL behind it arrives as `path`. */
+  /** A destination. The rest of a URL after it arrives as `path`. */
   readonly url: string;
-  /** Waits until so many requests have come, and returns all in the order of their coming. */
+  /** Waits until `count` requests have arrived, and returns all in order of arrival. */
   readonly received: (count: number, timeout?: Partial<Timeout>) => Promise<readonly Received[]>;
 }
 
-/** The kinds of answers that the receiver gives. `wait-5` answers after five seconds. */
+/** The receiver's kinds of answers. `wait-5` answers after five seconds. */
 export type Answers = 'ok' | 'fail' | 'fail-first' | 'later' | 'flow' | `wait-${number}`;
 
-/** The receiver's hosts: each is a separate function, so that one can be slow beside the other. */
+/** The receiver's hosts. Each is a separate function, so that one can be slow beside the other. */
 export type ReceiverHost = 'quick' | 'slow';
 
 interface Source {
-  /** Reads all that the receiver got in this run. */
+  /** Reads all requests that the receiver got in this run. */
   readonly read: () => Promise<readonly Received[]>;
-  /** Where each host of the receiver is, without a slash at the end. */
+  /** The URL of each host, without a slash at the end. */
   readonly urls: Readonly<Record<ReceiverHost, string>>;
   readonly timeout: Timeout;
 }
 
-/** Reads all that the receiver got since a moment, in Unix milliseconds, in the order of its coming. */
+/** Reads all requests that the receiver got since a moment, in Unix milliseconds, in order of arrival. */
 export async function readLogs(
   client: CloudWatchLogsClient,
   logGroupNames: readonly string[],
@@ -70,7 +69,7 @@ export async function readLogs(
   return all.toSorted((one, other) => one.at - other.at);
 }
 
-/** Opens inboxes, each with its own name. They read the log together: CloudWatch answers few such calls a second. */
+/** Opens inboxes. They share reads of the log, because CloudWatch limits such calls to a few per second. */
 export function openInboxes(source: Source) {
   let reading: Promise<readonly Received[]> | undefined;
   const read = (): Promise<readonly Received[]> =>

@@ -1,7 +1,4 @@
-/**
- * A machine that answers later than any function could: function URLs wait for 15 minutes at most. It is the only
- * host of a separate VPC, in a stack that CloudFormation makes and takes away as a whole.
- */
+/** A machine that can take longer to answer than the 15 minutes of function URLs. It is in a separate VPC and stack. */
 import {
   type CloudFormationClient,
   CreateStackCommand,
@@ -22,7 +19,7 @@ import {
 import { outputsOf } from '../deployed.ts';
 import { removeStack } from './stacks.ts';
 
-/** A server in Python, which the image has: it answers `/<seconds>` after so many. */
+/** A Python server, which needs no installation. It answers `/<seconds>` after this many seconds. */
 export const lateServer = (port: number): string =>
   `
 import http.server, time
@@ -43,7 +40,7 @@ const httpPort = 80;
 
 export const lateHostStack = (deployment: string): string => `${deployment}-VerifyHost`;
 
-/** Makes the template; its output `Url` is where the machine is. */
+/** Makes the template. Its output `Url` is the machine's URL. */
 export function lateHostTemplate(deployment: string): string {
   const name = lateHostStack(deployment);
   const app = new App({ analyticsReporting: false });
@@ -68,19 +65,19 @@ export function lateHostTemplate(deployment: string): string {
     requireImdsv2: true,
   });
   host.connections.allowFrom(Peer.anyIpv4(), Port.tcp(httpPort), 'Messages of svc-queue verify');
-  // It installs nothing, and makes no calls.
+  // The machine installs nothing, and makes no calls.
   new CfnOutput(stack, 'Url', { value: `http://${host.instancePublicIp}` });
   return JSON.stringify(app.synth().getStackByName(name).template);
 }
 
-/** Seconds that CloudFormation may take for the machine. */
+/** How long CloudFormation may take for the machine, in seconds. */
 const maxWaitTime = 600;
 
-/** @returns whether there was one */
+/** @returns whether it existed */
 export const removeLateHost = (client: CloudFormationClient, deployment: string): Promise<boolean> =>
   removeStack(client, lateHostStack(deployment), maxWaitTime);
 
-/** Makes the machine. @returns its URL, without a slash at the end */
+/** Creates the machine. @returns its URL, without a slash at the end */
 export async function makeLateHost(
   client: CloudFormationClient,
   deployment: string,

@@ -1,38 +1,36 @@
 /**
- * The code of the receiver that `svc-queue verify` deploys: a function with a URL that writes down each request in its log, and answers
- * as the path asks: `/<inbox>/<answer>/…`. It runs with nothing but Node.js, so it imports nothing else.
+ * The receiver that `svc-queue verify` deploys: a function URL that logs each request and answers as its path says:
+ * `/<inbox>/<answer>/…`. It imports only Node.js's modules.
  */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LambdaFunctionURLEvent } from 'aws-lambda';
 
-/** A request as the log has it. */
 export interface Received {
   readonly inbox: string;
   /** Unix milliseconds. */
   readonly at: number;
   readonly method: string;
-  /** The path behind the inbox and the answer, byte for byte. */
+  /** The raw path after the inbox and the answer. */
   readonly path: string;
   readonly query: string;
-  /** The address that the request came from. */
+  /** The sender's address. */
   readonly from: string;
   readonly messageId: string;
   readonly retried: number;
   readonly contentType: string;
   readonly signature: string;
-  /** Where the attempt may be completed; empty without deferred completion. */
+  /** Where the attempt can be completed; empty without deferred completion. */
   readonly completeUrl: string;
   readonly bytes: number;
   readonly sha256: string;
-  /** The body, where it is a short text. */
+  /** The body, if it is a short text. */
   readonly text: string;
 }
 
-/** The end of a body that is shown as text. */
+/** The most characters of a body that is logged as text. */
 const longestText = 4_000;
 
-/** Steps of a run before it ends. */
 const steps = 3;
 
 interface Request {
@@ -56,8 +54,8 @@ const answers: Readonly<Record<string, (request: Request) => Answer | Promise<An
 };
 
 /**
- * Does the next step of a run, as a workflow client does: it submits the step's result, or ends the run after the last. The body
- * lists the run's entries so far, its start among them.
+ * Does the next step of a run, as a workflow client does: submits its result, or ends the run after the last step. The body
+ * lists the run's entries.
  */
 async function goOn({ headers, body }: Request): Promise<Answer> {
   const { 'verify-api': api = '', 'verify-token': token = '', 'verify-url': url = '' } = headers;
@@ -96,7 +94,7 @@ async function goOn({ headers, body }: Request): Promise<Answer> {
   return { statusCode: response.ok ? 200 : 500, headers: { 'Svc-Workflow-Sdk-Version': '1' }, body: answer };
 }
 
-/** The seconds to wait before the answer, in its kind: `wait-400`. */
+/** The seconds to wait before the answer: `wait-400`. */
 const waiting = /^wait-(\d{1,3})$/;
 
 async function answerOf(kind: string, request: Request): Promise<Answer> {

@@ -1,8 +1,8 @@
-/** The code of the receiver. The package has it made ahead: see `pack/madeAhead.ts`. */
+/** The receiver's code. The package has it prebuilt: see `pack/madeAhead.ts`. */
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
 
-/** Bundles the receiver as one text of CommonJS, which is how Lambda treats code in a template. */
+/** Bundles the receiver as CommonJS, because Lambda treats code in a template as that. */
 export function receiverCode(): string {
   const { outputFiles } = buildSync({
     entryPoints: [join(import.meta.dirname, 'receiver.ts')],

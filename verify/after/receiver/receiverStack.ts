@@ -1,4 +1,4 @@
-/** The stack of the receiver. CloudFormation makes it as a whole, and takes it away as a whole. */
+/** The receiver's stack. CloudFormation creates and deletes it as a whole. */
 import {
   type CloudFormationClient,
   CreateStackCommand,
@@ -13,21 +13,21 @@ import type { ReceiverHost } from './inbox.ts';
 import { receiverCode } from './receiverCode.ts';
 import { removeStack } from './stacks.ts';
 
-/** The functions of the receiver. A function URL waits as long as its function may run, at most 15 minutes. */
+/** The receiver's functions. A function URL waits until its function's timeout, at most 15 minutes. */
 const hosts: Readonly<Record<ReceiverHost, { readonly id: string; readonly timeout: Duration }>> = {
   quick: { id: 'Receiver', timeout: Duration.seconds(25) },
   slow: { id: 'Slow', timeout: Duration.minutes(15) },
 };
 const hostNames: readonly ReceiverHost[] = ['quick', 'slow'];
 
-/** The names of the receiver's stack, of its functions and of their log groups. */
+/** The names of the receiver's stack, functions and log groups. */
 export const receiverNames = (deployment: string) => ({
   stack: `${deployment}-Verify`,
   functions: { quick: `${deployment}-verify`, slow: `${deployment}-verify-slow` },
   logGroups: [`/aws/lambda/${deployment}-verify`, `/aws/lambda/${deployment}-verify-slow`],
 });
 
-/** Makes the template; its outputs `ReceiverUrl` and `SlowUrl` are where the receiver is. */
+/** Makes the template. Its outputs `ReceiverUrl` and `SlowUrl` are the receiver's URLs. */
 export function receiverTemplate(deployment: string): string {
   const names = receiverNames(deployment);
   const app = new App({ analyticsReporting: false });
@@ -64,14 +64,13 @@ export function receiverTemplate(deployment: string): string {
   return JSON.stringify(app.synth().getStackByName(names.stack).template);
 }
 
-/** Seconds that CloudFormation may take for the few resources of the receiver. */
+/** How long CloudFormation may take for the receiver, in seconds. */
 const maxWaitTime = 300;
 
-/** @returns whether there was one */
+/** @returns whether it existed */
 export const removeReceiver = (client: CloudFormationClient, deployment: string): Promise<boolean> =>
   removeStack(client, receiverNames(deployment).stack, maxWaitTime);
 
-/** Makes the receiver. @returns the URL of each of its hosts */
 export async function makeReceiver(
   client: CloudFormationClient,
   deployment: string,

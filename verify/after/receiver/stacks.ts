@@ -1,4 +1,3 @@
-/** Takes away the stacks that `svc-queue verify` makes. */
 import {
   type CloudFormationClient,
   DeleteStackCommand,
@@ -6,7 +5,6 @@ import {
   waitUntilStackDeleteComplete,
 } from '@aws-sdk/client-cloudformation';
 
-/** @returns whether there was one */
 export async function removeStack(
   client: CloudFormationClient,
   StackName: string,

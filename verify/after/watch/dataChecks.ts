@@ -1,4 +1,4 @@
-/** Checks how the tables keep data: expiry, recovery and protection are what the templates ask for. */
+/** Checks that the tables have the expiry, recovery and protection that the templates specify. */
 import {
   DescribeContinuousBackupsCommand,
   DescribeTableCommand,
@@ -20,16 +20,15 @@ const tableShape = z.object({
   ),
 });
 
-/** How a table keeps data. */
 export interface Keeping {
   readonly table: string;
-  /** The attribute with the time of expiry; undefined where nothing expires. */
+  /** The attribute with the expiry; undefined if nothing expires. */
   readonly expiry: string | undefined;
   readonly isRecoverable: boolean;
   readonly isProtected: boolean;
 }
 
-/** Finds the tables that have a replica in a region, with what the templates of all regions ask for. */
+/** Finds the tables with a replica in a region, and what all regions' templates specify for them. */
 export function wantedTables({
   templates,
   resources,
@@ -70,7 +69,6 @@ async function keepingOf({ clients: { dynamodb } }: After, TableName: string): P
   };
 }
 
-/** Says how a table keeps data otherwise than it has to. */
 export const differencesOf = (wanted: Keeping, found: Keeping): readonly string[] => [
   ...(wanted.expiry === found.expiry
     ? []

@@ -6,7 +6,7 @@ import * as z from 'zod';
 import { type Check, expectThat } from '../../check.ts';
 import type { After } from '../context.ts';
 
-/** A request to each function that answers some: what its role lacks shows in its log. */
+/** A request to each API function. If a role lacks a permission, the function's log shows it. */
 const requests = [
   '/v2/messages',
   '/v2/logs?count=1',
@@ -20,7 +20,7 @@ const requests = [
   '/v2/stats',
 ];
 
-/** The sentence of each refusal by IAM names who, what and on what; see "Troubleshoot access denied error messages" in its guide. */
+/** IAM's error message names who, the action and the resource; see "Troubleshoot access denied error messages" in its guide. */
 const denial = /(?:User: )?\S+ is not authorized to perform: [\w:]+(?: on resource: \S+)?/;
 
 /** CloudWatch Logs shows a line within seconds. */
@@ -37,7 +37,7 @@ async function checkDenied({
   await sleep(Math.min(ingestionMs, timeout.waitMs), undefined, { signal: timeout.signal });
   const groups = resources.filter(({ type }) => type === 'AWS::Logs::LogGroup');
   const denials = new Set<string>();
-  // One after the other: CloudWatch answers few such calls a second.
+  // One at a time: CloudWatch limits such calls to a few per second.
   for (const { logicalId, physicalId: logGroupName } of groups) {
     const input = { logGroupName, startTime: startedAt, filterPattern: '"not authorized to perform"' };
     for await (const { events = [] } of paginateFilterLogEvents({ client: logs }, input))
@@ -55,10 +55,9 @@ const record = z.object({
   errorMessage: z.string().optional(),
 });
 
-/** Codes of refusals; each service has its own spelling of them. */
+/** Error codes for denied calls; services spell them differently. */
 const denied = /AccessDenied|UnauthorizedOperation|NotAuthorized/;
 
-/** Finds the denied calls among events of CloudTrail. */
 export const deniedIn = (events: readonly Event[]): readonly string[] =>
   events.flatMap(({ CloudTrailEvent = '{}', Username = '' }) => {
     const json: unknown = JSON.parse(CloudTrailEvent);
@@ -70,13 +69,15 @@ export const deniedIn = (events: readonly Event[]): readonly string[] =>
       : [];
   });
 
-/** "The rate of lookup requests is limited to two per second, per account, per Region" (LookupEvents, CloudTrail API Reference). */
+/**
+ * "The rate of lookup requests is limited to two per second, per account, per Region" (LookupEvents, CloudTrail API Reference).
+ */
 const lookupMs = 600;
 
-/** Pages of 50 events for a function, newest first. */
+/** Pages of 50 events for each function, newest first. */
 const mostPages = 5;
 
-/** CloudTrail tells of a call after five minutes on average, and promises nothing ("How CloudTrail works"): an hour covers earlier runs. */
+/** CloudTrail has a call after about five minutes ("How CloudTrail works"). An hour includes earlier runs. */
 const lookedBackMs = 3_600_000;
 
 async function checkTrail({
@@ -93,7 +94,7 @@ async function checkTrail({
     for (let page = 0; page < mostPages && (page === 0 || NextToken !== undefined); page += 1) {
       const found = await cloudTrail.send(
         new LookupEventsCommand({
-          // Lambda names the session of a function's role by the function.
+          // A function's role session has the function's name.
           LookupAttributes: [{ AttributeKey: 'Username', AttributeValue: physicalId }],
           StartTime: new Date(startedAt - lookedBackMs),
           EndTime: new Date(),

@@ -1,4 +1,4 @@
-/** Measures how long publishing and delivering take, and what the run consumed. */
+/** Measures how long publishing and delivering take, and the run's usage. */
 import * as z from 'zod';
 import type { StackResource } from '../../../operate/stackResources.ts';
 import { type Check, expectThat } from '../../check.ts';
@@ -6,10 +6,10 @@ import { published } from '../api.ts';
 import type { After } from '../context.ts';
 import { type Counted, queriesOf, sumsOf } from './metricSums.ts';
 
-/** Messages that are timed, one after the other: the first may meet processes that have to start. */
+/** Messages that are timed one after another. The first may wait for processes to start. */
 const timed = 40;
 
-/** The value below which so many percent of the times are. */
+/** The value that `percent` of the times do not exceed. */
 export function percentile(times: readonly number[], percent: number): number {
   const sorted = times.toSorted((one, other) => one - other);
   return sorted[Math.max(0, Math.ceil((percent / 100) * sorted.length) - 1)] ?? NaN;
@@ -20,7 +20,7 @@ const timesOf = ([first = NaN, ...others]: readonly number[]): string =>
 
 const created = z.object({ logs: z.array(z.object({ messageId: z.string(), time: z.number() })) });
 
-/** Times publishing as this machine sees it, and delivering from the message's making to its arrival, by clocks of AWS. */
+/** Times publishing by this machine's clock, and delivering, from creation to arrival, by AWS's clocks. */
 async function measureLatency({ api: { client }, inbox }: After): Promise<string> {
   const one = inbox('ok');
   const publishing: number[] = [];
@@ -48,7 +48,7 @@ async function measureLatency({ api: { client }, inbox }: After): Promise<string
   return `publishing from here: ${timesOf(publishing)}; delivering: ${timesOf(delivering)}`;
 }
 
-/** The figures that are counted of each kind of resource. */
+/** The metrics that are counted for each type of resource. */
 const counted: readonly (Counted & { readonly what: string })[] = [
   {
     what: 'invocations',
@@ -80,19 +80,19 @@ const counted: readonly (Counted & { readonly what: string })[] = [
   },
 ];
 
-/** The questions to CloudWatch, one for each resource and metric. */
+/** CloudWatch queries, one for each resource and metric. */
 export const usageQueries = (resources: readonly StackResource[]) => queriesOf(resources, counted);
 
 const stats = z.object({ logs: z.array(z.unknown()) });
 
-/** CloudWatch has the metrics of AWS's services some minutes later. */
+/** CloudWatch has AWS's metrics some minutes later. */
 const metricsMs = 300_000;
 
 async function countUsage(after: After): Promise<string> {
   const { api, startedAt } = after;
   const { logs } = await api.client.read(stats, 'GET', '/v2/logs?state=CREATED&count=1000');
   const messages = logs.length;
-  // Each message is written once and sent once at least, but for the few that are withdrawn before they are due.
+  // Each message is written and sent at least once, unless it is cancelled before it is due.
   const isEnough = (sums: readonly number[]): boolean => sums.every((sum) => sum >= 0.9 * messages);
   const sums = await sumsOf(after, counted, startedAt, isEnough, metricsMs);
   const each = (sum: number): string => (sum / Math.max(1, messages)).toFixed(1);

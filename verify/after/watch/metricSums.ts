@@ -1,10 +1,9 @@
-/** Sums of metrics that AWS's services keep of the deployment's resources. */
+/** Sums of AWS's metrics about the deployment's resources. */
 import { GetMetricDataCommand, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import type { StackResource } from '../../../operate/stackResources.ts';
 import { until } from '../../wait.ts';
 import type { After } from '../context.ts';
 
-/** A metric of each resource of a type. */
 export interface Counted {
   readonly type: string;
   readonly namespace: string;
@@ -12,10 +11,10 @@ export interface Counted {
   readonly dimension: string;
 }
 
-/** A queue is known by its URL, and to CloudWatch by its name. */
+/** A queue's id is its URL, but CloudWatch uses its name. */
 const nameOf = ({ physicalId }: StackResource): string => physicalId.split('/').at(-1) ?? physicalId;
 
-/** The questions to CloudWatch, one for each resource and metric. */
+/** CloudWatch queries, one for each resource and metric. */
 export const queriesOf = (
   resources: readonly StackResource[],
   counted: readonly Counted[],
@@ -38,11 +37,11 @@ export const queriesOf = (
   );
 
 /**
- * Adds up each metric over all resources of its type, once CloudWatch shows enough.
+ * Sums each metric over all resources of its type.
  *
  * @param since Unix milliseconds
- * @param isEnough whether these sums are not those of too early a look
- * @param waitMs how long CloudWatch may take, beyond the wait of the run
+ * @param isEnough whether the sums are complete
+ * @param waitMs how long CloudWatch may take, in addition to `--wait`
  */
 export async function sumsOf(
   { clients: { cloudWatch }, timeout, resources }: Pick<After, 'clients' | 'timeout' | 'resources'>,

@@ -1,4 +1,4 @@
-/** Checks what watches over a deployment: its metrics, and the comparison with its templates. */
+/** Checks a deployment's monitoring: metrics, and the comparison with its templates. */
 import {
   DescribeStackDriftDetectionStatusCommand,
   DetectStackDriftCommand,
@@ -11,13 +11,13 @@ import { type Check, expectThat, Shortfall } from '../../check.ts';
 import type { After } from '../context.ts';
 import { until } from '../../wait.ts';
 
-/** The logical ids of the queue of short jobs, and of the one for messages that no release can read yet. */
+/** Logical ids of the short queue, and of the queue for messages that no release can read yet. */
 const shortQueue = /^QueuesShort[0-9A-F]{8}$/;
 const parkedQueue = /^QueuesParked[0-9A-F]{8}$/;
-/** The text of a message that is no job. */
+/** The body of a message that is not a job. */
 const noJob = 'svc-queue verify';
 
-/** CloudWatch reads metrics out of logs within a few minutes. */
+/** CloudWatch extracts metrics from logs within a few minutes. */
 const metricMs = 240_000;
 
 async function checkUnreadable({ clients, timeout, resources, settings }: After): Promise<string> {
@@ -67,7 +67,7 @@ async function checkUnreadable({ clients, timeout, resources, settings }: After)
     : 'a message that is no job was counted and parked';
 }
 
-/** Takes the message out of the queue of parked ones, and leaves the others. */
+/** Removes the message from the queue of parked messages, and leaves the others. */
 async function takeBack(
   { clients: { sqs }, timeout }: Pick<After, 'clients' | 'timeout'>,
   QueueUrl: string,
@@ -92,7 +92,7 @@ async function takeBack(
   );
 }
 
-/** CloudFormation compares the resources of a stack for minutes. */
+/** CloudFormation compares a stack's resources for minutes. */
 const driftMs = 600_000;
 
 async function driftOf({ clients: { cloudFormation: client }, timeout }: After, StackName: string) {

@@ -1,4 +1,3 @@
-/** One account: its usage, its limits, and the actions of an operator. */
 import { useState } from 'preact/hooks';
 import { account, accountStats } from '../../../../lambdas/wire/accountAnswers.ts';
 import { limitMeanings } from '../../../../lambdas/wire/limitMeanings.ts';
@@ -203,16 +202,14 @@ function Details({ of }: { readonly of: Account }) {
   );
 }
 
-/** Whether a limit differs from that of the plan. */
 const isOwn = (of: Account, name: LimitName): boolean => of[name] !== limitTable[name][of.type];
 
-/** The TLS identities as lines such as `hooks.example.com ca=private identity=acme`. */
 const tlsLines = (of: Account): readonly string[] =>
   (of.tls_identities ?? []).map(({ host, ...names }) =>
     [host, ...Object.entries(names).map(([name, value]) => `${name}=${value}`)].join(' '),
   );
 
-/** Reads a line. The API refuses words that it does not know. */
+/** Parses a line. The API refuses unknown words. */
 function tlsIdentityOf(line: string): Readonly<Record<string, string>> {
   const [host = '', ...words] = line.split(/\s+/);
   const names = words.map((word): [string, string] => {
@@ -222,7 +219,6 @@ function tlsIdentityOf(line: string): Readonly<Record<string, string>> {
   return { host, ...Object.fromEntries(names) };
 }
 
-/** The value of a field as the API takes it. Null restores the plan's own value, or none. */
 function valueOf(name: string, text: string): unknown {
   if (name === 'customer_id' || name === 'type') return text;
   if (text === '') return null;

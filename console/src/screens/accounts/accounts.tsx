@@ -1,4 +1,3 @@
-/** Accounts, for the operator of the deployment. */
 import { useState } from 'preact/hooks';
 import { type Answer } from '../../../../lambdas/wire/answers.ts';
 import { account, accounts, accountStats } from '../../../../lambdas/wire/accountAnswers.ts';
@@ -14,7 +13,7 @@ import { Time } from '../../ui/time.tsx';
 import { OneAccount } from './account.tsx';
 import { dollars, Tokens } from './parts.tsx';
 
-/** Accounts of a page. Few, because the usage of each takes a request. */
+/** Accounts on a page. The number is small because each account's usage takes a request. */
 const pageLength = 25;
 
 export function Accounts({ place: { path: place } }: { readonly place: Place }) {
@@ -24,7 +23,7 @@ export function Accounts({ place: { path: place } }: { readonly place: Place }) 
 
 function AllAccounts() {
   const request: Request = { api: 'management', path: 'v2/svc/users', query: { count: pageLength } };
-  // The list is loaded once: the tokens of all accounts are in it.
+  // The list contains the tokens of all accounts, so it is loaded only once.
   const list = usePages(accounts, request, (all) => all, 0);
   const [made, setMade] = useState<Answer<typeof account>>();
   const make = (
@@ -75,7 +74,6 @@ function AllAccounts() {
   );
 }
 
-/** The cost of an account this month, with its budget. */
 function Used({ id, budget }: { readonly id: string; readonly budget: number }) {
   const { answer, error } = useAsked(accountStats, { api: 'management', path: path`v2/svc/stats/${id}` });
   if (answer === undefined) return <span title={error}>{error === undefined ? '…' : 'not known'}</span>;

@@ -1,10 +1,9 @@
-/** The test of an account's failure callback. */
 import { testedCallback } from '../../../../lambdas/wire/accountAnswers.ts';
 import { ask, path } from '../../api/client.ts';
 import { useAction } from '../../api/useAsked.ts';
 import { Button } from '../../ui/basics.tsx';
 
-/** Calls the failure callback as it is set now, and says what it answered. */
+/** Calls the account's failure callback as it is configured, and shows the answer. */
 export function TestCallback({ id }: { readonly id: string }) {
   const action = useAction();
   const work = async (): Promise<string> => {

@@ -5,10 +5,9 @@ import { Button, Card, Copy, DetailList } from '../../ui/basics.tsx';
 export type Account = Answer<typeof account>;
 
 const amounts = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD' });
-/** Formats dollars: `$1,234.50`. */
 export const dollars = (amount: number): string => amounts.format(amount);
 
-/** The tokens of an account that was just created, or got new ones. They are shown here and nowhere else. */
+/** New tokens of an account. They are not shown again. */
 export function Tokens({ of, onClose }: { readonly of: Account; readonly onClose: () => void }) {
   return (
     <Card

@@ -24,17 +24,15 @@ const scopes = [
 
 const nameOf = (scope: Named['scope']): string => scopes.find(([one]) => one === scope)?.[1] ?? scope;
 
-/** Where the tokens are in an API. */
 export interface TokensPlace {
   readonly api: 'messaging' | 'management';
   readonly path: string;
 }
 
-/** An account makes and revokes all but the full tokens. */
+/** An account can create and revoke tokens of every scope except `full`. */
 const ownPlace: TokensPlace = { api: 'messaging', path: 'v2/tokens' };
 const isFor = ({ api }: TokensPlace, scope: string): boolean => api === 'management' || scope !== 'full';
 
-/** Asks for the named tokens of an account. A deleted account has none left. */
 export const useNamedTokens = ({ id, state }: Account): Asked<readonly Named[]> =>
   useAsked(namedTokens, state === 'deleted' ? undefined : placeOf(id));
 
@@ -43,7 +41,6 @@ export const placeOf = (accountId: string): TokensPlace => ({
   path: path`v2/svc/users/${accountId}/tokens`,
 });
 
-/** The named tokens of the account that is signed in. */
 export const OwnTokens = () => <NamedTokens place={ownPlace} of={useAsked(namedTokens, ownPlace)} />;
 
 interface NamedTokensProps {

@@ -1,4 +1,4 @@
-/** The alarms of the account: what is open now, a test, and the form. */
+/** The account's alarms: those that are open, a test, and the settings. */
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import { alarms, testedAlarm, type AlarmKind } from '../../../../lambdas/wire/alarms.ts';
@@ -18,7 +18,7 @@ import { AlarmsForm } from './form.tsx';
 type Alarms = Answer<typeof alarms>;
 type Open = Alarms['open'][number];
 
-/** The list of open alarms changes when the service looks, every five minutes. */
+/** The service checks alarms only every five minutes. */
 const everyMs = 30_000;
 
 export function Alarms() {

@@ -1,4 +1,3 @@
-/** Sets the alarms of the account. */
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import { alarms, type AlarmFormat } from '../../../../lambdas/wire/alarms.ts';
@@ -23,14 +22,13 @@ const placeholders: Readonly<Record<AlarmFormat, string>> = {
   json: 'https://example.com/alarms',
 };
 
-/** The switches of the form, each with the values that a switch turned on has at first. */
+/** The values that a switch of the form begins with when it is turned on. */
 const firstSettings = {
   deadLetters: { above: 10, minutes: 15 },
   limits: 80,
   quietHours: { from: '22:00', to: '07:00' },
 };
 
-/** The fields of the form. */
 function draftOf(of: Settings) {
   const { deadLetters, limits, quietHours } = { ...firstSettings, ...of };
   return {
@@ -73,7 +71,7 @@ const settingsOf = (draft: Draft) => ({
 });
 
 interface FormProps {
-  /** The current alarms. Undefined if there are none. */
+  /** The current alarms, if any. */
   readonly of: Settings;
   readonly then: () => void;
 }
@@ -82,7 +80,6 @@ export function AlarmsForm({ of, then }: FormProps) {
   const [draft, setDraft] = useState(() => draftOf(of));
   const action = useAction();
   const { form, refused, atEnd } = useRefusal(action.error);
-  /** The value of a field, and the function that gets its input. */
   const text = <Name extends keyof Draft>(name: Name) => ({
     value: draft[name],
     onInput: (value: Draft[Name]) => {

@@ -1,6 +1,4 @@
-/** Describes who made a change. */
-
-/** The actors that are no named token. */
+/** Actors other than named tokens. */
 const actors: ReadonlyMap<string, string> = new Map([
   ['token', 'The account’s token'],
   ['readOnlyToken', 'The read-only token'],
@@ -8,7 +6,6 @@ const actors: ReadonlyMap<string, string> = new Map([
   ['service', 'The service'],
 ]);
 
-/** @param isInSentence whether the name is within a sentence */
 export function Actor({
   of,
   isInSentence = false,

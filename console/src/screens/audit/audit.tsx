@@ -23,7 +23,7 @@ const fields: readonly FilterField[] = [
   ...periodFields,
 ];
 
-/** The screens of what changes are about, by the first word of their actions; with two parts where one thing has a page. */
+/** The screen for the subject of a change, by the action's first word, with two parts if the subject has its own page. */
 const screens: Readonly<Record<string, string>> = {
   schedule: 'schedules',
   urlGroup: 'url-groups',
@@ -33,10 +33,10 @@ const screens: Readonly<Record<string, string>> = {
   runs: 'runs',
 };
 
-/** A subject of many things has the filters that selected them. */
+/** If a change affected many things, its subject is the filters that selected them. */
 const isOne = (subject: string): boolean => !/[= ]/.test(subject);
 
-/** The thing that was changed, with a link to its page. */
+/** The changed thing, with a link to its page. */
 function Subject({ action, subject }: { readonly action: string; readonly subject: string }) {
   const screen = screens[action.replace(/\..*/, '')];
   // A deleted thing has no page.

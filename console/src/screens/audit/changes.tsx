@@ -1,4 +1,3 @@
-/** Describes what a change has changed. */
 import type { auditEntry } from '../../../../lambdas/wire/accountAnswers.ts';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import { countOf } from '../../ui/basics.tsx';
@@ -6,7 +5,7 @@ import { countOf } from '../../ui/basics.tsx';
 type Entry = Answer<typeof auditEntry>;
 type Change = NonNullable<Entry['changes']>[number];
 
-/** The unit of a bulk operation's number, by the first word of its action. */
+/** The noun for the count of a bulk operation, by the first word of its action. */
 const counted: Readonly<Record<string, string>> = {
   messages: 'message',
   dlq: 'dead letter',
@@ -14,7 +13,7 @@ const counted: Readonly<Record<string, string>> = {
   runDlq: 'run',
 };
 
-/** Fields that are shown without being asked for. */
+/** Changed fields that are shown without a click. */
 const shownAtOnce = 3;
 
 function List({ changes }: { readonly changes: readonly Change[] }) {

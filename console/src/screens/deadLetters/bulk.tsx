@@ -1,4 +1,4 @@
-/** Buttons that retry dead letters, or delete them: one, the selected ones, or all that match. */
+/** Buttons that retry or delete dead letters: one, the selected ones, or all that match. */
 import { useRef, useState } from 'preact/hooks';
 import { deleted, retriedPage } from '../../../../lambdas/wire/answers.ts';
 import { pagesOf } from '../../api/client.ts';
@@ -10,20 +10,18 @@ import { sentAs, settingHeaders, type SettingTexts } from '../../ui/settingTexts
 import { hrefOfMessages } from '../messages/links.ts';
 
 interface ActsProps {
-  /** The words behind the verb: `all 12`. */
+  /** The words after the verb: `all 12`. */
   readonly which: string;
-  /** Whether there are no dead letters. */
+  /** Whether the button is hidden because there are no dead letters. */
   readonly isHidden?: boolean;
-  /** The ids of the dead letters; absent for all that the query selects. */
+  /** The ids of the dead letters; undefined for all that the query selects. */
   readonly ids?: readonly string[];
   readonly query: URLSearchParams;
-  /** The query in words. */
   readonly words?: string;
-  /** @param sent the new messages' ids */
+  /** @param sent ids of the new messages */
   readonly then: (sent: readonly string[]) => void;
 }
 
-/** The button that retries the dead letter of a message. */
 export function RetryOne({ dlqId, then }: { readonly dlqId: string; readonly then: ActsProps['then'] }) {
   const sent = useRef<readonly string[]>([]);
   return (
@@ -71,10 +69,10 @@ type DialogProps = Omit<ActsProps, 'which' | 'isHidden' | 'then'> & {
 
 const deadLetters = { noun: 'dead letter', path: 'v2/dlq/count' } as const;
 
-/** Dead letters of one request: between two requests the progress is shown, and the user may stop. */
+/** Dead letters per request. Between requests, the progress is shown and the user can stop. */
 const atOnce = 100;
 
-/** The queries of a bulk operation, each for one request or, with cursors, more. */
+/** The queries of a bulk operation. Without ids, one query is repeated with cursors. */
 const queriesOf = (query: URLSearchParams, ids: readonly string[] | undefined): readonly URLSearchParams[] =>
   ids === undefined
     ? [new URLSearchParams([...query, ['count', String(atOnce)]])]
@@ -87,7 +85,7 @@ function Retry({
   onClose,
   ...props
 }: DialogProps & { readonly sent: { current: readonly string[] } }) {
-  // The dialogue keeps the selection of its opening, even if the list changes.
+  // The dialogue keeps the selection that it was opened with, even if the list changes.
   const [ids] = useState(props.ids);
   const [texts, setTexts] = useState<SettingTexts>({});
   return (
@@ -120,10 +118,10 @@ function Retry({
   );
 }
 
-/** The name of the flow-control key of one retry: `retry-2026-11-27-18-05-00`. */
+/** Names a retry's flow-control key: `retry-2026-11-27-18-05-00`. */
 const newKey = (): string => `retry-${new Date().toISOString().slice(0, 19).replaceAll(/[T:]/g, '-')}`;
 
-/** Slows a retry with a separate flow-control key, unless the settings name another one. */
+/** Slows down a retry with a separate flow-control key, unless the settings name another. */
 function Pace({
   texts,
   onChange,

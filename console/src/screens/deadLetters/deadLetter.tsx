@@ -1,4 +1,4 @@
-/** One dead letter: the reason of its failure, and the message. */
+/** One dead letter: why it failed, and its message. */
 import { deadLetter, logPage, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
@@ -15,7 +15,6 @@ import { hrefOfMessages } from '../messages/links.ts';
 import { happeningsOf } from '../messages/timeline.ts';
 import { DeadLetterActs } from './bulk.tsx';
 
-/** The status of the last answer. */
 export const Status = ({ of }: { readonly of: number }) => (
   <State state="FAILED" name={of === 0 ? 'No answer' : String(of)} />
 );
@@ -110,7 +109,6 @@ function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
   );
 }
 
-/** The log of a message. */
 function Attempts({ messageId }: { readonly messageId: string }) {
   const asked = useAsked(logPage, { path: 'v2/logs', query: { messageIds: messageId } });
   return (

@@ -43,8 +43,8 @@ export function DeadLetters({ place }: { readonly place: Place }) {
 }
 
 /**
- * The interval of counts, ms. A count reads all that it counts, so it is made less often than the list, and only once for many
- * entries.
+ * The interval of counts, in milliseconds. A count reads every entry that it counts, so counts are rare, and many entries are
+ * counted only once.
  */
 const countedEveryMs = 10_000;
 const mostCountedOften = 1_000;
@@ -52,7 +52,7 @@ const mostCountedOften = 1_000;
 function List({ place }: { readonly place: Place }) {
   const query = filtersOf(place, fields);
   const isSearch = query.has('body');
-  // A search reads much: it is not repeated by itself.
+  // A search reads much, so it is not repeated automatically.
   const list = usePages(
     deadLetterPage,
     { path: 'v2/dlq', query },
@@ -63,18 +63,18 @@ function List({ place }: { readonly place: Place }) {
   const [isLarge, setLarge] = useState(false);
   const counted = useAsked(
     deadLetterCount,
-    // The results of a search are not counted: they are selected one by one.
+    // Search results are not counted, because the user selects them one by one.
     isSearch ? undefined : { path: 'v2/dlq/count', query },
     isLarge ? undefined : countedEveryMs,
   );
-  // The groups are above the rows, and are loaded first: else the rows would jump.
+  // The groups are above the rows. The rows are hidden until the groups are loaded, so that they don't jump.
   const isCounting = !isSearch && !isSettled(counted);
   const shown = isCounting ? { ...list, items: undefined, more: undefined } : list;
   const mayWrite = useMayWrite();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const number = counted.answer?.count ?? 0;
   if (counted.answer !== undefined && isLarge !== number > mostCountedOften) setLarge(!isLarge);
-  // Entries that a filter hides, or that are gone, are no longer selected.
+  // Entries that are gone, or hidden by a filter, are no longer selected.
   const ids = letters?.flatMap(({ dlqId }) => (selected.has(dlqId) ? dlqId : [])) ?? [];
   const isAll = counted.cursor === undefined;
   const which = isFiltered(place, fields)
@@ -180,7 +180,7 @@ function List({ place }: { readonly place: Place }) {
   );
 }
 
-/** The values that filters may have: those of the rows, and the hosts of all groups. */
+/** Suggestions for filters: values in the rows, and the hosts of all groups. */
 const valuesOf = (
   letters: Answer<typeof deadLetterPage>['messages'] | undefined,
   groups: readonly Answer<typeof deadLetterGroup>[] = [],

@@ -1,4 +1,4 @@
-/** Failures in groups: by host and status, reason, label or URL, each with the way to its list. */
+/** Failures in groups, by host and status, reason, label or URL. Each group has a link to its list. */
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import type { deadLetterCount } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useState } from 'preact/hooks';
@@ -13,23 +13,20 @@ type Counts = Answer<typeof deadLetterCount>;
 
 interface Group {
   readonly name: string;
-  /** The status of the last answer, if they are also grouped by it. */
   readonly status?: number;
   readonly count: number;
   readonly firstFailedAt?: number;
   readonly lastFailedAt: number;
-  /** The filters that select it. */
   readonly filters: Readonly<Record<string, string>>;
 }
 
 interface Kind {
-  /** Its value in the address. */
+  /** The value of the grouping in the address. */
   readonly by: string;
   readonly head: string;
   readonly of: (counts: Counts) => readonly Group[];
 }
 
-/** The kinds that failed runs have, too. @param url the filter by URL */
 const kindsWith = (url: string): readonly Kind[] => [
   {
     by: 'reason',
@@ -71,12 +68,11 @@ interface GroupsProps {
   readonly place: Place;
   readonly counts: Counts;
   readonly kinds: readonly Kind[];
-  /** Their number, in words. */
   readonly total: string;
   readonly noun: string;
 }
 
-/** Shows nothing where all is one group, whichever way it is divided. */
+/** Shows nothing if every grouping has a single group. */
 export function Groups({ place, counts, kinds, total, noun }: GroupsProps) {
   const [isOpen, setOpen] = useState(false);
   const dividing = kinds.filter(({ of }) => of(counts).length > 1);

@@ -1,4 +1,4 @@
-/** One host of destinations: how it has answered over time, since when it fails, what waits for it, and its dead letters. */
+/** One host of destinations: its answers over time, since when it fails, what waits for it, and its dead letters. */
 import { circuits, counted } from '../../../../lambdas/wire/answers.ts';
 import { deadLetterCount, hostTimes } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useMayWrite } from '../../access.ts';
@@ -14,16 +14,16 @@ import { DeadLetterActs } from '../deadLetters/bulk.tsx';
 import { inMs, part } from './links.ts';
 
 const hourMs = 3_600_000;
-/** The periods that can be looked at, with their lengths. The first is that of a page without a choice. */
+/** The selectable periods. The first is the default. */
 const periods = [
   ['', '24 hours', 24 * hourMs],
   ['hour', '1 hour', hourMs],
   ['week', '7 days', 7 * 24 * hourMs],
 ] as const;
 
-/** The interval of requests, ms: an answer reads many records. */
+/** Milliseconds. An answer reads many records. */
 const everyMs = 30_000;
-/** A request begins at a whole minute, so that it is the same for a while. */
+/** The request's start is rounded to a minute, so that the request stays the same for a while. */
 const minuteMs = 60_000;
 
 export function Host({ place }: { readonly place: Place }) {
@@ -80,7 +80,7 @@ export function Host({ place }: { readonly place: Place }) {
   );
 }
 
-/** Dead letters are found by when their last attempt was due, which is a moment before it was sent. */
+/** Dead letters are found by the time at which their last attempt was due, slightly before it was sent. */
 const beforeThat = (failingSince: number | undefined): number | undefined =>
   failingSince && failingSince - minuteMs;
 
@@ -115,10 +115,10 @@ function Figures({ of }: { readonly of: Times }) {
   );
 }
 
-/** The circuit of a host that is down changes by itself, ms. */
+/** Milliseconds. The circuit of a failing host changes on its own. */
 const circuitsEveryMs = 10_000;
 
-/** The messages that wait for the host. */
+/** Messages that wait for the host. */
 function Waiting({ host }: { readonly host: string }) {
   const asked = useAsked(circuits, { path: 'v2/circuits' }, circuitsEveryMs);
   const mayWrite = useMayWrite();
@@ -172,7 +172,7 @@ function Waiting({ host }: { readonly host: string }) {
   );
 }
 
-/** The dead letters of the host; of one that fails those since its first failure, which can be sent again together. */
+/** The host's dead letters. If the host is failing: those since its first failure, which can be retried together. */
 function DeadLettersOf({ host, since }: { readonly host: string; readonly since: number | undefined }) {
   const query = new URLSearchParams({ host, ...(since !== undefined && { fromDate: String(since) }) });
   const asked = useAsked(deadLetterCount, { path: 'v2/dlq/count', query }, everyMs);
@@ -221,5 +221,5 @@ function DeadLettersOf({ host, since }: { readonly host: string; readonly since:
   );
 }
 
-/** The reasons that are shown; the list of dead letters has all. */
+/** The most reasons. The list of dead letters has all of them. */
 const mostReasons = 5;

@@ -1,4 +1,4 @@
-/** The keys with which deliveries are signed, and the tokens of the account. */
+/** The keys that sign deliveries, and the account's tokens. */
 import { useState } from 'preact/hooks';
 import { signingKeys } from '../../../../lambdas/wire/accountAnswers.ts';
 import { useMayWrite } from '../../access.ts';
@@ -63,7 +63,7 @@ export function Keys() {
   );
 }
 
-/** A secret that is shown on demand only: somebody may watch the screen. */
+/** A secret, shown on demand only, because someone may be watching the screen. */
 function Secret({
   name,
   hint,

@@ -1,4 +1,4 @@
-/** Circuits of hosts that are down: their deliveries wait. */
+/** Circuits of failing hosts. Deliveries to these hosts wait. */
 import { circuits, type Answer, type circuit } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
@@ -12,7 +12,6 @@ type Circuit = Answer<typeof circuit>;
 
 export const useCircuits = (): Paged<Circuit> => usePages(circuits, { path: 'v2/circuits' }, (all) => all);
 
-/** Lists the open circuits, or nothing. */
 export function Circuits({ of: page }: { readonly of: Paged<Circuit> }) {
   const mayWrite = useMayWrite();
   if (page.error === undefined && (page.items ?? []).length === 0) return null;

@@ -1,4 +1,4 @@
-/** Flow-control keys: their messages go at a limited pace. */
+/** Flow-control keys: their messages are delivered at a limited pace. */
 import { useState } from 'preact/hooks';
 import { flowControl, flowControls, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
@@ -56,7 +56,7 @@ function AllKeys({ place }: { readonly place: Place }) {
   const request = { path: 'v2/flowControl', query: filtersOf(place, fields) };
   const page = usePages(flowControls, request, (all) => all);
   const down = useCircuits();
-  // The hosts are above the keys, and are loaded first: else the keys would jump.
+  // The hosts are above the keys. The keys are hidden until the hosts are loaded, so that they don't jump.
   const isKnown = useEver(down.items !== undefined || down.error !== undefined);
   const actions: Column<Key> = {
     head: 'Actions',

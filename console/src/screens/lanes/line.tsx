@@ -1,4 +1,4 @@
-/** The line of a queue: what is next, what blocks it, how fast it goes, and who paused it. */
+/** The waiting line of a queue: what is next, what blocks it, its speed, and who paused it. */
 import type { ComponentChildren } from 'preact';
 import { auditPage } from '../../../../lambdas/wire/accountAnswers.ts';
 import {
@@ -21,7 +21,7 @@ import { MessageTable } from '../messages/messageTable.tsx';
 type Queue = Answer<typeof queue>;
 type Message = Answer<typeof listedMessage>;
 
-/** Tells who paused a queue, as far as the audit trail knows. */
+/** Shows who paused a queue, if the audit trail has it. */
 export function PausedBy({ name }: { readonly name: string }) {
   const { answer } = useAsked(auditPage, {
     path: 'v2/audit',
@@ -37,11 +37,11 @@ export function PausedBy({ name }: { readonly name: string }) {
 }
 
 const unended = 'CREATED,RETRY,ACTIVE';
-/** Messages of a line that are read at once: the list has the newest first, so a longer line is not read to its head. */
+/** The most messages per request. The API returns the newest first, so the head of a longer line is requested separately. */
 const mostRead = 100;
 const mostShown = 10;
 
-/** The messages at the head of a line, the oldest first; of a long line the first one. */
+/** The messages at the head of a line, oldest first. For a long line, only the first. */
 function useHead({ name, lag, oldestAt }: Queue) {
   const isLong = lag > mostRead;
   const query = {
@@ -55,14 +55,14 @@ function useHead({ name, lag, oldestAt }: Queue) {
     oldestAt === undefined ? undefined : { path: 'v2/messages', query },
     oftenMs,
   );
-  // A delayed message joins the line when it is due.
+  // A delayed message enters the line when it is due.
   const isDue = ({ state, nextDeliveryTime = 0 }: Message): boolean =>
     state !== 'CREATED' || nextDeliveryTime <= Date.now();
   const head = asked.answer?.messages.filter(isDue).toReversed() ?? [];
   return { asked, head: head.slice(0, isLong ? 1 : mostShown), isLong };
 }
 
-/** Says in a sentence what the head of a line waits for. */
+/** Says what the first message of a line waits for. */
 function Blocked({ of, by: { paused, parallelism } }: { readonly of: Message; readonly by: Queue }) {
   const { answer } = useAsked(
     messageInAnyState,
@@ -114,7 +114,6 @@ function Blocked({ of, by: { paused, parallelism } }: { readonly of: Message; re
   );
 }
 
-/** The head of a queue: its first messages, and what they wait for. */
 export function Head({ of }: { readonly of: Queue }) {
   const { asked, head, isLong } = useHead(of);
   const [first] = head;
@@ -144,13 +143,13 @@ export function Head({ of }: { readonly of: Queue }) {
   );
 }
 
-/** The last ends that are looked at, and the bars that they are shown in. */
+/** The number of recently ended messages that are read, and of bars that show them. */
 const mostEnded = 100;
 const bars = 24;
 const paceEveryMs = 10_000;
 const leastMs = 60_000;
 
-/** The speed of a queue, estimated from its messages that ended last. */
+/** The speed of a queue, estimated from the messages that ended last. */
 export function Pace({ of: { name, lag } }: { readonly of: Queue }) {
   const asked = useAsked(
     messagePage,

@@ -1,4 +1,4 @@
-/** A lane over the last day: how many waited in it, and its attempts. */
+/** A lane's waiting messages and attempts over the last day. */
 import { laneTimes } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useAsked } from '../../api/useAsked.ts';
 import { Loaded } from '../../ui/act.tsx';
@@ -6,7 +6,7 @@ import { Card, count } from '../../ui/basics.tsx';
 import { Bars } from '../../ui/charts.tsx';
 import { Time, timeToMinute } from '../../ui/time.tsx';
 
-/** The interval of requests, ms: an answer reads many records. */
+/** Milliseconds. An answer reads many records. */
 const everyMs = 60_000;
 
 export function OverTime({ of }: { readonly of: { queueName: string } | { flowControlKey: string } }) {

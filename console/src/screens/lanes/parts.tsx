@@ -1,4 +1,3 @@
-/** Parts that queues and flow-control keys share. */
 import { globalParallelism, messagePage, type Answer, type queue } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
 import { useLive } from '../../api/live.ts';
@@ -15,9 +14,9 @@ export const LaneState = ({ isPaused }: { readonly isPaused: boolean }) => (
   <State state={isPaused ? 'paused' : 'active'} />
 );
 
-/** The deliveries of the whole account that are in flight: the lane behind all others. */
+/** The account's deliveries in flight. Every delivery of the account takes a slot of this lane. */
 export function GlobalParallelism() {
-  // An outage is told at the top of the page.
+  // The top of the page already reports an outage.
   const { isLost } = useLive();
   const { answer, error } = useAsked(globalParallelism, { path: 'v2/globalParallelism' }, oftenMs);
   return (
@@ -34,7 +33,6 @@ export function GlobalParallelism() {
 }
 
 interface PauseProps {
-  /** The name in the API's paths. */
   readonly of: 'queues' | 'flowControl';
   readonly name: string;
   readonly isPaused: boolean;
@@ -42,7 +40,7 @@ interface PauseProps {
   readonly isQuiet?: boolean;
 }
 
-/** Pauses a lane, or resumes it. */
+/** Pauses or resumes a lane. */
 export function Pause({ of, name, isPaused, then, isQuiet = false }: PauseProps) {
   const verb = isPaused ? 'Resume' : 'Pause';
   return (
@@ -59,7 +57,7 @@ export function Pause({ of, name, isPaused, then, isQuiet = false }: PauseProps)
 }
 
 interface WaitingProps {
-  /** The filter of messages by the lane. */
+  /** The name of the message filter for this kind of lane. */
   readonly filter: 'queueName' | 'flowControlKey';
   readonly name: string;
 }
@@ -70,11 +68,10 @@ export const WaitingMessages = ({ filter, name }: WaitingProps) => (
   <ButtonLink href={href(['messages'], { state: waiting, [filter]: name })}>Show its messages</ButtonLink>
 );
 
-/** The age of the oldest message, of which an account may want to know before its senders do. */
+/** The age of the oldest message. A high age shows a problem before senders notice. */
 export const Oldest = ({ at }: { readonly at: number | undefined }) =>
   at === undefined ? <>none</> : <Time at={at} />;
 
-/** The fair keys whose messages wait in a lane. */
 export function FairKeys({ of }: { readonly of: Answer<typeof queue>['fairKeys'] }) {
   if (of === undefined || of.length === 0) return null;
   return (
@@ -92,10 +89,10 @@ export function FairKeys({ of }: { readonly of: Answer<typeof queue>['fairKeys']
   );
 }
 
-/** Messages that are shown on a lane's own page. */
+/** Messages on a lane's page. */
 const mostShown = 10;
 
-/** The newest messages that wait for their turn with a flow-control key. */
+/** The newest messages that wait in a flow-control key's line. */
 export function WaitingCard({ name }: { readonly name: string }) {
   const query = { state: waiting, flowControlKey: name, count: mostShown };
   const list = usePages(messagePage, { path: 'v2/messages', query }, ({ messages }) => messages);

@@ -1,4 +1,4 @@
-/** Queues: their messages go one after another. */
+/** Queues: their messages are delivered in order. */
 import { useState } from 'preact/hooks';
 import { queue, queues, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
@@ -156,7 +156,6 @@ function DeleteQueue({
   );
 }
 
-/** Makes a queue, or changes one. */
 function EditQueue({ of, onClose }: { readonly of?: Queue; readonly onClose: (isDone: boolean) => void }) {
   const [name, setName] = useState(of?.name ?? '');
   const [parallelism, setParallelism] = useState(String(of?.parallelism ?? 1));

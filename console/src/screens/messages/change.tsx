@@ -1,4 +1,3 @@
-/** Changes a message before its next attempt. */
 import { useState } from 'preact/hooks';
 import { changedMessage } from '../../../../lambdas/wire/answers.ts';
 import { ask, path } from '../../api/client.ts';

@@ -1,4 +1,4 @@
-/** Two attempts' answers beside each other; what only one of them has is marked. */
+/** Shows the answers of two attempts side by side. Differences are marked. */
 import { useState } from 'preact/hooks';
 import { textOf } from '../../ui/base64.ts';
 import { Button, classes, State, Visible } from '../../ui/basics.tsx';
@@ -11,7 +11,6 @@ import type { Happening } from './timeline.ts';
 
 const numberOf = ({ last }: Happening): number => (last.retried ?? 0) + 1;
 
-/** A button that compares two attempts; nothing where fewer than two have failed. */
 export function Compare({ of }: { readonly of: readonly Happening[] }) {
   const [isOpen, setOpen] = useState(false);
   const failed = of.filter(({ failure }) => failure !== undefined);
@@ -38,7 +37,7 @@ export function Compare({ of }: { readonly of: readonly Happening[] }) {
   );
 }
 
-/** @param of the failed attempts, the newest first */
+/** @param of the failed attempts, newest first */
 function Comparison({ of, onClose }: { readonly of: readonly Happening[]; readonly onClose: () => void }) {
   const [chosen, setChosen] = useState<readonly [number, number]>([1, 0]);
   const sides = chosen.map((index) => of[index]);
@@ -89,7 +88,6 @@ function Comparison({ of, onClose }: { readonly of: readonly Happening[]; readon
   );
 }
 
-/** The answer as lines: its error, or its headers and its body. */
 function linesOf({ failure }: Happening): readonly string[] {
   if (failure === undefined) return [];
   const { error, responseHeaders = {}, responseBody } = failure;

@@ -1,4 +1,4 @@
-/** Completes the open attempt of a message by hand, in place of its destination. */
+/** Completes a message's open attempt by hand, in place of its destination. */
 import { useState } from 'preact/hooks';
 import { completed } from '../../../../lambdas/wire/answers.ts';
 import { ask, path } from '../../api/client.ts';
@@ -23,7 +23,7 @@ const answers = [
   ['489', '489: it failed for good'],
 ] as const;
 
-/** A 489 is not retried if it has this header, in the dialect in which the message was published. */
+/** With this header a 489 is not retried. It is sent in both dialects, because the message may use either. */
 const headersOf = (status: string): Readonly<Record<string, string>> =>
   status === '489' ? { 'Svc-NonRetryable-Error': 'true', 'Upstash-NonRetryable-Error': 'true' } : {};
 

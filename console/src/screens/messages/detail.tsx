@@ -1,4 +1,4 @@
-/** One message: its status, its history, and the actions on it. */
+/** One message: its status, its history, and actions. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type * as z from 'zod/mini';
@@ -49,8 +49,8 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
     isOver ? 0 : oftenMs,
   );
   const newest = log.items?.[0];
-  // The message, which may be large, is loaded after the log, and again when the log has new entries: so it never shows less.
-  // While its host is down, the next probe changes without an entry.
+  // The message may be large, so it is loaded after the log, and again only when the log has new entries. While its host fails,
+  // the time of the next probe changes without a log entry.
   const { answer, error, again } = useAsked(
     messageInAnyState,
     log.items && { path: path`v2/messages/${messageId}`, query: { state: 'ALL' } },
@@ -61,11 +61,11 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
   const letters = useAsked(
     deadLetterPage,
     dlqId === undefined ? undefined : { path: 'v2/dlq', query: { dlqIds: dlqId } },
-    // The dead letter of a completed attempt is written a moment after its record.
+    // The dead letter of a completed attempt is written slightly later than its log entry.
     answer?.endedAt !== undefined && Date.now() - answer.endedAt < minuteMs ? oftenMs : 0,
   );
   const isDead = letters.answer?.messages[0] !== undefined;
-  // At first the message waits for its dead letter, whose button would push the others aside.
+  // The message waits for its dead letter, whose button would move the others.
   const shown = useEver(answer !== undefined && (dlqId === undefined || isSettled(letters)))
     ? answer
     : undefined;
@@ -110,7 +110,7 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
 
 interface ActionsProps {
   readonly of: Message;
-  /** Whether its dead letter is there. */
+  /** Whether the message's dead letter still exists. */
   readonly isDead: boolean;
   readonly again: () => void;
 }
@@ -122,7 +122,7 @@ function Actions({ of, isDead, again }: ActionsProps) {
     await change({ method: 'DELETE', path: path`v2/messages/${messageId}` });
     return 'The message is cancelled.';
   };
-  // A message of a run is published and cancelled by its run.
+  // Messages of runs are managed by their runs.
   const mayAct = mayWrite && workflowRunId === undefined;
   return (
     <>
@@ -193,7 +193,6 @@ function PublishAgain({ of: { messageId, endedAt }, isDead, onClose }: PublishAg
   );
 }
 
-/** Links to the screen of something by its name, if it has one. */
 const named = (screen: string, name: string | undefined): ComponentChildren | undefined =>
   name === undefined ? undefined : <a href={href([screen, name])}>{name}</a>;
 
@@ -248,14 +247,13 @@ function Status({ of, isDead }: Pick<ActionsProps, 'of' | 'isDead'>) {
   );
 }
 
-/** The end of the time in which an open attempt may be completed. */
+/** Until when an open attempt can be completed. */
 const Until = ({ at }: { readonly at: number }) => (
   <>
     until <Time at={at} isExact />; the destination has answered 202
   </>
 );
 
-/** The circuit that holds a message back. */
 const Held = ({ by: { host, nextProbeAt, lastStatus, lastError } }: { readonly by: Circuit }) => (
   <>
     <a class="in-text" href={href(['flow-control'])}>
@@ -271,7 +269,6 @@ const Held = ({ by: { host, nextProbeAt, lastStatus, lastError } }: { readonly b
   </>
 );
 
-/** The callback messages about this message. */
 function Callbacks({ ids }: { readonly ids: readonly string[] }) {
   const list = usePages(
     messagePage,

@@ -4,7 +4,7 @@ import { duration, Time } from '../../ui/time.tsx';
 import { statusOf } from './messageTable.tsx';
 import type { Happening } from './timeline.ts';
 
-/** The states of the log with other words in the timeline. */
+/** States of log entries that have other names in the timeline. */
 const names: Readonly<Record<string, string>> = {
   CREATED: 'published',
   RETRY: 'failed',
@@ -13,13 +13,11 @@ const names: Readonly<Record<string, string>> = {
   ACTIVE: 'waits for its completion',
 };
 
-/** An entry of a message's timeline: an attempt with its answer, or another event. */
 export function Happened({
   one: { at, last, failure, tookMs },
   isOpen,
 }: {
   readonly one: Happening;
-  /** Whether the answer is open at first. */
   readonly isOpen: boolean;
 }) {
   const { state, retried, nextDeliveryTime } = last;

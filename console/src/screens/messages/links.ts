@@ -1,12 +1,12 @@
 import { href, type Query } from '../../place.ts';
 
-/** The most ids in an address; more make it too long for some programs. */
+/** The most ids in an address. Some programs don't take longer addresses. */
 const mostIds = 50;
 
 /**
- * Makes the address of messages: a single one, or a list.
+ * Makes the address of one message, or of a list.
  *
- * @param instead the filter of the list when the ids are too many for an address
+ * @param instead the list's filter if there are too many ids for an address
  */
 export function hrefOfMessages(ids: readonly string[], instead: Query = {}): string {
   const [only] = ids;

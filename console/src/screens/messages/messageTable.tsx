@@ -8,12 +8,10 @@ import { Time } from '../../ui/time.tsx';
 
 type ListedMessage = Readable<z.infer<typeof listedMessage>>;
 
-/** A row for each message; its destination leads to it. */
 export function MessageTable({
   caption,
   of,
 }: {
-  /** The caption, for screen readers. */
   readonly caption: string;
   readonly of: readonly ListedMessage[];
 }) {
@@ -49,6 +47,5 @@ export function MessageTable({
   );
 }
 
-/** The status of the last answer in a word. */
 export const statusOf = ({ responseStatus }: { readonly responseStatus?: number | undefined }): string =>
   responseStatus === undefined ? '–' : responseStatus === 0 ? 'no answer' : String(responseStatus);

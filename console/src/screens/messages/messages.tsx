@@ -25,7 +25,7 @@ import { MessageDetail } from './detail.tsx';
 import { MessageTable } from './messageTable.tsx';
 import { FoundMessages } from './search.tsx';
 
-/** The states of messages that can be cancelled. */
+/** The states in which messages can be cancelled. */
 const waiting = 'CREATED,RETRY';
 
 const fields: readonly FilterField[] = [
@@ -59,13 +59,13 @@ const fields: readonly FilterField[] = [
   ...periodFields,
 ];
 
-/** `#/messages`: the list; `#/messages/<id>`: one of them. */
+/** `#/messages` is the list, `#/messages/<id>` a message. */
 export function Messages({ place }: { readonly place: Place }) {
   const [, messageId] = place.path;
   return messageId === undefined ? <List place={place} /> : <MessageDetail messageId={messageId} />;
 }
 
-/** Cancels all waiting messages that match the filters. Other filters are for ended messages. */
+/** Cancels all waiting messages that match the filters. Filters for ended messages are left out. */
 function CancelAll({ query, then }: { readonly query: URLSearchParams; readonly then: () => void }) {
   const selected = new URLSearchParams(query);
   selected.delete('state');

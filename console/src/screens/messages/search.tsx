@@ -1,4 +1,4 @@
-/** Messages by what their bodies contain: the log finds them, and the list has their states. */
+/** Finds messages by the content of their bodies in the log, and gets their states from the list. */
 import { useEffect, useState } from 'preact/hooks';
 import { logPage, messagePage, type Answer, type listedMessage } from '../../../../lambdas/wire/answers.ts';
 import { ask, sentenceOf } from '../../api/client.ts';
@@ -10,16 +10,16 @@ import { MessageTable } from './messageTable.tsx';
 
 type Message = Answer<typeof listedMessage>;
 
-/** The filters of the list that the log does not have. */
+/** Filters of the list that the log doesn't have. */
 const notInLog = ['kind', 'state'];
 
-/** Messages whose states are asked for at once: an address has no room for more ids. */
+/** Messages per request: an address has no room for more ids. */
 const atOnce = 50;
 
 /**
  * Asks for messages by their ids, some at a time.
  *
- * @returns those that have come, by id; null for one that has expired
+ * @returns the loaded ones by id; null for expired ones
  */
 function useMessages(ids: readonly string[]) {
   const [messages, setMessages] = useState<ReadonlyMap<string, Message | null>>(new Map());
@@ -52,15 +52,15 @@ function useMessages(ids: readonly string[]) {
   return { messages, error };
 }
 
-/** @param query the filters of the list; each message has one entry of the state CREATED in the log */
+/** @param query the list's filters. Each message has one log entry with the state CREATED. */
 export function FoundMessages({ query }: { readonly query: URLSearchParams }) {
   const asked = new URLSearchParams([...query].filter(([name]) => !notInLog.includes(name)));
   asked.set('state', 'CREATED');
-  // Where `messageIds` are given, the log filters by nothing else.
+  // If `messageIds` are given, the log ignores other filters.
   const ids = asked.get('messageIds');
   asked.delete('messageIds');
   if (ids !== null) asked.set('messageId', ids);
-  // The search reads much: it is not repeated by itself.
+  // A search reads much, so it is not repeated automatically.
   const list = usePages(logPage, { path: 'v2/logs', query: asked }, (page) => searchRows(page, page.logs), 0);
   const entries = (list.items ?? []).flatMap(({ row }) => row ?? []);
   const { messages, error } = useMessages(entries.map(({ messageId }) => messageId));

@@ -1,23 +1,21 @@
-/** The history of a message, from the entries of its log. */
 import type * as z from 'zod/mini';
 import type { logEntry } from '../../../../lambdas/wire/answers.ts';
 import type { Readable } from '../../../../lambdas/options/option.ts';
 
 export type LogEntry = Readable<z.infer<typeof logEntry>>;
 
-/** An attempt, or another event of a message. */
 export interface Happening {
   /** The start, in Unix milliseconds. */
   readonly at: number;
-  /** The newest of its entries. */
+  /** The newest entry. */
   readonly last: LogEntry;
   /** The answer of a failed attempt. */
   readonly failure: LogEntry | undefined;
-  /** Milliseconds that an attempt took; undefined for an event without a length. */
+  /** The duration of an attempt, in milliseconds; undefined for other events. */
   readonly tookMs: number | undefined;
 }
 
-/** Groups the entries of each attempt. Both lists have the newest first. */
+/** Groups the log entries by attempt. Both lists have the newest first. */
 export function happeningsOf(entries: readonly LogEntry[]): readonly Happening[] {
   const groups = new Map<string, LogEntry[]>();
   for (const entry of entries) {

@@ -1,4 +1,3 @@
-/** How the hosts of destinations have answered recently. */
 import { hostTimes } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useAsked } from '../../api/useAsked.ts';
 import { Loaded } from '../../ui/act.tsx';
@@ -7,9 +6,9 @@ import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { hrefOfHost, inMs, part } from '../hosts/links.ts';
 
-/** The interval of requests for what reads a thousand records. */
+/** Milliseconds. An answer reads a thousand records. */
 const hostsEveryMs = 30_000;
-/** The most hosts; the answer has all. */
+/** The most hosts on the page. The answer has all of them. */
 const mostHosts = 10;
 
 export function Hosts() {

@@ -1,4 +1,4 @@
-/** The limits of an account that its use may reach, and those that it is near to. */
+/** The account's limits, and those that its usage is near. */
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import type { ownStats } from '../../../../lambdas/wire/accountAnswers.ts';
 import { href } from '../../place.ts';
@@ -9,14 +9,14 @@ export type Usage = Answer<typeof ownStats>;
 export interface UsedLimit {
   readonly label: string;
   readonly value: number;
-  /** 0 is no limit. */
+  /** 0 if there is no limit. */
   readonly most: number;
-  /** A sentence that says what the service does when the limit is reached. */
+  /** Says what the service does at the limit. */
   readonly note: string;
   readonly show?: (value: number) => string;
-  /** Where to see what uses it up. */
+  /** The screen that shows what uses the limit up. */
   readonly address: string;
-  /** Whether reaching it is no problem: what is over it waits its turn. */
+  /** Whether reaching the limit is no problem, because the rest waits. */
   readonly isFullFine?: boolean;
 }
 
@@ -62,10 +62,9 @@ export const usedLimits = ({ today, month, limits, inFlight, deadLetters }: Usag
   },
 ];
 
-/** The part of a limit from which on it is near. */
+/** A limit is near from this share on. */
 const near = 0.8;
 
-/** The limits that are near, or reached, each in a sentence. */
 export const nearLimits = (usage: Usage): readonly { readonly text: string; readonly address: string }[] =>
   usedLimits(usage).flatMap(({ label, value, most, show = count, address, isFullFine = false }) =>
     isFullFine || most === 0 || value < near * most

@@ -1,4 +1,4 @@
-/** The account at a glance: whether all is well, today against its limits, the traffic, how hosts answer, and what fails most. */
+/** The account at a glance: problems, today's usage and its limits, the traffic, how hosts answer, and what fails most. */
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import { counted } from '../../../../lambdas/wire/answers.ts';
@@ -24,7 +24,7 @@ import { Hosts } from './hosts.tsx';
 import { Verdict } from './verdict.tsx';
 import { waitingByDay, waitingByHour } from './waiting.ts';
 
-/** `?over=days` shows 30 days in place of 48 hours, `?over=hour` one hour. */
+/** `?over=days` shows 30 days instead of 48 hours, and `?over=hour` shows one hour. */
 export function Overview({ place }: { readonly place: Place }) {
   return place.path[1] === 'hosts' ? <Host place={place} /> : <Account place={place} />;
 }
@@ -33,7 +33,7 @@ const Host = lazy('Host', async () => (await import('../../frame/later.ts')).Hos
 
 function Account({ place }: { readonly place: Place }) {
   const stats = useContext(StatsOf);
-  // The verdict has as many lines as there are troubles: what stands below comes with it.
+  // The verdict's height depends on the number of problems, so the rest of the screen waits for it.
   const isJudged = useEver(isSettled(useAttention()));
   return (
     <Page title="Overview">
@@ -62,7 +62,6 @@ function Account({ place }: { readonly place: Place }) {
 const isUntouched = ({ days, deadLetters }: Stats): boolean =>
   deadLetters === 0 && days.every(({ accepted, delivered }) => accepted === 0 && delivered === 0);
 
-/** The first steps with a new account. */
 function Beginning() {
   const mayWrite = useMayWrite();
   const first = { ...emptyDraft, destination: 'https://example.com/orders', body: '{"hello":"world"}' };
@@ -95,7 +94,7 @@ function Figure({ name, children }: { readonly name: string; readonly children: 
   );
 }
 
-/** A count reads what it counts: it is made less often where that takes long. */
+/** A count reads every run that it counts, so it is requested less often if it is slow. */
 const runsEveryMs = 30_000;
 
 function RunsUnderWay() {
@@ -134,7 +133,7 @@ const Limits = ({ of }: { readonly of: Stats }) => (
   </Card>
 );
 
-/** The spans of the charts, by the query that chooses them, each with the time of a bar. */
+/** The spans of the charts, by query value, each with the length of a bar. */
 const spans = [
   ['hour', '1 hour', 'in 5 min'],
   ['', '48 hours', 'in 1 h'],
@@ -144,7 +143,7 @@ const spans = [
 interface Shown {
   readonly names: readonly string[];
   readonly ended: readonly { readonly delivered: number; readonly failed: number }[];
-  /** Undefined where it is not counted in so short steps. */
+  /** Undefined for spans whose steps are too short for counts. */
   readonly waiting: readonly number[] | undefined;
 }
 
@@ -240,5 +239,4 @@ function Failing({ hasNone }: { readonly hasNone: boolean }) {
   );
 }
 
-/** The most groups; the list of dead letters has all. */
 const mostGroups = 10;

@@ -1,4 +1,4 @@
-/** The verdict: all is well, or what needs attention, each part with the way to it. */
+/** The verdict: all is well, or a list of problems with links. */
 import type { ComponentChildren } from 'preact';
 import { useAttention, type Attention, type AttentionPart } from '../../api/attention.ts';
 import { href } from '../../place.ts';
@@ -13,14 +13,14 @@ interface Part {
   readonly key: string;
   readonly address: string;
   readonly text: string;
-  /** Since when, Unix milliseconds. */
+  /** Since when, in Unix milliseconds. */
   readonly since?: number | undefined;
 }
 
 const holds = (waiting: number): string =>
   waiting === 0 ? 'holds nothing' : `holds ${countOf(waiting, 'message')}`;
 
-/** The parts of a kind that are shown one by one; the others are a number. */
+/** Problems of a kind that are shown individually. The others are counted. */
 const mostShown = 5;
 
 function some<T>(all: readonly T[], partOf: (one: T) => Part, more: Pick<Part, 'key' | 'address'>): Part[] {

@@ -1,18 +1,16 @@
-/** A request to publish as code for the published client, `@upstash/qstash`. */
+/** A publish request as code for the published client, `@upstash/qstash`. */
 import { headerOf, settingsOf } from '../../ui/settingTexts.ts';
 import { headerPairs, isSetting, type Draft } from './draft.ts';
 
-/** Writes a value as JSON, which is TypeScript. */
+/** Writes a value as JSON, which is valid TypeScript. */
 const literal = (value: unknown): string => JSON.stringify(value);
 
-/** Writes a whole number; the compiler refuses any other text. */
+/** Writes a whole number. Other texts stay strings, which the compiler reports. */
 const whole = (text: string): string => (/^\d{1,15}$/.test(text) ? String(Number(text)) : literal(text));
 
 const unitSeconds: Readonly<Record<string, number>> = { d: 86_400, h: 3_600, m: 60, s: 1 };
 
-/**
- * Writes a duration: with a single unit unchanged, and with several in seconds, because the client's type allows one unit only.
- */
+/** Writes a duration. The client's type allows one unit, so durations with several are converted to seconds. */
 function duration(text: string): string {
   if (/^(0|[1-9]\d*)[smhd]$/.test(text)) return literal(text);
   if (!/^(\d+[smhd]?)+$/.test(text)) return literal(text);
@@ -24,7 +22,7 @@ function duration(text: string): string {
 
 type Property = readonly [name: string, value: string];
 
-/** The client's names of settings, and the form of their values. Other settings are written as headers. */
+/** The client's name of each setting, and the form of its value. Other settings are written as headers. */
 const names: Readonly<Record<string, readonly [name: string, as: (text: string) => string]>> = {
   method: ['method', literal],
   delay: ['delay', duration],
@@ -40,11 +38,12 @@ const names: Readonly<Record<string, readonly [name: string, as: (text: string) 
 };
 const limits = { parallelism: whole, rate: whole, period: duration };
 
-/** An object's literal over several lines. */
 const object = (properties: readonly Property[], indent: string): string =>
   `{\n${properties.map(([name, value]) => `${indent}  ${name}: ${value},\n`).join('')}${indent}}`;
 
-/** Whether a JSON text stays the same when the client parses and writes it. A key `__proto__` means something else in code. */
+/**
+ * Whether a JSON text stays the same when the client parses and writes it. In code, the key `__proto__` has another meaning.
+ */
 function isPlainJson(text: string): boolean {
   try {
     const value: unknown = JSON.parse(text);
@@ -58,9 +57,9 @@ function isPlainJson(text: string): boolean {
 }
 
 /**
- * Makes the code that publishes a draft. The token is the variable `SVC_TOKEN` of the environment.
+ * Writes the code that publishes a draft. The token is in the environment variable `SVC_TOKEN`.
  *
- * @param baseUrl without a slash at its end
+ * @param baseUrl without a slash at the end
  */
 export function clientCodeOf(draft: Draft, baseUrl: string): string {
   const { body, bodyBase64, contentType } = draft;
@@ -92,7 +91,7 @@ export function clientCodeOf(draft: Draft, baseUrl: string): string {
       ? [['body', JSON.stringify(JSON.parse(body), null, 2).replaceAll('\n', '\n  ')] as const]
       : bodyBase64 !== undefined
         ? [['body', `new Blob([Buffer.from(${literal(bodyBase64)}, "base64")])`] as const]
-        : // A text gets a type by itself, a blob does not.
+        : // The client sets a content type for a string, but not for a blob.
           body === ''
           ? []
           : [['body', contentType === '' ? `new Blob([${literal(body)}])` : literal(body)] as const]),

@@ -1,4 +1,4 @@
-/** The content of the form: a message that is about to be published, and the request that publishes it. */
+/** The content of the publish form, and the request that it makes. */
 
 import type * as z from 'zod/mini';
 import type { messageInAnyState } from '../../../../lambdas/wire/answers.ts';
@@ -16,7 +16,7 @@ import {
   type SettingTexts,
 } from '../../ui/settingTexts.ts';
 
-/** Typed texts; empty for no value. */
+/** Texts as typed; empty for no value. */
 export interface Draft {
   /** A URL, or the name of a URL group. */
   readonly destination: string;
@@ -24,7 +24,7 @@ export interface Draft {
   /** A line for each header: `Name: value`. */
   readonly headers: string;
   readonly body: string;
-  /** The body of a message that is no text; it is sent unchanged. */
+  /** The body of a copied message, if it is not text; sent unchanged. */
   readonly bodyBase64?: string | undefined;
   readonly queue: string;
   readonly settings: SettingTexts;
@@ -42,7 +42,7 @@ export const emptyDraft: Draft = {
 const secondMs = 1_000;
 
 /**
- * The draft that makes a message again, from the API's answer: redacted values appear as their hash, and must be replaced.
+ * Makes a draft from a published message. Redacted values appear as their hash.
  *
  * @param now Unix milliseconds; a delay that has passed is left out
  */
@@ -67,12 +67,11 @@ export function draftOf(message: Readable<z.infer<typeof messageInAnyState>>, no
 
 export type Pair = readonly [name: string, value: string];
 
-/** The headers of a draft; none as long as a line is not a header. */
 export function headerPairs({ headers }: Pick<Draft, 'headers'>): readonly Pair[] {
   return linesOf(headers).pairs;
 }
 
-/** Reads headers, or describes the problem with them. */
+/** Parses headers, or describes the problem. */
 function linesOf(text: string): { readonly pairs: readonly Pair[]; readonly problem?: string } {
   try {
     return { pairs: fromLines(text) };
@@ -81,10 +80,10 @@ function linesOf(text: string): { readonly pairs: readonly Pair[]; readonly prob
   }
 }
 
-/** Lines with such a name configure the delivery, and the destination does not get them. */
+/** Whether a line is a setting of the delivery. The destination doesn't get it. */
 export const isSetting = (name: string): boolean => /^svc-/i.test(name);
 
-/** Sentences by the wrong field: one of the draft, or of a setting. The API checks everything else, and explains it better. */
+/** Problems by field: a field of the draft, or a setting. The API checks everything else, and explains it better. */
 export type Problems = Readonly<Record<string, string>>;
 
 export function problemsOf(draft: Draft): Problems {
@@ -109,7 +108,6 @@ export function problemsOf(draft: Draft): Problems {
   return problems;
 }
 
-/** Describes why a text is not JSON; undefined where it is. */
 function jsonProblem(text: string): string | undefined {
   try {
     JSON.parse(text);
@@ -119,12 +117,12 @@ function jsonProblem(text: string): string | undefined {
   }
 }
 
-/** Finds the field that a sentence of the API is about; undefined for other sentences. @param texts those of the settings */
+/** Finds the field that a message of the API is about, if any. @param texts the settings' texts */
 export function fieldOf(sentence: string, texts: SettingTexts = {}): string | undefined {
   const [setting] = /svc-[\w-]+/i.exec(sentence) ?? [];
   if (setting !== undefined) {
     const field = fieldOfSetting(setting, sentence) ?? 'headers';
-    // The settings of a callback may also be among the headers.
+    // A callback's setting may have been typed as a header.
     const isOfCallback = callbacks.some((callback) => field.startsWith(`${callback}-`));
     return isOfCallback && !texts[field] ? 'headers' : field;
   }
@@ -134,14 +132,11 @@ export function fieldOf(sentence: string, texts: SettingTexts = {}): string | un
   return undefined;
 }
 
-/** The request that publishes a draft. */
 export interface PublishRequest {
-  /** The path from `v2/` on, encoded. */
+  /** The encoded path, from `v2/`. */
   readonly path: string;
   readonly headers: readonly Pair[];
-  /** Settings whose values a header cannot contain. */
   readonly query: readonly Pair[];
-  /** Undefined for no body. */
   readonly body?: string | undefined;
   readonly bodyBase64?: string | undefined;
 }
@@ -158,17 +153,13 @@ export function requestOf(draft: Draft): PublishRequest {
   ]);
   return {
     path: `v2/${queue === '' ? 'publish' : `enqueue/${encodeURIComponent(queue)}`}/${inPath(draft.destination.trim())}`,
-    headers: [
-      // The header describes the body.
-      ...(hasBody && contentType !== '' ? [['Content-Type', contentType] as const] : []),
-      ...headers,
-    ],
+    headers: [...(hasBody && contentType !== '' ? [['Content-Type', contentType] as const] : []), ...headers],
     query,
     ...(bodyBase64 !== undefined ? { bodyBase64 } : body === '' ? {} : { body }),
   };
 }
 
-/** Writes a destination into a path: unchanged when nothing on the way may change it, else encoded. */
+/** Writes a destination into a path. It is encoded if a proxy or browser might change it. */
 const inPath = (destination: string): string =>
   /^https?:\/\/[\w.:/~-]+$/.test(destination) && !/[^:]\/\/|\/\./.test(destination)
     ? destination

@@ -1,4 +1,3 @@
-/** Publishes a message: an empty form, or one that is filled in with a published message. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { messageInAnyState, publishAnswer } from '../../../../lambdas/wire/answers.ts';
@@ -19,7 +18,7 @@ import { clientCodeOf } from './clientCode.ts';
 import { curlOf } from './curl.ts';
 import { draftOf, emptyDraft, fieldOf, problemsOf, requestOf, type Draft, type Problems } from './draft.ts';
 
-/** `?message=<id>` fills in the form with a message, `?destination=` with a destination. */
+/** `?message=<id>` fills in the form with a message, `?destination=` only the destination. */
 export function Publish({ place }: { readonly place: Place }) {
   const mayWrite = useMayWrite();
   const messageId = place.query.get('message');
@@ -53,7 +52,7 @@ function Form({ initial }: { readonly initial: Draft }) {
   useEffect(() => {
     form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }, [failures]);
-  // A changed field loses its problem.
+  // A field's problem is removed when the field changes.
   const forget = (changed: object): void => {
     setProblems(Object.fromEntries(Object.entries(problems).filter(([name]) => !(name in changed))));
   };
@@ -105,7 +104,7 @@ function Form({ initial }: { readonly initial: Draft }) {
     <form
       ref={form}
       class="publish"
-      // The API explains problems better than the browser does.
+      // The API explains problems better than the browser.
       noValidate
       onSubmit={(event) => {
         event.preventDefault();
@@ -191,14 +190,13 @@ function Form({ initial }: { readonly initial: Draft }) {
   );
 }
 
-/** The settings of a callback's own delivery, once they are wanted. */
 function CallbackSettings({
   of,
   isWrong,
   children,
 }: {
   readonly of: CallbackName;
-  /** Whether one of them is wrong: then they are shown. */
+  /** Whether a setting is wrong. The settings are then shown. */
   readonly isWrong: boolean;
   readonly children: () => ComponentChildren;
 }) {
@@ -222,13 +220,12 @@ function CallbackSettings({
   );
 }
 
-/** The forms of code for a request. */
 const writers = [
   ['curl', curlOf],
   ['TypeScript', clientCodeOf],
 ] as const;
 
-/** The request as code to copy. It changes with the form. */
+/** The request as code to copy. It follows the form. */
 function Code({ draft }: { readonly draft: Draft }) {
   const [shown, setShown] = useState(0);
   const [name, write] = writers[shown] ?? writers[0];
@@ -264,7 +261,6 @@ function Code({ draft }: { readonly draft: Draft }) {
   );
 }
 
-/** Publishes a draft, and returns the answers. */
 async function send(draft: Draft) {
   const { path, headers, query, body, bodyBase64 } = requestOf(draft);
   return ask(publishAnswer, {
@@ -272,12 +268,11 @@ async function send(draft: Draft) {
     path,
     headers,
     query: new URLSearchParams(query.map(([name, value]) => [name, value])),
-    // Bytes, because a browser adds a content type to a text.
+    // Sent as bytes: a browser would add a content type to a text.
     body: bodyBase64 === undefined ? body && new TextEncoder().encode(body) : bytesOf(bodyBase64),
   });
 }
 
-/** Goes to the published messages, and tells the result. */
 function tell(answer: Awaited<ReturnType<typeof send>>): void {
   if ('messageId' in answer) {
     const place = href(['messages', answer.messageId]);

@@ -1,10 +1,7 @@
-/** The failure of a run in words. */
-
 /**
- * Reads what a failure function returned from the answer of its endpoint: clients of workflows answer `{"result":…}`, or `{}` where
- * it returned nothing.
+ * Extracts what a failure function returned: workflow clients answer `{"result":…}`, or `{}` if it returned nothing.
  *
- * @returns the answer itself where it has another form
+ * @returns the answer itself if it has another form
  */
 export function returnedIn(answer: string): string | undefined {
   const read = parsed(answer);
@@ -14,7 +11,7 @@ export function returnedIn(answer: string): string | undefined {
   return typeof read.result === 'string' ? read.result : JSON.stringify(read.result);
 }
 
-/** Endpoints may answer anything, so a text that is no JSON is undefined. */
+/** Endpoints may answer anything: undefined if the text is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -23,7 +20,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The status with which an endpoint says that its run is not to be retried. */
+/** The status with which an endpoint says that its run must not be retried. */
 export const notRetried = 489;
 
 export const statusOfRun = (status: number): string =>

@@ -1,4 +1,4 @@
-/** The requests to a run's endpoint, with their answers and what the endpoint submitted. */
+/** Requests to a run's endpoint, the answers, and the steps that the endpoint submitted. */
 import { href } from '../../place.ts';
 import { Card, count, Cut, Visible } from '../../ui/basics.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -8,10 +8,9 @@ import type { Run } from './timeline.ts';
 
 type Request = NonNullable<Run['requests']>[number];
 
-/** Requests that are shown at first, the newest. */
+/** Requests that are shown at first, newest first. */
 const mostShown = 50;
 
-/** A refusal of the service, with its code. */
 export const Refused = ({ of: { code, message } }: { readonly of: NonNullable<Request['refusal']> }) => (
   <span class="wrong" title={message}>
     <code>{code}</code>: <Visible text={message} />

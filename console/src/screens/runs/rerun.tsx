@@ -1,4 +1,3 @@
-/** Resumes or restarts failed runs: one, or all that match. */
 import { useState } from 'preact/hooks';
 import { deleted } from '../../../../lambdas/wire/answers.ts';
 import { rerunAnswer, rerunAnswers, cancelledRuns } from '../../../../lambdas/wire/workflowAnswers.ts';
@@ -12,7 +11,7 @@ import { sentAs, settingHeaders, type SettingTexts } from '../../ui/settingTexts
 import { hrefOf } from './links.ts';
 import type { Run } from './timeline.ts';
 
-/** The ways to run a failed run again, each with its effect. */
+/** The ways to run a failed run again. */
 const kinds = [
   {
     kind: 'resume',
@@ -23,13 +22,13 @@ const kinds = [
   { kind: 'restart', verb: 'Restart', done: 'restarted', means: 'begins with the first step' },
 ] as const;
 
-/** The headers of changed settings, and what a header cannot contain. */
+/** The headers of changed settings. Values that don't fit a header are in the query. */
 function sent(texts: SettingTexts) {
   const { headers, query } = sentAs(settingHeaders(texts));
   return { headers, query: new URLSearchParams([...query]) };
 }
 
-/** Buttons that run one failed run again. */
+/** Buttons for one failed run. */
 export const RerunOne = ({ dlqId }: { readonly dlqId: string }) =>
   kinds.map((one) => (
     <Opens key={one.kind} name={one.verb} kind={one.kind === 'resume' ? 'main' : 'plain'}>
@@ -44,7 +43,7 @@ export const RerunOne = ({ dlqId }: { readonly dlqId: string }) =>
     </Opens>
   ));
 
-/** Buttons that run a run again that hangs. */
+/** Buttons for a run that hangs. */
 export const RerunHanging = ({ run: { workflowRunId, workflowRunCreatedAt } }: { readonly run: Run }) =>
   kinds.map((one) => (
     <Opens key={one.kind} name={one.verb} kind={one.kind === 'resume' ? 'main' : 'plain'}>
@@ -70,7 +69,6 @@ interface DialogProps {
 
 interface RerunProps extends DialogProps, Omit<Kind, 'kind'> {
   readonly request: Omit<Request, 'query'>;
-  /** The sentence about the run that is run again. */
   readonly effect: string;
 }
 
@@ -104,19 +102,18 @@ interface QueryProps {
 const deadRuns = { noun: 'run', path: 'v2/workflows/dlq/count' } as const;
 
 interface FailedProps extends QueryProps {
-  /** The words behind the verb: `all 12`. */
+  /** The words after the verb: `all 12`. */
   readonly which: string;
-  /** Whether there are none: a dialogue that is open stays. */
+  /** Whether the buttons are hidden because there are no runs. An open dialogue stays open. */
   readonly isHidden: boolean;
-  /** The ids of the selected ones; absent for all that the query selects. */
+  /** The selected ids; undefined for all that the query selects. */
   readonly ids?: readonly string[];
-  /** The filter in words; empty for none. */
+  /** The filter in words; empty if there is no filter. */
   readonly words?: string;
 }
 
 type BulkProps = Pick<FailedProps, 'query' | 'ids' | 'words'> & DialogProps;
 
-/** Buttons that change failed runs: the selected ones, or all that match. */
 export const ChangeFailed = ({ which, isHidden, then, ...acts }: FailedProps) => (
   <>
     {kinds.map((one) => (
@@ -130,15 +127,15 @@ export const ChangeFailed = ({ which, isHidden, then, ...acts }: FailedProps) =>
   </>
 );
 
-/** Runs of one request: between two requests the progress is shown, and the user may stop. */
+/** Runs per request. Between requests, the progress is shown and the user can stop. */
 const atOnce = 20;
 
-/** The queries of a bulk operation, each for one request or, with cursors, more. */
+/** The queries of a bulk operation. Without ids, one query is repeated with cursors. */
 const queriesOf = (query: URLSearchParams, ids: readonly string[] | undefined): readonly URLSearchParams[] =>
   ids === undefined ? [query] : queriesOfIds(ids, atOnce);
 
 function DeleteAll({ query, words, onClose, ...props }: BulkProps) {
-  // The dialogue keeps the selection of its opening, even if the list changes.
+  // The dialogue keeps the selection that it was opened with, even if the list changes.
   const [ids] = useState(props.ids);
   return (
     <Bulk
@@ -191,7 +188,7 @@ function RerunAll({ kind, verb, done, means, query, words, onClose, ...props }: 
   );
 }
 
-/** The filters of a cancellation, which has fewer than the log; undefined when others are set. */
+/** The filters of a cancellation; undefined if filters are set that cancellations don't have. */
 function toCancel(query: URLSearchParams): URLSearchParams | undefined {
   const { state = 'RUN_STARTED', ...others } = Object.fromEntries(query);
   if (state !== 'RUN_STARTED' || 'messageId' in others || 'workflowRunId' in others) return undefined;
@@ -199,7 +196,6 @@ function toCancel(query: URLSearchParams): URLSearchParams | undefined {
   return new URLSearchParams({ ...others, ...exact });
 }
 
-/** Cancels all running runs that match. */
 export function CancelAll({ query, then }: QueryProps) {
   const selected = toCancel(query);
   if (selected === undefined) return null;
@@ -215,7 +211,7 @@ export function CancelAll({ query, then }: QueryProps) {
           isDangerous
           onClose={onClose}
           work={async function* (query) {
-            // The operation has no cursor: it is repeated until it has cancelled none.
+            // The operation has no cursor. It is repeated until it cancels nothing.
             for (;;) {
               const request = { method: 'DELETE', path: 'v2/workflows/runs', query } as const;
               const { cancelled } = await ask(cancelledRuns, request);

@@ -1,4 +1,4 @@
-/** One run of a workflow: its steps on a time line, and the actions on it. */
+/** One run of a workflow: its steps on a timeline, and actions. */
 import { useState } from 'preact/hooks';
 import { notified, runDeadLetterPage, runPage } from '../../../../lambdas/wire/workflowAnswers.ts';
 import { useMayWrite } from '../../access.ts';
@@ -46,7 +46,7 @@ export function OneRun({ place, id }: { readonly place: Place; readonly id: stri
   );
 }
 
-/** Whether nothing will change by itself. */
+/** Whether nothing will change on its own. */
 const isSettled = ({ workflowState, failureFunction }: Run): boolean =>
   workflowState !== 'RUN_STARTED' && failureFunction?.state !== 'CALLBACK_INPROGRESS';
 
@@ -73,7 +73,7 @@ const Actions = ({ run, then }: ActionsProps) =>
     <FailedActions run={run} then={then} />
   );
 
-/** The actions on a failed run, as long as it is in the dead letter queue, which it enters a moment after its end. */
+/** The actions on a failed run while its dead letter exists. The dead letter is written slightly after the run's end. */
 function FailedActions({ run, then }: ActionsProps) {
   const { workflowRunId, workflowRunCreatedAt: workflowCreatedAt } = run;
   const query = { workflowRunId, workflowCreatedAt, count: 1 };
@@ -146,7 +146,9 @@ function Cancel({ run: { workflowRunId, workflowRunCreatedAt }, onClose }: Dialo
 
 const stepsOf = ({ steps }: Run): readonly Step[] => steps.flatMap((group): readonly Step[] => group.steps);
 
-/** Clients parse the data of an event. @throws Error in the words of the API, which the field shows in its own */
+/**
+ * Checks that an event's data is JSON, because clients parse it. @throws Error with the API's message, which the field rewords
+ */
 function checkJson(data: string): void {
   if (data.trim() === '') return;
   try {
@@ -194,7 +196,6 @@ function Notify({ run, onClose }: DialogProps) {
   );
 }
 
-/** Tells that a run hangs, and what its endpoint was asked last. */
 function Hangs({ hanging }: { readonly hanging: NonNullable<Run['hanging']> }) {
   const { requestedAt, messageId, refusal } = hanging;
   return (

@@ -1,4 +1,4 @@
-/** Runs of workflows: all of them, or the failed ones that can be resumed. */
+/** Workflow runs: all of them, or the failed ones, which can be resumed. */
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { counted } from '../../../../lambdas/wire/answers.ts';
@@ -42,7 +42,6 @@ const last: readonly FilterField[] = [
   { name: 'callerIp', label: 'Started from' },
   ...periodFields,
 ];
-/** The filters of each of the two lists. */
 const fieldsOfAll = [
   state,
   ...first,
@@ -69,7 +68,7 @@ const fieldsOfFailed = [
   ...last,
 ];
 
-/** A page of the log reads the journal of each of its runs. */
+/** The API reads the journal of every run on a page, so pages are short. */
 const pageLength = 25;
 
 export function Runs({ place }: { readonly place: Place }) {
@@ -81,7 +80,6 @@ export function Runs({ place }: { readonly place: Place }) {
 interface ListProps {
   readonly place: Place;
   readonly fields: readonly FilterField[];
-  /** The buttons that change all matching runs. */
   readonly actions: ComponentChildren;
   readonly isFailed?: boolean;
   readonly children: ComponentChildren;
@@ -173,18 +171,18 @@ function AllRuns({ place }: { readonly place: Place }) {
   );
 }
 
-/** The interval of counts, ms: a count reads all that it counts. */
+/** Milliseconds. A count reads every entry that it counts. */
 const countedEveryMs = 10_000;
 
 function FailedRuns({ place }: { readonly place: Place }) {
   const query = filtersOf(place, fieldsOfFailed);
   const list = usePages(runDeadLetterPage, { path: 'v2/workflows/dlq', query }, ({ messages }) => messages);
   const counts = useAsked(deadLetterCount, { path: 'v2/workflows/dlq/count', query }, countedEveryMs);
-  // The groups are above the rows, and are loaded first: else the rows would jump.
+  // The groups are above the rows. The rows are hidden until the groups are loaded, so that they don't jump.
   const shown = isSettled(counts) ? list : { ...list, items: undefined, more: undefined };
   const mayWrite = useMayWrite();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  // Entries that a filter hides, or that are gone, are no longer selected.
+  // Entries that are gone, or hidden by a filter, are no longer selected.
   const ids = list.items?.flatMap(({ dlqId }) => (selected.has(dlqId) ? dlqId : [])) ?? [];
   const number = counts.answer?.count ?? 0;
   const isAll = counts.cursor === undefined;

@@ -1,4 +1,4 @@
-/** The steps of a run on a time line: a row for each, the steps of a parallel group together. */
+/** The steps of a run on a timeline: a row for each, with the steps of a parallel group together. */
 import { href, type Place } from '../../place.ts';
 import { Card, Empty, DetailList, State, toneOf, Visible } from '../../ui/basics.tsx';
 import { Body } from '../../ui/body.tsx';
@@ -56,7 +56,6 @@ export function Timeline({ run, place }: TimelineProps) {
   );
 }
 
-/** The state of a run; of one that goes on, what it does. */
 export function RunState({ of }: { readonly of: Pick<Run, 'workflowState' | 'steps' | 'hanging'> }) {
   const doing = doingOf(of, Date.now());
   const state = of.hanging === undefined ? of.workflowState : 'FAILED';
@@ -65,17 +64,17 @@ export function RunState({ of }: { readonly of: Pick<Run, 'workflowState' | 'ste
 
 interface RowProps {
   readonly bar: Bar;
-  /** Unix milliseconds of the line's left end, and the line's length in milliseconds. */
+  /** The left end of the timeline in Unix milliseconds, and its length in milliseconds. */
   readonly begun: number;
   readonly length: number;
   readonly place: Place;
-  /** The run that kept steps were made in. */
+  /** The run that executed the kept steps. */
   readonly keptFrom: Run['resumedFrom'];
 }
 
 /** Units of the drawing, which is scaled to its space. */
 const width = 1_000;
-/** The least width, so that a step of a millisecond is visible. */
+/** The minimum width, so that a step of a millisecond is visible. */
 const least = 6;
 
 function Row({ bar, begun, length, place, keptFrom }: RowProps) {
@@ -158,7 +157,7 @@ function AwaitedBy({ step }: { readonly step: Step }) {
 /** The type of a step in words: `WaitForWebhook` is `wait for webhook`. */
 const wordsOf = (type = ''): string => type.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
 
-/** Whether the step waited all its time, without computing. */
+/** Whether a step only waits. */
 const isWaiting = ({ stepType, state }: Step): boolean =>
   /^(Sleep|Wait)/.test(stepType ?? '') && (state === 'STEP_SUCCESS' || state === 'STEP_PROGRESS');
 
@@ -166,7 +165,7 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
   const { invokedWorkflowRunId: invoked, invokedWorkflowCreatedAt: invokedAt = 0 } = step;
   const timeOf = (at: number | undefined) => at && <Time at={at} isExact />;
   const bodies: readonly (readonly [string, string | undefined])[] = [
-    // The result of a call is its answer, once more.
+    // A call's result repeats its answer.
     ['Result', step.callResponseBody === undefined ? step.out : undefined],
     ['Request', step.callBody ?? step.invokedWorkflowRunBody],
     ['Answer', step.callResponseBody],
@@ -221,9 +220,9 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
 }
 
 /**
- * Failed attempts, the oldest first: what was thrown, with its stack, or else what was answered.
+ * Failed attempts, oldest first: the thrown error with its stack, or the answer.
  *
- * @param label distinguishes their answers from others of the page
+ * @param label distinguishes these answers from others on the page
  */
 export const Errors = ({ of = [], label }: { readonly of?: Step['errors']; readonly label: string }) => (
   <>

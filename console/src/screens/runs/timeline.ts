@@ -1,13 +1,11 @@
-/** The times of a run's steps. */
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import type { nextStep, runStep, workflowRun } from '../../../../lambdas/wire/workflowAnswers.ts';
 
 export type Run = Answer<typeof workflowRun>;
-/** A step, or the delivery that asks for the next one. */
+/** A step, or the delivery that requests the next one. */
 export type Step = Partial<Answer<typeof runStep>> & Answer<typeof nextStep>;
 
 export interface Bar {
-  /** The step's name in the address. */
   readonly key: string;
   readonly step: Step;
   /** Unix milliseconds. */
@@ -19,10 +17,10 @@ export interface Bar {
 export type Bars = readonly Bar[];
 
 /**
- * Computes when each step began and ended. The log says when a step's result was recorded; so a step begins with the end of those
- * before it. A sleep that is not in a group is recorded when it begins.
+ * Computes when each step began and ended. The log only has the time of a result, so a step begins when the steps before it
+ * end. A sleep outside a group is recorded when it begins.
  *
- * @param now Unix milliseconds: the end of the bars that go on
+ * @param now Unix milliseconds, the end of unfinished bars
  */
 export function timelineOf(run: Run, now: number): readonly Bars[] {
   const end = Math.max(run.workflowRunCompletedAt ?? now, run.workflowRunCreatedAt);
@@ -38,7 +36,6 @@ export function timelineOf(run: Run, now: number): readonly Bars[] {
   });
 }
 
-/** @returns undefined for a step without a result */
 function endOf(step: Step, type: Run['steps'][number]['type']): number | undefined {
   const { state, createdAt, sleepUntil, sleepFor } = step;
   if (state !== 'STEP_SUCCESS' || createdAt === undefined) return undefined;
@@ -51,20 +48,20 @@ export interface Pause {
   readonly until: number;
 }
 
-/** Finds the pauses of a step that is retried: from each failure on until the next attempt's, or until its end. */
+/** Finds the pauses of a retried step: from each failure to the next attempt's failure, or to the step's end. */
 export function pausesOf({ step: { errors = [] }, from, until }: Bar): readonly Pause[] {
   const failures = errors.map(({ time }) => time).filter((time) => time >= from && time < until);
   return failures.map((time, index) => ({ from: time, until: failures[index + 1] ?? until }));
 }
 
-/** The word for a step that goes on. */
+/** The activity of an unfinished step, in a word. */
 export function doingOfStep({ stepType: type, state }: Step): string {
   if (state === 'STEP_RETRY') return 'retrying';
   if (type?.startsWith('Sleep') === true) return 'sleeping';
   return type?.startsWith('Wait') === true ? 'waiting for an event' : 'running';
 }
 
-/** The words for a run that goes on, by what its steps do; undefined for one that has ended. @param now Unix milliseconds */
+/** The activity of an unfinished run, from its steps; undefined if it has ended. @param now Unix milliseconds */
 export function doingOf(
   { workflowState, steps, hanging }: Pick<Run, 'workflowState' | 'steps' | 'hanging'>,
   now: number,
@@ -74,27 +71,27 @@ export function doingOf(
   const open = steps
     .flatMap((group): readonly Step[] => group.steps)
     .filter(({ stepType, state, nextDeliveryTime = 0 }) => {
-      // The delivery that ends a sleep is held back until then: the sleep tells it.
+      // The delivery that ends a sleep is held back until then. The sleep itself is shown instead.
       const isHeldBack = stepType === undefined && state === 'STEP_PROGRESS' && nextDeliveryTime > now;
       return /PROGRESS|RETRY/.test(state) && !isHeldBack;
     });
   if (open.length === 0) return 'running';
   const doings: readonly string[] = open.map(doingOfStep);
-  // A branch that computes, or is retried, tells more than one that waits.
+  // Most important first: branches may do different things at the same time.
   return ['retrying', 'running', 'waiting for an event', 'sleeping'].find((one) => doings.includes(one));
 }
 
-/** Whether the answer to a call was none, or an error: its step has succeeded all the same, because the answer is its result. */
+/** Whether a call got an error or no answer. Its step has still succeeded, because the answer is its result. */
 const isRefused = ({ callResponseStatus: status }: Step): boolean =>
   status !== undefined && (status === 0 || status >= 400);
 
-/** The state of a step in a row: its words, and the state whose colour it has. */
+/** The state of a step in a row: its words, and the state whose colour is used. */
 export interface ShownState {
   readonly state: string;
   readonly name?: string;
 }
 
-/** Tells how a step is doing. A call is shown by its answer, and a step of another run by that run. */
+/** The state to show for a step. A call has its answer's state, and an invoked run its own. */
 export function stateOfStep(step: Step): ShownState {
   const { state, kept, callResponseStatus: status } = step;
   if (kept === true) return { state: 'KEPT', name: 'kept' };
@@ -103,14 +100,14 @@ export function stateOfStep(step: Step): ShownState {
   return { state: 'FAILED', name: status === 0 ? 'no answer' : `answered ${status}` };
 }
 
-/** Says what an active step waits for, and until when. */
+/** The reason and the end of an active step's wait. */
 export interface Awaited {
   readonly what: string;
-  /** Unix milliseconds; undefined where it may last. */
+  /** Unix milliseconds; undefined if there is no limit. */
   readonly until?: number | undefined;
 }
 
-/** @returns undefined for a step that does not wait */
+/** @returns undefined if the step doesn't wait */
 export function awaitedBy(step: Step): Awaited | undefined {
   const { state, stepType: type = '', createdAt = 0 } = step;
   if (state === 'STEP_RETRY') return { what: 'the next attempt', until: step.nextDeliveryTime };

@@ -1,4 +1,4 @@
-/** The meaning of a cron expression: in words, and its next fires. The API explains expressions, because it runs them. */
+/** Explains a cron expression in words and with its next fires. The API explains it, because the API runs it. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import { explainedCron } from '../../../../lambdas/wire/cronAnswers.ts';
@@ -7,10 +7,10 @@ import { Time } from '../../ui/time.tsx';
 
 export type Explained = Answer<typeof explainedCron>;
 
-/** The pause in typing, ms, after which an expression is explained. */
+/** An expression is explained after this pause in typing, in milliseconds. */
 const typingMs = 250;
 
-/** Explains an expression, also while it is typed: the last explanation stays until the next one arrives. */
+/** Explains an expression while it is typed. The last explanation is shown until the next one arrives. */
 export function useExplained(text: string): Pick<Asked<Explained>, 'answer' | 'error'> {
   const expression = text.trim();
   const [settled, setSettled] = useState(expression);
@@ -32,7 +32,7 @@ export function useExplained(text: string): Pick<Asked<Explained>, 'answer' | 'e
   return { answer: last.current, error };
 }
 
-/** Zones of which browsers and the service tell an old name. */
+/** Time zones for which browsers and the service use an old name. */
 const todaysNames: ReadonlyMap<string, string> = new Map([
   ['Africa/Asmera', 'Africa/Asmara'],
   ['America/Buenos_Aires', 'America/Argentina/Buenos_Aires'],

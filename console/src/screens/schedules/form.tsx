@@ -1,4 +1,3 @@
-/** Creates a schedule, or changes one. */
 import { useState } from 'preact/hooks';
 import { schedule, scheduled, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { writeOptions } from '../../../../lambdas/options/options.ts';
@@ -23,14 +22,12 @@ import { isSetting } from '../publish/draft.ts';
 import { NextFires, useExplained, viewersZone } from './fires.tsx';
 import { hrefOf } from './links.ts';
 
-/** The fields of the form. */
 interface Draft {
   readonly destination: string;
   readonly headers: string;
-  /** Undefined for a body that cannot be shown, and stays unchanged. */
+  /** Undefined if the body cannot be shown. It then stays unchanged. */
   readonly body: string | undefined;
   readonly cron: string;
-  /** The settings of the schedule's messages. */
   readonly texts: SettingTexts;
 }
 
@@ -62,7 +59,7 @@ export function NewSchedule() {
       path: path`v2/schedules/${draft.destination.trim()}`,
       headers: body === '' ? headers : [...headers, ['Content-Type', type]],
       query: new URLSearchParams([...query]),
-      // Bytes, because a browser adds a content type to a text.
+      // Sent as bytes: a browser would add a content type to a text.
       body: body === '' ? undefined : new TextEncoder().encode(body),
     });
     return scheduleId;
@@ -83,7 +80,6 @@ export function NewSchedule() {
   );
 }
 
-/** Whether a schedule has this id, which the API would overwrite. */
 async function isTaken(id: string): Promise<boolean> {
   if (id === '') return false;
   try {
@@ -126,7 +122,7 @@ function EditForm({ of }: { readonly of: Answer<typeof schedule> }) {
   );
 }
 
-/** The body as a text; undefined when it is redacted or no text. */
+/** The body as text; undefined if it is redacted or not text. */
 function bodyOf({ body = '', bodyBase64 }: Answer<typeof schedule>): string | undefined {
   const text = bodyBase64 === undefined ? body : textOf(bodyBase64);
   return text?.startsWith('REDACTED:') === true ? undefined : text;
@@ -144,7 +140,7 @@ const draftOf = (of: Answer<typeof schedule>): Draft => ({
   }),
 });
 
-/** Makes the change from one draft to another for the API. An empty value removes a header. */
+/** Makes the request that changes one draft into the other. An empty value removes a header. */
 function changeOf(before: Draft, after: Draft) {
   const settings = { before: settingsOf(before.texts), after: settingsOf(after.texts) };
   const names = [...new Set([...settings.before.keys(), ...settings.after.keys()])];
@@ -161,7 +157,7 @@ function changeOf(before: Draft, after: Draft) {
     if (values.join('\n') !== had.get(name)?.join('\n')) headers.push([settingOf(name), values]);
   }
   for (const name of had.keys()) {
-    // The header may have been set by either name.
+    // Either name may have set the header.
     if (!has.has(name)) headers.push([settingOf(name), ''], [name, '']);
   }
   return {
@@ -171,7 +167,7 @@ function changeOf(before: Draft, after: Draft) {
   };
 }
 
-/** The headers of a draft: the values by name, in lower case. */
+/** The headers of a draft: values by lower-case name. */
 function headersOf(draft: Draft): ReadonlyMap<string, readonly string[]> {
   const headers = new Map<string, string[]>();
   for (const [written, value] of fromLines(draft.headers)) {
@@ -181,7 +177,7 @@ function headersOf(draft: Draft): ReadonlyMap<string, readonly string[]> {
   return headers;
 }
 
-/** The service's header that sets a header of the destination. */
+/** The service's header that sets a header of the delivery. */
 const settingOf = (name: string): string => (isSetting(name) ? name : `Svc-Forward-${name}`);
 
 function isJson(text: string): boolean {
@@ -196,11 +192,8 @@ function isJson(text: string): boolean {
 interface FormProps {
   readonly draft: Draft;
   readonly onChange: (draft: Draft) => void;
-  /** The text of the button that saves. */
   readonly yes: string;
-  /** The address after a cancellation. */
   readonly cancel: string;
-  /** @returns the schedule's id */
   readonly save: () => Promise<string>;
   readonly children: preact.ComponentChildren;
 }
@@ -211,7 +204,7 @@ function Form({ draft, onChange, yes, cancel, save, children }: FormProps) {
   const { destination, headers, body, cron: cronText, texts } = draft;
   const cron = useExplained(cronText);
   const isNew = yes === 'Create';
-  // The form comes with the meaning of its expression, which would push the fields down.
+  // The form waits for the explanation of its expression, which would otherwise push the fields down.
   if (!useEver(isSettled(cron))) return <Loading />;
   return (
     <Refused.Provider value={refused}>

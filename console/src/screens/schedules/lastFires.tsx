@@ -1,4 +1,3 @@
-/** The last fires of a schedule, and what became of their messages. */
 import { messagePage, type schedule, scheduleFires, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
 import { oftenMs, useAsked, type Asked } from '../../api/useAsked.ts';
@@ -13,22 +12,22 @@ import { statusOf } from '../messages/messageTable.tsx';
 type Fire = Answer<typeof scheduleFires>['fires'][number];
 type State = NonNullable<Fire['states']>[string];
 
-/** The states of a fire's messages, the most important first. */
+/** The states of a fire's messages, most important first. */
 const states: readonly State[] = ['FAIL', 'IN_PROGRESS', 'SUCCESS'];
 
-/** The state of a fire: that of its message that fares worst; undefined where none is known. */
+/** The most important state among a fire's messages; undefined if no state is known. */
 export function worstOf(of: Fire['states'] = {}): State | undefined {
   const all = Object.values(of);
   return states.find((one) => all.includes(one));
 }
 
-/** The number of failed fires up to the last one. */
+/** The number of consecutive failed fires, up to the last one. */
 function failuresInRow(fires: readonly Fire[]): number {
   const firstGood = fires.findIndex(({ states: of, error }) => error === undefined && worstOf(of) !== 'FAIL');
   return firstGood === -1 ? fires.length : firstGood;
 }
 
-/** Why the last fire failed, and how many have in a row. */
+/** Why the last fire failed, and how many consecutive fires failed. */
 export function WhyFailed({ of }: { readonly of: Answer<typeof schedule> }) {
   const fires = useLastFires(of).answer?.fires ?? [];
   const [last] = fires;
@@ -54,7 +53,6 @@ export function WhyFailed({ of }: { readonly of: Answer<typeof schedule> }) {
   );
 }
 
-/** Asks for the last fires of a schedule that has fired, and again after each fire. */
 export const useLastFires = ({
   scheduleId,
   lastScheduleTime: since,
@@ -62,7 +60,7 @@ export const useLastFires = ({
   useAsked(
     scheduleFires,
     since === undefined ? undefined : { path: path`v2/schedules/${scheduleId}/fires` },
-    // Messages of the last fire may still be on their way.
+    // Messages of the last fire may still be in progress.
     3 * oftenMs,
     String(since),
   );

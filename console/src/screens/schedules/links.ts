@@ -1,5 +1,5 @@
 import { href } from '../../place.ts';
 
-/** The address of a schedule. A schedule may be called `new`, which is also the end of the form's address. */
+/** The address of a schedule. `new` is a valid id, but also the address of the form. */
 export const hrefOf = (scheduleId: string): string =>
   href(['schedules', scheduleId, ...(scheduleId === 'new' ? ['details'] : [])]);

@@ -1,4 +1,3 @@
-/** One schedule: its times, the outcome of its last fire, and its message. */
 import { publishAnswer, schedule, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
@@ -38,7 +37,6 @@ interface ActionsProps {
   readonly again: () => void;
 }
 
-/** Pauses a schedule, or resumes it. */
 export function Pause({
   of: { scheduleId, isPaused },
   then,

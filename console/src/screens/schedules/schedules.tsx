@@ -1,4 +1,3 @@
-/** Schedules: messages that are published at regular times. */
 import { schedules, type Answer, type schedule } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { usePages } from '../../api/useAsked.ts';
@@ -30,7 +29,7 @@ const search: FilterField = {
   placeholder: 'A part of its id or destination',
   isMain: true,
 };
-/** The API has no filter and no order for these: they are made of what is loaded. */
+/** The API has no filter or order for schedules, so these apply to the loaded ones. */
 const fields: readonly FilterField[] = [
   search,
   {
@@ -56,7 +55,7 @@ const fields: readonly FilterField[] = [
 
 const isFailing = ({ lastScheduleStates }: One): boolean => worstOf(lastScheduleStates) === 'FAIL';
 
-/** The schedules of a place among those that are loaded. */
+/** The loaded schedules that match the filters, in order. */
 function chosen(all: readonly One[], { query }: Place): readonly One[] {
   const show = query.get('show');
   const shown = all.filter(
@@ -66,7 +65,7 @@ function chosen(all: readonly One[], { query }: Place): readonly One[] {
   return query.get('sort') === 'next' ? shown.toSorted((one, other) => next(one) - next(other)) : shown;
 }
 
-/** The number of schedules from which on a search is of use. */
+/** From this number of schedules on, a search is shown. */
 const many = 8;
 
 function List({ place }: { readonly place: Place }) {

@@ -1,4 +1,4 @@
-/** The signature that an endpoint of a URL group may have in its own header. */
+/** The signature that an endpoint of a URL group can have in a separate header. */
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import { endpointSecrets, type urlGroup } from '../../../../lambdas/wire/urlGroupAnswers.ts';
@@ -11,7 +11,6 @@ import { Time } from '../../ui/time.tsx';
 export type Endpoint = Answer<typeof urlGroup>['endpoints'][number];
 export type Secrets = Answer<typeof endpointSecrets>['endpoints'];
 
-/** The fields of a signature as they are typed. */
 export interface SignatureDraft {
   readonly header: string;
   readonly encoding: string;
@@ -29,7 +28,7 @@ export const signatureIn = ({ header, encoding, prefix }: SignatureDraft) =>
 
 interface FieldsProps {
   readonly draft: SignatureDraft;
-  /** Whether the endpoint has a signature already, which it keeps. */
+  /** Whether the endpoint already has a signature, which it keeps. */
   readonly isSigned: boolean;
   readonly onChange: (draft: SignatureDraft) => void;
 }
@@ -79,7 +78,7 @@ export const SignatureFields = ({ draft, isSigned, onChange }: FieldsProps) => (
   </>
 );
 
-/** The header of an endpoint's signature, and what is to be known of it. */
+/** The header of an endpoint's signature, and its state. */
 export function SignatureCell({ signature }: Endpoint) {
   if (signature === undefined) return <>–</>;
   return (
@@ -107,7 +106,7 @@ interface ActionsProps {
   readonly then: () => void;
 }
 
-/** Rotates the secret of an endpoint's signature, and ends the overlap behind that. */
+/** Rotates the secret of an endpoint's signature, and ends the time in which both secrets sign. */
 export const SignatureActions = ({ label, then, ...props }: ActionsProps) => (
   <>
     <Opens name="Rotate" kind="quiet" label={`Rotate the secret of ${label}`} then={then}>

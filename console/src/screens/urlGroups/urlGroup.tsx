@@ -1,4 +1,3 @@
-/** A URL group: its endpoints, and the default headers of messages to it. */
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import { endpointsAdded, urlGroup } from '../../../../lambdas/wire/urlGroupAnswers.ts';
@@ -159,7 +158,6 @@ function DeleteGroup({ group: { name, endpoints }, onClose }: DialogProps) {
   );
 }
 
-/** Changes an endpoint, or adds one. */
 function EditEndpoint({
   group,
   endpoint,
@@ -185,7 +183,8 @@ function EditEndpoint({
       body: { endpoints: [{ url, name, signature: signatureIn(draft) }] },
     });
     onSecrets(added.endpoints ?? []);
-    // The API identifies an endpoint by its name, or else by its URL: with both changed it has added another one.
+    // The API identifies an endpoint by its name or its URL. If both have changed, it has added another endpoint, so the old
+    // one is removed.
     if (endpoint !== undefined && !isNameKept && endpoint.url !== url) {
       await change({
         method: 'DELETE',

@@ -1,4 +1,3 @@
-/** URL groups: a message to one is published to each of its endpoints. */
 import { useState } from 'preact/hooks';
 import { urlGroups } from '../../../../lambdas/wire/urlGroupAnswers.ts';
 import { useMayWrite } from '../../access.ts';
@@ -75,7 +74,7 @@ function MakeGroup({
   const [name, setName] = useState('');
   const [url, setUrl] = useState('');
   const work = async (): Promise<string> => {
-    // The existing group would get the endpoint as well.
+    // The API would add the endpoint to the existing group.
     if (taken.includes(name)) throw new Error(`There is a URL group “${name}” already.`);
     await change({ path: path`v2/topics/${name}/endpoints`, body: { endpoints: [{ url }] } });
     go(href(['url-groups', name]));
