@@ -73,7 +73,7 @@ export async function runBesideCdk(): Promise<number> {
       .replaceAll(/[^\w.-]/g, '')}`,
   );
   if (!existsSync(kept)) {
-    console.error(`Fetching the CDK ${versions['aws-cdk-lib']}, this one time; that takes a minute.`);
+    console.error(`Fetching the CDK ${versions['aws-cdk-lib']} once; this takes a minute.`);
     const packages = Object.entries(versions).map(([name, version]) => `${name}@${version}`);
     try {
       await fetchInto(kept, packages);

@@ -42,15 +42,15 @@ const commands: Readonly<Record<string, Listed>> = {
     first: ['--dev'],
   },
   backup: {
-    about: 'write all that a stage on this machine keeps into one file, while it runs',
+    about: 'write all data of a stage on this machine into one file, even while it runs',
     load: withStore(() => import('./commands/backup.ts')),
   },
   restore: {
-    about: 'put such a file into a data directory',
+    about: 'restore this file into a data directory',
     load: withStore(() => import('./commands/restore.ts')),
   },
   check: {
-    about: 'look at all of a stopped stage’s data, and say what is wrong with it',
+    about: 'check all data of a stopped stage, and report what is wrong',
     load: withStore(() => import('./commands/check.ts')),
   },
   bootstrap: {
@@ -59,7 +59,7 @@ const commands: Readonly<Record<string, Listed>> = {
     first: ['bootstrap'],
   },
   deploy: {
-    about: 'deploy the service to AWS, or a change of its settings',
+    about: 'deploy the service to AWS, or changed settings',
     load: () => import('./commands/cdk.ts'),
     first: ['deploy'],
   },
@@ -69,7 +69,7 @@ const commands: Readonly<Record<string, Listed>> = {
     first: ['diff'],
   },
   drift: {
-    about: 'show what somebody changed by hand',
+    about: 'show changes that were made by hand',
     load: () => import('./commands/cdk.ts'),
     first: ['drift'],
   },
@@ -79,7 +79,7 @@ const commands: Readonly<Record<string, Listed>> = {
     first: ['destroy'],
   },
   verify: {
-    about: 'prove a deployment by use, or before it, by reading the AWS account',
+    about: 'test a deployment by using it, or check the AWS account before one',
     load: () => (hasCdk() ? import('./commands/verify.ts') : import('./commands/besideCdk.ts')),
   },
   accounts: {
@@ -91,7 +91,7 @@ const commands: Readonly<Record<string, Listed>> = {
     load: () => import('./commands/password.ts'),
   },
   shell: {
-    about: 'print what a shell needs for the operators’ commands',
+    about: 'print shell variables and functions for the operators’ commands',
     load: () => import('./commands/shell.ts'),
   },
   migrate: {
@@ -107,7 +107,7 @@ const commands: Readonly<Record<string, Listed>> = {
     load: () => import('./commands/recover.ts'),
   },
   redrive: {
-    about: 'send back messages that were put aside: parked ones, and fires that could not be sent',
+    about: 'send back parked messages, and fires that could not be sent',
     load: () => import('./commands/redrive.ts'),
   },
   'master-secret': {
@@ -126,7 +126,7 @@ Examples:
   svc-queue deploy --region eu-central-1 -c monitoring=false
   svc-queue accounts create ops@acme.example type=paid
 
-Exit status: 0 done; 1 failed, or something is left to do; 2 wrong arguments, or a mistake that the sentence names.
+Exit status: 0 done; 1 failed, or something is left to do; 2 wrong arguments, or a mistake named in the message.
 svc-queue <command> --help has the flags of a command.`;
 
 /** Finds the command and its arguments. Without a name, it is `start`. */

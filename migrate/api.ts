@@ -125,7 +125,7 @@ export function openApi(title: string, { url, token }: Place): Api {
     const [issue] = parsed.error.issues;
     const where = issue === undefined || issue.path.length === 0 ? '' : ` at ${issue.path.join('.')}`;
     throw new MigrationError(
-      `${name} is no QStash-compatible API, or another version of it: its answer to GET ${path} cannot be read${shown(where)}.`,
+      `${name} is not a QStash-compatible API, or another version of it: its answer to GET ${path} cannot be read${shown(where)}.`,
     );
   }
 

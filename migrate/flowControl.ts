@@ -37,7 +37,7 @@ export async function compareFlowControl({ source, target }: Sides): Promise<rea
     const found = { kind: 'flow-control key', name: key.flowControlKey } as const;
     const existing = there.get(key.flowControlKey);
     if (existing === undefined) {
-      const note = 'it is not in the target before its first message: run this again after that';
+      const note = 'it is not in the target until its first message: run this again then';
       return { ...found, state: 'skipped', note };
     }
     const different = differences(settingsOf(key), settingsOf(existing));

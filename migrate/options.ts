@@ -24,7 +24,7 @@ export interface Options {
 }
 
 const about = `Copies queues, URL groups, flow-control settings and schedules from one QStash-compatible API to another. Without --apply
-it only says what it would do. Give tokens as variables: npm prints the arguments of a script. Exit status: 0 the target has all that
+it only prints what it would do. Give tokens as variables: npm prints the arguments of a script. Exit status: 0 the target has all that
 the source has; 1 an error; 2 wrong arguments; 3 something is left to do.`;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -92,7 +92,7 @@ function placeOf(
   if (!isPlain) {
     // The URL is not repeated, because it may contain a password.
     throw new Ending(
-      `${flag} is no URL of an API; allowed is one that starts with http:// or https://, without user, query and fragment.`,
+      `${flag} is not the URL of an API; allowed is one that starts with http:// or https://, without user, query and fragment.`,
       2,
     );
   }

@@ -44,7 +44,7 @@ export async function migrate(options: Options, print: (line: string) => void): 
   const sides = { source: openApi('The source', options.from), target: openApi('The target', options.to) };
   const steps = await compare(sides, options);
   print(`From ${options.from.url} to ${options.to.url}`);
-  if (!options.apply) print('A dry run: nothing is changed. With --apply it is done.');
+  if (!options.apply) print('A dry run: nothing is changed. Use --apply to do it.');
 
   const counts = new Map<StepOutcome, number>();
   let isLeft = false;

@@ -68,7 +68,7 @@ export async function compareSchedules(sides: Sides, allPaused: boolean): Promis
 }
 
 const callbackNote = ({ callback, failureCallback }: Schedule): readonly string[] =>
-  callback || failureCallback ? ['without the own settings of its callbacks, which no API shows'] : [];
+  callback || failureCallback ? ['without the settings of its callbacks, which no API shows'] : [];
 
 async function make(target: Api, wanted: Schedule, isPaused: boolean): Promise<string | undefined> {
   if (isPaused) {
@@ -93,7 +93,7 @@ async function put(target: Api, one: Schedule): Promise<void> {
 /** Reads the new schedule, and describes differences: the target may have other limits. */
 async function check(target: Api, wanted: Schedule, isPaused: boolean): Promise<string | undefined> {
   const made = await target.read(pathOf(wanted.scheduleId), schedule);
-  if (made === undefined) throw new Refusal('The target took it, but does not have it');
+  if (made === undefined) throw new Refusal('The target accepted it, but does not have it');
   // Some APIs resume a schedule that is replaced.
   if (isPaused && made.isPaused !== true) await target.change('PATCH', `${pathOf(wanted.scheduleId)}/pause`);
   const different = differencesOf(wanted, made);

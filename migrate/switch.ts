@@ -53,7 +53,7 @@ export async function compareForSwitch(sides: Sides): Promise<readonly Step[]> {
       return skip(`it differs in the target (${different.join(', ')}): copy it with --overwrite first`);
     }
     const cron = readCron(wanted.cron);
-    if (cron === undefined) return skip('its cron expression is none that can be read here');
+    if (cron === undefined) return skip('its cron expression cannot be read here');
     if (quietInMs(cron, Date.now()) === undefined) {
       return skip(tooOften);
     }

@@ -203,7 +203,7 @@ const patch = (api: ManagementApi, id: string, body: Fields): Promise<Shown> =>
   show(api, { method: 'PATCH', path: `users/${id}`, body });
 
 const about =
-  'Lists, makes, changes, suspends and deletes accounts, and their named tokens, by the management API.';
+  'Lists, makes, changes, suspends and deletes accounts and their named tokens through the management API.';
 
 const examples = `
 Examples:
@@ -233,7 +233,7 @@ export function parseAccounts(args: readonly string[]): AccountsCommand {
       .argument('[fields...]', 'name=value, for create, change, add-token and revoke-token', field, {})
       .option('--name <name>', 'of the deployment', textLike(/./, 'the name of a deployment'))
       .option('--region <region>', 'its first region', region)
-      .option('--yes', 'delete without a question: it cannot be undone')
+      .option('--yes', 'delete without asking; this cannot be undone')
       .option('--json', 'print JSON')
       .addHelpText('after', examples),
     args,

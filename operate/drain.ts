@@ -46,7 +46,7 @@ export async function drain(
     for (const line of linesOf(left)) print(line);
     const isEmpty = isEmptied(left) && lookedAt - stoppedAt >= settledMs;
     if (isEmpty && (wasEmptied || once)) {
-      print('The region is empty: nothing of it is left to do.');
+      print('The region is empty: nothing is left to do.');
       return true;
     }
     if (once) return false;
@@ -63,13 +63,13 @@ function* linesOf(left: Left): Generator<string> {
   const due = lastDueAt === undefined ? '' : `, the last due at ${new Date(lastDueAt).toISOString()}`;
   yield `Left: ${some(messages, 'message')}${due}; ${some(runs, 'run')}; ${some(schedules, 'active schedule')}; ${queuesOf(queues)}.`;
   if (schedules > 0)
-    yield 'Active schedules go on firing: move them with npm run migrate, then delete or pause them here.';
+    yield 'Active schedules keep firing: move them with npm run migrate, then delete or pause them here.';
   if (runs > 0)
-    yield 'Runs go on until they end; one that waits for an event waits until it comes, or is cancelled.';
+    yield 'Runs continue until they end. A run that waits for an event waits until it arrives, or until the run is cancelled.';
   for (const lane of paused)
     yield `Messages wait in a lane that is paused: ${lane}. Resume it, or cancel them.`;
   if (pausedSchedules + deadLetters > 0) {
-    yield `Kept, and nothing to wait for: ${some(deadLetters, 'dead letter')}, ${some(pausedSchedules, 'paused schedule')}. They go with the region.`;
+    yield `Kept, and nothing to wait for: ${some(deadLetters, 'dead letter')}, ${some(pausedSchedules, 'paused schedule')}. They are lost with the region.`;
   }
 }
 

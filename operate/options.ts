@@ -28,7 +28,7 @@ export function parseMasterSecretCommand(args: readonly string[]): MasterSecretC
       .addArgument(
         new Argument(
           '<step>',
-          'begin makes a new master secret, and the old one stays good; end ends the old one',
+          'begin makes a new master secret, and the old one stays valid; end ends the old one',
         ).choices(['begin', 'end'] as const),
       )
       .option('--name <name>', 'of the deployment', deployment, 'Svc')
@@ -41,7 +41,7 @@ export function parseMasterSecretCommand(args: readonly string[]): MasterSecretC
 /** @throws Ending */
 export function parseDrain(args: readonly string[]): DrainOptions {
   const about =
-    'Has a region take no new messages, schedules and runs, and waits until nothing of it is left to do.';
+    'Makes a region refuse new messages, schedules and runs, and waits until nothing is left to do there.';
   const {
     every,
     once = false,
@@ -53,12 +53,12 @@ export function parseDrain(args: readonly string[]): DrainOptions {
       .option('--name <name>', 'of the deployment', deployment, 'Svc')
       .option(
         '--every <seconds>',
-        'seconds between two looks; each reads all tables of the region once',
+        'seconds between two checks; each reads all tables of the region once',
         wholeNumber(1, 86_400),
         60,
       )
-      .option('--once', 'look once: the exit status is 0 where nothing is left to do, and 1 otherwise')
-      .option('--undo', 'have the region take everything again'),
+      .option('--once', 'check once: the exit status is 0 if nothing is left to do, and 1 otherwise')
+      .option('--undo', 'make the region accept everything again'),
     args,
   ).opts();
   return { ...place, everySeconds: every, once, undo };
@@ -79,17 +79,17 @@ function momentBefore(now: number): (text: string) => number {
 /** @throws Ending */
 export function parseRecover(args: readonly string[], now: number): RecoverCommand {
   const about =
-    'Recreates all jobs that the tables of a region ask for: attempts, deadlines, and what fires schedules.';
+    'Recreates all jobs that the tables of a region require: attempts, deadlines, and the triggers of schedules.';
   const { dryRun = false, ...given } = parse(
     command('recover', about)
       .requiredOption('--region <region>', 'the region', region)
       .requiredOption(
         '--restored-to <moment>',
-        'the moment to which the tables were restored; or, where only queues or schedules were lost, when that was',
+        'the time to which the tables were restored, or at which queues or schedules were lost',
         momentBefore(now),
       )
       .option('--name <name>', 'of the deployment', deployment, 'Svc')
-      .option('--dry-run', 'count what would be made'),
+      .option('--dry-run', 'only count what would be made'),
     args,
   ).opts();
   return { ...given, isDryRun: dryRun };
@@ -98,7 +98,7 @@ export function parseRecover(args: readonly string[], now: number): RecoverComma
 /** @throws Ending */
 export const parseRedrive = (args: readonly string[]): Deployment =>
   parse(
-    command('redrive', 'Sends back what was put aside: parked messages, and fires that could not be sent.')
+    command('redrive', 'Sends back parked messages, and fires that could not be sent.')
       .requiredOption('--region <region>', 'the region', region)
       .option('--name <name>', 'of the deployment', deployment, 'Svc'),
     args,
@@ -109,7 +109,7 @@ export const parseShell = (args: readonly string[]): Deployment =>
   parse(
     command(
       'shell',
-      'Prints what a shell needs for the commands of the documents: the region, and the function resource.',
+      'Prints what a shell needs for the documents’ commands: the region, and the function resource.',
     )
       .requiredOption('--region <region>', 'the region', region)
       .option('--name <name>', 'of the deployment', deployment, 'Svc')
@@ -139,7 +139,7 @@ export function parsePassword(args: readonly string[]): PasswordCommand {
     command('password', 'Shows the login of the management API, or gives it a new password.')
       .option('--name <name>', 'of the deployment', deployment, 'Svc')
       .option('--region <region>', 'its first region', region, 'eu-central-1')
-      .option('--new', 'make a new password, in place of the one before')
+      .option('--new', 'make a new password, which replaces the old one')
       .option('--json', 'print JSON')
       .addHelpText('after', '\nExamples:\n  svc-queue password\n  svc-queue password --new --name SvcDev'),
     args,

@@ -13,12 +13,11 @@ type Name = (typeof names)[number];
 
 const abouts: Readonly<Record<Name, string>> = {
   bootstrap:
-    'Prepares the AWS account for deployments to the regions of the settings: once for each account and region.',
-  deploy: 'Deploys the service to AWS, or a change of its settings, or a newer version.',
+    'Prepares the AWS account for deployments to the regions in the settings, once for each account and region.',
+  deploy: 'Deploys the service to AWS, changed settings, or a newer version.',
   diff: 'Shows what a deployment would change.',
-  drift:
-    'Shows what somebody changed by hand. `deploy -- --revert-drift` brings the deployment back to its templates.',
-  destroy: 'Deletes the stacks of a deployment. With the setting retain, which is the default, data stays.',
+  drift: 'Shows changes that were made by hand. `deploy -- --revert-drift` restores the templates’ state.',
+  destroy: 'Deletes the stacks of a deployment. Data stays with the setting retain, which is the default.',
 };
 
 const examples: Readonly<Record<Name, string>> = {
@@ -33,8 +32,8 @@ const examples: Readonly<Record<Name, string>> = {
 };
 
 const notes = `
-Settings also come from "context" in the cdk.json of this folder, where a flag goes before: put there what the next deployment
-shall have, too. Credentials and their region are those of the AWS CLI: AWS_PROFILE, AWS_ACCESS_KEY_ID.`;
+Settings also come from "context" in the cdk.json of this folder, and flags override them. Put settings there that the next deployment
+needs, too. Credentials and their region are those of the AWS CLI: AWS_PROFILE, AWS_ACCESS_KEY_ID.`;
 
 interface CdkCommand {
   readonly name: Name;
@@ -63,7 +62,7 @@ export function parseCdk([given, ...args]: readonly string[]): CdkCommand {
   };
   const read = parse(
     command(name, abouts[name])
-      .argument('[flags...]', 'after --: further flags of the CDK’s command')
+      .argument('[flags...]', 'after --: more flags for the CDK’s command')
       .option(
         '--region <region>',
         'a region of the deployment; repeatable, the first gets the management API',
@@ -81,9 +80,9 @@ export function parseCdk([given, ...args]: readonly string[]): CdkCommand {
           oneMore(String),
         ),
       )
-      .addOption(flag('yes', new Option('--yes', 'do not ask before rights are widened, or stacks deleted')))
-      .addOption(flag('fail', new Option('--fail', 'exit with 1 where there are differences')))
-      .addOption(flag('json', new Option('--json', 'print what the stacks put out, as JSON')))
+      .addOption(flag('yes', new Option('--yes', 'do not ask before widening rights or deleting stacks')))
+      .addOption(flag('fail', new Option('--fail', 'exit with 1 if there are differences')))
+      .addOption(flag('json', new Option('--json', 'print the stacks’ outputs as JSON')))
       .addHelpText('after', `\nExamples:\n${examples[name]}\n${notes}`),
     args,
   );

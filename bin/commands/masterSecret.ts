@@ -16,11 +16,11 @@ import { runCommand } from '../../operate/runCommand.ts';
 const steps = {
   begin: {
     change: (secret: MasterSecret) => begin(secret, randomBytes(32).toString('hex')),
-    done: 'A new master secret holds within five minutes, and the old one stays good until you end it.',
+    done: 'The new master secret is valid within five minutes, and the old one stays valid until you end it.',
   },
   end: {
     change: (secret: MasterSecret) => end(secret),
-    done: 'The old master secret is good for five minutes at most.',
+    done: 'The old master secret is valid for at most five minutes.',
   },
 } as const;
 

@@ -12,7 +12,9 @@ export function run(args: readonly string[]): Promise<void> {
     const login = isNew ? { ...before, password: randomBytes(32).toString('base64url') } : before;
     if (isNew) {
       await client.send(new PutSecretValueCommand({ SecretId: id, SecretString: JSON.stringify(login) }));
-      console.error('The new password holds within a minute, the old one for a minute longer at most.');
+      console.error(
+        'The new password is valid within a minute. The old one is valid for at most a minute longer.',
+      );
     }
     if (isJson) console.log(JSON.stringify(login, undefined, 2));
     else console.log(`SVC_MANAGEMENT_USER=${login.username}\nSVC_MANAGEMENT_PASSWORD=${login.password}`);

@@ -16,10 +16,10 @@ export function run(args: readonly string[]): Promise<void> {
     const fires = await redriveFires(until);
     console.log(`Sent back: parked messages ${parked.sent}, undelivered fires ${fires.sent}.`);
     if (parked.since > 0)
-      console.log(`Parked after the start, most of them again, and left there: ${parked.since}.`);
+      console.log(`Parked after the start, most of them again, and not sent back: ${parked.since}.`);
     const left = parked.left + fires.left;
     if (left === 0) return 0;
-    console.error(`Could not be sent back, and stay where they are: ${left}. The errors above name them.`);
+    console.error(`Could not be sent back, and stay parked: ${left}. The errors above name them.`);
     return 1;
   }, console.error);
 }

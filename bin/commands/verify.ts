@@ -27,10 +27,8 @@ function interruption(): AbortSignal {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
       if (controller.signal.aborted) process.exit(1);
-      console.error(
-        'Ending: what this run made is taken away. The next run does so, too, after a second Ctrl-C.',
-      );
-      controller.abort(new OperateError('The run was ended before its end.'));
+      console.error('Ending: removing what this run made. After a second Ctrl-C, the next run does this.');
+      controller.abort(new OperateError('The run was interrupted.'));
     });
   }
   return controller.signal;

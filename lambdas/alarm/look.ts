@@ -30,7 +30,7 @@ export async function lookForAlarms(until: number): Promise<void> {
     if (now() < until) await logAndContinue(lookAt(alarms));
     else left += 1;
   });
-  if (left > 0) log.warn('Some accounts were not looked at for alarms', { accounts: left });
+  if (left > 0) log.warn('Some accounts were not checked for alarms', { accounts: left });
 }
 
 /** Checks one account. @throws if something could not be read or stored; the next check repeats it */

@@ -9,7 +9,7 @@ export async function logAndContinue<T>(wanted: Promise<T>): Promise<T | undefin
   try {
     return await wanted;
   } catch (error) {
-    log.error('Something could not be read or noted, and is done without', {
+    log.error('Something could not be read or noted; the work continues without it', {
       error: error instanceof Error ? error : String(error),
     });
     return undefined;

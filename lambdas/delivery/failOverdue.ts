@@ -6,7 +6,7 @@ import { finishAttempt, type LoadedMessage } from './finishAttempt.ts';
 export async function failOverdue({ history, account, body }: LoadedMessage, number: number): Promise<void> {
   const time = now();
   const waitedSeconds = rulesOf(account.circuit).longestWaitMs / secondMs;
-  const error = `The destination has been down, and this attempt has waited for it for more than ${waitedSeconds} s; no request was made.`;
+  const error = `The destination has been down, and this attempt has waited for more than ${waitedSeconds} s; no request was made.`;
   await finishAttempt(
     { history, account, body },
     {

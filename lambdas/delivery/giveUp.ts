@@ -19,7 +19,7 @@ import { servedOwner } from './servedOwner.ts';
 
 const errors: Readonly<Record<GiveUpReason, string>> = {
   deaths:
-    'The delivery worker died each time it was to make this attempt, at last with nothing else to do; see its log.',
+    'The delivery worker died each time it made this attempt, even when it did nothing else; see its log.',
   faults: `The service itself failed ${mostFaults} times with this attempt, which the destination may have got; the log of the delivery workers has the errors under the message's id.`,
 };
 
@@ -127,7 +127,7 @@ async function unlessFault(message: Message, act: () => Promise<void>): Promise<
 }
 
 function logFault({ messageId }: Message, error: unknown): void {
-  log.error('A message that is given up goes without what the service fails with', {
+  log.error('A message that is given up is kept without the part with which the service fails', {
     messageId,
     error: error instanceof Error ? error : String(error),
   });

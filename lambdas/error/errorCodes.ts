@@ -119,7 +119,7 @@ const requestErrors = {
   // The sender or the deployment may not do this.
   token_read_only: {
     statuses: [403],
-    meaning: 'The token is read-only, and the request changes something or shows what is redacted.',
+    meaning: 'The token is read-only, and the request changes something or shows redacted values.',
     advice: 'Send the account’s full token.',
   },
   token_scope_exceeded: {
@@ -165,7 +165,7 @@ const requestErrors = {
   message_not_found: {
     statuses: [404],
     meaning: 'There is no such message, it has already ended, or it or its body is no longer kept.',
-    advice: 'Read `GET /v2/messages/{messageId}?state=ALL` to see what became of it.',
+    advice: 'Read `GET /v2/messages/{messageId}?state=ALL` to see its outcome.',
   },
   dead_letter_not_found: {
     statuses: [404],
@@ -205,7 +205,7 @@ const requestErrors = {
   run_not_found: {
     statuses: [404],
     meaning: 'The run has ended or never existed.',
-    advice: 'Look in the log of runs to see what became of it.',
+    advice: 'Look in the log of runs to see its outcome.',
   },
   webhook_not_found: {
     statuses: [404],
@@ -260,8 +260,8 @@ const requestErrors = {
   completion_too_late: {
     statuses: [410],
     meaning:
-      'The attempt has already ended: its time was over, its message was cancelled, or it had another answer.',
-    advice: 'Stop. A retry of the message has a completion URL of its own.',
+      'The attempt has already ended: it timed out, its message was cancelled, or it got another answer.',
+    advice: 'Stop. A retry of the message has another completion URL.',
   },
   account_exists: {
     statuses: [409],

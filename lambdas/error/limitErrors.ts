@@ -83,8 +83,7 @@ export const limitErrors = {
   },
   scan_limit_reached: {
     statuses: [429],
-    meaning:
-      'The account already has as many reads under way that look at thousands of entries as it may have at one time.',
+    meaning: 'The account already has the most reads of thousands of entries at one time.',
     advice: 'Send it again when another read has ended, or narrow it with `fromDate` and `toDate`.',
   },
   webhook_full: {
@@ -105,19 +104,19 @@ export const limitErrors = {
   },
   service_throttled: {
     statuses: [429],
-    meaning: 'The service gets more requests, from all accounts together, than it can take at once.',
+    meaning: 'The service gets more requests from all accounts together than it accepts at once.',
     advice: 'Wait a second before you send it again, and send less often.',
   },
 
   // The service itself failed.
   service_failed: {
     statuses: [500, 502, 503],
-    meaning: 'The service failed. The request may have taken effect all the same.',
+    meaning: 'The service failed. The request may still have taken effect.',
     advice: 'Send it again if that does no harm, and tell the operator if it keeps failing.',
   },
   service_timeout: {
     statuses: [504],
-    meaning: 'The service did not answer in time. The request may take effect all the same.',
+    meaning: 'The service did not answer in time. The request may still take effect.',
     advice: 'Send it again if that does no harm.',
   },
   not_stored: {
@@ -134,7 +133,7 @@ export const limitErrors = {
     statuses: [503],
     meaning:
       'The region is being emptied, and takes no new messages, schedules or runs. Nothing was changed.',
-    advice: 'Send it to the region that the operator names; what was accepted before is still delivered.',
+    advice: 'Send it to the region that the operator names. Earlier messages are still delivered.',
   },
   region_unreachable: {
     statuses: [503],

@@ -22,7 +22,7 @@ export const handler = withMetrics(async (given: unknown): Promise<void> => {
   const outcome = await onceAllowed(() => provision(event)).then(
     (physicalId) => ({ Status: 'SUCCESS', PhysicalResourceId: physicalId }) as const,
     (error: unknown) => {
-      log.error('What an app wants was not made', {
+      log.error('A resource of an app was not made', {
         resource: LogicalResourceId,
         request: event.RequestType,
         error: error instanceof Error ? error : String(error),

@@ -36,7 +36,7 @@ export function cursorOf({ canonical }: Call): string | undefined {
   const given = canonical.otherQuery.filter(([name]) => name === 'cursor');
   const [[, cursor] = []] = given;
   if (given.length > 1) throw badField(`cursor is given ${given.length} times; allowed is once.`);
-  if (cursor === '') throw badField('cursor is empty; allowed is what the answer before said.');
+  if (cursor === '') throw badField('cursor is empty; allowed is the cursor of the previous answer.');
   return cursor;
 }
 

@@ -24,7 +24,7 @@ const tooManyScans = (): HttpError => {
   return new HttpError(
     429,
     code,
-    `The account has ${scansAtOnce} requests under way that look at more than ${rowsWithoutSlot} entries each, which is as many as it may have at one time; send this one again when another has ended, or narrow it by fromDate and toDate.`,
+    `The account has ${scansAtOnce} requests under way that read more than ${rowsWithoutSlot} entries each, the most at one time; send this one again when another has ended, or narrow it by fromDate and toDate.`,
     { 'retry-after': '1' },
   );
 };

@@ -32,7 +32,7 @@ function readPage(query: readonly Header[]): Readonly<Record<string, string>> {
     if (field === undefined) {
       throw badRequest(
         'field_unknown',
-        `${quote(name)} is no parameter; allowed are ${Object.keys(pageFields).join(', ')}.`,
+        `${quote(name)} is not a parameter; allowed are ${Object.keys(pageFields).join(', ')}.`,
       );
     }
     if (!field.isRight(value)) throw badField(`${name} is ${quote(value)}; allowed is ${field.allowed}.`);

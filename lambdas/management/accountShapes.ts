@@ -58,9 +58,9 @@ export const accountFields = {
   customer_id: orNull(text('The customer: an e-mail address or a team.')),
   created_by: orNull(text('The e-mail address of the user who created the account.')),
   type: orNull(z.enum(plans)),
-  region: orNull(text('Where it is served.')),
+  region: orNull(text('Its region.')),
   active: orNull(z.boolean().check(z.describe('`false`: its tokens are refused, its messages are held.'))),
-  state: orNull(z.enum(['active', 'passive']).check(z.describe('The same, in other words.'))),
+  state: orNull(z.enum(['active', 'passive']).check(z.describe('The same as a word.'))),
   budget: orNull(dollars().check(z.describe('Dollars a month; 0 is no limit.'))),
   reserved_type: z.nullable(
     z.string().check(z.regex(/^(svc_fixed(_1m|_10m|_100m)?|enterprise:[\w.-]{1,100})?$/)),
@@ -68,7 +68,7 @@ export const accountFields = {
   reserved_price: z.nullable(dollars()),
   prod_pack_enabled: orNull(z.boolean()),
   prometheus_enabled: orNull(
-    z.enum(['true', 'false']).check(z.describe('Whether its usage is exported as metrics of its own.')),
+    z.enum(['true', 'false']).check(z.describe('Whether its usage is exported as separate metrics.')),
   ),
   enterprise: z.nullable(z.strictObject({ enabled: z.boolean() })),
   circuit: z.nullable(circuitInput),
@@ -84,17 +84,17 @@ export const accountFields = {
     .check(z.describe('Lambda functions that messages may go to: ARNs, with `*` for any characters.')),
   tls_identities: z
     .nullable(z.array(tlsIdentity).check(z.maxLength(mostTlsIdentities), z.refine(hasUniqueHosts)))
-    .check(z.describe('Certificates for TLS with its destinations, by host: names of secrets.')),
+    .check(z.describe('Certificates for TLS with destinations, by host: names of secrets.')),
   fail_on: z
     .nullable(z.string().check(z.refine((value) => parseStatusList(value) !== undefined)))
-    .check(z.describe('Statuses that fail a message at once, where it has no `Svc-Fail-On` of its own.')),
+    .check(z.describe('Statuses that fail a message at once, unless it has `Svc-Fail-On`.')),
   failure_callback: z
     .nullable(z.string().check(z.maxLength(longestCallback)))
-    .check(z.describe('A URL that is told of what fails for good without a failure callback of its own.')),
+    .check(z.describe('The URL that gets permanent failures of messages without a failure callback.')),
   ...eachLimit((_, { least, most }) =>
     z
       .nullable(z.int().check(z.minimum(least), z.maximum(most)))
-      .check(z.describe('In the unit of the record; `null` is what its plan has.')),
+      .check(z.describe('In the unit of the record; `null` means the plan’s value.')),
   ),
 } as const;
 export type AccountField = keyof typeof accountFields;
@@ -116,8 +116,8 @@ export const allowedValues: Readonly<Record<Exclude<AccountField, 'region'>, str
   prometheus_enabled: 'the text "true" or the text "false"',
   enterprise: '{"enabled": true or false}, or null',
   circuit: `{"enabled": true or false, ${allowedCircuit}}, in whole numbers, or null`,
-  destinations: `a list of up to ${mostArnPatterns} ARNs of the forms arn:aws:sqs:<region>:<account>:<queue>, arn:aws:sns:<region>:<account>:<topic>, arn:aws:events:<region>:<account>:event-bus/<name> and arn:aws:lambda:<region>:<account>:function:<name>, each with * for any characters where it is to match several, or null`,
-  lambda_destinations: `a list of up to ${mostArnPatterns} ARNs of the form arn:aws:lambda:<region>:<account>:function:<name>, each with * for any characters where it is to match several, or null`,
+  destinations: `a list of up to ${mostArnPatterns} ARNs of the forms arn:aws:sqs:<region>:<account>:<queue>, arn:aws:sns:<region>:<account>:<topic>, arn:aws:events:<region>:<account>:event-bus/<name> and arn:aws:lambda:<region>:<account>:function:<name>, with * for any characters, or null`,
+  lambda_destinations: `a list of up to ${mostArnPatterns} ARNs of the form arn:aws:lambda:<region>:<account>:function:<name>, with * for any characters, or null`,
   tls_identities: `${allowedTlsIdentities}; or null`,
   fail_on: `${allowedStatusList}, or null`,
   failure_callback: `a URL that starts with http:// or https://, of at most ${longestCallback} characters, or null`,
@@ -146,7 +146,9 @@ export const newTokenInput = z.strictObject({
   scope: z
     .enum(scopes)
     .check(
-      z.describe('`full`: everything. `read`: what changes nothing. `publish`: to publish and to notify.'),
+      z.describe(
+        '`full`: everything. `read`: operations that change nothing. `publish`: publish and notify.',
+      ),
     ),
   destinations: optionalField(
     z
@@ -155,14 +157,12 @@ export const newTokenInput = z.strictObject({
         z.minLength(1),
         z.maxLength(mostDestinations),
         z.describe(
-          'With the scope `publish`, all that it may publish to: what URLs begin with, ARNs of destinations in AWS, `group:<name>` for a URL group (a plain name as well), and `queue:<name>`, which permits the queue and no destination by itself.',
+          'Only with the scope `publish`: the destinations that it may publish to, as beginnings of URLs, ARNs of destinations in AWS, `group:<name>` for a URL group (a plain name as well), and `queue:<name>`, which permits the queue but no destination.',
         ),
       ),
   ),
   expires_at: optionalField(
-    z
-      .int()
-      .check(z.minimum(1), z.maximum(latestSeconds), z.describe('From when on it is refused. Unix seconds.')),
+    z.int().check(z.minimum(1), z.maximum(latestSeconds), z.describe('When it expires, in Unix seconds.')),
   ),
 });
 
@@ -172,7 +172,7 @@ export const newOwnTokenInput = z.strictObject({
   ...newTokenInput.shape,
   scope: z
     .enum(ownScopes)
-    .check(z.describe('`read`: what changes nothing. `publish`: to publish and to notify.')),
+    .check(z.describe('`read`: operations that change nothing. `publish`: publish and notify.')),
 });
 
 const allowedTokenOf = (allowed: readonly TokenScope[]): string =>

@@ -25,7 +25,7 @@ export async function followAccount({ accountId, others = [], version = 0 }: Acc
   if (account === undefined || account.version < version) {
     if (version === 0) return;
     throw new TransientError(
-      `Version ${version} of the account ${accountId} has not come to this region yet.`,
+      `Version ${version} of the account ${accountId} has not arrived in this region yet.`,
     );
   }
   // A region that does not answer must not delay this one or the others.
@@ -37,7 +37,8 @@ export async function followAccount({ accountId, others = [], version = 0 }: Acc
   const failures = outcomes.flatMap((outcome): unknown[] =>
     outcome.status === 'rejected' ? [outcome.reason] : [],
   );
-  if (failures.length > 0) throw new AggregateError(failures, 'A region does not follow the account yet.');
+  if (failures.length > 0)
+    throw new AggregateError(failures, 'A region does not have the account’s change yet.');
 }
 
 async function follow(account: Account): Promise<void> {

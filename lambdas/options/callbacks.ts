@@ -5,13 +5,13 @@ import { made, text, type FormFields, type Settings } from './option.ts';
 
 export const settings = {
   callback: {
-    description: 'URL that is told the outcome of each attempt.',
+    description: 'The URL that gets the outcome of each attempt.',
     schema: { type: 'string', format: 'uri' },
     example: 'https://example.com/done',
     scopes: ['message', 'retry'],
   },
   'failure-callback': {
-    description: 'URL that is told when the last retry has failed.',
+    description: 'The URL that gets the failure after the last retry.',
     schema: { type: 'string', format: 'uri' },
     example: 'https://example.com/failed',
     scopes: ['message', 'retry', 'trigger', 'resume'],

@@ -8,7 +8,7 @@ type Switch = (typeof switched)[number] | undefined;
 export const settings = {
   circuit: {
     description:
-      '`on`: while the destination’s host is down, its deliveries wait until it answers again, and use up no retry. `off`: they do not. Default: that of the queue, else of the account.',
+      '`on`: while the destination’s host is down, deliveries wait until it answers again, and use no retry. `off`: they do not wait. Default: the queue’s setting, else the account’s.',
     schema: { type: 'string', enum: switched },
     example: 'on',
     scopes: ['message', 'callback', 'retry'],
@@ -21,7 +21,10 @@ export const stored = /* @__PURE__ */ made(() => z.optional(z.boolean()));
 
 export const answer = /* @__PURE__ */ made(() => ({
   circuit: z.optional(
-    oneOf(switched, 'Whether deliveries wait while their host is down; absent where the account says so.'),
+    oneOf(
+      switched,
+      'Whether deliveries wait while their host is down; absent if the account’s setting applies.',
+    ),
   ),
 }));
 

@@ -33,27 +33,27 @@ export const settings = {
   },
   'content-based-deduplication': {
     description:
-      'As `Svc-Deduplication-Id`, by destination, body, content type and forwarded headers. Default: `false`.',
+      'Like `Svc-Deduplication-Id`, but by destination, body, content type and forwarded headers. Default: `false`.',
     schema: { type: 'boolean' },
     example: 'true',
     scopes: ['message'],
   },
   debounce: {
     description:
-      'With `Svc-Debounce-Id`: the message is delivered once no other with this id has come for this long, with the newest body and settings. Whole numbers with the units `s` and `m`, 15 minutes at most.',
+      'With `Svc-Debounce-Id`: the message is delivered when no other with this id has arrived for this long, with the newest body and settings. Whole numbers with the units `s` and `m`, at most 15 minutes.',
     schema: { type: 'string', pattern: /* @__PURE__ */ positiveDurationForm('sm') },
     example: '30s',
     scopes: ['message'],
   },
   'debounce-id': {
-    description: 'The messages that take each other’s place.',
+    description: 'The id of the messages that replace each other.',
     schema: { type: 'string', pattern: '\\S', minLength: 1, maxLength: longestDeduplicationId },
     example: 'cart-4711',
     scopes: ['message'],
   },
   'debounce-max': {
     description:
-      'How long after the first message the delivery may be put off. Whole numbers with the units `s`, `m`, `h` and `d`. Default, and most: 7 days.',
+      'How long after the first message the delivery may be delayed. Whole numbers with the units `s`, `m`, `h` and `d`. Default, and most: 7 days.',
     schema: { type: 'string', pattern: /* @__PURE__ */ positiveDurationForm('smhd') },
     example: '10m',
     scopes: ['message'],

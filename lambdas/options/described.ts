@@ -29,27 +29,27 @@ const others = {
     scopes: ['schedule'],
   },
   'schedule-id': {
-    description: 'The schedule’s id; one that is there already is overwritten. By default a random one.',
+    description: 'The schedule’s id. An existing schedule with this id is replaced. Default: a random id.',
     schema: { type: 'string', pattern: nameForm },
     example: 'nightly-report',
     scopes: ['schedule'],
   },
   'catch-up': {
     description:
-      'What is made up for of the fires that were missed while the schedule was paused or its region or machine was away: `1` is the last one, `all` the last 100, of the last 14 days. By default they are skipped.',
+      'Which missed fires of the last 14 days are made up for, if the schedule was paused or its region or machine was away: `1` for the last one, `all` for the last 100. Default: none.',
     schema: { type: 'string', enum: ['1', 'all'] },
     example: '1',
     scopes: ['schedule'],
   },
   'queue-name': {
-    description: 'The queue that the messages go through.',
+    description: 'The queue of the messages.',
     schema: { type: 'string', pattern: nameForm },
     example: 'mail',
     scopes: ['schedule'],
   },
   'workflow-runid': {
     description:
-      'The run’s id, up to 256 visible characters, but not `count`. Where a run with this id is active, no other is started. By default a random one.',
+      'The run’s id, up to 256 visible characters, but not `count`. While a run with this id is active, no other is started. Default: a random id.',
     schema: { type: 'string', pattern: '^[^\\x00-\\x20\\x7f/?#%\\\\]{1,256}$' },
     example: 'wfr_order-4711',
     scopes: ['trigger'],

@@ -10,7 +10,7 @@ export type Gone = (typeof goneChoices)[number] | undefined;
 export const settings = {
   'fail-on': {
     description:
-      'Statuses that fail the message at once instead of being retried: statuses and ranges, with `!` before those that are left out. Default: the account’s `fail_on`. Messages of runs have none.',
+      'Statuses that fail the message at once, without retries: statuses and ranges, with `!` before exceptions. Default: the account’s `fail_on`. Messages of runs have none.',
     schema: { type: 'string', pattern: statusListForm },
     example: '400-499,!408,!429',
     scopes: ['message', 'callback', 'retry'],
@@ -44,7 +44,7 @@ export const stored = /* @__PURE__ */ made(() => z.optional(z.string()));
 export const storedGone = /* @__PURE__ */ made(() => z.optional(z.enum(goneChoices)));
 
 export const answer = /* @__PURE__ */ made(() => ({
-  failOn: z.optional(text('Statuses that fail the message at once; absent where the account decides.')),
+  failOn: z.optional(text('Statuses that fail the message at once; absent if the account’s apply.')),
   gone: z.optional(oneOf(goneChoices, 'Whether an endpoint that answers 410 is removed from its URL group.')),
 }));
 

@@ -9,7 +9,7 @@ import { made, whole, type FormFields, type Given, type Settings, type Shape } f
 export const settings = {
   'flow-control-key': {
     description:
-      'Messages with the same key share the limits of `Svc-Flow-Control-Value`: each delivery that finds no room waits for its turn. The newest message’s values are the key’s, unless they are pinned.',
+      'Messages with the same key share the limits of `Svc-Flow-Control-Value`, and deliveries above them wait. The newest message’s values apply to the key, unless they are pinned.',
     schema: { type: 'string', minLength: 1, maxLength: longestFlowControlKey },
     example: 'tenant-7',
     scopes: ['message', 'callback', 'retry', 'trigger', 'resume'],
@@ -52,7 +52,7 @@ export const answer = /* @__PURE__ */ made(() => ({
   parallelism: z.optional(whole('Deliveries in flight at once.')),
   rate: z.optional(whole('Deliveries that may start in one period.')),
   ratePerSecond: z.optional(whole('`rate`, for older clients.')),
-  period: z.optional(whole('Seconds; with every flow-control key, 1 where none is given.')),
+  period: z.optional(whole('Seconds. Present with every flow-control key; 1 if none was given.')),
 }));
 
 export const show = (flowControl: FlowControl | undefined) => ({

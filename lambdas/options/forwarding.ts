@@ -5,14 +5,14 @@ import { made, headerLists, type Settings } from './option.ts';
 export const settings = {
   'forward-*': {
     description:
-      'A header for the destination, named by what stands in the place of `*`: `Svc-Forward-X-Tenant: acme` arrives as `X-Tenant: acme`.',
+      'A header for the destination, with the name in place of `*`: `Svc-Forward-X-Tenant: acme` arrives as `X-Tenant: acme`.',
     schema: { type: 'string', pattern: headerTextForm },
     example: 'acme',
     scopes: ['message', 'callback', 'trigger'],
   },
   'header-forward': {
     description:
-      'Passes on all headers of the request, save those of the connection, of gateways, and of the service. Default: `false`.',
+      'Forwards all headers of the request, except those of the connection, of gateways and of the service. Default: `false`.',
     schema: { type: 'boolean' },
     example: 'true',
     scopes: ['message'],
@@ -20,5 +20,5 @@ export const settings = {
 } as const satisfies Settings;
 
 export const answer = /* @__PURE__ */ made(() => ({
-  header: headerLists('What the destination gets: a list of values for each name.'),
+  header: headerLists('The forwarded headers: a list of values for each name.'),
 }));

@@ -5,7 +5,7 @@ import { made, parseBoolean, type FormFields, type Given, type Settings } from '
 export const settings = {
   'hide-headers': {
     description:
-      '`true`: deliveries carry none of the service’s headers but the signatures (`Svc-Signature`, `webhook-*`), so that a third party learns neither ids nor the publisher’s address. Default: `false`.',
+      '`true`: deliveries have no headers of the service except the signatures (`Svc-Signature`, `webhook-*`), so that a third party does not see ids or the publisher’s address. Default: `false`.',
     schema: { type: 'boolean' },
     example: 'true',
     scopes: ['message', 'callback', 'retry'],
@@ -21,7 +21,7 @@ export const stored = /* @__PURE__ */ made(() => z.optional(z.boolean()));
 
 export const answer = /* @__PURE__ */ made(() => ({
   hideHeaders: z.optional(
-    z.boolean().check(z.describe('True where deliveries carry no header of the service but the signatures.')),
+    z.boolean().check(z.describe('True if deliveries have no headers of the service except the signatures.')),
   ),
 }));
 
@@ -35,7 +35,7 @@ export const write = ({ hideHeaders }: { readonly hideHeaders?: boolean | undefi
 
 export const fields = {
   'hide-headers': {
-    label: 'Only the signatures of the service’s headers, for third parties',
+    label: 'Of the service’s headers send only signatures, for third parties',
     place: 'delivery',
     kind: 'switch',
   },

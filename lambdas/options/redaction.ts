@@ -12,7 +12,7 @@ export interface Redaction {
 export const settings = {
   'redact-fields': {
     description:
-      'What answers and logs show only as its hash: `body`, `headers`, `header[<name>]`, separated by commas. Deliveries have the original.',
+      'The parts that answers and logs show only as a hash: `body`, `headers`, `header[<name>]`, separated by commas. Deliveries have the original.',
     schema: { type: 'string', minLength: 1 },
     example: 'body,header[authorization]',
     scopes: ['message', 'callback', 'retry', 'trigger'],

@@ -7,7 +7,7 @@ import { made, whole, type FormFields, type Given, type Settings } from './optio
 export const settings = {
   retries: {
     description:
-      'How often a failed delivery is tried again; at most the account’s `max_retries`. Default: 3 on the free plan, 5 on the paid one; for callbacks, the message’s; for runs of workflows, 3.',
+      'How often a failed delivery is retried; at most the account’s `max_retries`. Default: 3 on the free plan, 5 on the paid plan; for callbacks, the message’s number; for workflow runs, 3.',
     schema: { type: 'integer', minimum: 0 },
     example: '2',
     scopes: ['message', 'callback', 'retry', 'trigger', 'resume'],
@@ -31,7 +31,7 @@ export const parse = (given: Given, { max_retries: most }: Limits): number | und
 export const stored = /* @__PURE__ */ z.number();
 
 export const answer = /* @__PURE__ */ made(() => ({
-  maxRetries: whole('How often a failed delivery is tried again.'),
+  maxRetries: whole('How often a failed delivery is retried.'),
 }));
 
 export const show = (maxRetries: number) => ({ maxRetries });

@@ -20,7 +20,7 @@ export const settings = {
   },
   deferred: {
     description:
-      'Lets the destination answer later: after a 202 it has this long to complete the attempt, at the URL in `Svc-Complete-Url` or by `POST /v2/messages/{messageId}/complete`. Whole numbers with the units `s`, `m`, `h` and `d`, 7 days at most. Of a run, it is for the calls and the failure function.',
+      'Lets the destination answer later: after a 202 it has this long to complete the attempt, at the URL in `Svc-Complete-Url` or by `POST /v2/messages/{messageId}/complete`. Whole numbers with the units `s`, `m`, `h` and `d`, 7 days at most. In a run, it applies to calls and the failure function.',
     schema: { type: 'string', pattern: /* @__PURE__ */ positiveDurationForm('smhd') },
     example: '2h',
     scopes: ['message', 'callback', 'retry', 'trigger'],

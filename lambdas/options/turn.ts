@@ -11,14 +11,14 @@ const scopes = ['message', 'callback', 'retry', 'trigger', 'resume'] as const;
 export const settings = {
   'fair-key': {
     description:
-      'The tenant that the message is of. Where messages wait, in a queue, for a flow-control key or for the account’s parallelism, tenants take turns, and those of one tenant go in their order. Messages without it are one tenant together.',
+      'The message’s tenant. If messages wait for a queue, a flow-control key or the account’s parallelism, tenants take turns, and each tenant’s messages keep their order. Messages without a fair key form one tenant.',
     schema: { type: 'string', minLength: 1, maxLength: longestFairKey },
     example: 'customer-42',
     scopes,
   },
   priority: {
     description:
-      'The order among the waiting messages of one fair key, or of those without one: `high` before `normal` before `low`. Of eight starts in a row one is of a lower priority, if such a message waits. Default: `normal`.',
+      'The order among the waiting messages of one fair key, or of those without one: `high` before `normal` before `low`. If messages of a lower priority wait, they get one of eight starts. Default: `normal`.',
     schema: { type: 'string', enum: priorities },
     example: 'high',
     scopes,
@@ -43,7 +43,7 @@ export const storedPriority = /* @__PURE__ */ made(() => z.optional(z.enum(prior
 
 export const answer = /* @__PURE__ */ made(() => ({
   fairKey: z.optional(z.string()),
-  priority: z.optional(oneOf(priorities, 'As `Svc-Priority` has it; absent where it was not given.')),
+  priority: z.optional(oneOf(priorities, 'The `Svc-Priority`; absent if it was not given.')),
 }));
 
 export const show = ({ fairKey, priority }: Turn) => ({ fairKey, priority });

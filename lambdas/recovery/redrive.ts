@@ -108,7 +108,7 @@ async function sendOrLog(
   try {
     return await send(Body);
   } catch (error) {
-    log.error('A message that was put aside could not be sent back', {
+    log.error('A parked message could not be sent back', {
       sqsMessageId: MessageId,
       error: error instanceof Error ? error : String(error),
     });

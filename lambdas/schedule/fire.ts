@@ -62,7 +62,7 @@ export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: nu
 }
 
 const givenUpErrors: Readonly<Record<GiveUpReason, string>> = {
-  deaths: 'The worker died each time it was to publish this fire; the operator finds it in its log.',
+  deaths: 'The worker died each time it published this fire; the operator finds it in its log.',
   faults: `The service itself failed ${mostFaults} times with this fire; the operator finds the errors in the worker's log.`,
 };
 

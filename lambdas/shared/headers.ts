@@ -23,7 +23,7 @@ export function readHeaders(field: string, headers: readonly Header[]): readonly
       validateHeaderValue(name, value);
     } catch {
       throw badField(
-        `${field}.${name} is no HTTP header, or its value cannot stand in one; allowed are letters, digits and "-" in a name, and Latin-1 text without line breaks in a value.`,
+        `${field}.${name} is no HTTP header, or its value is not allowed in one; allowed are letters, digits and "-" in a name, and Latin-1 text without line breaks in a value.`,
       );
     }
   }

@@ -35,6 +35,5 @@ export async function countAllOutcomes(until: number, part: CountingPart = whole
     });
     left = behind;
   }
-  if (left.length > 0)
-    log.warn('Some outcomes are left to be counted the next time', { accounts: left.length });
+  if (left.length > 0) log.warn('Some outcomes are left for the next count', { accounts: left.length });
 }

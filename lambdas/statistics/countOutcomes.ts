@@ -105,7 +105,7 @@ async function keep(
     there = await loadOutcomes(account.id, true);
     if (shards.some(({ place }) => untilOf(there, place) !== untilOf(kept, place))) return;
   }
-  log.warn('Counts could not be kept beside those of others', { accountId: account.id });
+  log.warn('Counts were not written because of other writers', { accountId: account.id });
 }
 
 interface CountedShard extends CountedRecords {

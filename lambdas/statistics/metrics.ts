@@ -85,7 +85,7 @@ export async function readMetrics(account: Account): Promise<string> {
     {
       name: 'svc_queue_oldest_seconds',
       type: 'gauge',
-      help: 'Time since the first message in the line of a queue was published; 0 where none waits.',
+      help: 'Time since the first message in the line of a queue was published; 0 if none waits.',
       series: await oldestSeries(shownQueues, time),
     },
     ofLanes('svc_queue_paused', 'Whether a queue is paused.', 'queue', shownQueues, ({ isPaused }) =>

@@ -33,7 +33,7 @@ function changeSignatures(
       if (endpoint === undefined) throw noSuchEndpoint(name, key);
       if (endpoint.signature === undefined) {
         throw badField(
-          `endpoints.${index} names ${endpoint.name === undefined ? quoteUrl(endpoint.url) : quote(endpoint.name)}, which has no signature of its own; add the endpoint with "signature" first.`,
+          `endpoints.${index} names ${endpoint.name === undefined ? quoteUrl(endpoint.url) : quote(endpoint.name)}, which has no signature; add the endpoint with "signature" first.`,
         );
       }
     }

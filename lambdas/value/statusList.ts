@@ -6,7 +6,7 @@ export const statusListForm = `^(!${range},){0,9}${range}(,!?${range}){0,10}$`;
 const form = new RegExp(statusListForm);
 
 export const allowedStatusList =
-  'up to 20 statuses from 300 to 599 or ranges of them, with commas between and a ! before those that are left out, such as 400-499,!408,!429';
+  'up to 20 statuses from 300 to 599 or ranges of them, separated by commas, with a ! before exceptions, such as 400-499,!408,!429';
 
 /** @returns the list without spaces; undefined if it is malformed or lists no status */
 export function parseStatusList(text: string): string | undefined {

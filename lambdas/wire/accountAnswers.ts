@@ -44,7 +44,7 @@ export const ownStats = z.object({
     .check(z.describe('The last hour in twelve steps of five minutes, this one included, the oldest first.')),
   countedUntil: z.optional(
     time(
-      'What ended later is not all counted yet, because it was too much for one answer: the next ones go on. Absent where everything is counted.',
+      'Later outcomes are not all counted yet, because there were too many for one answer; the next answers continue. Absent if everything is counted.',
     ),
   ),
   month: z.object({
@@ -54,16 +54,16 @@ export const ownStats = z.object({
     budget: whole('Dollars a month; 0 is no limit.'),
   }),
   inFlight: whole(
-    'Deliveries in flight at most: slots that are taken by them, and for up to 70 s by workers for their next ones.',
+    'The slots in use: by deliveries in flight, and for up to 70 s by workers for their next ones.',
   ),
   deadLetters: whole(
-    'Dead letters that are kept, those of workflows included; those that expire today count until the day is over, UTC.',
+    'Kept dead letters, including those of workflows. Those that expire today count until the end of the day (UTC).',
   ),
 });
 
 export const signingKeys = z.object({
   current: text('The keys that sign deliveries.'),
-  next: text('What takes its place at the next rotation.'),
+  next: text('The key that replaces it at the next rotation.'),
 });
 
 export const auditEntry = z.object({
@@ -71,14 +71,14 @@ export const auditEntry = z.object({
   actor: text(
     '`token`, `readOnlyToken`, the id of a named token, `operator`, or `service` for an endpoint that answered 410.',
   ),
-  action: text('What was done, as `queue.pause`.'),
+  action: text('The action, such as `queue.pause`.'),
   subject: z.optional(
     text(
-      'What it was done to: a name or an id; the filters of many; the fields of an account that were set.',
+      'What it was done to: a name or an id, the filters of a bulk operation, or the fields of an account that were set.',
     ),
   ),
-  address: z.optional(text('The address that the last request came from.')),
-  count: z.optional(whole('How often it was done within the minute, where that is more than once.')),
+  address: z.optional(text('The IP address of the last request.')),
+  count: z.optional(whole('How often it was done within the minute, if more than once.')),
   number: z.optional(
     whole('How many messages, dead letters or runs it cancelled, deleted, retried, resumed or restarted.'),
   ),
@@ -86,14 +86,14 @@ export const auditEntry = z.object({
     z
       .array(
         z.object({
-          field: text('A setting, as `parallelism` or `header.X-Tenant`.'),
-          before: z.optional(text('Its value before; absent where it had none.')),
-          after: z.optional(text('Its value after; absent where it has none.')),
+          field: text('A setting, such as `parallelism` or `header.X-Tenant`.'),
+          before: z.optional(text('Its value before; absent if it had none.')),
+          after: z.optional(text('Its value after; absent if it has none.')),
         }),
       )
       .check(
         z.describe(
-          'What was changed, at most 2 KB: long values are cut, values of forwarded headers and failure callbacks are `…`, and a body is its size. Of repetitions within the minute, from before the first to after the last.',
+          'What was changed, at most 2 KB: long values are cut, values of forwarded headers and failure callbacks are `…`, and a body is its size. For repetitions within a minute: from before the first to after the last.',
         ),
       ),
   ),
@@ -107,7 +107,7 @@ export const account = z.object({
   customer_id: z.optional(text('The customer: an e-mail address or a team.')),
   id: z.uuid(),
   token: text('For all messaging operations.'),
-  read_only_token: text('For those that change nothing.'),
+  read_only_token: text('For operations that change nothing.'),
   active: z.boolean().check(z.describe('Whether its tokens work and its messages are delivered.')),
   state: text('`active`, `passive` or `deleted`.'),
   modifying_state: z.optional(
@@ -118,14 +118,14 @@ export const account = z.object({
   prod_pack_enabled: z.boolean(),
   prometheus_enabled: z
     .enum(['true', 'false'])
-    .check(z.describe('Whether its usage is exported as metrics of its own.')),
+    .check(z.describe('Whether its usage is exported as separate metrics.')),
   type: z.enum(['free', 'paid']),
-  region: text('Where it is served.'),
+  region: text('Its region.'),
   reserved_type: z.optional(z.string()),
   reserved_price: z.optional(whole('Dollars.')),
   created_by: z.optional(text('The e-mail address of the user who created it.')),
   creation_time: seconds('When it was created.'),
-  deletion_time: seconds('When it was deleted; 0 while it is not.'),
+  deletion_time: seconds('When it was deleted; 0 if it was not.'),
   budget: whole('Dollars a month; 0 is no limit.'),
   enterprise: z.optional(z.object({ enabled: z.boolean() })),
   circuit: z.optional(circuitInput),
@@ -143,40 +143,44 @@ export const account = z.object({
     .optional(
       z.array(z.object({ host: z.string(), ca: z.optional(z.string()), identity: z.optional(z.string()) })),
     )
-    .check(z.describe('Certificates for TLS with its destinations, by host: names of secrets.')),
+    .check(z.describe('Certificates for TLS with destinations, by host: names of secrets.')),
   fail_on: z.optional(text('Statuses that fail a message at once, unless it has `Svc-Fail-On`.')),
   failure_callback: z.optional(
-    text('Told of what fails for good without a failure callback of its own. Without `user:password`.'),
+    text(
+      'The URL that gets permanent failures of messages without a failure callback. Shown without `user:password`.',
+    ),
   ),
 });
 export const accounts = z.array(account);
 
 export const testedCallback = z.object({
-  status: whole('The status that the failure callback answered; 0 where there was no answer.'),
+  status: whole('The status that the failure callback answered; 0 if there was no answer.'),
   error: z.optional(text('Why there was no answer.')),
   body: z.optional(text('The beginning of the answer’s body.')),
 });
 
 export const namedToken = z.object({
-  id: text('Names it in the audit trail, and to revoke it.'),
+  id: text('Its id, in the audit trail and to revoke it.'),
   name: text('What it is for.'),
   scope: z
     .enum(['full', 'read', 'publish'])
     .check(
-      z.describe('`full`: everything. `read`: what changes nothing. `publish`: to publish and to notify.'),
+      z.describe(
+        '`full`: everything. `read`: operations that change nothing. `publish`: publish and notify.',
+      ),
     ),
   destinations: z.optional(
     z
       .array(z.string())
       .check(
         z.describe(
-          'What it may publish to: what URLs begin with, ARNs of destinations in AWS, and names of URL groups and queues. Absent for everything.',
+          'The destinations that it may publish to: beginnings of URLs, ARNs of destinations in AWS, and names of URL groups and queues. Absent if there is no restriction.',
         ),
       ),
   ),
   created_at: seconds('When it was made.'),
-  expires_at: z.optional(seconds('From when on it is refused; absent for never.')),
-  last_used: z.optional(text('The last day on which a request came with it, as `2026-11-20`, UTC.')),
+  expires_at: z.optional(seconds('When it expires; absent if never.')),
+  last_used: z.optional(text('The last day on which it was used, such as `2026-11-20`, UTC.')),
 });
 export const namedTokens = z.array(namedToken);
 export const madeToken = z.extend(namedToken, { token: text('The token. It is not shown again.') });
@@ -186,9 +190,7 @@ const point = z.object({
   y: z.number(),
 });
 export const accountStats = z.object({
-  days: z
-    .array(z.string())
-    .check(z.describe('The names of the days that the lists below are of, in their order.')),
+  days: z.array(z.string()).check(z.describe('The days of the lists below, in their order.')),
   daily_requests: z.array(point).check(z.describe('Messages that were sent, callbacks not included.')),
   daily_messages: z.array(point).check(z.describe('All messages, callbacks included.')),
   daily_calls: z.array(point).check(z.describe('Requests to the API, of every kind.')),

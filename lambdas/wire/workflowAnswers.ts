@@ -103,7 +103,7 @@ const errors = z.optional(z.array(attemptError).check(z.describe('Attempts that 
 const nextDeliveryTime = z.optional(time('When the next attempt is made.'));
 const delivered = {
   messageId,
-  retries: whole('How often a failed delivery is tried again.'),
+  retries: whole('How often a failed delivery is retried.'),
   retryDelay: z.optional(text('As `Svc-Retry-Delay` has it.')),
   state: z.enum(stepStates),
   nextDeliveryTime,

@@ -27,7 +27,7 @@ const notAllowed = { status: 403, code: 'request_blocked', sentence: 'The reques
 const ours = {
   code: 'service_failed',
   sentence:
-    'The service could not answer this request, which may have taken effect all the same. Send it again if that does no harm.',
+    'The service could not answer this request, which may still have taken effect. Send it again if that does no harm.',
 } as const;
 
 export const gatewayAnswers: readonly GatewayAnswer[] = [
@@ -64,7 +64,7 @@ export const gatewayAnswers: readonly GatewayAnswer[] = [
     type: ResponseType.THROTTLED,
     status: 429,
     code: 'service_throttled',
-    sentence: 'The service gets more requests than it may take at once. Send this one again after a second.',
+    sentence: 'The service has too many requests at once. Send this one again after a second.',
     headers: { 'Retry-After': "'1'" },
   },
   {
@@ -79,7 +79,7 @@ export const gatewayAnswers: readonly GatewayAnswer[] = [
     status: 504,
     code: 'service_timeout',
     sentence:
-      'The service did not answer in time. The request may take effect all the same; send it again if that does no harm.',
+      'The service did not answer in time. The request may still take effect; send it again if that does no harm.',
   },
   { type: ResponseType.API_CONFIGURATION_ERROR, status: 500, ...ours },
   { type: ResponseType.AUTHORIZER_CONFIGURATION_ERROR, status: 500, ...ours },

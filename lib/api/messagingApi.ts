@@ -53,7 +53,7 @@ export class MessagingApi {
     this.functions = {
       publish,
       messages: serve('MessagesApi', 'messages', 'Shows messages, cancels them and publishes them again'),
-      logs: serve('Logs', 'logs', 'Shows what became of messages'),
+      logs: serve('Logs', 'logs', 'Shows the history of messages'),
       urlGroups: serve('UrlGroups', 'urlGroups', 'Keeps URL groups'),
       queues: serve('QueuesApi', 'queues', 'Keeps queues'),
       flowControl: serve('FlowControl', 'flowControl', 'Shows and changes flow-control keys'),
@@ -63,8 +63,8 @@ export class MessagingApi {
       keys: serve('Keys', 'keys', 'Shows and rotates signing keys'),
       console: serve('Console', 'console', 'Serves the console, a web page'),
       alarms: serve('Alarms', 'alarms', 'Keeps the alarms of accounts, and tests them'),
-      stats: serve('Stats', 'stats', 'Shows what an account has used, and what became of its messages'),
-      description: serve('Description', 'description', 'Says how the service is and what it offers'),
+      stats: serve('Stats', 'stats', 'Shows an account’s usage, and the outcomes of its messages'),
+      description: serve('Description', 'description', 'Describes the service and its state'),
     };
     connect(this.api, this.functions);
   }
@@ -93,6 +93,8 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       rights.endPeriods(),
       rights.onBodies('GetObject', 'PutObject'),
       ...rights.ensureQueues(),
+      // A waiting message is changed if it is still in its line.
+      rights.readTenants(),
       rights.endSchedules(),
     ],
     logs: [

@@ -40,7 +40,7 @@ export class AccountsStack extends Stack {
       settings,
       codeOf,
       handler: 'provision',
-      description: 'Makes what apps have in the service: accounts, schedules, URL groups',
+      description: 'Makes the resources of apps: accounts, schedules, URL groups',
       timeout,
       may: this.#rights(settings, new Rights(this, home.resources)),
     });

@@ -23,7 +23,7 @@ export class Accounts {
       // Operators change accounts one by one.
       isBoundedBySource: true,
       handler: 'followAccount',
-      description: 'Brings a region in line with an account that was changed',
+      description: 'Applies an account’s change to a region',
       may: [
         rights.on('accounts', 'GetItem'),
         // The named tokens of a deleted account.

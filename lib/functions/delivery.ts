@@ -72,7 +72,7 @@ export class Delivery {
       memoryMb: alone?.memoryMb ?? Math.max(deliveryMemory, functionMemoryMb),
       placement: alone,
       handler: 'deliverAlone',
-      description: 'Attempts alone what no worker came back from, and fails what kills its worker',
+      description: 'Attempts messages whose worker died one at a time, and fails those that kill it again',
       may: rightsOfAlone(rights),
     });
   }

@@ -28,7 +28,7 @@ export class Scheduling {
       // 0.1 s: a hundred executions. After an outage Lambda adds at most 300 a minute.
       isBoundedBySource: true,
       handler: 'fire',
-      description: 'Publishes what a schedule says when it fires',
+      description: 'Publishes the messages of schedules that fire',
       may: [
         rights.on('accounts', 'GetItem'),
         rights.knowHosts(),

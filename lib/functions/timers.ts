@@ -19,16 +19,16 @@ export class Timers {
     this.countOutcomes = makeTimed(stack, 'CountOutcomes', {
       ...shared,
       runs: 'countOutcomes',
-      description: 'Counts what became of all accounts’ messages',
-      ruleDescription: 'Lets outcomes be counted',
+      description: 'Counts the outcomes of all accounts’ messages',
+      ruleDescription: 'Triggers the count of outcomes',
       parts: shared.settings.countingParts,
       may: [rights.on('accounts', 'Scan'), ...rights.countOutcomes()],
     });
     this.lookForAlarms = makeTimed(stack, 'LookForAlarms', {
       ...shared,
       runs: 'lookForAlarms',
-      description: 'Looks at the accounts that have alarms, and tells what it finds',
-      ruleDescription: 'Lets accounts with alarms be looked at',
+      description: 'Checks the accounts with alarms, and reports to them',
+      ruleDescription: 'Triggers the check of accounts with alarms',
       may: [
         rights.on('accounts', 'GetItem'),
         rights.countUsage(),
@@ -43,7 +43,7 @@ export class Timers {
       ...shared,
       runs: 'redrive',
       description: 'Sends back what an earlier release parked',
-      ruleDescription: 'Lets parked messages be looked at',
+      ruleDescription: 'Triggers the check of parked messages',
       may: rights.redrive(),
     });
   }

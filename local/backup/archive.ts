@@ -108,11 +108,11 @@ export async function readArchive(
       if (about === undefined || taker === undefined) {
         about = name === descriptionName ? description.safeParse(await jsonOf(entry)).data : undefined;
         if (about === undefined)
-          throw new StageError('This is no backup of a stage, or one of a later version.');
+          throw new StageError('This is not a backup of a stage, or it is from a later version.');
         taker = takerOf(about);
         continue;
       }
-      if (type !== 'file') throw new StageError(`The backup has ${name}, which is no file.`);
+      if (type !== 'file') throw new StageError(`The backup has ${name}, which is not a file.`);
       files += 1;
       if (about.format === 2 && isPart(name)) {
         for await (const line of linesIn(entry)) {

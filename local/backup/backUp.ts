@@ -32,7 +32,7 @@ export async function backUp(folder: string, file: string): Promise<Made> {
   if (isOfBefore(data)) throw new StageError(moveSentence(data));
   const missing = needed.find((name) => !existsSync(join(data, name)));
   if (missing !== undefined)
-    throw new StageError(`${data} is no data directory of a stage: it has no ${missing}.`);
+    throw new StageError(`${data} is not the data directory of a stage: it has no ${missing}.`);
   const target = resolve(file);
   // The name is random and the file must be new, because other users may write to the folder.
   const part = join(dirname(target), `.${basename(target)}.${randomBytes(12).toString('hex')}.part`);
@@ -110,7 +110,7 @@ export async function restore(
       file: async (name, content) => {
         const isSecret = secretNames.some((known) => known === name);
         if (!isSecret && !(format === 1 && isFileOfBefore(name)))
-          throw new StageError(`The backup has ${name}, which no stage has made.`);
+          throw new StageError(`The backup has ${name}, which is not from a stage.`);
         const path = join(isSecret ? unfinished : before, name);
         await pipeline(content, createWriteStream(path, { mode: 0o600 }));
         await flush(path, constants.O_RDWR);

@@ -32,7 +32,7 @@ export async function startControl(
 
   async function backUp(response: ServerResponse): Promise<void> {
     if (isBusy) {
-      refuse(response, 'Another backup is being made: wait for its end.');
+      refuse(response, 'Another backup is being made: wait until it is done.');
       return;
     }
     isBusy = true;

@@ -14,22 +14,22 @@ Examples:
   svc-queue backup /backups/svc-queue.tar.gz --data-dir /var/lib/svc-queue
   0 3 * * * svc-queue backup "/backups/$(date +\\%F).tar.gz" --data-dir /var/lib/svc-queue    (in a crontab)
 
-The stage goes on while its backup is made. The file has all messages and all secrets: keep it as safe as the data directory.
+The stage keeps running during the backup. The file has all messages and all secrets: keep it as safe as the data directory.
 
-Exit status: 0 the backup is made and can be read; 1 it failed; 2 wrong arguments, or a mistake that the sentence names.`,
+Exit status: 0 the backup is made and can be read; 1 it failed; 2 wrong arguments, or a mistake named in the message.`,
   restore: `
 Examples:
   svc-queue restore /backups/svc-queue.tar.gz --data-dir /var/lib/svc-queue
   svc-queue start --data-dir /var/lib/svc-queue
 
-What was delivered after the backup was made is delivered again.
+Messages that were delivered after the backup are delivered again.
 
-Exit status: 0 done; 1 it failed; 2 wrong arguments, or a mistake that the sentence names. Nothing is changed unless it is 0.`,
+Exit status: 0 done; 1 it failed; 2 wrong arguments, or a mistake named in the message. Nothing is changed unless it is 0.`,
 } as const;
 
 const about = {
-  backup: 'Writes all that a stage keeps into one file, while it runs or when it does not.',
-  restore: 'Puts a backup into a data directory that has no data. Start a stage with it then.',
+  backup: 'Writes all data of a stage into one file, whether it is running or not.',
+  restore: 'Restores a backup into an empty data directory. Then start a stage with it.',
 } as const;
 
 /** @throws Ending */

@@ -22,7 +22,7 @@ export async function check(folder: string): Promise<Checked> {
   const inFolder = (name: string): string => join(resolve(folder), name);
   if (!existsSync(inFolder(masterSecretName))) {
     throw new StageError(
-      `${resolve(folder)} is no data directory of a stage: it has no ${masterSecretName}.`,
+      `${resolve(folder)} is not the data directory of a stage: it has no ${masterSecretName}.`,
     );
   }
   const file = inFolder(storeName);

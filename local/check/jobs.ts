@@ -37,7 +37,9 @@ export async function checkJobs(store: Store): Promise<readonly string[]> {
   const lost = await lostMessages(known);
   if (lost.length > 0) {
     const names = `${lost.slice(0, shown).join(', ')}${lost.length > shown ? ', …' : ''}`;
-    problems.push(`${lost.length} messages are not over, and no queue, schedule or line has them: ${names}.`);
+    problems.push(
+      `${lost.length} messages have not ended, and no queue, schedule or line has them: ${names}.`,
+    );
   }
   return problems;
 }

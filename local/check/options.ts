@@ -6,9 +6,9 @@ const help = `
 Examples:
   svc-queue check --data-dir /var/lib/svc-queue
 
-It looks at each page and entry of the store, and whether rows, jobs, lines and indexes agree. The stage must be stopped. Nothing is changed.
+It checks each page and entry of the store, and whether rows, jobs, lines and indexes agree. The stage must be stopped. Nothing is changed.
 
-Exit status: 0 all is well; 1 something is wrong, and sentences say what; 2 wrong arguments, or a mistake that the sentence names.`;
+Exit status: 0 all is well; 1 something is wrong, as the output says; 2 wrong arguments, or a mistake named in the message.`;
 
 /** @throws Ending */
 export function parseCheckOptions(
@@ -16,7 +16,7 @@ export function parseCheckOptions(
   environment: Readonly<Record<string, string | undefined>>,
 ): { readonly dataDirectory: string } {
   const { dataDir } = parse(
-    command('check', 'Looks at all that a stage keeps, and says what is wrong with it.')
+    command('check', 'Checks all data of a stage, and reports what is wrong.')
       .option('--data-dir <folder>', 'the data directory of the stage (SVC_DATA_DIR; .svc)', folder)
       .addHelpText('after', help),
     args,

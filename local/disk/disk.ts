@@ -14,13 +14,13 @@ const signs: Readonly<Record<Kind, RegExp>> = {
 
 const sentences: Readonly<Record<Kind, (folder: string) => string>> = {
   full: (folder) =>
-    `The disk of ${folder} is full. What was accepted is kept; the service goes on when there is room.`,
+    `The disk of ${folder} is full. Accepted messages are kept; the service continues when there is room.`,
   readOnly: (folder) =>
-    `${folder} cannot be written. What was accepted is kept; the service goes on when it can be.`,
+    `${folder} cannot be written. Accepted messages are kept; the service continues when it can be written.`,
   failing: (folder) =>
-    `The disk of ${folder} fails: make a backup, look at the system's log, and replace the disk.`,
+    `The disk of ${folder} fails: make a backup, check the system's log, and replace the disk.`,
   damaged: (folder) =>
-    `The store in ${folder} is damaged. Stop the service, move the folder away, and put the last backup in its place: svc-queue restore.`,
+    `The store in ${folder} is damaged. Stop the service, move the folder away, and restore the last backup: svc-queue restore.`,
 };
 
 const textOf = (error: unknown): string => {

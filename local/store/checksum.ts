@@ -26,5 +26,5 @@ export function sealed(key: Uint8Array, value: Uint8Array): Buffer {
 export function checked(key: Uint8Array, bytes: Buffer): Buffer {
   const value = bytes.subarray(checksumBytes);
   if (bytes.length >= checksumBytes && bytes.readUInt32BE() === checksumOf(key, value)) return value;
-  throw new DamageError('The store is damaged: an entry is not as it was written.');
+  throw new DamageError('The store is damaged: an entry differs from what was written.');
 }

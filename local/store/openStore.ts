@@ -72,5 +72,5 @@ async function make(file: string): Promise<void> {
 
 const lost = (file: string, state: string): StageError =>
   new StageError(
-    `${basename(file)} in ${dirname(file)} ${state}: the messages are in it. Move the folder away, and put the last backup in its place: svc-queue restore.`,
+    `${basename(file)} in ${dirname(file)} ${state}: the messages are in it. Move the folder away, and restore the last backup: svc-queue restore.`,
   );

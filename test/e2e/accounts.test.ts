@@ -252,11 +252,11 @@ describe('a change of an account', () => {
       { max_requests_per_day: 100, max_requests_per_day_hard: 99 },
       'max_requests_per_day_hard is 99; allowed is 100',
     ],
-    [{ token: 'mine' }, '"token" is no field that can be set; allowed are customer_id,'],
-    [{ id: randomUUID() }, '"id" is no field that can be set'],
-    ['{"toString":1}', '"toString" is no field that can be set'],
-    ['{"__proto__":1}', '"__proto__" is no field that can be set'],
-    [{ max_fun: 1 }, '"max_fun" is no field that can be set'],
+    [{ token: 'mine' }, '"token" is not a field that can be set; allowed are customer_id,'],
+    [{ id: randomUUID() }, '"id" is not a field that can be set'],
+    ['{"toString":1}', '"toString" is not a field that can be set'],
+    ['{"__proto__":1}', '"__proto__" is not a field that can be set'],
+    [{ max_fun: 1 }, '"max_fun" is not a field that can be set'],
     [[1], 'The body is not a JSON object; allowed are the fields'],
     ['null', 'The body is not a JSON object'],
     ['{', 'The body is not JSON.'],
@@ -322,7 +322,7 @@ describe('what is not there', () => {
 
   it.each([
     [{ id: 'me' }, 'id is "me"; allowed is a UUID.'],
-    [{ type: 'free', price: 3 }, '"price" is no field that can be set'],
+    [{ type: 'free', price: 3 }, '"price" is not a field that can be set'],
     [[], 'The body is not a JSON object'],
     ['nonsense', 'The body is not JSON.'],
   ])('cannot be made of %j', async (body, sentence) => {

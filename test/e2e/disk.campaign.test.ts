@@ -132,7 +132,7 @@ describe.runIf(probe !== undefined)('a disk', () => {
     await eventually(send, (status) => status === 503);
     await eventually(
       () => Promise.resolve(output()),
-      (text) => text.includes(`The disk of ${stage?.dataDir ?? ''} is full. What was accepted is kept;`),
+      (text) => text.includes(`The disk of ${stage?.dataDir ?? ''} is full. Accepted messages are kept;`),
     );
     const refused = await readiness(url);
     expect(refused.status).toBe(503);
@@ -166,7 +166,7 @@ describe.runIf(probe !== undefined)('a disk', () => {
     const ended = await runStage(['--port', '0', '--data-dir', disk]);
     expect(await ended.exited).toBe(2);
     expect(ended.output()).toBe(
-      `${disk} cannot be written. What was accepted is kept; the service goes on when it can be.\n`,
+      `${disk} cannot be written. Accepted messages are kept; the service continues when it can be written.\n`,
     );
   });
 });
@@ -191,7 +191,7 @@ describe.runIf(failing !== undefined)('a disk that becomes read-only while the s
       await eventually(send, (status) => status === 503);
       await eventually(
         () => Promise.resolve(output()),
-        (text) => text.includes(`${stage.dataDir} cannot be written. What was accepted is kept;`),
+        (text) => text.includes(`${stage.dataDir} cannot be written. Accepted messages are kept;`),
       );
       const refused = await readiness(url);
       expect(refused.status).toBe(503);

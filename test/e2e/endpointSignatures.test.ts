@@ -241,7 +241,7 @@ describe('a signature is refused', () => {
     const { url } = receiver.inbox();
     await ok(add(group, [{ url }]));
     const refusals = [
-      [{ endpoints: [{ url }] }, 400, 'has no signature of its own'],
+      [{ endpoints: [{ url }] }, 400, 'has no signature'],
       [{ endpoints: [{ name: 'other' }] }, 404, 'has no endpoint "other"'],
       [{ endpoints: [{}] }, 400, 'endpoints.0 has neither url nor name'],
       [{ endpoints: [] }, 400, 'endpoints'],

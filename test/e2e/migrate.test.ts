@@ -133,7 +133,7 @@ here('svc-queue migrate', () => {
     expect(ran.output).toMatch(/to create +held +parallelism 1, paused\n/);
     expect(ran.output).toMatch(/to create +orders +2 endpoints, default headers\n/);
     expect(ran.output).toMatch(
-      /to create +all +CRON_TZ=Europe\/Berlin 0 9 1 1 \*, without the own settings of its callbacks, which no API shows\n/,
+      /to create +all +CRON_TZ=Europe\/Berlin 0 9 1 1 \*, without the settings of its callbacks, which no API shows\n/,
     );
     expect(ran.output).toMatch(/to create +stopped +0 0 29 2 \*, paused\n/);
     expect(ran.output).toContain('8 to create.');
@@ -203,7 +203,7 @@ here('svc-queue migrate', () => {
     const early = await run('--apply');
     expect([early.code, early.output]).toEqual([
       3,
-      expect.stringContaining('it is not in the target before its first message'),
+      expect.stringContaining('it is not in the target until its first message'),
     ]);
     await publish(target, '0s');
     await eventually(
@@ -452,7 +452,7 @@ here('a source', () => {
     ['nothing', { body: '' }],
   ])('that answers with %s is no API of this kind', async (_, reply) => {
     expect(sentence(await from(() => reply))).toMatch(
-      /is no QStash-compatible API, or another version of it/,
+      /is not a QStash-compatible API, or another version of it/,
     );
   });
 

@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http';
+import { eventually } from '../support/eventually.ts';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount } from '../support/accounts.ts';
@@ -389,10 +390,15 @@ describe.runIf(isLocal)('the log of requests to the publish URL', () => {
       const path = `/v2/publish/https://example.com/secret-path?q=secret-query`;
       const accepted = await send(url, { path, headers, body: 'secret-body' });
       await send(url, { method: 'GET', path: '/v2/logs?svc_token=secret-token' });
-      const lines = stage
-        .output()
-        .split('\n')
-        .flatMap((line) => (line.includes('"message":"request"') ? [JSON.parse(line) as unknown] : []));
+      const logged = (): readonly unknown[] =>
+        stage
+          .output()
+          .split('\n')
+          .flatMap((line) => (line.includes('"message":"request"') ? [JSON.parse(line) as unknown] : []));
+      const lines = await eventually(
+        () => Promise.resolve(logged()),
+        ({ length }) => length === 2,
+      );
       const common = {
         level: 'INFO',
         requestId: expect.any(String) as string,

@@ -20,7 +20,7 @@ NO_MATTER_OF_A_SCHEMA = [
     r"has neither url nor name",
     r"^endpoints\.\d+ is there twice",
     r", which is after toDate, ",
-    r", which max_requests_per_day is, or more",
+    r" \(max_requests_per_day\) or more",
     r"^active and state contradict each other",
     # A setting of the deployment.
     r"^region is ",

@@ -55,7 +55,7 @@ function withOthers(found: readonly Found[], isOpen: (one: Found) => boolean): r
       kind,
       subject: others,
       title: otherTitles[kind],
-      detail: `${more} or more besides the ${mostOfKind} that were told one by one.`,
+      detail: `${more} or more besides the ${mostOfKind} that were reported separately.`,
     };
     return [...ordered.slice(0, mostOfKind), rest];
   });

@@ -30,7 +30,7 @@ function refused(arn: string, error: SdkError): DestinationResponse {
     case 'ResourceNotFoundException':
       return noAnswer(`There is no function ${arn}.`);
     case 'RequestTooLargeException':
-      return noAnswer('The message with its headers is more than the 6 MB that a function takes.');
+      return noAnswer('The message with its headers has more than the 6 MB that a function accepts.');
     default:
       return noAnswer(`The function was not invoked: ${error.name}: ${error.message}`);
   }

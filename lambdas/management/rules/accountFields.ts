@@ -51,7 +51,7 @@ export function parseAccountInput(body: unknown, deployment: Deployment): Accoun
     if (!isField(field)) {
       throw badRequest(
         'field_unknown',
-        `${quote(field)} is no field that can be set; allowed are ${fieldNames}.`,
+        `${quote(field)} is not a field that can be set; allowed are ${fieldNames}.`,
       );
     }
     const isRight =
@@ -76,7 +76,7 @@ export function parseAccountInput(body: unknown, deployment: Deployment): Accoun
     input.state !== undefined &&
     input.active !== (input.state === 'active')
   ) {
-    throw badField('active and state contradict each other; allowed is one of them, or both alike.');
+    throw badField('active and state contradict each other; allowed is one of them, or both if they agree.');
   }
   return input;
 }
@@ -147,7 +147,7 @@ export function withFields(account: Account, input: AccountInput, now: number): 
   const { max_requests_per_day: soft, max_requests_per_day_hard: hard } = limitsOf(after);
   if (hard < soft) {
     throw badField(
-      `max_requests_per_day_hard is ${hard}; allowed is ${soft}, which max_requests_per_day is, or more.`,
+      `max_requests_per_day_hard is ${hard}; allowed is ${soft} (max_requests_per_day) or more.`,
     );
   }
   return { ...after, shards: shardsFor(after) };

@@ -16,17 +16,19 @@ function readFields(
   const { name, scope, destinations, expires_at: expiresAt } = parseShape('The body', body, shape, allowed);
   if (expiresAt !== undefined && expiresAt * secondMs <= now()) {
     throw badField(
-      `expires_at is ${expiresAt}, which is over; allowed is a moment to come, in Unix seconds, or null.`,
+      `expires_at is ${expiresAt}, which is in the past; allowed is a time in the future, in Unix seconds, or null.`,
     );
   }
   if (destinations !== undefined && scope !== 'publish') {
-    throw badField(`destinations is given with the scope ${scope}; allowed is that with the scope publish.`);
+    throw badField(
+      `destinations is given with the scope ${scope}; allowed is a list only with the scope publish.`,
+    );
   }
   const patterns = destinations?.map((text, index) => {
     const pattern = parsePattern(text);
     if (pattern !== undefined) return pattern;
     throw badField(
-      `destinations.${index} is ${quoteJson(text)}; allowed is what a URL begins with, http:// or https:// and its host at least, without user, query and fragment, the ARN of a function, queue, topic or bus in AWS, group:<name> for a URL group, or queue:<name>.`,
+      `destinations.${index} is ${quoteJson(text)}; allowed is the beginning of a URL (at least http:// or https:// and the host, without user, query and fragment), the ARN of a function, queue, topic or bus in AWS, group:<name> for a URL group, or queue:<name>.`,
     );
   });
   return {

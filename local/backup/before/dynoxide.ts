@@ -31,15 +31,15 @@ export async function findDynoxide(announce: (sentence: string) => void): Promis
   const found = [...here, keptProgram].find(isExecutable);
   if (found !== undefined) return found;
   if (!published.includes(`${process.platform}-${process.arch}`)) {
-    throw new StageError(`The database of the release before does not run on this machine: ${otherwise}`);
+    throw new StageError(`The database of the previous release does not run on this machine: ${otherwise}`);
   }
-  announce(`Fetching the database of the release before, ${packageName} ${version}.`);
+  announce(`Fetching the database of the previous release, ${packageName} ${version}.`);
   try {
     await fetchInto(kept, [`${packageName}@${version}`]);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     throw new StageError(
-      `The database of the release before, ${packageName} ${version}, could not be fetched (${reason}): ${otherwise}`,
+      `The database of the previous release, ${packageName} ${version}, could not be fetched (${reason}): ${otherwise}`,
       { cause: error },
     );
   }

@@ -86,6 +86,6 @@ function entriesIn<Schema extends z.ZodMiniType>(path: string, schema: Schema): 
   return lines.map((line) => {
     const { success, data } = schema.safeParse(jsonOrUndefined(line));
     if (success) return data;
-    throw new StageError('The backup is damaged: a journal has a line that is no entry.');
+    throw new StageError('The backup is damaged: a journal has a line that is not an entry.');
   });
 }

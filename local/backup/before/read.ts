@@ -124,5 +124,5 @@ async function started(ask: () => Promise<unknown>): Promise<void> {
 
 async function failed(ended: Promise<void>): Promise<never> {
   await ended;
-  throw new StageError('The program that reads the backup has ended too early: the backup is damaged.');
+  throw new StageError('The program that reads the backup ended early: the backup is damaged.');
 }

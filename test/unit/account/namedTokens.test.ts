@@ -187,7 +187,7 @@ describe('a request for a named token', () => {
     [{ scope: 'publish', destinations: ['fine', 'https://user@example.com/'] }, 'destinations.1'],
     [{ scope: 'publish', destinations: ['https://example.com/?a'] }, 'destinations.0'],
     [{ scope: 'publish', destinations: ['not a name'] }, 'destinations.0'],
-    [{ expires_at: 1_000 }, 'expires_at is 1000, which is over'],
+    [{ expires_at: 1_000 }, 'expires_at is 1000, which is in the past'],
     [{ expires_at: Date.now() }, 'expires_at'],
     [{ expires_at: 'tomorrow' }, 'expires_at'],
     [{ colour: 'red' }, 'colour'],

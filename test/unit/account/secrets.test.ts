@@ -139,7 +139,7 @@ describe('svc-queue master-secret', () => {
     vi.useRealTimers();
     const values = standIns().secretValues;
     values.set('Svc/master', old);
-    expect((await command('begin')).stdout).toContain('the old one stays good until you end it');
+    expect((await command('begin')).stdout).toContain('the old one stays valid until you end it');
     const begun = parseMasterSecret(values.get('Svc/master') ?? '');
     expect(begun).toMatchObject({ previous: old, retired: [] });
     await expect(command('begin')).rejects.toThrow('The overlap before is not over yet; end it first.');

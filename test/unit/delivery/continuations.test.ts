@@ -157,7 +157,7 @@ describe('a message that has waited for its host for too long', () => {
     await services.failOverdue({ history, account: fixture.account, body: Buffer.of() }, 0);
     const after = await fixture.loadMessage(message);
     expect(after?.attempts).toMatchObject([{ state: 'FAILED', response: { status: 0 } }]);
-    expect(after?.attempts[0]?.response.error).toMatch(/waited for it for more than 86400 s/);
+    expect(after?.attempts[0]?.response.error).toMatch(/waited for more than 86400 s/);
     expect(await fixture.deadLettersOf(messageId)).toBe(1);
   });
 });

@@ -157,7 +157,7 @@ describe('a host that is down', () => {
     const last = { accountId: laneFixture.account.id, messageId: late.at(-1) ?? '' };
     const history = await fixture.loadMessage(last);
     expect(history?.attempts.map(({ response }) => response)).toMatchObject([
-      { status: 0, error: expect.stringContaining('waited for it for more than 3600 s') as unknown },
+      { status: 0, error: expect.stringContaining('waited for more than 3600 s') as unknown },
     ]);
     expect(await fixture.deadLettersOf(last.messageId)).toBe(1);
     await laneFixture.settle();

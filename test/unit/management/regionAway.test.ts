@@ -127,7 +127,7 @@ describe.each(absences)('while another region %s', (how) => {
 
     if (how === 'refuses') {
       // The notice stays in its queue.
-      await expect(lambdas.followAccount(toOwn)).rejects.toThrow('does not follow');
+      await expect(lambdas.followAccount(toOwn)).rejects.toThrow('does not have the account’s change');
       absence = undefined;
       await lambdas.followAccount(toOwn);
     } else {
@@ -165,7 +165,7 @@ describe('a region that was told of a change', () => {
   it('follows once the change has come to its replica', async () => {
     const { id } = await lambdas.createAccount(bytes({}));
     const notice = { accountId: id, version: 2 };
-    await expect(lambdas.followAccount(notice)).rejects.toThrow('has not come to this region yet');
+    await expect(lambdas.followAccount(notice)).rejects.toThrow('has not arrived in this region yet');
     await lambdas.updateAccount(id, bytes({ active: false }));
     await lambdas.followAccount(notice);
     await notices();

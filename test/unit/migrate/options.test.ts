@@ -56,9 +56,13 @@ it.each([
   [[], { ...nowhere, QSTASH_TOKEN: 'a' }, '--to-url is missing; allowed is the URL of an API.'],
   [[], { ...both, SVC_TOKEN: '' }, '--to-token is missing; give it, or set SVC_TOKEN.'],
   [['--from-token', 'a b'], both, '--from-token is no token; give it, or set QSTASH_TOKEN.'],
-  [['--from-url', 'qstash'], both, '--from-url is no URL of an API; allowed is one that starts with http'],
-  [['--to-url', 'https://u:p@x'], both, '--to-url is no URL of an API;'],
-  [['--to-url', 'ftp://x'], both, '--to-url is no URL of an API;'],
+  [
+    ['--from-url', 'qstash'],
+    both,
+    '--from-url is not the URL of an API; allowed is one that starts with http',
+  ],
+  [['--to-url', 'https://u:p@x'], both, '--to-url is not the URL of an API;'],
+  [['--to-url', 'ftp://x'], both, '--to-url is not the URL of an API;'],
   [
     ['--to-url', 'https://source.example', '--to-token', 'a'],
     both,

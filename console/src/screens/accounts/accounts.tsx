@@ -128,7 +128,7 @@ function MakeAccount({
         value={region}
         onInput={setRegion}
         placeholder="eu-central-1"
-        hint="Where it is served. Leave empty for the first region of the deployment."
+        hint="Its region. Leave empty for the first region of the deployment."
       />
       <TextField
         label="Budget"

@@ -26,20 +26,17 @@ const names = Object.keys(accountFields).join(', ');
 const badFields = [
   ['body_invalid', 'The body is not JSON.'],
   ['body_invalid', `The body is not a JSON object; allowed are the fields ${names}.`],
-  ['field_unknown', `"colour" is no field that can be set; allowed are ${names}.`],
+  ['field_unknown', `"colour" is not a field that can be set; allowed are ${names}.`],
   [
     'field_invalid',
     "timeout is 900; allowed is a whole number from 1 to 840 (5280 where the deployment has the setting longDelivery: instances), or null for the plan's own.",
   ],
-  ['field_invalid', 'active and state contradict each other; allowed is one of them, or both alike.'],
+  ['field_invalid', 'active and state contradict each other; allowed is one of them, or both if they agree.'],
   [
     'destination_invalid',
     'failure_callback is "ftp://example.com": it has another form. Allowed is a URL that starts with http:// or https://.',
   ],
-  [
-    'field_invalid',
-    'max_requests_per_day_hard is 500; allowed is 1000, which max_requests_per_day is, or more.',
-  ],
+  ['field_invalid', 'max_requests_per_day_hard is 500; allowed is 1000 (max_requests_per_day) or more.'],
 ] as const;
 
 const refusedCallback = [
@@ -230,11 +227,11 @@ export const accounts: Operations<'accounts'> = {
         ['field_invalid', `scope: Invalid input; allowed is ${allowedToken}.`],
         [
           'field_invalid',
-          'destinations.0 is "ftp://example.com"; allowed is what a URL begins with, http:// or https:// and its host at least, without user, query and fragment, the ARN of a function, queue, topic or bus in AWS, group:<name> for a URL group, or queue:<name>.',
+          'destinations.0 is "ftp://example.com"; allowed is the beginning of a URL (at least http:// or https:// and the host, without user, query and fragment), the ARN of a function, queue, topic or bus in AWS, group:<name> for a URL group, or queue:<name>.',
         ],
         [
           'field_invalid',
-          'expires_at is 1700000000, which is over; allowed is a moment to come, in Unix seconds, or null.',
+          'expires_at is 1700000000, which is in the past; allowed is a time in the future, in Unix seconds, or null.',
         ],
       ],
       412: [

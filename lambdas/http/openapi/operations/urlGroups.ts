@@ -27,7 +27,7 @@ const unnamed = [
 ] as const;
 const unsigned = [
   'field_invalid',
-  'endpoints.0 names "billing", which has no signature of its own; add the endpoint with "signature" first.',
+  'endpoints.0 names "billing", which has no signature; add the endpoint with "signature" first.',
 ] as const;
 const missing = [
   noSuchGroup,

@@ -97,7 +97,7 @@ describe('conditions of one kind', () => {
   it('are told one by one up to twenty, and the others together', () => {
     const { told, open } = looks({ found: many(0, 23) });
     expect(told[0]).toHaveLength(21);
-    expect(told[0]?.[20]).toBe('open *: 3 or more besides the 20 that were told one by one.');
+    expect(told[0]?.[20]).toBe('open *: 3 or more besides the 20 that were reported separately.');
     expect(open).toHaveLength(21);
   });
 

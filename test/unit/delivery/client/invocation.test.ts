@@ -109,7 +109,7 @@ it.each([
     `The deployment may not invoke the function ${arnOf('forbidden')}: not authorized to perform`,
   ],
   ['missing', 0, `There is no function ${arnOf('missing')}.`],
-  ['large', 0, 'The message with its headers is more than the 6 MB that a function takes.'],
+  ['large', 0, 'The message with its headers has more than the 6 MB that a function accepts.'],
   ['odd', 0, 'The function was not invoked: KMSDisabledException: The key is disabled.'],
 ])('What Lambda says of %s is the status %i and a sentence', async (name, status, error) => {
   expect(await invoke(name)).toMatchObject({ status, error });

@@ -57,6 +57,6 @@ it('a file whose description never ends is no backup, and is not read into memor
   archive.finalize();
   await pipeline(archive, createGzip(), createWriteStream(file));
   await expect(restore(file, join(folder, 'other'), () => undefined)).rejects.toThrow(
-    'This is no backup of a stage',
+    'This is not a backup of a stage',
   );
 });

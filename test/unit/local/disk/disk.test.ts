@@ -25,13 +25,13 @@ async function watch(path?: string) {
 const systemError = (code: string): Error => Object.assign(new Error('It failed.'), { code });
 
 test.each([
-  [systemError('ENOSPC'), /^The disk of \/data is full\. What was accepted is kept;/],
+  [systemError('ENOSPC'), /^The disk of \/data is full\. Accepted messages are kept;/],
   [new Error('No space left on device'), /^The disk of \/data is full\./],
   [systemError('EROFS'), /^\/data cannot be written\./],
   [new Error('Read-only file system'), /^\/data cannot be written\./],
   [systemError('EIO'), /^The disk of \/data fails: make a backup,/],
   [
-    'The store is damaged: an entry is not as it was written.',
+    'The store is damaged: an entry differs from what was written.',
     /^The store in \/data is damaged\. Stop the service,/,
   ],
 ])('%s is said in a sentence', (error, sentence) => {
@@ -51,8 +51,8 @@ test('trouble is said once however many calls fail, and again when it is of anot
   for (let at = 0; at < 5; at += 1) watched.report(systemError('ENOSPC'));
   watched.report(systemError('EROFS'));
   expect(said.map((sentence) => sentence.replace(folder, '/data'))).toEqual([
-    'The disk of /data is full. What was accepted is kept; the service goes on when there is room.',
-    '/data cannot be written. What was accepted is kept; the service goes on when it can be.',
+    'The disk of /data is full. Accepted messages are kept; the service continues when there is room.',
+    '/data cannot be written. Accepted messages are kept; the service continues when it can be written.',
   ]);
 });
 

@@ -41,8 +41,8 @@ describe('what is sent for an account', () => {
   });
 
   it.each([
-    [{ colour: 'red' }, /^"colour" is no field that can be set; allowed are customer_id, /],
-    [{ toString: 1 }, '"toString" is no field'],
+    [{ colour: 'red' }, /^"colour" is not a field that can be set; allowed are customer_id, /],
+    [{ toString: 1 }, '"toString" is not a field'],
     [{ region: 'eu-west-1' }, /^region is "eu-west-1"; allowed is eu-central-1 or us-east-1\.$/],
     [{ region: 1 }, 'region is 1; allowed is eu-central-1'],
     [{ max_retries: 101 }, /^max_retries is 101; allowed is a whole number from 0 to 100, or null/],
@@ -291,7 +291,7 @@ describe('an account whose fields are set', () => {
     });
     expect(withFields(account, limits(10, 10), now).limits).toEqual(limits(10, 10));
     expect(() => withFields(account, limits(10, 9), now)).toThrow(
-      refused('max_requests_per_day_hard is 9; allowed is 10, which max_requests_per_day is, or more.'),
+      refused('max_requests_per_day_hard is 9; allowed is 10 (max_requests_per_day) or more.'),
     );
   });
 
