@@ -64,7 +64,7 @@ const requestErrors = {
   },
   wrong_state: {
     statuses: [400],
-    meaning: 'The state of what the request names does not allow this.',
+    meaning: 'The resource that the request names is in a state that does not allow this.',
     advice: 'Read its state first: the sentence says which states allow it.',
   },
   workflow_request_invalid: {
@@ -119,7 +119,7 @@ const requestErrors = {
   // The sender or the deployment may not do this.
   token_read_only: {
     statuses: [403],
-    meaning: 'The token is read-only, and the request changes something or shows what is redacted.',
+    meaning: 'The token is read-only, and the request changes something or shows redacted data.',
     advice: 'Send the account’s full token.',
   },
   token_scope_exceeded: {
@@ -135,8 +135,8 @@ const requestErrors = {
   },
   delivery_loop: {
     statuses: [403],
-    meaning: 'The destination is this service itself, or the request is one of its own deliveries.',
-    advice: 'Send the message elsewhere: it would go in circles.',
+    meaning: 'The destination is this service itself, or the request is a delivery of this service.',
+    advice: 'Send the message elsewhere: it would circulate without end.',
   },
   credentials_fixed: {
     statuses: [403],
@@ -261,7 +261,7 @@ const requestErrors = {
     statuses: [410],
     meaning:
       'The attempt has already ended: its time was over, its message was cancelled, or it had another answer.',
-    advice: 'Stop. A retry of the message has a completion URL of its own.',
+    advice: 'Stop. A retry of the message has another completion URL.',
   },
   account_exists: {
     statuses: [409],
