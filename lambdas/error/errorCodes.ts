@@ -64,7 +64,7 @@ const requestErrors = {
   },
   wrong_state: {
     statuses: [400],
-    meaning: 'The state of what the request names does not allow this.',
+    meaning: 'The resource that the request names is in a state that does not allow this.',
     advice: 'Read its state first: the sentence says which states allow it.',
   },
   workflow_request_invalid: {
@@ -135,8 +135,8 @@ const requestErrors = {
   },
   delivery_loop: {
     statuses: [403],
-    meaning: 'The destination is this service itself, or the request is one of its own deliveries.',
-    advice: 'Send the message elsewhere: it would go in circles.',
+    meaning: 'The destination is this service itself, or the request is a delivery of this service.',
+    advice: 'Send the message elsewhere: it would circulate without end.',
   },
   credentials_fixed: {
     statuses: [403],

@@ -83,12 +83,14 @@ export const limitErrors = {
   },
   scan_limit_reached: {
     statuses: [429],
-    meaning: 'The account already has the most reads of thousands of entries at one time.',
+    meaning:
+      'The account already has the maximum number of large reads under way, each of which looks at thousands of entries.',
     advice: 'Send it again when another read has ended, or narrow it with `fromDate` and `toDate`.',
   },
   webhook_full: {
     statuses: [429],
-    meaning: 'The run already keeps as many calls of this webhook as it may before it waits for them.',
+    meaning:
+      'The run is not waiting for a call of this webhook, and already keeps the maximum number of calls.',
     advice: 'Call it again later.',
   },
   daily_limit_reached: {
@@ -111,7 +113,7 @@ export const limitErrors = {
   // The service itself failed.
   service_failed: {
     statuses: [500, 502, 503],
-    meaning: 'The service failed. The request may still have taken effect.',
+    meaning: 'The service failed. The request may have taken effect nevertheless.',
     advice: 'Send it again if that does no harm, and tell the operator if it keeps failing.',
   },
   service_timeout: {
@@ -137,12 +139,12 @@ export const limitErrors = {
   },
   region_unreachable: {
     statuses: [503],
-    meaning: 'Another region that has to take part does not answer.',
+    meaning: 'The request requires another region, which does not answer.',
     advice: 'Send it again when that region answers.',
   },
   time_over: {
     statuses: [503],
     meaning: 'The request ran out of time before all was done. Completed changes stay.',
-    advice: 'Send it again for the rest, or ask for less, as the sentence says.',
+    advice: 'Send it again for the rest, or send a smaller request, as the sentence says.',
   },
 } as const satisfies Record<string, Described>;

@@ -148,7 +148,7 @@ describe('docs/cost.md, which `npm run bench cost` renews,', () => {
       floor: sumOf(instanceLines(instancesFor({ perSecond: 0, answerMs: 1, kb: 1 }), region)),
     }));
     expect(text).toContain(
-      `From ${us?.from} messages that wait at once on they are cheaper in us-east-1, and from ${eu?.from} on in eu-central-1. That is ${(us?.from ?? NaN) / 10} a second if answers take 10 s.`,
+      `Instances are cheaper if at least ${us?.from} messages wait at once in us-east-1, or ${eu?.from} in eu-central-1. If answers take 10 s, ${us?.from} messages wait at once at a rate of ${(us?.from ?? NaN) / 10} a second.`,
     );
     expect(text).toContain(
       `${whole(us?.floor ?? NaN)} a month in us-east-1 and ${whole(eu?.floor ?? NaN)} in eu-central-1`,
