@@ -39,8 +39,7 @@ function checkRows(store: Store, table: Table, found: Found): void {
   for (const { key, value } of store.range({ from: prefix, to: behindAll(prefix) })) {
     const row = checkedItem(decode(value));
     rows += 1;
-    if (!keyOf(table, row).equals(key))
-      found.problems.push(`A row of ${name} is at the key of another row.`);
+    if (!keyOf(table, row).equals(key)) found.problems.push(`A row of ${name} is at the key of another row.`);
     for (const index of indexes) {
       const rowKey = key.subarray(prefix.length);
       const entry = entryKey(index, row, rowKey);

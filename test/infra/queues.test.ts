@@ -189,7 +189,7 @@ describe('the queues', () => {
     // Fires and changes of accounts have no maximum: see `isBoundedBySource`.
     const all = mostOf(mappings.filter(({ ScalingConfig }) => ScalingConfig !== undefined));
     expect(readFileSync(join(root, 'docs/settings.md'), 'utf8')).toContain(
-      `By default ${all} at most, which leaves ${1_000 - all}`,
+      `By default that is ${all} at most, which leaves ${1_000 - all}`,
     );
     expect(1_000 - all).toBeGreaterThanOrEqual(350);
   });
