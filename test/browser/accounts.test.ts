@@ -20,11 +20,9 @@ const accountOf = async (id: string) => {
 };
 const statusOf = async (token: string): Promise<number> => (await api('GET', '/v2/keys', { token })).status;
 
-/** Returns the token that a page shows. */
 const shownToken = async (page: Page, name: string): Promise<string> =>
   (await page.getByText(name, { exact: true }).locator('xpath=..').locator('code').textContent()) ?? '';
 
-/** Clicks a button and confirms its dialogue. */
 async function confirm(page: Page, button: string, yes: string): Promise<void> {
   await page.getByRole('button', { name: button, exact: true }).click();
   expect(await barriersOf(page)).toEqual([]);
@@ -213,7 +211,7 @@ describe('An operator', () => {
   it('shows all accounts, even many of them, and on a narrow screen, too', async () => {
     const customer = `${unique('last-of-many-with-a-long-name')}@example.com`;
     const made = await makeAccount({ customer_id: customer, id: 'ffffffff-ffff-4fff-bfff-ffffffffffff' });
-    // More than a page. They are suspended, so that they cost nothing.
+    // More than a page. Suspended accounts cost nothing.
     await Promise.all(Array.from({ length: 30 }, () => makeAccount({ state: 'passive' })));
     const page = await openConsole({
       at: '#/accounts',

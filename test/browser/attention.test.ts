@@ -7,8 +7,6 @@ import { eventually } from '../support/eventually.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests the verdict of the overview, and the same numbers in the navigation. */
-
 const receiver = useReceiver();
 
 /** A stage whose clock is set forward, so that a schedule fires. */
@@ -44,7 +42,7 @@ it('The verdict covers only what was read', async () => {
   const page = await openConsole({ at: '#/keys', token: owner.token });
   let deadLetters = 0;
   let schedules: readonly string[] = [];
-  // Replaces the answer, because a test cannot wait for reads of more than a second.
+  // A test cannot wait for reads of more than a second.
   await page.route('**/v2/stats/attention', async (route) => {
     const response = await route.fetch();
     const found = z.record(z.string(), z.unknown()).parse(await response.json());

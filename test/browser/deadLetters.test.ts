@@ -15,7 +15,6 @@ interface Mendable extends Inbox {
   mend(): void;
 }
 
-/** An inbox that fails until it is repaired. */
 function broken(status = 500, body = 'out of order'): Mendable {
   let isMended = false;
   const inbox = receiver.inbox((_delivery, response) => {
@@ -30,7 +29,6 @@ function broken(status = 500, body = 'out of order'): Mendable {
   };
 }
 
-/** Publishes messages that fail at once, and waits for their dead letters. */
 async function deadLetterAttempt(inbox: Inbox, count: number, label: string): Promise<void> {
   const headers = { 'Svc-Retries': '0', 'Svc-Label': label };
   const body = Array.from({ length: count }, () => ({ destination: inbox.url, headers, body: 'work' }));
@@ -84,7 +82,6 @@ describe('A failed message', () => {
     expect(await barriersOf(page)).toEqual([]);
     await page.getByRole('button', { name: 'Retry 1 dead letter' }).click();
     await page.getByText('1 dead letter sent again.').waitFor();
-    // The page shows the new message.
     await page.getByText('delivered').first().waitFor();
     const [, sent] = /#\/messages\/(msg_\w+)$/.exec(page.url()) ?? [];
     expect(sent).not.toBe(messageId);
@@ -133,7 +130,7 @@ describe('A failed message', () => {
     await page.getByLabel('Method').selectOption('PUT');
     await page.getByLabel('Labels').fill(`${label}, größer`);
     await page.getByRole('button', { name: 'Retry 1 dead letter' }).click();
-    // The form keeps its input, and the wrong field has the focus and the reason.
+    // The form keeps its input. The wrong field has the focus and the reason.
     const timeout = page.getByLabel('Timeout');
     await page.getByText('Timeout is "abc"').waitFor();
     expect(await timeout.getAttribute('aria-invalid')).toBe('true');
@@ -185,7 +182,7 @@ describe('Many failed messages', () => {
     expect(new URL(page.url()).hash).toBe(
       `#/dead-letters?host=${encodeURIComponent(host)}&responseStatus=500`,
     );
-    // The previous list may still be shown for a moment.
+    // The previous list may still be shown.
     await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(12);
 
     mended.mend();
@@ -198,7 +195,7 @@ describe('Many failed messages', () => {
     await page.getByText('No dead letter matches these filters.').waitFor();
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.getByRole('button', { name: 'Retry all 3…' }).waitFor();
-    // The previous list may still be shown for a moment.
+    // The previous list may still be shown.
     await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(3);
   });
 

@@ -6,7 +6,7 @@ import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
 
 type Page = Awaited<ReturnType<typeof openConsole>>;
 
-/** Opens the list of messages, whose request is answered once the test releases it. */
+/** Opens the list of messages, whose request waits until the test releases it. */
 async function openHeldList(): Promise<{ readonly page: Page; readonly letGo: () => void }> {
   const page = await openConsole({ at: '#/keys' });
   await page.getByRole('heading', { level: 1 }).waitFor();
@@ -21,7 +21,7 @@ async function openHeldList(): Promise<{ readonly page: Page; readonly letGo: ()
 
 const valueOf = (page: Page, label: string) => page.getByLabel(label, { exact: true }).inputValue();
 
-/** Types into a labelled field as soon as it exists, before the page has drawn it. */
+/** Types into a field as soon as it exists, before the page has drawn it. */
 const typeAtOnce = (label: string, text: string): string => `new Promise((resolve) => {
   const type = () => {
     const of = [...document.querySelectorAll('form.filters label')].find((one) => one.textContent === ${JSON.stringify(label)});
@@ -143,7 +143,6 @@ describe('A list', () => {
     await page.reload();
     await page.getByRole('button', { name: 'Broken nights' }).click();
     await page.waitForURL('**/console#/messages?label=nightly&state=FAILED');
-    // Another screen has separate filters.
     await page.getByRole('link', { name: 'Audit' }).click();
     await page.getByRole('heading', { name: 'Audit', level: 1 }).waitFor();
     expect(await page.getByRole('button', { name: 'Broken nights' }).count()).toBe(0);

@@ -6,8 +6,6 @@ import { eventually } from '../support/eventually.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests schedules that fire, on a stage whose clock is set forward. */
-
 const receiver = useReceiver();
 let stage: Stage;
 beforeAll(async () => {
@@ -55,7 +53,6 @@ it('A schedule shows its last fires, and the outcomes of their messages', async 
   expect(await time.getAttribute('title')).toMatch(
     /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC\n\d+ \w+ \d{4}, \d\d:\d\d:\d\d\.\d{3} (CET|CEST|GMT\+[12])$/,
   );
-  // The last fire says why it failed.
   const last = page.getByText('Last fire', { exact: true }).locator('xpath=..');
   await last.getByRole('link', { name: 'Answer: 503' }).waitFor();
   expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);

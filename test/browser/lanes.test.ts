@@ -23,7 +23,7 @@ const keyShape = z.object({
 const keyOf = async (key: string) =>
   keyShape.parse(await ok(api('GET', `/v2/flowControl/${encodeURIComponent(key)}`)));
 
-/** Returns a key with all characters that an address has to encode. */
+/** All characters that an address has to encode. */
 const awkwardKey = (): string => unique('a/b c%2F?d#..');
 
 describe('A queue', () => {
@@ -45,7 +45,7 @@ describe('A queue', () => {
     const waiting = page.getByText('Waiting or in flight').locator('xpath=..');
     await waiting.getByText('3', { exact: true }).waitFor();
     expect(inbox.deliveries).toEqual([]);
-    // The age of the oldest message, and the list of messages.
+    // The age of the oldest message, and the list.
     const oldest = page.getByText('Oldest published').locator('xpath=..');
     await oldest.getByText(/^(now|\d+ \w+ ago)$/).waitFor();
     const list = page.getByRole('table', { name: 'The messages that are next, the first at the top' });
@@ -157,7 +157,6 @@ describe('A flow-control key', () => {
     await oldest.getByText(/^(now|\d+ \w+ ago)$/).waitFor();
     await page.getByRole('table', { name: 'Messages that wait' }).getByRole('row').nth(1).waitFor();
     expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
-    // The address names the key when it is reloaded.
     await page.reload();
     await page.getByRole('heading', { name: key, level: 1 }).waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();

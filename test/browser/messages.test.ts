@@ -58,7 +58,7 @@ describe('The list of messages', () => {
     await page.waitForURL(`**/console#/messages?label=${label}`);
     await rowOf(page, waiting).waitFor();
     await rowOf(page, failed).waitFor();
-    // The previous list may still be shown for a moment.
+    // The previous list may still be shown.
     await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(2);
     await page.getByLabel('State').selectOption('Failed');
     await page.waitForURL(`**/console#/messages?label=${label}&state=FAILED`);
@@ -66,7 +66,7 @@ describe('The list of messages', () => {
     await page.reload();
     await rowOf(page, failed).waitFor();
     expect(await page.getByLabel('Label').inputValue()).toBe(label);
-    // The previous list may still be shown for a moment.
+    // The previous list may still be shown.
     await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(1);
     await page.getByLabel('State').selectOption('Waiting');
     await rowOf(page, waiting).waitFor();
@@ -82,14 +82,14 @@ describe('The list of messages', () => {
     await page.getByLabel('Message id').fill(waiting);
     await page.waitForURL(`**/console#/messages?messageIds=${waiting}`);
     await rowOf(page, waiting).waitFor();
-    // The previous list may still be shown for a moment.
+    // The previous list may still be shown.
     await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(1);
   });
 
   it('stays usable with more messages than it shows at once, and finds the oldest', async () => {
     const { token } = await makeAccount({ max_requests_per_second: 10_000 });
     const number = sizeOf({ ordinary: 2_000, thorough: 10_000 });
-    // More than a page shows at once. A thorough run reads up to the last one.
+    // More than a page shows at once. A thorough run reads all.
     const looked = sizeOf({ ordinary: 1_200, thorough: number });
     const item = (index: number) => ({
       destination: `https://example.com/${index}`,
@@ -126,7 +126,7 @@ describe('The list of messages', () => {
     await rows(page).nth(100).waitFor({ state: 'detached' });
     await page.getByLabel('Label').fill('the-needle');
     await page.getByRole('link', { name: 'POST https://example.com/17', exact: true }).waitFor();
-    // The previous list may still be shown for a moment.
+    // The previous list may still be shown.
     await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(1);
   });
 
@@ -241,7 +241,6 @@ describe('A viewed message', () => {
     await page.getByRole('status').getByText('Published again.').waitFor();
     const made = second?.headers['svc-message-id'] ?? '';
     await page.getByRole('heading', { name: made, level: 1 }).waitFor();
-    // Each of the two links to the other.
     await page.getByRole('link', { name: source }).click();
     await page.getByRole('heading', { name: source, level: 1 }).waitFor();
     await page.getByRole('link', { name: made }).waitFor();

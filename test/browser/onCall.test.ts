@@ -11,11 +11,9 @@ import { service } from '../support/service.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests the questions of an on-call engineer: what hangs, which host fails since when, what fails and for whom. */
-
 const receiver = useReceiver();
 
-/** A stage whose clock is set forward, because a run hangs only after a minute. */
+/** A run hangs only after a minute, so the stage’s clock is set forward. */
 let stage: Stage;
 beforeAll(async () => {
   stage = await startStage({ testControl: true });
@@ -42,7 +40,7 @@ const endpoint = (act: (delivery: Delivery, before: number) => Promise<unknown>)
     );
   });
 
-/** Expects an accessible page in a wide, a medium and a narrow window. */
+/** Expects an accessible page in wide, medium and narrow windows. */
 async function fits(page: Page): Promise<void> {
   for (const width of [1_440, 800, 400]) {
     await page.setViewportSize({ width, height: 900 });

@@ -77,7 +77,6 @@ describe('The overview of an account', () => {
     expect(page.url()).toMatch(/#\/overview\?over=hour$/);
     await page.getByRole('img', { name: 'Delivered and failed: 2 delivered, 3 failed' }).waitFor();
     expect(await page.locator('figure g').count()).toBe(12);
-    // No bar reaches the text above the chart.
     const [words, drawing] = await Promise.all([
       page.locator('.chart-top').first().boundingBox(),
       page.locator('.chart svg').first().boundingBox(),
@@ -98,7 +97,6 @@ describe('The overview of an account', () => {
     const table = page.getByRole('table', { name: 'times of answers by host' });
     const row = table.getByRole('row').filter({ hasText: host });
     await row.waitFor();
-    // Both inboxes have the receiver’s host.
     expect(await row.textContent()).toMatch(
       new RegExp(`^${host}42 \\(50 %\\)(now|\\d+ s ago)\\d+(\\.\\d)? m?s\\d+(\\.\\d)? m?s$`),
     );

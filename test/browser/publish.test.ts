@@ -13,7 +13,6 @@ type Page = Awaited<ReturnType<typeof openConsole>>;
 
 const submit = (page: Page) => page.getByRole('button', { name: 'Publish', exact: true }).click();
 
-/** Waits until the page shows a message, and returns its id. */
 async function shownMessage(page: Page): Promise<string> {
   const title = page.getByRole('heading', { name: /^msg_/, level: 1 });
   await title.waitFor();

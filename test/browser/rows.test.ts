@@ -7,8 +7,6 @@ import { limitForHangsMs } from '../support/limits.ts';
 import { messageIdOf, publish, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests the rows of lists with any contents, and their filters. */
-
 const receiver = useReceiver();
 
 const rows = (page: Page) => page.getByRole('table').locator('tbody tr');
@@ -76,7 +74,7 @@ describe('A row', () => {
     const opened = async (at: string): Promise<Page> => {
       const [tab] = await Promise.all([
         page.context().waitForEvent('page'),
-        // Like a middle click on a link: the new tab gets nothing from this tab’s storage.
+        // Like a middle click: the new tab gets nothing from this tab’s storage.
         page.evaluate(
           `void window.open(${JSON.stringify(`${service.url}/console${at}`)}, '_blank', 'noopener')`,
         ),

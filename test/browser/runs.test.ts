@@ -8,8 +8,6 @@ import { eventually } from '../support/eventually.ts';
 import { service } from '../support/publish.ts';
 import { startWorkflowApp, type WorkflowApp } from '../support/workflowApp.ts';
 
-/** Tests how the console shows and changes runs of the published workflow client. */
-
 let app: WorkflowApp;
 beforeAll(async () => {
   app = await startWorkflowApp();
@@ -22,7 +20,7 @@ const openRuns = (at: string, options: Parameters<typeof openConsole>[0] = {}): 
 const openRun = (id: string, options: Parameters<typeof openConsole>[0] = {}): Promise<Page> =>
   openRuns(`#/runs/${encodeURIComponent(id)}`, options);
 
-/** Starts a workflow whose second step fails until it is repaired. */
+/** The second step fails until it is repaired. */
 function broken() {
   const flow = { isMended: false, ran: 0, url: '' };
   flow.url = app.serve<string>(async (context) => {
@@ -44,7 +42,7 @@ const letters = z.object({ messages: z.array(z.looseObject({ dlqId: z.string() }
 const lettersOf = async (label: string) =>
   letters.parse(await ok(api('GET', `/v2/workflows/dlq?label=${label}`, { token: app.token }))).messages;
 
-/** Starts runs that fail, and waits until they can be resumed. */
+/** Starts failing runs, and waits until they can be resumed. */
 async function fail(url: string, label: string, count = 1): Promise<readonly string[]> {
   const ids: string[] = [];
   for (let number = 0; number < count; number += 1) {
@@ -58,7 +56,6 @@ async function fail(url: string, label: string, count = 1): Promise<readonly str
   return ids;
 }
 
-/** Starts a run, and waits until it waits for an event. */
 async function waiting(eventId: string, label: string): Promise<string> {
   const url = app.serve(async (context) => {
     const { eventData, timeout } = await context.waitForEvent('approval', eventId, { timeout: '3d' });
@@ -117,18 +114,15 @@ describe('A run', () => {
     await step('right');
     await page.getByRole('region', { name: 'answer of right' }).getByText('"tax": 7').waitFor();
     await page.getByText(`POST ${third}`).waitFor();
-    // A call shows its answer once, and links to its message.
     expect(await page.getByRole('region', { name: 'result of right' }).count()).toBe(0);
     expect(await page.locator('.step-details a[href^="#/messages/msg_"]').count()).toBe(1);
     expect(await barriersOf(page)).toEqual([]);
-    // The step is in the address.
     await page.reload();
     await page.getByRole('region', { name: 'answer of right' }).waitFor();
     expect(await page.getByRole('region', { name: 'result of begin' }).count()).toBe(0);
     await step('child');
     await page.locator('.step-details').getByRole('link', { name: /^wfr_/ }).click();
     await page.getByRole('link', { name: 'grow', exact: true }).waitFor();
-    // The invoked run links back.
     await page.getByRole('link', { name: workflowRunId }).click();
     await page.getByRole('heading', { name: workflowRunId, level: 1 }).waitFor();
   });
@@ -141,7 +135,6 @@ describe('A run', () => {
     await page.getByRole('row', { name: id }).getByRole('link').click();
     const why = page.getByRole('region', { name: 'Why it failed' });
     await why.getByText('Error: the database is away').first().waitFor();
-    // The stack has separate lines.
     expect(await why.getByRole('region', { name: 'failure 1' }).textContent()).toMatch(/away\n\s+at /);
     await page.getByRole('link', { name: 'second', exact: true }).waitFor();
     expect(await barriersOf(page)).toEqual([]);

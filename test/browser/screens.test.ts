@@ -9,7 +9,7 @@ import { messageIdOf, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 import * as z from 'zod/mini';
 
-/** Tests all screens with the longest names, and with texts that change their direction. */
+/** All screens are shown with the longest names, and with texts that change their direction. */
 
 const receiver = useReceiver();
 
@@ -31,7 +31,6 @@ const runs = z.object({ messages: z.array(z.object({ workflowRunId: z.string() }
 let account: AccountRecord;
 let screens: readonly string[];
 
-/** The buttons that open dialogues, by screen. */
 const dialogues: Readonly<Record<string, readonly string[]>> = {
   [`queues/${queue}`]: ['Delete', 'Change parallelism'],
   [`url-groups/${group}`]: ['Delete', `Remove ${endpoint}`, `Edit ${endpoint}`, 'Edit headers'],
@@ -105,7 +104,7 @@ beforeAll(async () => {
 
 const turning = /[\u202a-\u202e\u2066-\u2069\u200b]/;
 
-/** Returns what is wrong with a page with any content. */
+/** Returns everything that is wrong with a page. */
 async function complaintsAbout(page: Page): Promise<readonly string[]> {
   const text = await page.evaluate<string>('document.body.innerText');
   const brand = await page.locator('.brand').boundingBox();

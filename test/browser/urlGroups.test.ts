@@ -92,7 +92,7 @@ describe('A URL group', () => {
     await page.getByLabel('Name').fill('second');
     await saved();
     await page.getByRole('cell', { name: 'second', exact: true }).waitFor();
-    // If both are changed, another endpoint replaces it.
+    // A changed name and URL make another endpoint, which replaces this one.
     await page.getByRole('button', { name: 'Edit second' }).click();
     await page.getByLabel('URL').fill('https://example.com/three');
     await page.getByLabel('Name').fill('third');

@@ -24,7 +24,7 @@ const env = () => ({ ...process.env, SVC_TOKEN: service.token });
 const messageIdIn = (output: string): string =>
   z.object({ messageId: z.string() }).parse(JSON.parse(output)).messageId;
 
-/** Runs a command in a shell, and returns the published message’s id. */
+/** Returns the id of the message that a shell command publishes. */
 async function runIn(shell: string, command: string): Promise<string> {
   // Through stdin, because an argument would be too long for a large body.
   const started = run(shell, ['-s'], { env: env(), timeout: limitForHangsMs });
@@ -85,7 +85,6 @@ const draftTo = (inbox: Inbox, make: (url: string) => Partial<Draft>): Draft => 
   ...make(inbox.url),
 });
 
-/** Returns a message’s settings. */
 async function settingsOf(messageId: string): Promise<unknown> {
   const {
     messageId: _id,

@@ -12,7 +12,7 @@ import { root } from '../support/bundledStage.ts';
 import { call, service } from '../support/publish.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
-/** Tests the published clients in development mode, unchanged and without settings, on `npm start -- --dev`. */
+/** Runs the published clients unchanged and without settings on `npm start -- --dev`. */
 
 // The publicly known token and keys in the clients.
 const wellKnownToken = 'eyJVc2VySUQiOiJkZWZhdWx0VXNlciIsIlBhc3N3b3JkIjoiZGVmYXVsdFBhc3N3b3JkIn0=';

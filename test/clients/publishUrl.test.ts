@@ -5,10 +5,7 @@ import { unique } from '../support/api.ts';
 import { service } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
-/**
- * Tests the published client, which has one base URL for everything. A user of both URLs creates two clients: see
- * docs/network.md.
- */
+/** The client has one base URL for everything. A user of both URLs creates two clients: see docs/network.md. */
 
 let receiver: Receiver;
 let client: Client;

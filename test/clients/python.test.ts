@@ -11,7 +11,7 @@ import { limitForInstallsMs } from '../support/limits.ts';
 import { service } from '../support/publish.ts';
 import { findPython, installPackage } from '../support/python.ts';
 
-/** Tests the unchanged client from PyPI with a separate script, which prints the outcome of each case. */
+/** A separate script uses the unchanged client from PyPI, and prints the outcome of each case. */
 
 const pinned = { name: 'qstash', version: '3.4.0' };
 const script = resolve(import.meta.dirname, 'python_client.py');
@@ -20,7 +20,7 @@ const titles = [...readFileSync(script, 'utf8').matchAll(/^@case\("(.+)"\)$/gm)]
 );
 
 const python = findPython();
-// The deployed check runs an emulator in Python, so a missing Python is an error there and the tests are not skipped.
+// The deployed check runs an emulator in Python, so a missing Python is an error there.
 const isMissing = python === undefined && service.target !== 'deployed';
 
 const results = z.record(z.string(), z.nullable(z.string()));

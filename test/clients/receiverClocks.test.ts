@@ -11,7 +11,7 @@ import { signatureHeaders } from '../../lambdas/delivery/rules/signature.ts';
 import { limitForInstallsMs } from '../support/limits.ts';
 import { findPython, installInto } from '../support/python.ts';
 
-/** Tests receivers with wrong clocks: the published clients’, and their JWT libraries without a tolerance. */
+/** The published clients and their JWT libraries, without a tolerance. */
 
 const cache = resolve(import.meta.dirname, '../../.cache/receiver-clocks');
 const keys = {
@@ -23,7 +23,7 @@ const body = '{"amount":12}';
 
 /** Seconds by which a receiver’s clock is ahead of the service’s. */
 const taken = [-55, -30, -1, 0, 1, 60, 290];
-/** Far outside of the window, because another program may take a while to start. */
+/** Far outside, because another program may take a while to start. */
 const refused = [-3600, 3600];
 
 const signatureAt = (signedAt: number): string =>

@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { service } from '../support/service.ts';
 import { startWorkflowApp, type WorkflowApp } from '../support/workflowApp.ts';
 
-/** Tests the unchanged published workflow client on this service: steps, and the ends of runs. */
+/** Runs the unchanged published workflow client on this service. */
 
 let app: WorkflowApp;
 beforeAll(async () => {
@@ -51,7 +51,7 @@ describe('a run', () => {
       { stepId: 2, stepName: 'two', stepType: 'Run', out: '4', state: 'STEP_SUCCESS' },
     ]);
     expect(groupsOf(run)).toEqual(['sequential 1', 'sequential 1', 'sequential 1']);
-    // Each delivery has the list up to its own entry. The run ends within its last delivery, before the answer.
+    // Each delivery has the list up to its own entry. The run ends before the last delivery is answered.
     const got = await eventually(
       () => Promise.resolve(app.gotAt(url)),
       ({ length }) => length === 3,

@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually.ts';
 import { service } from '../support/service.ts';
 import { startWorkflowApp, type WorkflowApp } from '../support/workflowApp.ts';
 
-/** Tests that endpoints of the published client are called only as often as steps, calls and starts need it. */
+/** Endpoints are called only as often as steps, calls and starts need it. */
 
 let app: WorkflowApp;
 beforeAll(async () => {
@@ -12,10 +12,9 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Returns an endpoint’s requests after its run has ended. */
 const callsOf = async (url: string, workflowRunId: string, expected: number): Promise<number> => {
   await app.logged(workflowRunId);
-  // The run ends within its last delivery, before the answer.
+  // The run ends before its last delivery is answered.
   const got = await eventually(
     () => Promise.resolve(app.gotAt(url)),
     ({ length }) => length >= expected,

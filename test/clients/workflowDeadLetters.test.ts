@@ -5,8 +5,6 @@ import { eventually } from '../support/eventually.ts';
 import { service } from '../support/service.ts';
 import { startWorkflowApp, type WorkflowApp } from '../support/workflowApp.ts';
 
-/** Tests failed runs, with the published workflow client and in plain HTTP. */
-
 let app: WorkflowApp;
 beforeAll(async () => {
   app = await startWorkflowApp();
@@ -15,7 +13,6 @@ afterAll(() => app.close());
 
 type Listed = Awaited<ReturnType<typeof app.client.dlq.list>>['messages'];
 
-/** Returns the dead letters of a URL, once there are this many. */
 const deadLettersOf = (url: string, count = 1): Promise<Listed> =>
   eventually(
     async () => (await app.client.dlq.list()).messages.filter(({ workflowUrl }) => workflowUrl === url),

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { startWorkflowApp, type WorkflowApp } from '../support/workflowApp.ts';
 
-/** Tests the unchanged published workflow client with texts as large as a message may be, and larger. */
+/** Texts are as large as a message may be, or larger. */
 
 let app: WorkflowApp;
 beforeAll(async () => {

@@ -3,15 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changeAccount, makeAccount } from '../support/accounts.ts';
 import { startWorkflowApp, type Route, type WorkflowApp } from '../support/workflowApp.ts';
 
-/** Tests the unchanged published workflow client with refused steps: the run ends, and its failure function is called. */
-
 let app: WorkflowApp;
 beforeAll(async () => {
   app = await startWorkflowApp();
 });
 afterAll(() => app.close());
 
-/** Runs a route until its run has ended and its failure function has answered. */
 async function outcomeOf(in_: WorkflowApp, route: Route, retries = 3) {
   const failed: string[] = [];
   const url = in_.serve(route, {

@@ -4,8 +4,6 @@ import { api, ok, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { startWorkflowApp, type WorkflowApp } from '../support/workflowApp.ts';
 
-/** Tests failed runs that are resumed from their dead letters, with the published client and in plain HTTP. */
-
 let app: WorkflowApp;
 beforeAll(async () => {
   app = await startWorkflowApp();
@@ -35,7 +33,6 @@ const resumed = z.object({
   cursor: z.string(),
 });
 
-/** Starts a run that fails. */
 async function failed(
   url: string,
   more: { label?: string; flowControl?: { key: string; rate: number } } = {},
@@ -52,7 +49,6 @@ async function failed(
   return { workflowRunId, dlqId: entry.dlqId, createdAt: run.workflowRunCreatedAt };
 }
 
-/** Returns an answer’s only run. */
 async function firstOf(answer: Promise<{ workflowRuns: { workflowRunId: string }[] }>) {
   const { workflowRuns } = await answer;
   const [run] = workflowRuns;

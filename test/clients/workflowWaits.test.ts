@@ -4,8 +4,6 @@ import { eventually } from '../support/eventually.ts';
 import { service } from '../support/service.ts';
 import { startWorkflowApp, type WorkflowApp } from '../support/workflowApp.ts';
 
-/** Tests the unchanged published workflow client with runs that wait for events, and for requests to their webhooks. */
-
 let app: WorkflowApp;
 beforeAll(async () => {
   app = await startWorkflowApp();

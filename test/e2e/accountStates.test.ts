@@ -15,8 +15,6 @@ import { call, errorOf, messageIdOf, refusalOf, service, type Answer } from '../
 import { startStage, type Stage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests the effects of suspending, deleting and moving an account on its messages, schedules and tokens. */
-
 const receiver = useReceiver();
 
 const refusal = (answer: Answer) => [answer.status, errorOf(answer)];
@@ -41,15 +39,14 @@ describe('a suspended account', () => {
   it('has its messages held, and delivered once it is active', async () => {
     const account = await makeAccount();
     const inbox = receiver.inbox();
-    // Each size is stored in another place: the message’s row, a separate row, or S3. The delay is long enough that they are
-    // not due before the account is suspended.
+    // The message’s row, a separate row, and S3. The delay is too long for them to be due before the account is suspended.
     const sizes = [5, 3_000, 20_000];
     for (const size of sizes) {
       const body = 'x'.repeat(size);
       messageIdOf(await publishAs(account, inbox.url, { body, headers: { 'Svc-Delay': '20s' } }));
     }
     await changeAccount(account.id, { active: false });
-    // Another account’s message with a longer delay is delivered first, although these were due before it.
+    // Another account’s later message is delivered first.
     const other = receiver.inbox();
     messageIdOf(await publishAs(await makeAccount(), other.url, { headers: { 'Svc-Delay': '22s' } }));
     await other.received(1);
@@ -106,7 +103,7 @@ describe('a deleted account', () => {
   it('gets no message delivered', async () => {
     const account = await makeAccount();
     const inbox = receiver.inbox();
-    // The message is not due before the account is deleted, even on a slow machine.
+    // Not due before the account is deleted, even on a slow machine.
     messageIdOf(await publishAs(account, inbox.url, { headers: { 'Svc-Delay': '20s' } }));
     await manage('DELETE', `/v2/svc/users/${account.id}`);
     const other = receiver.inbox();
@@ -188,7 +185,7 @@ describe.runIf(service.target === 'local')('with a separate stage', () => {
     expect(inbox.deliveries).toHaveLength(1);
     await stage.advance(hourMs);
     await inbox.received(2);
-    // Other tests let whole weeks pass, in which it would fire every hour.
+    // Other tests let weeks pass, in which it would fire every hour.
     await send(account, 'DELETE', '/v2/schedules/hourly');
   });
 
@@ -205,7 +202,7 @@ describe.runIf(service.target === 'local')('with a separate stage', () => {
   it('held messages outlive the time that their retries would have taken', async () => {
     const account = await make();
     const inbox = receiver.inbox();
-    // Each size is stored in another place: the message’s row, a separate row, or S3.
+    // The message’s row, a separate row, and S3.
     const sizes = [5, 3_000, 20_000];
     for (const size of sizes) {
       const body = 'x'.repeat(size);

@@ -15,7 +15,7 @@ const nobody = randomUUID();
 const list = z.array(z.looseObject({ id: z.string() }));
 const keys = z.object({ current: z.string(), next: z.string() });
 
-/** The contract’s fields of a record: names, types, and which are optional. */
+/** The contract’s fields: names, types, and which are optional. */
 const contract = z.strictObject({
   customer_id: z.optional(z.string()),
   id: z.uuid(),
@@ -401,7 +401,7 @@ describe('a reset of the tokens', () => {
 
   it('under load accepts no request with the old token after its answer', async () => {
     const account = await makeAccount();
-    // The emulator starts a process for each parallel request, so it gets fewer.
+    // The emulator starts a process for each parallel request.
     const perSecond = service.target === 'local' ? 200 : 40;
     let isAnswered = false;
     const outcomes: { readonly sentAfter: boolean; readonly status: number }[] = [];
@@ -424,7 +424,7 @@ describe('a reset of the tokens', () => {
       await new Promise((next) => setTimeout(next, 1000 / perSecond));
     }
     await Promise.all([rotation.done, ...requests]);
-    // On a slow machine the answer may have come after all requests, so some are sent afterwards.
+    // On a slow machine the answer may have come after all other requests.
     for (let number = 0; number < 20; number += 1) {
       const { status } = await publishAs(account, 'https://example.com', { headers: { 'Svc-Delay': '1h' } });
       outcomes.push({ sentAfter: true, status });

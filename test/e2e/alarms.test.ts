@@ -9,8 +9,6 @@ import { startReceiver } from '../support/receiver.ts';
 import { startStage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests an account’s alarms as its owner sets, sees and tests them. */
-
 const receiver = useReceiver();
 const somewhere = 'https://example.com/alarms';
 

@@ -189,7 +189,7 @@ describe('the audit trail', () => {
     ]);
     expect(changesOf('schedule.pause')).toEqual(told({ isPaused: ['false', 'true'] }));
     expect(changesOf('schedule.delete')).toEqual(told({ cron: ['0 0 1 1 *', undefined] }));
-    // Repetitions within a minute are one entry, unless the clock has reached the next minute.
+    // Repetitions within a minute are one entry, unless a new minute has begun.
     const saves = changesOf('queue.save').toReversed();
     expect(saves[0]?.fields['paused']).toEqual([undefined, 'false']);
     expect(saves[0]?.fields['parallelism']?.[0]).toBeUndefined();

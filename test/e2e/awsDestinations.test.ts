@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { messageIdOf, publish, refusalOf, service, type Answer } from '../support/publish.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
-/** Tests messages to queues, topics and buses, from a stage with AWS on this machine and from a deployment. */
+/** AWS is on this machine, or in the account of a deployment. */
 
 /** A received message, and the receiver’s answer to it. */
 const arrived: Arrived[] = [];

@@ -12,7 +12,7 @@ const published = z.object({ messageId: z.string() });
 const batch = async (items: unknown): Promise<readonly unknown[]> =>
   z.array(z.unknown()).parse(await ok(api('POST', '/v2/batch', { body: items })));
 
-/** The most messages in a batch. An emulator gets fewer, because it starts a process for every few messages. */
+/** An emulator gets fewer, because it starts a process for every few messages. */
 const largest = service.target === 'local' ? 1_000 : 100;
 
 describe('a batch', () => {

@@ -26,7 +26,6 @@ async function search(path: string, filters: Filters) {
   return { searched, cursor, ids: [...new Set(rows.map(({ messageId }) => messageId))] };
 }
 
-/** Publishes messages that fail, with a unique label, and waits for their dead letters. */
 async function failed(
   bodies: readonly (string | Uint8Array<ArrayBuffer>)[],
   headers: Record<string, string> = {},

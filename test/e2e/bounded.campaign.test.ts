@@ -7,10 +7,9 @@ import { startStage } from '../support/stage.ts';
 
 const dayMs = 86_400_000;
 const days = 24;
-/** Higher numbers give more exact figures: `MESSAGES_A_DAY=10000 npx vitest run --project e2e test/e2e/bounded.test.ts`. */
+/** Higher numbers are more exact: `MESSAGES_A_DAY=10000 npx vitest run --project e2e test/e2e/bounded.test.ts`. */
 const messagesADay = Number(process.env['MESSAGES_A_DAY'] ?? 100);
 
-/** Returns the bytes of all files in a folder. */
 function bytesOf(folder: string): number {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).reduce((sum, name) => {
     const found = statSync(join(folder, name), { throwIfNoEntry: false });

@@ -44,7 +44,7 @@ const close = ({ token }: Owner, of = host): Promise<Answer> =>
 const send = async (owner: Owner, headers: Readonly<Record<string, string>> = {}): Promise<string> =>
   messageIdOf(await publishAs(owner, inbox.url, { headers }));
 
-/** Opens a host’s circuit: its first message fails twice, more than a second apart. */
+/** Fails the first message twice, more than a second apart. */
 async function openCircuit(owner: Owner): Promise<string> {
   status = 503;
   const id = await send(owner, { 'Svc-Retries': '5', 'Svc-Retry-Delay': '1500' });

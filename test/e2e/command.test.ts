@@ -4,8 +4,6 @@ import { svcQueue } from '../support/command.ts';
 import { api } from '../support/api.ts';
 import { service } from '../support/publish.ts';
 
-/** Tests `svc-queue` and `svc-queue accounts`, from an account’s creation to its deletion. */
-
 const accountShape = z.object({
   id: z.string(),
   customer_id: z.optional(z.string()),

@@ -7,8 +7,6 @@ import { errorOf, messageIdOf, publish } from '../support/publish.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests counts of what an operation on many would affect. */
-
 const receiver = useReceiver();
 
 type Filters = Parameters<typeof query>[0];
@@ -37,7 +35,6 @@ const none: Counted = { count: 0, groups: [], errors: [], labels: [], urls: [] }
 const count = async (list: string, filters: Filters): Promise<Counted> =>
   counted.parse(await ok(api('GET', `/v2/${list}/count${query(filters)}`)));
 
-/** Waits until this many are counted. */
 const counts = (list: string, filters: Filters, most: number): Promise<Counted> =>
   eventually(
     () => count(list, filters),

@@ -4,9 +4,9 @@ import * as z from 'zod/mini';
 import { makeAccount } from '../support/accounts.ts';
 import { service } from '../support/service.ts';
 
-/** Tests a deployment’s custom domain with its base path. `server.test.ts` tests `--public-url` on one machine. */
+/** `server.test.ts` tests `--public-url` on one machine. */
 
-/** Requests a path of the domain from AWS. The domain has no name server here, so the host is a header. */
+/** The domain has no name server here, so the host is a header. */
 const ask = (
   path: string,
   token: string,

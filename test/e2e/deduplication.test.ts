@@ -9,7 +9,6 @@ import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
 
-/** Waits until all of the label’s messages are delivered, and counts them. */
 async function countOf(label: string, count: number): Promise<number> {
   await logged({ label, state: 'DELIVERED' }, count);
   return (await logged({ label, state: 'CREATED' }, count)).length;

@@ -11,7 +11,6 @@ import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
 
-/** A destination that answers each delivery with 202. */
 const acceptingInbox = (): Inbox =>
   receiver.inbox((_delivery, response) => response.writeHead(202).end('later'));
 

@@ -35,7 +35,7 @@ describe('a published message', () => {
 
   it('arrives within a second', async () => {
     const waits: number[] = [];
-    // Uses the shortest of three times, because the machine may be busy with other tests.
+    // The shortest of three times, because the machine may be busy.
     for (let round = 0; round < 3; round += 1) {
       const inbox = receiver.inbox();
       const sentAt = Date.now();
@@ -219,7 +219,7 @@ describe('a delayed message', () => {
     await publish(inbox.url, { headers: { [name]: given } });
     const [delivery] = await inbox.received(1);
     expect(delivery?.at).toBeGreaterThanOrEqual(dueAt);
-    // Two seconds, and the delay of a slow machine and the emulator’s polling.
+    // Two seconds, plus a slow machine’s delay and the emulator’s polling.
     expect(delivery?.at).toBeLessThan(dueAt + 8_000);
   });
 

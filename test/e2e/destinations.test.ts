@@ -71,7 +71,6 @@ describe('a destination', () => {
   });
 });
 
-/** Returns a delivery’s headers without those of its connection. */
 const copyable = ({ headers }: Delivery): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers).filter(([name]) => !['host', 'connection', 'content-length'].includes(name)),
@@ -142,7 +141,7 @@ describe('the service itself', () => {
   ])(
     'recognizes its own delivery to the %s API under any host',
     async (_api, url, path, authorization, method) => {
-      // A proxy that the service does not know. It also stands for another region and a custom domain.
+      // A proxy unknown to the service. It also stands for another region and a custom domain.
       const answers: number[] = [];
       const proxy = receiver.inbox((delivery, response) => {
         const target = delivery.target.slice(delivery.target.indexOf('/v2/'));

@@ -8,7 +8,7 @@ import { call, messageIdOf, publish, service } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { runStage, startStage, type Stage } from '../support/stage.ts';
 
-/** Tests a stage whose disk is full, read-only or damaged. Mounting a small disk requires the permission to do so. */
+/** Mounting a small disk requires the permission to do so. */
 
 function mounted(options: string): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'svc-disk-'));
@@ -27,7 +27,7 @@ function unmount(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** Creates an image of a real file system, which the kernel makes read-only when it finds an error, like most disks. */
+/** Creates an image of a file system, which the kernel makes read-only when it finds an error, like most disks. */
 function failingDisk() {
   const folder = mkdtempSync(join(tmpdir(), 'svc-disk-'));
   const image = `${folder}.img`;

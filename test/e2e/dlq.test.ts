@@ -11,7 +11,7 @@ const receiver = useReceiver();
 
 type Filters = Parameters<typeof query>[0];
 
-/** Makes an inbox that fails this number of first deliveries, by default all. */
+/** Makes an inbox that fails this number of first deliveries. */
 const failing = (status = 500, body: string | Uint8Array = 'no', times = Infinity): Inbox =>
   receiver.inbox((_delivery, response, before) => {
     response.writeHead(before < times ? status : 200, { 'x-why': 'because' }).end(body);
@@ -23,7 +23,6 @@ const idOfAnswer = (json: unknown): string => {
   return messageId;
 };
 
-/** Publishes a message that fails, and waits for its dead letter. */
 async function fail(destination: string, headers: Readonly<Record<string, string>> = {}, path = 'publish') {
   const answer = await api('POST', `/v2/${path}/${destination}`, {
     headers: { 'Svc-Retries': '0', ...headers },
@@ -34,7 +33,6 @@ async function fail(destination: string, headers: Readonly<Record<string, string
   return entry;
 }
 
-/** Makes failed messages with a unique label. Each fails once. */
 async function failMany(count: number) {
   const label = unique('label');
   const inbox = failing(500, 'no', count);
@@ -101,7 +99,7 @@ describe('a dead letter', () => {
   });
 
   it('shows the beginning of a long answer in lists, and more of it singly', async () => {
-    // No character is cut: because of the first byte, none ends at the 1,024th or the 20,000th.
+    // No character is cut: after the first byte, none ends at the 1,024th or the 20,000th.
     const answer = `x${'ü'.repeat(15_000)}`;
     const inbox = failing(500, answer);
     const messageId = messageIdOf(await publish(inbox.url, { headers: { 'Svc-Retries': '0' } }));

@@ -19,8 +19,7 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { service } from '../support/service.ts';
 
 /**
- * Tests the documents’ examples: programs are compiled and run, shell blocks are run, and JSON is parsed. New examples are
- * found automatically.
+ * Programs in documents are compiled and run, shell blocks are run, and JSON is parsed. New examples are found automatically.
  */
 
 const blocks = documents.flatMap(blocksOf);
@@ -37,7 +36,6 @@ beforeAll(async () => {
 }, limitForInstallsMs);
 afterAll(() => receiver.close());
 
-/** Returns a reader’s environment variables, for a new account. */
 async function readersEnv(fields: Readonly<Record<string, unknown>> = {}) {
   const account = await makeAccount(fields);
   const authorization = { authorization: `Bearer ${account.token}` };

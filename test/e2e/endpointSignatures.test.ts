@@ -9,8 +9,6 @@ import { errorOf, publish } from '../support/publish.ts';
 import { findPython } from '../support/python.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests the signatures that endpoints of URL groups have in separate headers. */
-
 const receiver = useReceiver();
 
 const example = blocksOf('docs/receiving.md').find(({ language }) => language === 'python');
@@ -52,13 +50,11 @@ const hmac = (secret: string, body: string, encoding: 'hex' | 'base64') =>
 
 const signature = { header: 'X-Acme-Signature', encoding: 'hex', prefix: 'sha256=' } as const;
 
-/** Creates a group with one endpoint that has a signature. */
 async function signedGroup(settings: object = signature) {
   const inbox = receiver.inbox();
   const group = groupName();
   const secret = await secretIn(add(group, [{ url: inbox.url, name: 'acme', signature: settings }]));
   let seen = 0;
-  /** Publishes, and returns the signature header of the delivery. */
   const sent = async (body: string, headers: Record<string, string> = {}): Promise<string | undefined> => {
     expect((await publish(group, { body, headers })).status).toBe(200);
     seen += 1;

@@ -6,7 +6,7 @@ import { api, ok, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { call, publish, refusalOf, service, type Answer } from '../support/publish.ts';
 
-/** A destination that gets nothing, because accepted messages are delayed longer than a test. */
+/** Gets nothing, because accepted messages are delayed longer than a test. */
 const somewhere = 'https://example.com/hook';
 const later = { 'Svc-Delay': '1h' };
 
@@ -16,7 +16,7 @@ const batchOf = (length: number) =>
 
 type Refused = readonly [status: number, code: ErrorCode, what: string, ask: () => Promise<Answer>];
 
-/** Sends until a request is refused. Each process of a function allows some before it knows of the others. */
+/** Each process of a function allows some requests before it knows of the others. */
 async function untilRefused(send: () => Promise<Answer>): Promise<Answer> {
   for (let round = 0; round < 100; round += 1) {
     const answers = await Promise.all([send(), send(), send(), send()]);
@@ -103,7 +103,6 @@ const notAllowed: readonly Refused[] = [
   [403, 'delivery_loop', 'the service itself', () => publish(`${service.url}/v2/publish/x`)],
 ];
 
-/** Returns the token of an account with a wrong secret. */
 const forged = (): string => {
   const token: unknown = JSON.parse(Buffer.from(service.token, 'base64').toString());
   const parts = z.looseObject({ UserID: z.string() }).parse(token);
@@ -145,13 +144,11 @@ const notThere: readonly Refused[] = [
   ],
 ];
 
-/** Makes a request as an account with these limits. */
 const limited =
   (limits: Readonly<Record<string, number>>, ask: (token: string) => Promise<Answer>) =>
   async (): Promise<Answer> =>
     ask((await makeAccount(limits)).token);
 
-/** Publishes as an account with these limits. */
 const publishing = (limits: Readonly<Record<string, number>>, headers: Record<string, string>) =>
   limited(limits, (token) => publish(somewhere, { token, headers }));
 

@@ -9,7 +9,6 @@ import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
 const deadLetterOf = async (messageId: string) => (await deadLettered({ messageId }, 1))[0];
-/** Waits until another account has a message’s dead letter. */
 const isDead = (messageId: string, token: string) =>
   eventually(
     () => ok(api('GET', `/v2/dlq${query({ messageId })}`, { token })),

@@ -8,7 +8,7 @@ import { getInAnyState } from '../support/listedMessages.ts';
 import { errorOf, messageIdOf, publish } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests that tenants take turns in a line, and that a message may have a priority within its tenant. */
+/** A message may have a priority within its tenant. */
 
 const receiver = useReceiver();
 

@@ -44,7 +44,6 @@ const headersOf = (key: string, value: string) => ({
 const send = async (url: string, key: string, value: string, body = ''): Promise<string> =>
   messageIdOf(await publish(url, { headers: headersOf(key, value), body }));
 
-/** Creates a key with a message that is delivered. */
 async function makeKey(value: string, key = unique('key'), owner: Owner = service): Promise<string> {
   const inbox = receiver.inbox();
   messageIdOf(await publishAs(owner, inbox.url, { headers: headersOf(key, value) }));
@@ -52,7 +51,7 @@ async function makeKey(value: string, key = unique('key'), owner: Owner = servic
   return key;
 }
 
-/** Waits until a message without a key has arrived, which is after any message that could start. */
+/** Waits for a message without a key, which is after any that could start. */
 async function probe(): Promise<void> {
   const inbox = receiver.inbox();
   messageIdOf(await publish(inbox.url));

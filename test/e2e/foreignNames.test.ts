@@ -8,8 +8,7 @@ import type { Inbox } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
 /**
- * Tests names from outside that every JavaScript object has. They are ordinary names where names are free, and are refused with
- * a sentence elsewhere.
+ * Names that every JavaScript object has are ordinary names where names are free, and are refused with a sentence elsewhere.
  */
 const names = Object.getOwnPropertyNames(Object.prototype);
 const lower = names.map((name) => name.toLowerCase());
@@ -25,7 +24,6 @@ const prefixed = (prefix: string): [string, string][] =>
   names.map((name) => [`${prefix}${name}`, `is ${name}`]);
 const original = (name: string): string => `is ${names[lower.indexOf(name)] ?? ''}`;
 
-/** An endpoint that answers with all the names as headers. */
 const inboxWithHeaders = (status: number): Inbox =>
   receiver.inbox((_delivery, response) => {
     response.statusCode = status;
@@ -33,7 +31,7 @@ const inboxWithHeaders = (status: number): Inbox =>
     response.end('answered');
   });
 
-/** Publishes with headers as pairs, because `fetch` keeps them in an object and loses one. */
+/** As pairs, because `fetch` keeps headers in an object and loses one. */
 async function publishWith(
   destination: string,
   headers: readonly [string, string][],

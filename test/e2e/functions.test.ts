@@ -10,7 +10,7 @@ import { messageIdOf, publish, refusalOf, service, type Answer } from '../suppor
 import type { Delivery, Inbox } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests messages to Lambda functions. The reporter sends its event to an inbox, and returns or throws the inbox’s answer. */
+/** The reporter sends its event to an inbox, and returns or throws the inbox’s answer. */
 
 const receiver = useReceiver();
 

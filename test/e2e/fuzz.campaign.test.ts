@@ -26,11 +26,10 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { sizeOf } from '../support/sample.ts';
 
 /**
- * Sends requests to every operation that are generated from its description: valid ones, and ones with one odd part. Fixed
- * seeds make each run the same except for ids and ports. `npm run test:fuzz` sends many more.
+ * Generates valid requests and ones with one odd part from each operation’s description. Fixed seeds make runs the same except
+ * for ids and ports. `npm run test:fuzz` sends many more.
  */
 
-/** The parts from which an operation’s requests are made. */
 function targetOf(within: Document, method: string, path: string): Target {
   const described = describedPath(path);
   const operation = within.paths[described]?.[method.toLowerCase()];
@@ -63,17 +62,14 @@ afterAll(async () => {
 
 interface Sent {
   readonly status: number;
-  /** The request and its answer, for the report of a failure. */
   readonly shown: string;
 }
 
-/** The URL that requests are sent to, and their credentials. */
 interface Endpoint {
   readonly url: string;
   readonly authorization: string;
 }
 
-/** Returns an endpoint with the rights for all operations of a document. */
 function endpointOf(within: Document): Endpoint {
   const { management } = service;
   return within === document
@@ -91,7 +87,6 @@ const answersOf = (kind: string): Readonly<Record<string, number>> =>
     ),
   );
 
-/** Sends a request, and expects an answer that matches the description. */
 async function send(
   { url, authorization }: Endpoint,
   { kind, method, path, headers, body }: FuzzedRequest,
@@ -158,7 +153,7 @@ describe.runIf(service.target === 'local')('requests with the read-only token', 
     async ({ method, path, access }) => {
       const target = targetOf(document, method, path);
       const endpoint = { url: service.url, authorization: `Bearer ${account.read_only_token}` };
-      // Missing resources are allowed, because a change is refused before they are looked up.
+      // A change is refused before missing resources are looked up.
       const odd = fc.sample(spoiledRequests(target, {}), { seed, numRuns: elsewhereEach });
       for (const request of odd) {
         const { status, shown } = await send(endpoint, request);

@@ -9,7 +9,7 @@ import type { Delivery } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests runs whose endpoints answer without submitting anything, so that they hang, which the service shows. */
+/** Runs hang if their endpoints answer without submitting anything. */
 
 const receiver = useReceiver();
 
@@ -35,7 +35,6 @@ async function hangingNow() {
   return attention.parse(answer.json).hangingRuns;
 }
 
-/** Opens an endpoint that runs an act in each delivery and then answers. */
 const endpoint = (act: (delivery: Delivery, before: number) => Promise<unknown>) =>
   receiver.inbox((delivery, response, before) => {
     void act(delivery, before).then(
@@ -48,7 +47,6 @@ const nothing = (): Promise<void> => Promise.resolve();
 
 const one = { stepId: 1, stepName: 'reserve' };
 
-/** Starts a run that makes a step and then hangs, and waits until it does. */
 async function hang(next: (runId: string, before: number) => Promise<unknown> = nothing) {
   const inbox = endpoint(async (delivery, before) => {
     const run = { runId: runIdOf(delivery), url: inbox.url };

@@ -28,10 +28,10 @@ describe('a delivery with hidden headers', () => {
     const answer = await publish(topicName, { headers });
     expect(answer.status).toBe(200);
     const [delivery] = await one.received(1);
-    // A publish in this service’s dialect is signed in the other one, too.
+    // A publish in this dialect is signed in the other one, too.
     expect([...new Set(ownOf(delivery?.headers ?? {}))]).toEqual(signatures);
     expect(delivery?.headers['x-tenant']).toBe('acme');
-    // The callback is another message, which goes to the publisher’s own receiver.
+    // The callback goes to the publisher’s own receiver.
     const [callback] = await other.received(1);
     expect(ownOf(callback?.headers ?? {})).toContain('message-id');
   });

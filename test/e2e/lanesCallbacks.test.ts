@@ -6,15 +6,14 @@ import { enqueue, lagOf, numberOf, sendFrom, startGate, upTo } from '../support/
 import type { Delivery } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests that a queue’s next message starts when the callbacks of the one before are delivered or failed. */
+/** A message of a queue is over when its callbacks are delivered or failed. */
 
 const receiver = useReceiver();
 
-/** Returns the number in the body of a callback’s message. */
 const sourceOf = (delivery: Delivery): number =>
   Number(Buffer.from(callbackOf(delivery).sourceBody, 'base64').toString());
 
-/** Opens a destination and its callbacks, and records messages and answered callbacks in their order. */
+/** Records messages, and callbacks when they are answered, in their order. */
 function startRecord(answers: {
   readonly message: (number: number) => number;
   readonly callback: (number: number, before: number) => number;
@@ -36,7 +35,7 @@ function startRecord(answers: {
     receiver.inbox((delivery, response) => {
       const number = sourceOf(delivery);
       const status = answers.callback(number, timesOf(what, number));
-      // A callback is recorded when it is answered. A slow answer gives the next message more time to arrive too early.
+      // A slow answer gives the next message more time to arrive too early.
       setTimeout(() => {
         note({ what, number });
         response.writeHead(status).end();
@@ -46,7 +45,6 @@ function startRecord(answers: {
     inbox,
     callbacks: callbackInbox('callback'),
     failures: callbackInbox('failure'),
-    /** Waits for this number of events, and returns all. */
     noted: (count: number) =>
       new Promise<typeof events>((done) => {
         const check = (): void => {
@@ -82,7 +80,7 @@ describe('the next message of a queue', () => {
   it('starts when the callback of the one before was delivered by a retry, or has failed', async () => {
     const { noted, inbox, callbacks } = startRecord({
       message: () => 200,
-      // Callbacks of even messages are delivered by their retry, and those of odd ones fail.
+      // Callbacks of even messages are delivered by a retry, and those of odd ones fail.
       callback: (number, before) => (number % 2 === 0 && before === 1 ? 200 : 500),
     });
     const queue = unique('queue');

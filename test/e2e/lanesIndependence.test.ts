@@ -15,18 +15,14 @@ import {
 } from '../support/lanes.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests that a full or paused lane holds back only its own messages. */
-
 const receiver = useReceiver();
 
-/** More than the account may have in flight. If they waited with slots of the account, nothing else would start. */
+/** More than the account may have in flight. If they held slots of the account, nothing else would start. */
 const waiting = 12;
 const accountParallelism = 3;
 
-/** Creates an account, and the different ways of its messages. */
 async function startAccount() {
   const { token } = await makeAccount({ max_global_parallelism: accountParallelism });
-  /** Expects that messages outside of the full lane are delivered. */
   const expectOthersGo = async (): Promise<void> => {
     const inbox = receiver.inbox();
     const headers = underKey(unique('key'), 'parallelism=1,rate=100');

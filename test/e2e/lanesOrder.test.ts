@@ -17,13 +17,11 @@ import {
 } from '../support/lanes.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/**
- * Tests that a queue with parallelism 1 is strictly first in, first out: the next message starts when the one before is over.
- */
+/** With parallelism 1, the next message starts when the one before is over. */
 
 const receiver = useReceiver();
 
-/** Waits until a queue is empty, which shows that no place of its line is lost or still held. */
+/** Waits until a queue is empty: no place of its line is lost or still held. */
 const drained = (queue: string): Promise<number> =>
   eventually(
     () => lagOf(queue),
@@ -135,7 +133,7 @@ describe('the messages of a queue', () => {
     await inbox.received(1);
     await enqueue(queue, inbox.url, { body: '1' });
     await cancel(first);
-    // A message of another queue shows that the next one could have arrived, too.
+    // Another queue’s message shows that the next one could have arrived, too.
     const other = receiver.inbox();
     await enqueue(unique('queue'), other.url);
     await other.received(1);

@@ -18,14 +18,14 @@ import { service } from '../support/publish.ts';
 import type { Delivery } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests the number of simultaneous attempts at the receiver: as many as a lane allows, and never more. */
+/** Counts simultaneous attempts at the receiver. */
 
 const receiver = useReceiver();
 
 /** An emulator starts a process for each parallel request. */
 const senders = service.target === 'local' ? 5 : 2;
 
-/** Expects that every message arrived once, and that the allowed number was in flight at once. */
+/** Expects each message once, and exactly the allowed number in flight. */
 function expectAll(deliveries: readonly Delivery[], count: number, parallelism: number): void {
   expect([...numbersOf(deliveries)].sort((one, other) => one - other)).toEqual(upTo(count));
   expect(mostOpen(deliveries)).toBe(parallelism);
@@ -137,7 +137,7 @@ describe('a flow-control key', () => {
     await sendPart('c', 2);
     const all = await inbox.received(3 * part);
     expect(mostOpen(all)).toBeLessThanOrEqual(3);
-    // The new limit applied when the second part’s first message arrived. Attempts that had their slots before still arrive.
+    // The new limit applied when the second part’s first message arrived, but earlier slots still count.
     const narrowFrom = all.findIndex(isOf('b')) + 3;
     expect(mostOpen(all.slice(narrowFrom, narrowUpTo))).toBeLessThanOrEqual(1);
     const wideFrom = all.findIndex(isOf('c')) + 3;
@@ -195,7 +195,7 @@ describe('an account', () => {
       const inbox = receiver.inbox(answerTogether(2));
       await sendFrom(1, 4, (number) => send(inbox.url, { body: String(number), token }));
       await inbox.received(1);
-      // Jobs are received in order: when another account’s message is delivered, the others wait in the line.
+      // Jobs are received in order, so the others wait in the line when this message is delivered.
       const marker = receiver.inbox();
       await send(marker.url);
       await marker.received(1);

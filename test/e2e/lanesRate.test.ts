@@ -7,9 +7,8 @@ import { startStage, type Stage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
 /**
- * Tests a flow-control key’s rate at the receiver. On a slow machine a request may arrive long after its start was counted, so
- * close arrivals may have started far apart. They are compared with times before the start: the publish, and with parallelism 1
- * the answer to the attempt before.
+ * On a slow machine a request may arrive long after its start was counted. Arrivals are therefore compared with times before
+ * the start: the publish, and with parallelism 1 the answer before.
  */
 
 const receiver = useReceiver();
@@ -17,14 +16,13 @@ const receiver = useReceiver();
 const senders = 5;
 
 /**
- * Seconds of a period. A job that arrives more than a period after its admission loses its turn, and a busy emulator may need
- * seconds to start a worker.
+ * Seconds of a period. A job that arrives a period late loses its turn, and a busy emulator may need seconds to start a worker.
  */
 const second = service.target === 'local' ? 1 : 6;
 /** Enough for a second period if each takes long. */
 const periods = service.target === 'local' ? 5 : 2;
 
-/** Expects that no request arrived before its period began. The first `rate` requests belong to the first period. */
+/** Expects that no request arrived before its period. The first `rate` requests belong to the first period. */
 function expectPeriods(
   deliveries: readonly Delivery[],
   beganAt: number,
@@ -38,7 +36,7 @@ function expectPeriods(
 const sorted = (deliveries: readonly Delivery[]): readonly number[] =>
   [...numbersOf(deliveries)].sort((one, other) => one - other);
 
-/** Waits for a later message without a key, which shows that all earlier ones have been handled. */
+/** Waits for a later message without a key: all earlier ones have been handled. */
 async function othersGo(stage: { readonly url?: string; readonly token?: string } = {}): Promise<void> {
   const marker = receiver.inbox();
   await send(marker.url, stage);
@@ -77,7 +75,7 @@ describe('a rate', () => {
     await sendFrom(senders, count, (number) => send(inbox.url, { body: String(number), headers }));
     const all = await inbox.received(count);
     expect(sorted(all)).toEqual(upTo(count));
-    // A start is counted after the answer before it. The start that is `rate` later is a whole period after that.
+    // A start is counted after the answer before it, and the one `rate` later is a whole period after that.
     for (let index = 1; index + rate < count; index += 1) {
       const at = all[index + rate]?.at ?? 0;
       expect(at).toBeGreaterThanOrEqual((answeredAt[index - 1] ?? Infinity) + periodMs);

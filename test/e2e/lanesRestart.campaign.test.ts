@@ -6,7 +6,7 @@ import type { Delivery, Inbox } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests lanes of a stage that is killed while it delivers: nothing is lost, no queue loses its order, and no lane is stuck. */
+/** Nothing is lost, no queue loses its order, and no lane is stuck. */
 
 const receiver = useReceiver();
 
@@ -14,7 +14,6 @@ const queues = 10;
 const each = 50;
 const kills = [60, 200, 350];
 
-/** Returns the numbers of deliveries, in the order in which each arrived first. */
 const firstsOf = (deliveries: readonly Delivery[]): readonly number[] => [
   ...new Set(deliveries.map(numberOf)),
 ];
@@ -51,7 +50,6 @@ describe.runIf(service.target === 'local')('a stage that is killed repeatedly', 
         });
       });
 
-      /** Enqueues a message until it is accepted. It may exist twice if a kill cut off the answer. */
       const accept = async (queue: number, number: number): Promise<void> => {
         const headers = { ...keyOf(number), 'Svc-Timeout': '20s', 'Svc-Retry-Delay': '1' };
         for (;;) {

@@ -6,10 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { messageIdOf } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/**
- * Tests an account with very high limits, which has more partitions. It may get them later, and its limits may be lowered
- * again.
- */
+/** Very high limits need more partitions. An account may get them later, and its limits may be lowered again. */
 
 const receiver = useReceiver();
 
@@ -20,7 +17,6 @@ const page = z.object({
   cursor: z.optional(z.string()),
 });
 
-/** Returns an account’s messages on all pages of a list. */
 async function listed({ token }: AccountRecord, path: string): Promise<ReadonlySet<string>> {
   const seen = new Set<string>();
   let cursor: string | undefined;

@@ -8,11 +8,9 @@ import { errorOf, messageIdOf, service, type Answer } from '../support/publish.t
 import * as z from 'zod/mini';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests that each limit of an account is enforced, and that refused requests leave nothing behind. */
-
 const receiver = useReceiver();
 
-/** Messages that may exceed a limit: one for each process, before it knows of the others. The local stage has one process. */
+/** Each process may exceed a limit by one message before it knows of the others. The local stage has one process. */
 const processes = service.target === 'local' ? 0 : 4;
 
 const later = { 'Svc-Delay': '1h' };
@@ -20,7 +18,6 @@ const somewhere = 'https://example.com/hook';
 
 const logs = z.object({ logs: z.array(z.looseObject({ messageId: z.string() })) });
 
-/** Counts all messages that an account has ever had. */
 async function messagesOf({ token }: AccountRecord): Promise<number> {
   const { json } = await api('GET', '/v2/logs?state=CREATED', { token });
   return logs.parse(json).logs.length;
@@ -77,7 +74,7 @@ describe('a single message', () => {
 
   it('waits no longer than the account’s timeout', async () => {
     const account = await makeAccount({ timeout: 1 });
-    // The destination answers only when the connection is closed, so that nothing waits for its answer.
+    // Answers only when the connection is closed, so that nothing waits for the answer.
     const inbox = receiver.inbox((_delivery, response) => {
       response.on('close', () => response.end());
     });
@@ -200,10 +197,7 @@ describe('the stored resources of an account', () => {
 });
 
 describe('requests in a second', () => {
-  /**
-   * Sends until enough requests were refused. Each process of a function allows some before it knows of the others, whose
-   * number the platform decides.
-   */
+  /** Each process of a function allows some requests before it knows of the others, whose number the platform decides. */
   async function untilRefused(send: () => Promise<Answer>): Promise<readonly Answer[]> {
     const answers: Answer[] = [];
     while (answers.length < 400 && answers.filter(({ status }) => status === 429).length < 3) {
@@ -350,7 +344,7 @@ describe('messages in a day', () => {
       more.push((await publishAs(account, somewhere, { headers: later })).status);
     }
     expect(more.at(-1)).toBe(429);
-    // A duplicate is not sent, so no limit refuses it. A refused message does not make later ones duplicates.
+    // A duplicate is not sent, so no limit refuses it. A refused message causes no duplicates.
     expect((await publishAs(account, somewhere, { headers: once })).status).toBe(202);
     const another = { ...later, 'Svc-Deduplication-Id': 'another' };
     expect((await publishAs(account, somewhere, { headers: another })).status).toBe(429);

@@ -24,7 +24,6 @@ type Filters = Parameters<typeof query>[0];
 
 const statesOf = (entries: readonly LogEntry[]): readonly string[] => entries.map(({ state }) => state);
 
-/** Publishes a message that is delivered at once, and waits for its log. */
 async function delivered(destination: string, headers: Record<string, string> = {}): Promise<string> {
   const answer = await publish(destination, { headers });
   const messageId = /msg_[0-9A-Z]{26}/.exec(JSON.stringify(answer.json))?.[0];
@@ -33,7 +32,6 @@ async function delivered(destination: string, headers: Record<string, string> = 
   return messageId;
 }
 
-/** Reads all pages of a list. */
 async function allPages(filters: Filters, between: () => Promise<unknown> = () => Promise.resolve()) {
   const pages: LogEntry[][] = [];
   let cursor: string | undefined;

@@ -9,8 +9,6 @@ import type { Inbox } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests a stage with slow destinations: it waits for thousands at once, as long as it may. */
-
 const receiver = useReceiver();
 const hours = 12;
 const longest = hours * 3_600;
@@ -19,7 +17,6 @@ const waiting = 1_000;
 let stage: Stage | undefined;
 afterEach(() => stage?.remove());
 
-/** An inbox that answers when it is released. */
 function heldInbox(): Inbox & { readonly letGo: () => void } {
   const held: ServerResponse[] = [];
   return {
@@ -30,7 +27,6 @@ function heldInbox(): Inbox & { readonly letGo: () => void } {
   };
 }
 
-/** Creates an account whose messages may wait this number of seconds. */
 const patientAccount = ({ management }: Stage, fields: object = { timeout: longest }) =>
   makeAccount({ ...fields }, management);
 

@@ -21,7 +21,6 @@ type Filters = Parameters<typeof query>[0];
 const idsOf = (messages: readonly ListedMessage[]): readonly string[] =>
   messages.map(({ messageId }) => messageId);
 
-/** Reads all pages of a list. */
 async function allPages(filters: Filters, between: () => Promise<unknown> = () => Promise.resolve()) {
   const pages: (readonly ListedMessage[])[] = [];
   let cursor: string | undefined;
@@ -34,7 +33,6 @@ async function allPages(filters: Filters, between: () => Promise<unknown> = () =
   return pages;
 }
 
-/** Publishes one message of each state with the same label, and waits for the states. */
 async function oneOfEach(label: string): Promise<Readonly<Record<string, string>>> {
   const failing = receiver.inbox((_delivery, response) => response.writeHead(503).end('busy'));
   const headers = { 'Svc-Label': label };
@@ -223,7 +221,7 @@ describe('the list of messages', () => {
     expect(idsOf(pages.flat())).toEqual([...published].sort().reverse());
     const few = await allPages({ label: `${label}-few`, count: most / 100 });
     expect(few.flat()).toHaveLength(most / 100);
-    // A page ends after a second, but not before it has read this number of rows, including other tests’ messages.
+    // A page ends after a second, but not before this number of rows, including other tests’.
     const leastLooked = 300;
     expect(few.length).toBeLessThanOrEqual(Math.ceil(most / leastLooked) + 2);
     expect((await allPages({ label: `${label}-none` })).flat()).toEqual([]);

@@ -21,7 +21,7 @@ const receiver = useReceiver();
 const cancel = (filters: Parameters<typeof query>[0], body?: unknown) =>
   api('DELETE', `/v2/messages${query(filters)}`, { body });
 
-/** Waits for a message with this delay in seconds, so that all messages due before it could arrive. */
+/** Waits for a message with this delay in seconds, which is after any that was due before. */
 async function pass(seconds: number): Promise<void> {
   const marker: Inbox = receiver.inbox();
   await publish(marker.url, { headers: { 'Svc-Delay': `${seconds}s` } });
@@ -138,7 +138,7 @@ describe('a cancelled message', () => {
     const callbacks = receiver.inbox();
     const messageId = messageIdOf(
       await publish(inbox.url, {
-        // The retry waits long enough that the message is cancelled first, even on a slow machine.
+        // Long enough that the message is cancelled first, even on a slow machine.
         headers: { 'Svc-Retry-Delay': '15000', 'Svc-Failure-Callback': callbacks.url },
       }),
     );
@@ -201,7 +201,7 @@ describe('many messages', () => {
     await ok(cancel({ messageIds: other }));
   });
 
-  /** Two messages that differ in the filter’s field, and the filter that finds the first. */
+  /** Two messages, and a filter that finds only the first. */
   interface Pair {
     readonly found: string;
     readonly other: string;

@@ -5,8 +5,6 @@ import { checkMetrics, findPromtool } from '../support/promtool.ts';
 import { service } from '../support/service.ts';
 import { eventually } from '../support/eventually.ts';
 
-/** Requests `GET /v2/metrics` like Prometheus. */
-
 const promtool = findPromtool();
 
 async function scrape(token: string): Promise<{ readonly response: Response; readonly text: string }> {

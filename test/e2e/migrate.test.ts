@@ -9,8 +9,6 @@ import { service } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
-/** Tests `svc-queue migrate` from one account to another, and from faulty APIs. */
-
 // The command is the same for all services behind the APIs.
 const here = describe.runIf(service.target === 'local');
 
@@ -25,7 +23,6 @@ beforeEach(async () => {
   [source, target] = await Promise.all([makeAccount(), makeAccount()]);
 });
 
-/** Runs the command from one account to the other. */
 async function run(...flags: readonly string[]): Promise<Ran> {
   const ran = await svcQueue([
     'migrate',
@@ -65,13 +62,12 @@ async function schedule(
   );
 }
 
-/** Removes the fields that differ between equal schedules: when and from where they were created. */
+/** Removes the fields that differ between equal schedules: time and origin of their creation. */
 const comparable = async (account: AccountRecord, path: string) => {
   const { createdAt: _c, updatedAt: _u, callerIp: _i, callerIP: _I, ...rest } = await read(account, path);
   return rest;
 };
 
-/** Creates one of everything in the source. */
 async function fill(): Promise<void> {
   await as(source, 'POST', '/v2/queues', { body: { queueName: 'mail', parallelism: 3 } });
   await as(source, 'POST', '/v2/queues', { body: { queueName: 'held', parallelism: 1 } });

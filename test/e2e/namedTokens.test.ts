@@ -32,7 +32,6 @@ async function makeToken(
   return made.parse(answer.json);
 }
 
-/** Returns the status and the code of a refusal. */
 const refusal = (answer: Answer): readonly unknown[] => [
   answer.status,
   z.object({ code: z.string() }).parse(answer.json).code,

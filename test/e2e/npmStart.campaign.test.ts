@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { call, service } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
-/** Tests that a stage of npm ends with npm, however npm ends, and finishes the attempts in flight. */
+/** However npm ends, its stage ends, too, and finishes the attempts in flight. */
 
 const command = ['npm', 'start', '--', '--in-memory', '--port', '0'];
 
@@ -16,7 +16,6 @@ interface Started {
   readonly token: string;
 }
 
-/** Starts npm in a separate process group, and waits until its stage is ready. */
 async function startNpm([file = '', ...args]: readonly string[]): Promise<Started> {
   const child = spawn(file, args, { cwd: root, detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
@@ -109,7 +108,7 @@ describe.runIf(service.target === 'local' && process.platform !== 'win32')('a st
   });
 });
 
-/** Whether no process of a group is left, not counting ended ones without a reader. */
+/** Whether no process of a group is left, except zombies. */
 async function groupIsEmpty(group: number): Promise<boolean> {
   const ps = spawn('ps', ['-eo', 'pgid=,stat='], { stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';

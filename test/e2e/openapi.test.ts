@@ -21,15 +21,13 @@ interface Init {
 
 /** The tests of workflows check the operations of waits. */
 const aboutEvents = /^\w+ \/v2\/(wait|notify|waiters|workflows\/hooks)\//;
-/** `hangingRuns.test.ts` checks these, because it sets the clock forward: a run hangs only after a minute. */
+/** A run hangs only after a minute. `hangingRuns.test.ts` sets the clock forward and checks these. */
 const aboutHanging = ['resume', 'restart'].map((kind) => `POST /v2/workflows/runs/{runId}/${kind}`);
 /** All test files share an account, whose signing keys must not change. */
 const unasked: readonly string[] = [...aboutHanging, 'POST /v2/keys/rotate', 'POST /v2/rotate'];
 
-/** The operations whose answers were checked. */
 const checked = new Set<string>();
 
-/** Sends a request, and expects an answer that matches the description. */
 async function ask(method: string, path: string, init: Init = {}): Promise<Answer> {
   const { token = service.token, headers, body } = init;
   const answer = await call(path, {
@@ -45,7 +43,7 @@ async function ask(method: string, path: string, init: Init = {}): Promise<Answe
 
 const deadLetters = z.object({ messages: z.array(z.object({ dlqId: z.string() })) });
 
-/** Returns the ids of a destination’s dead letters, once there are as many as expected. */
+/** Waits for this number of dead letters of a destination, and returns their ids. */
 const deadLettersOf = (url: string, count: number): Promise<readonly string[]> =>
   vi.waitFor(
     async () => {
@@ -57,7 +55,6 @@ const deadLettersOf = (url: string, count: number): Promise<readonly string[]> =
     { timeout: limitForHangsMs, interval: 200 },
   );
 
-/** Opens the circuit of a separate host, lists it and closes it. */
 async function askCircuits(): Promise<void> {
   const down = await startReceiver();
   const { url } = down.inbox((_delivery, response) => response.writeHead(503).end());
@@ -72,7 +69,6 @@ async function askCircuits(): Promise<void> {
   await down.close();
 }
 
-/** Completes an attempt at its URL, and by its message’s id. */
 async function askCompletions(): Promise<void> {
   const accepting = receiver.inbox((_delivery, response) => response.writeHead(202).end());
   const headers = { 'svc-deferred': '1h' };

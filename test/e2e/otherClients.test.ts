@@ -6,8 +6,6 @@ import { api, ok, unique } from '../support/api.ts';
 import { call, messageIdOf, publish, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests requests of other languages’ clients, of proxies and of monitors. */
-
 const receiver = useReceiver();
 const headers = { authorization: `Bearer ${service.token}` };
 

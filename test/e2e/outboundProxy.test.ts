@@ -8,10 +8,7 @@ import { service } from '../support/service.ts';
 import { runStage, startStage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/**
- * Tests deliveries through a proxy: of a stage whose environment names one, and of a deployment with the setting
- * `outboundProxy`.
- */
+/** A stage’s environment names a proxy, and a deployment has the setting `outboundProxy`. */
 
 const receiver = useReceiver();
 const endings: (() => Promise<void> | void)[] = [];

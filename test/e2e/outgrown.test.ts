@@ -7,7 +7,7 @@ import { call, messageIdOf, publish, service, type Answer } from '../support/pub
 import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
-/** Tests the move from a loaded machine to a deployment according to docs/server.md and docs/migration.md. */
+/** Follows docs/server.md and docs/migration.md. */
 
 interface Place {
   readonly url: string;

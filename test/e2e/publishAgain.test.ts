@@ -13,7 +13,6 @@ const receiver = useReceiver();
 const askAgain = (messageId: string, headers: Readonly<Record<string, string>> = {}, body?: unknown) =>
   api('POST', `/v2/messages/${messageId}/publish`, { headers, body });
 
-/** Publishes a message again, and returns the new one’s id. */
 const again = async (messageId: string, headers?: Readonly<Record<string, string>>): Promise<string> =>
   messageIdOf(await askAgain(messageId, headers));
 
@@ -22,7 +21,6 @@ async function ok201(answer: Promise<Answer>): Promise<Answer> {
   return { ...(await answer), status: 200, json: await ok(answer, 201) };
 }
 
-/** Returns the last of this number of deliveries. */
 async function lastOf(inbox: Inbox, count: number) {
   const last = (await inbox.received(count)).at(-1);
   if (last === undefined) throw new Error('Nothing was delivered.');

@@ -11,8 +11,6 @@ import { startStage } from '../support/stage.ts';
 import { tellingPaths } from '../support/tellingPaths.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests messages through the publish URL, which has no gateway, in comparison with the API. */
-
 const receiver = useReceiver();
 
 const isLocal = service.target === 'local';
@@ -20,7 +18,6 @@ const token = { authorization: `Bearer ${service.token}` };
 const delayed = { 'Svc-Delay': '1h' };
 const somewhere = 'https://example.com/hook';
 
-/** Sends a request through both URLs: first the API, then the publish URL. */
 const throughBoth = async (request: RawRequest): Promise<readonly [RawAnswer, RawAnswer]> => [
   await send(service.url, request),
   await send(service.publishUrl, request),
@@ -30,7 +27,7 @@ const refusal = z.object({ error: z.string(), code: z.string() });
 const refusalOf = ({ text }: RawAnswer): z.infer<typeof refusal> => refusal.parse(JSON.parse(text));
 const sentence = (answer: RawAnswer): string => refusalOf(answer).error;
 
-/** Returns a delivered request without the parts that differ for each message. */
+/** Removes the parts of a delivered request that differ for each message. */
 function seen({ method, target, headers, body }: Delivery, inboxUrl: string) {
   const own =
     /^(host|connection|content-length|svc-(message-id|signature)|webhook-.*|upstash-.*|traceparent|x-amz.*)$/;
@@ -46,7 +43,6 @@ function seen({ method, target, headers, body }: Delivery, inboxUrl: string) {
   };
 }
 
-/** Publishes through both URLs, and returns both deliveries. */
 async function deliveredThroughBoth(tail: string, request: Omit<RawRequest, 'path'>) {
   const arrived = [];
   for (const url of [service.url, service.publishUrl]) {

@@ -52,7 +52,6 @@ const enqueue = (
 const later = { 'Svc-Delay': '1h' };
 
 const logs = z.object({ logs: z.array(z.looseObject({ messageId: z.string() })) });
-/** Counts all messages that an account has ever had. */
 const messagesOf = async ({ token }: Owner): Promise<number> =>
   logs.parse(await ok(api('GET', '/v2/logs?state=CREATED', { token }))).logs.length;
 
@@ -120,7 +119,7 @@ describe('a queue', () => {
     await ok(remove('short-lived'));
     const again = messageIdOf(await enqueue('short-lived', inbox.url, account));
     const later = messageIdOf(await enqueue('short-lived', inbox.url, account, { 'Svc-Delay': '3s' }));
-    // Messages that were delayed before the deletion are due before this one.
+    // Messages delayed before the deletion are due earlier than this one.
     const deliveries = await inbox.received(2);
     expect(deliveries.map(({ headers }) => headers['svc-message-id'])).toEqual([again, later]);
     for (const { headers } of deliveries) expect(headers['svc-queue-name']).toBe('short-lived');
@@ -251,7 +250,6 @@ describe('the limit max_queues', () => {
     return owner;
   }
 
-  /** Expects that a refused request has left nothing behind. */
   async function expectOnly(owner: AccountRecord, messages: number): Promise<void> {
     expect(await namesOf(owner)).toEqual(['only']);
     expect(await messagesOf(owner)).toBe(messages);

@@ -24,7 +24,7 @@ const enqueue = async (
   headers: Record<string, string> = {},
 ): Promise<string> => messageIdOf(await api('POST', `/v2/enqueue/${name}/${destination}`, { body, headers }));
 
-/** Waits until a message without a queue has arrived, which is after any message that could start. */
+/** Waits for a message without a queue, which is after any that could start. */
 async function probe(): Promise<void> {
   const inbox = receiver.inbox();
   messageIdOf(await publish(inbox.url));

@@ -3,7 +3,7 @@ import { routes } from '../../lambdas/http/routes.ts';
 import { api } from '../support/api.ts';
 import { errorOf, service } from '../support/publish.ts';
 
-/** Returns a path of the route table with values for its variables and required parameters. */
+/** Returns a route’s path with its variables and required parameters filled in. */
 const pathOf = (template: string): string =>
   template
     .replace('{destination+}', 'https://example.com')

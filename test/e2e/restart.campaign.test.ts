@@ -12,7 +12,6 @@ const idOf = (delivery: Delivery): string => delivery.headers['svc-message-id'] 
 const numberOf = (delivery: Delivery): number => Number(delivery.body.toString());
 const failsAtFirst = (number: number): boolean => number % 3 === 0;
 
-/** Counts the deliveries of each message. */
 function countById(deliveries: readonly Delivery[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const delivery of deliveries) counts.set(idOf(delivery), (counts.get(idOf(delivery)) ?? 0) + 1);
@@ -45,7 +44,7 @@ describe.runIf(service.target === 'local')('a local stage', () => {
           'Svc-Retry-Delay': '1000',
         };
         const init = { url, token, body: String(number), headers };
-        // A message whose answer the kill cut off may be accepted or not. Its sender would send it again.
+        // A message whose answer the kill cut off may be accepted or not, so its sender would repeat it.
         const answer: Answer | undefined = await publish(storm.url, init).catch(() => undefined);
         if (answer !== undefined) accepted.add(messageIdOf(answer));
       };

@@ -6,7 +6,7 @@ import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
 
-/** The milliseconds that a slow machine and the emulator’s polling may add to each wait. */
+/** Milliseconds that a slow machine and the emulator’s polling may add to each wait. */
 const slackMs = 8_000;
 
 describe('a message whose destination fails', () => {

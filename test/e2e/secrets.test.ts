@@ -16,7 +16,7 @@ import { call, messageIdOf, service } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
-/** Searches everything that a stage has stored, byte for byte, for secrets that must not be there. */
+/** Searches everything that a stage has stored, byte for byte, for secrets. */
 
 const keysShape = z.object({ current: z.string(), next: z.string() });
 const passwordShape = z.object({ Password: z.string() });
@@ -36,8 +36,7 @@ function filesIn(folder: string): readonly string[] {
 }
 
 /**
- * Returns the three forms that bytes can have within a longer base64 text, depending on their position. The ends are left out,
- * because they depend on the neighbouring bytes.
+ * Returns the three forms of bytes within longer base64, by position, without the ends, which depend on the neighbouring bytes.
  */
 function inBase64(bytes: Buffer): readonly string[] {
   return [0, 1, 2].map((before) => {
@@ -108,7 +107,7 @@ describe.runIf(service.target === 'local')('what is stored', () => {
     const account = recordOf(await manage('POST', `/v2/svc/rotate-token/${before.id}`, { management }));
     secrets.push(...secretsOf(account, await keysOf(account.token, 'POST', '/v2/keys/rotate')));
 
-    // A token is sent in every way that a request allows: header and query, forwarded headers, callbacks, schedules, failures.
+    // A token is sent in every possible way: header, query, forwarded headers, callbacks, schedules, failures.
     const fails = receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
     const inbox = receiver.inbox();
     const forward = { 'Svc-Header-Forward': 'true', 'X-Plain': 'to-be-found' };

@@ -18,8 +18,6 @@ import { call, errorOf, messageIdOf, publish, service } from '../support/publish
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { runStage, startStage, type Stage, type StageOptions } from '../support/stage.ts';
 
-/** Tests the local stage as a server that other machines reach. */
-
 const line = z.looseObject({ level: z.string(), message: z.string(), timestamp: z.string() });
 
 /** Returns the ports on which a process listens. Linux only. */

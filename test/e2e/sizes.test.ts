@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { errorOf, messageIdOf, publish, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests that no answer exceeds Lambda’s limit, and that large data is still answered. */
+/** No answer exceeds Lambda’s limit, and large data is still answered. */
 
 const receiver = useReceiver();
 
@@ -27,15 +27,14 @@ const texts = [
 ] as const;
 
 /**
- * The emulator needs half a minute for 4 MiB of characters that JSON escapes, and answers nothing else during that time. It
- * does not enforce sizes, unlike Lambda and the local stage.
+ * The emulator needs half a minute for 4 MiB of escaped characters, and answers nothing else during that time. It does not
+ * enforce sizes, unlike Lambda and the local stage.
  */
 const filled = (text: string): Buffer =>
   Buffer.alloc(service.target === 'local' ? largest : largest / 8, text);
 
 const bodied = z.looseObject({ body: z.optional(z.string()), bodyBase64: z.optional(z.string()) });
 
-/** Returns a record’s body in either form. */
 function bodyOf(json: unknown): Buffer {
   const { body, bodyBase64 } = bodied.parse(json);
   return body === undefined ? Buffer.from(bodyBase64 ?? '', 'base64') : Buffer.from(body);

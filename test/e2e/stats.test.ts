@@ -11,8 +11,6 @@ import { enqueue, send } from '../support/lanes.ts';
 import { errorOf, messageIdOf, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests an account’s statistics: its usage and its messages’ outcomes. */
-
 const receiver = useReceiver();
 
 type Stats = z.infer<typeof answers.ownStats>;
@@ -29,7 +27,7 @@ type Outcomes = Record<(typeof outcomes)[number], number>;
 
 const none: Outcomes = { accepted: 0, delivered: 0, failed: 0, cancelled: 0 };
 
-/** Adds up hours or days, because a test may run past the end of one. */
+/** A test may run past the end of an hour or a day. */
 function sumOf(parts: readonly Outcomes[]): Outcomes {
   const sum = { ...none };
   for (const part of parts) for (const outcome of outcomes) sum[outcome] += part[outcome];

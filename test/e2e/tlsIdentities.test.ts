@@ -12,13 +12,10 @@ import { messageIdOf } from '../support/publish.ts';
 import { service } from '../support/service.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
-/** Tests accounts with TLS certificates: in files on one machine, in Secrets Manager on AWS. */
-
 const events = z.object({
   events: z.array(z.object({ state: z.string(), error: z.optional(z.string()) })),
 });
 
-/** A service’s URL and management credentials. */
 type Place = Pick<Stage, 'url' | 'management'>;
 type Fields = Readonly<Record<string, unknown>>;
 

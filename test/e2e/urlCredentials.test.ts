@@ -7,7 +7,7 @@ import { minuteMs } from '../../lambdas/shared/clock.ts';
 import { startStage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tests credentials in a URL (`user:password@`), which only the destination gets. */
+/** Only the destination gets credentials in a URL (`user:password@`). */
 
 const receiver = useReceiver();
 
@@ -16,7 +16,7 @@ const basic = `Basic ${Buffer.from(`user:${secret}`).toString('base64')}`;
 const withCredentials = (url: string, password = secret): string =>
   url.replace('http://', `http://user:${password}@`);
 
-/** Publishes, enqueues or schedules. The destination is in the path, because `fetch` refuses one with credentials. */
+/** The destination is in the path, because `fetch` refuses URLs with credentials. */
 const send = (path: string, headers: Record<string, string> = {}) =>
   call(path, {
     method: 'POST',
@@ -132,7 +132,7 @@ describe('the credentials in a URL', () => {
       basic,
     ]);
 
-    // New credentials for the same URL replace the old ones. Another URL has none, even under the same name.
+    // New credentials for the same URL replace the old ones. Another URL has none, even with the same name.
     await add({ url: withCredentials(one.url, 'new'), name: 'one' });
     await ok(send(`/v2/publish/${group}`));
     const [, changed] = await one.received(2);

@@ -1,4 +1,4 @@
-/** Tests the checks of `npm run verify` that need no AWS on the local stage, with the code of its receiver. */
+/** Runs the checks of `npm run verify` that need no AWS on the local stage. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
@@ -83,7 +83,6 @@ async function startVerifyReceiver() {
   };
 }
 
-/** Runs the machine’s server as a child process. */
 function lateHostHere(python: string): LateHost & { readonly ended: () => boolean } {
   let child: ChildProcessByStdio<null, Readable, null> | undefined;
   return {

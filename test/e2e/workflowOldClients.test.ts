@@ -6,7 +6,7 @@ import { call } from '../support/publish.ts';
 import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
 import { service } from '../support/service.ts';
 
-/** Tests requests of published clients from a year ago and earlier, with all their headers. */
+/** Sends requests like published clients from a year ago and earlier, with all their headers. */
 
 let receiver: Receiver;
 beforeAll(async () => {
@@ -21,7 +21,7 @@ const post = (path: string, headers: Readonly<Record<string, string>>, body: unk
     body: JSON.stringify(body),
   });
 
-/** An endpoint that answers each delivery in turn. The last status is repeated. */
+/** Answers each delivery in turn. The last status is repeated. */
 const endpointOf = (...statuses: readonly number[]): Inbox =>
   receiver.inbox((_delivery, response, before) => {
     response
@@ -171,7 +171,7 @@ const ways: readonly (readonly [
   ],
 ];
 
-/** Invokes a run like clients from 0.2.12 to 1.1.0, without the time of the invoker’s start. */
+/** Clients from 0.2.12 to 1.1.0 do not send the time of the invoker’s start. */
 async function invoke(
   runId: string,
   url: string,

@@ -8,8 +8,8 @@ import { call, type Answer } from '../support/publish.ts';
 import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
 
 /**
- * Tests refusals of endpoints’ requests. Clients take 400 as the end of the run and answer their delivery with success, and
- * older ones do so or retry. These endpoints answer 200 to everything. No run may stay open.
+ * Clients take 400 as the end of the run and answer their delivery with success, and older ones do so or retry. These endpoints
+ * answer 200 to everything. No run may stay open.
  */
 
 interface Run {
@@ -19,7 +19,6 @@ interface Run {
   readonly told: Inbox;
 }
 
-/** A request as an endpoint sends it. */
 interface Sent {
   readonly method?: string;
   readonly path: string;
@@ -105,7 +104,6 @@ const cutOff =
     return { ...sent, body: sent.body.slice(0, -12) };
   };
 
-/** Wrong requests, and their refusals’ sentences. */
 const wrong: readonly (readonly [what: string, sent: (run: Run) => Sent, says: RegExp])[] = [
   ['no destination', itemWith({ destination: undefined }), /^\[0\]\.destination: /],
   ['a destination of another scheme', itemWith({ destination: 'ftp://x' }), /^\[0\]\.destination is "ftp:/],
@@ -226,7 +224,7 @@ const toldShape = z.object({
   body: z.string(),
   dlqId: z.string(),
 });
-/** Returns the failure message: its status, and what the client’s failure function reads. */
+/** Returns the failure message’s status, and what the client’s failure function reads. */
 async function toldOf({ told }: Run) {
   const [delivery] = await told.received(1);
   const read = toldShape.parse(JSON.parse(String(delivery?.body)));
@@ -289,7 +287,7 @@ describe('a wrong request of an endpoint', () => {
   });
 });
 
-/** Expects that a run accepts a valid step. A job that fails the run would be done before the step is over. */
+/** Expects that a run accepts a valid step. A job that fails the run would be done first. */
 async function goesOn(run: Run): Promise<void> {
   const body = JSON.stringify({ ...step, stepType: 'SleepFor', sleepFor: 5 });
   await ok(send(batch([itemOf(run, { body }, { 'Upstash-Delay': '5s' })])));
@@ -337,7 +335,7 @@ describe('a lenient format of an endpoint', () => {
 
   it('may have a group of 1,001 steps at once', async () => {
     const run = await start();
-    // Steps that sleep, because their deliveries would slow other tests down.
+    // Steps that sleep, because deliveries would slow other tests down.
     const plans = Array.from({ length: 1_001 }, (_, index) => {
       const plan = { stepId: 0, targetStep: index + 1, stepName: `step ${index}`, stepType: 'SleepFor' };
       const body = JSON.stringify({ ...plan, sleepFor: 600, concurrent: 1_001 });

@@ -5,8 +5,6 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { sizeOf } from '../support/sample.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
-/** Tests that simultaneous starts of one run make one run, whose first step is delivered once. */
-
 const rounds = sizeOf({ ordinary: 12, thorough: 60 });
 const afterwardsMs = 3 * 60_000;
 
@@ -25,7 +23,6 @@ describe.runIf(service.target === 'local')('simultaneous starts of one run', () 
     'Upstash-Workflow-Sdk-Version': '1',
     'Upstash-Feature-Set': 'LazyFetch,InitialBody,WF_TriggerOnConfig',
   };
-  /** The ways to start a run, each with the headers that it needs. */
   const ways = {
     trigger: (url: string, headers: object) => [`/v2/trigger/${url}`, headers, ''] as const,
     'batch/trigger': (destination: string, headers: object) =>

@@ -11,7 +11,7 @@ import { metricLines, metricValues } from '../support/metrics.ts';
 import { useFixture } from '../support/useFixture.ts';
 import type { Fixture } from '../support/fixture.ts';
 
-/** Creates the condition of each alarm on our own metrics, and compares the written values with its threshold. */
+/** Triggers each alarm on our own metrics, and compares the metric with its threshold. */
 
 switchMetricsOn();
 let fixture: Fixture;
@@ -33,7 +33,6 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Publishes messages, and returns the texts of their jobs. */
 async function published(count: number): Promise<readonly string[]> {
   const { url } = fixture.receiver.inbox();
   for (let number = 0; number < count; number += 1) await fixture.send(url, { timeout: '20s' });

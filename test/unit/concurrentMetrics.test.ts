@@ -4,7 +4,7 @@ import { afterAll, expect, it, vi } from 'vitest';
 import { switchMetricsOn } from '../support/metricFixture.ts';
 import { metricLines, metricValues } from '../support/metrics.ts';
 
-/** Tests metrics on a managed instance, where a process has many invocations at once: none is lost or counted twice. */
+/** Tests metrics of a process with simultaneous invocations, as on a managed instance. */
 
 switchMetricsOn();
 process.env['POWERTOOLS_METRICS_NAMESPACE'] = 'Svc';

@@ -14,9 +14,7 @@ const texts = [
 ];
 const read = (name: string): string => readFileSync(join(root, name), 'utf8');
 
-/**
- * Returns paths from the root in backticks. `<a concept>` and `*` stand for any name, and only the part before them is checked.
- */
+/** Returns paths in backticks from the root. Only the part before `<a concept>` or `*` is checked. */
 const pathsIn = (text: string): readonly string[] =>
   [...text.matchAll(/`((?:bench|bin|lambdas|lib|local|migrate|test)\/[^`\s]*)`/g)].map(([, path = '']) =>
     path.replace(/[<*].*$/, ''),
@@ -34,7 +32,7 @@ it('The documents name files', () => {
 
 const withoutCode = (text: string): string => text.replaceAll(/^```.*?^```$/gms, '');
 
-/** Returns the link targets of a document’s headings: their words in lower case, joined by hyphens. */
+/** Returns the link targets of headings: their words in lower case, joined by hyphens. */
 const anchorsOf = (name: string): readonly string[] =>
   [...withoutCode(read(name)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
@@ -78,7 +76,7 @@ it('The runbooks have each command in a block, because tests run the blocks', ()
   expect(nowhere).toEqual([]);
 });
 
-/** References: tests compare their tables with the code, or they have one row for each package, promise or command. */
+/** References: tests compare their tables with the code, or each row is a package, promise or command. */
 const references = [
   'docs/settings.md',
   'docs/errors.md',

@@ -6,7 +6,7 @@ import { errorCodes, type ErrorCode, type Reason } from '../../lambdas/error/err
 const root = resolve(import.meta.dirname, '../..');
 const codes = Object.keys(errorCodes) as ErrorCode[];
 
-/** The code that refuses requests, without the table itself and the examples in the API description. */
+/** The code that refuses requests, without the table itself and the API description’s examples. */
 const refusing = ['lambdas', 'lib', 'local'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .map((path) => `${folder}/${path}`)

@@ -9,11 +9,8 @@ import {
   Tally,
 } from '../support/faults.ts';
 
-/** Tests that faults of other tests happen, and that a test fails if its fault does not. */
-
 const each = { ordinary: 1, thorough: 1 };
 
-/** Makes simultaneous calls, the first of which is answered last. */
 async function callTogether(fate: Fate, count: number): Promise<readonly string[]> {
   const answers: (() => void)[] = [];
   const outcomes = Array.from({ length: count }, (_, index) =>
@@ -49,7 +46,7 @@ describe('simultaneous calls', () => {
 
   it('get no answer after their process has died, and are no longer made', async () => {
     const fate = fateAt({ call: 2, when: 'after' });
-    // The third call is answered before the process dies. The first would be answered later.
+    // The third call is answered before the death. The first would be answered later.
     expect(await callTogether(fate, 3)).toEqual(['rejected', 'rejected', 'fulfilled']);
     let isMade = false;
     const later = makeUnder(fate, 'later', async () => {

@@ -5,7 +5,7 @@ import { grown } from '../../bench/growth/print.ts';
 import { startFixture, type Fixture } from '../../bench/fixture.ts';
 import { sizeOf } from '../support/sample.ts';
 
-/** `npm run bench -- --growth` uses 100,000. Code that reads everything costs three times as much with three times as many. */
+/** `npm run bench -- --growth` uses 100,000. Code that reads everything costs three times as much here. */
 const many = sizeOf({ ordinary: 300, thorough: 10_000 });
 
 const branches = sizeOf({ ordinary: 120, thorough: 1_000 });
@@ -37,7 +37,7 @@ it('a message takes the same calls and costs the same, however many others wait,
 it('a branch takes the same calls and costs the same, however many parallel branches a run has', async () => {
   const growths = await measureBranches(fixture, [40, branches], () => undefined);
   expect(growths.map(({ there }) => there)).toEqual([40, branches]);
-  // Two deliveries, each of which reads its message and records its attempt. A batch reads the run once.
+  // Two deliveries, which each read their message and record their attempt. A batch reads the run once.
   for (const { calls } of growths) expect(calls.deliver).toBeGreaterThan(4);
   expect(grown(growths)).toEqual([]);
 });

@@ -20,7 +20,6 @@ interface Import {
   readonly to: string;
 }
 
-/** Returns all imports of other project files and of packages. */
 function importsOf(file: string, text: string): readonly Import[] {
   return importsIn(text).map((path) => ({
     from: file,
@@ -36,7 +35,6 @@ interface Concept {
   readonly rooms: readonly string[];
 }
 
-/** The table of `lambdas/README.md`. */
 const concepts: readonly Concept[] = [
   ...readFileSync(join(root, 'lambdas/README.md'), 'utf8').matchAll(/^\| `(\w+)` *\|[^|]*\|([^|]*)\|$/gm),
 ].map(([, name = '', rooms = '']) => ({
@@ -46,10 +44,7 @@ const concepts: readonly Concept[] = [
 const rank = new Map(concepts.map(({ name }, index) => [name, index]));
 const rankOf = (concept: string): number => rank.get(concept) ?? NaN;
 
-/**
- * Returns a file’s concept and room, with an empty room for the concept’s face, or undefined if the file is not part of a
- * function.
- */
+/** Returns a file’s concept and room (empty for the concept’s face), or undefined outside of functions. */
 function placeOf(file: string): { readonly concept: string; readonly room: string } | undefined {
   const [, concept, inside = ''] = /^lambdas\/(\w+)\/(.*)$/.exec(file) ?? [];
   return concept === undefined ? undefined : { concept, room: dirname(inside).replace(/^\.$/, '') };
@@ -66,7 +61,7 @@ function refusalOf({ from, to }: Import): string | undefined {
   return undefined;
 }
 
-/** Rooms of a concept have an order, too. The face may use all rooms, and a room may use the face’s nouns. */
+/** Rooms have an order, too. The face may use all rooms, and a room the face’s nouns. */
 function roomRefusal(concept: string, user: string, used: string): string | undefined {
   if (user === used || user === '' || used === '') return undefined;
   const rooms = concepts.find(({ name }) => name === concept)?.rooms ?? [];
@@ -155,7 +150,7 @@ describe('rules', () => {
 
 const folders = ['lambdas', 'lib', 'local', 'console', 'operate', 'migrate', 'cli', 'bin', 'verify'];
 
-/** Returns the circles of files that import each other, each as the files of one way around. */
+/** Returns the circles of files that import each other, each as one way around. */
 function circlesIn(all: readonly Import[]): readonly (readonly string[])[] {
   const next = new Map<string, string[]>();
   for (const { from, to } of all) next.set(from, [...(next.get(from) ?? []), to]);
@@ -241,7 +236,7 @@ describe('text files', () => {
 
 describe('sizes', () => {
   const files = folders.flatMap(filesIn);
-  /** Folders with a file for each function, option or family of answers, and files that combine these. */
+  /** Folders with a file for each function, option or answer, and files that combine these. */
   const lists = ['lambdas/handlers', 'lambdas/options', 'lambdas/wire'];
 
   it('no file has more than 350 lines', () => {

@@ -14,14 +14,13 @@ import { dirname, join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 /**
- * Tests the linter’s rules on imports (see `.oxlintrc.json`), and the making of AWS clients. `house.test.ts` checks the order
- * of concepts.
+ * Tests the linter’s import rules (`.oxlintrc.json`) and the making of AWS clients. `house.test.ts` checks the order of
+ * concepts.
  */
 
 const root = resolve(import.meta.dirname, '../..');
 const linter = join(dirname(createRequire(import.meta.url).resolve('oxlint/package.json')), 'bin/oxlint');
 
-/** Lints files with our rules in a separate folder, and returns the linter’s output. */
 function lint(files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-lint-'));
   try {
@@ -57,7 +56,7 @@ const allowed = [
 ] as const;
 
 describe('of all these, linted in one run,', () => {
-  /** Returns a separate path for each import, in the folder of the file that is meant. */
+  /** Returns a separate path for each import, in the same folder. */
   const sampleOf = (file: string, path: string): string =>
     file.replace(/[^/]+$/, (name) => `from-${path.replaceAll(/[^a-z]+/gi, '-')}-in-${name}`);
   let complaints: readonly string[] = [];
@@ -123,7 +122,7 @@ it('every client of the functions is prepared, so that its failures are counted'
     ),
   ]);
   expect(made.length).toBeGreaterThan(4);
-  // A destination’s function, queue, topic or bus fails for its own reasons, which concern the account.
+  // A destination’s function, queue, topic or bus may fail for reasons of the account.
   const uncounted = made.flatMap(([, prepared, name]) => (prepared === undefined ? [name] : []));
   expect(uncounted.sort()).toEqual(['EventBridgeClient', 'LambdaClient', 'SNSClient', 'SQSClient']);
 });

@@ -1,7 +1,5 @@
 import { afterAll, expect, it, vi } from 'vitest';
 
-/** Tests that logs contain no secrets of URLs, even if an error quotes them. */
-
 // The logger writes to this process’s console, like on the local stage.
 vi.stubEnv('POWERTOOLS_DEV', 'true');
 vi.stubEnv('POWERTOOLS_LOG_LEVEL', 'INFO');

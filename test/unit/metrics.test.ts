@@ -10,7 +10,7 @@ import { openRunFixture, resultOf, type RunFixture } from '../support/runFixture
 import { useFixture } from '../support/useFixture.ts';
 import { requestOf, type Fixture } from '../support/fixture.ts';
 
-/** Tests the metrics as CloudWatch reads them from the log: what one invocation writes, and what a second one adds. */
+/** Reads metrics from the log, like CloudWatch: what one invocation writes, and what a second adds. */
 
 switchMetricsOn();
 let fixture: Fixture;
@@ -41,7 +41,6 @@ beforeEach(async () => {
   await metricFixture.forget();
 });
 
-/** Returns the metrics of an invocation that runs the act. */
 const sumsOf = (act: () => Promise<unknown>) => metricSums(metricFixture.withMetrics(act));
 
 async function jobsOf(...request: Parameters<Fixture['send']>): Promise<readonly string[]> {

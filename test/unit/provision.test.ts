@@ -1,7 +1,4 @@
-/**
- * Tests what an app of the CDK creates in the service through CloudFormation: requests are repeated, late, and for things that
- * do not exist.
- */
+/** CloudFormation repeats requests, sends them late, and deletes things that do not exist. */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -36,7 +33,7 @@ const answerShape = z.object({
   LogicalResourceId: z.string(),
 });
 
-/** Receives answers like CloudFormation’s bucket, which refuses a content type, because the URL’s signature has none. */
+/** Like CloudFormation’s bucket, refuses a content type, because the URL’s signature has none. */
 const answers: { readonly text: string; readonly contentType: string | undefined }[] = [];
 let refusals = 0;
 const server = createServer((request, response) => {
@@ -54,7 +51,6 @@ afterAll(() => server.close());
 
 type Request = 'Create' | 'Update' | 'Delete';
 
-/** Sends a request like CloudFormation, and reads the answer. */
 async function ask(
   RequestType: Request,
   input: unknown,
@@ -93,7 +89,6 @@ const credentialsShape = z.object({
   QSTASH_NEXT_SIGNING_KEY: z.string(),
 });
 
-/** An account that an app requests, and the secret for its credentials. */
 function newAccount(fields: Readonly<Record<string, unknown>> = { type: 'paid' }) {
   const id = randomUUID();
   const secret = `arn:secret:${id}`;

@@ -10,7 +10,7 @@ process.env['CLIENT_PATIENCE'] = '1';
  * Tests that AWS does not answer: a connection is lost, or a service is away. Every client retries and then gives up in time.
  */
 
-/** The variables with each service’s URL, and the number of its connections: one for each client and operation. */
+/** Each service’s URL variable and connections: one for each client and operation. */
 const endpoints = [
   ['AWS_ENDPOINT_URL_DYNAMODB', 2],
   ['AWS_ENDPOINT_URL_SQS', 2],
@@ -19,7 +19,6 @@ const endpoints = [
   ['AWS_ENDPOINT_URL_SECRETS_MANAGER', 1],
 ] as const;
 
-/** Returns one call of each client, in a process without earlier calls. */
 async function calls(): Promise<Readonly<Record<string, () => Promise<unknown>>>> {
   const [tables, work, accountChanges, scheduler, secrets, { openBucket }, { prepareClient }] =
     await Promise.all([
@@ -52,9 +51,7 @@ async function calls(): Promise<Readonly<Record<string, () => Promise<unknown>>>
   };
 }
 
-/** A process all of whose calls meet failing services. */
 interface Fixture {
-  /** The outcome of each call by its name. */
   readonly outcomes: Promise<readonly (readonly [string | undefined, string])[]>;
   readonly faultsMet: () => number;
 }
@@ -62,7 +59,7 @@ interface Fixture {
 let inProcess: Awaited<ReturnType<typeof startInProcess>>;
 const fronts: Front[] = [];
 
-/** Starts a process with separate services, and makes all its calls. Resolves when each has begun. */
+/** Starts a process with separate services. Resolves when all its calls have begun. */
 async function start(fault: Fault, times?: number): Promise<Fixture> {
   const own = await Promise.all(
     endpoints.map(async ([variable, connections]) => {
@@ -86,7 +83,7 @@ async function start(fault: Fault, times?: number): Promise<Fixture> {
 
 const faults = ['silent', 'halting'] as const;
 const urls = new Map<string, string>();
-/** The fixtures of each fault. They start one after the other, and then wait in parallel. */
+/** They start one after the other, and then wait in parallel. */
 const fixtures = new Map<Fault, { readonly forGood: Fixture; readonly once: Fixture }>();
 beforeAll(async () => {
   inProcess = await startInProcess({ overHttp: true });

@@ -6,8 +6,6 @@ import { answerOf, openMetricFixture, type MetricFixture } from '../support/metr
 import { useFixture } from '../support/useFixture.ts';
 import type { Fixture } from '../support/fixture.ts';
 
-/** Tests that a message’s publish, deliveries and callbacks all carry the trace of its publish. */
-
 process.env['TRACING'] = 'true';
 
 const traceOf = (digit: string): string =>
@@ -35,7 +33,6 @@ const schedule = z.object({ Target: z.object({ Input: z.string() }) });
 
 let fixture: Fixture;
 let metricFixture: MetricFixture;
-/** The inputs that were sent by SQS and Scheduler since the test began. */
 let sent: unknown[] = [];
 let scheduled: unknown[] = [];
 useFixture(
@@ -66,7 +63,6 @@ beforeEach(async () => {
   scheduled = [];
 });
 
-/** Returns the traces in the attributes of the sent messages. */
 const tracesSent = (): readonly (string | undefined)[] =>
   sent.map((input) => message.parse(input).MessageSystemAttributes?.AWSTraceHeader.StringValue);
 
@@ -106,7 +102,7 @@ describe('the trace of a publish', () => {
     );
     const [input = ''] = scheduled.map((one) => schedule.parse(one).Target.Input);
     expect(JSON.parse(input)).toMatchObject({ trace: ofPublish });
-    // Scheduler sends two minutes early, and the worker sends the job again with the publish’s trace.
+    // Scheduler sends two minutes early, and the worker sends the job again with the trace.
     await traced(ofDelivery, () => metricFixture.deliver([input]));
     expect(scheduled).toHaveLength(2);
     expect(schedule.parse(scheduled[1]).Target.Input).toContain(ofPublish);
@@ -114,7 +110,7 @@ describe('the trace of a publish', () => {
 });
 
 it('Simultaneous invocations of one process keep their own traces', async () => {
-  // Stands in for Lambda’s runtime on a managed instance, where the environment has no trace.
+  // Stands in for Lambda’s runtime on a managed instance, whose environment has no trace.
   const store = new AsyncLocalStorage<string>();
   vi.stubGlobal('awslambda', { InvokeStore: { getXRayTraceId: () => store.getStore() } });
   const { traceHeader } = await import('../../lambdas/aws/trace.ts');

@@ -4,7 +4,7 @@ import { limitForManyDeathsMs } from '../../support/limits.ts';
 import { service } from '../../support/publish.ts';
 import { startStage, type Stage } from '../../support/stage.ts';
 
-/** Tests a free account’s run with many parallel steps: each must cost little, or other accounts get no answer. */
+/** Each step must cost little, or other accounts get no answer. */
 
 let stage: Stage;
 beforeAll(async () => {

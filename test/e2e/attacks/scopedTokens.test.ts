@@ -7,15 +7,13 @@ import { call, publish, refusalOf, type Answer } from '../../support/publish.ts'
 import { startReceiver, type Inbox, type Receiver } from '../../support/receiver.ts';
 
 /**
- * Tests a token for one destination in the hands of an attacker: each place of a request that takes a URL gets another one. No
- * request may arrive there, and no other run may change.
+ * An attacker has a token for one destination, and puts another URL in each place of a request that takes one. No request may
+ * arrive there, and no other run may change.
  */
 
 let receiver: Receiver;
 let account: AccountRecord;
-/** The destination of the token’s scope. */
 let allowed: Inbox;
-/** A destination outside of the scope. */
 let elsewhere: Inbox;
 let token: string;
 
@@ -54,7 +52,7 @@ interface Run {
 
 const started = z.tuple([z.object({ workflowRunId: z.string() })]);
 
-/** Starts a run, with the account’s own token by default. */
+/** Starts a run, by default with the account’s own token. */
 async function start({ url }: Inbox, by = account.token): Promise<Run> {
   const headers = { 'upstash-workflow-init': 'true', 'upstash-workflow-sdk-version': '1' };
   const body = JSON.stringify([{ destination: url, headers, body: '{}' }]);
@@ -96,7 +94,7 @@ const callStep = (run: Run, destination: string, callback: string): Sent => ({
 const invoke = (run: Run, destination: string, more: object = {}): Sent =>
   invokeOf(run, destination, { ...ofRun(run), 'Upstash-Workflow-RunId': unique('wfr_child') }, more);
 
-/** Each place of a request that takes a URL or a group. Each gets a run of the token’s own. */
+/** Each place that takes a URL or a group. Each gets a run of the token’s own. */
 const places: readonly (readonly [place: string, sent: (other: string, run: Run) => Sent])[] = [
   ['the destination of a publish', (other) => ({ path: `/v2/publish/${other}` })],
   ['a destination that climbs', () => ({ path: `/v2/publish/${allowed.url}/..;/x` })],
@@ -202,7 +200,7 @@ describe('a token for one destination', () => {
 
   it('has sent nothing elsewhere in all these tests', async () => {
     const count = elsewhere.deliveries.length;
-    // Anything that was accepted before would have arrived when this arrives.
+    // Anything accepted before would have arrived with this.
     const before = allowed.deliveries.length;
     await ok(publish(allowed.url, { token, body: 'last' }));
     await allowed.until((deliveries) =>

@@ -9,8 +9,8 @@ import { startReceiver, type Receiver } from '../../support/receiver.ts';
 import { startStage, type Stage } from '../../support/stage.ts';
 
 /**
- * Tests what a client without a token, or with a small account’s, can do to others on one machine. Times are compared with a
- * harmless request of the same size, because the machine may be slow.
+ * Clients without a token, or with a small account’s, must not slow others down. Times are compared with a harmless request of
+ * the same size, because the machine may be slow.
  */
 
 const megabyte = 2 ** 20;
@@ -29,7 +29,7 @@ describe.runIf(service.target === 'local')('a server on one machine', () => {
   const send = (method: string, path: string, body: Uint8Array<ArrayBuffer> | string) =>
     call(path, { method, headers: { authorization: `Bearer ${stage.token}` }, body }, stage.url);
 
-  /** Returns the longest time in milliseconds in which a trivial request was not answered during the work. */
+  /** Returns the longest time (ms) in which a trivial request was not answered. */
   async function longestSilence(work: () => Promise<unknown>): Promise<number> {
     const state = { isOver: false };
     const over = work().finally(() => (state.isOver = true));
@@ -132,7 +132,7 @@ describe.runIf(service.target === 'local')('a server on one machine', () => {
     const answers = asked;
     state.isOver = true;
     await asking;
-    // Sending it takes as long as two publishes. Building it each time would take many times as long.
+    // Sending it takes as long as two publishes, and building it many times as long.
     expect(beside / answers).toBeLessThan((10 * usual) / number);
   });
 });

@@ -2,8 +2,6 @@ import { beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
 import { useStandIns } from '../../support/useStandIns.ts';
 
-/** Tests how often a process reads a token’s account, and how soon it notices a change. */
-
 useStandIns();
 
 const importLambdas = async () => {

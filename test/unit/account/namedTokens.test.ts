@@ -4,8 +4,6 @@ import { itAtEachDeath } from '../../support/faults.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 import { watchedCalls } from '../../support/watchedCalls.ts';
 
-/** Tests named tokens: the cost of a request, when one is refused, and how often its use is written. */
-
 useStandIns();
 
 const importLambdas = async () => {

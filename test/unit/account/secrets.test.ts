@@ -11,8 +11,6 @@ import { useStandIns } from '../../support/useStandIns.ts';
 // Clients wait as long as on AWS: a silent stand-in counts as away instead of slow.
 process.env['CLIENT_PATIENCE'] = '1';
 
-/** Tests secrets that operators change in Secrets Manager, while functions that have read them continue. */
-
 const masterSecret = 'master-secret';
 const old = 'the first master secret of this deployment';
 const young = 'the second master secret of this deployment';

@@ -11,7 +11,7 @@ import { requestOf, type Fixture } from '../../support/fixture.ts';
 import type { Inbox } from '../../support/receiver.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
-/** Tests the check of accounts with alarms on the stand-ins for AWS: its alarms, its frequency and its cost. */
+/** Tests the regular check of accounts with alarms: its alarms, frequency and cost. */
 
 let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
@@ -48,7 +48,6 @@ async function importLambdas() {
   };
 }
 
-/** The read units that DynamoDB has billed. */
 let unitsRead = 0;
 const billed = z.object({ ConsumedCapacity: z.object({ CapacityUnits: z.number() }) });
 
@@ -131,7 +130,7 @@ describe('a look', () => {
     expect(statesIn(inbox)).toEqual(['open']);
     await mend();
     await lookUnderFate();
-    // The alarm is left to the next check if one died before it sent it.
+    // A check that dies before it sends the alarm leaves it to the next one.
     await lookAndDeliver();
     expect(statesIn(inbox)).toEqual(['open', 'over']);
     const [open, over] = told(inbox);
@@ -184,7 +183,7 @@ describe('a look', () => {
     await look();
     // As docs/cost.md says.
     expect(unitsRead).toBeLessThanOrEqual(20);
-    // Reads the alarms, dead letters and the log by shard, circuits, schedules, usage and queues, the runs, the account and the
+    // Reads the alarms; dead letters and the log by shard; circuits, schedules, usage and queues; runs; the account and its
     // size.
     expect(fixture.operations()).toEqual({
       QueryCommand: 1 + 2 * account.shards + 4 + shardCounts.usual,

@@ -6,7 +6,7 @@ import { itAtEachDeath } from '../../support/faults.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 import { watchedCalls } from '../../support/watchedCalls.ts';
 
-/** Kills an API function at each of its AWS calls. Every change must have an entry in the audit trail. */
+/** Kills an API function at each of its AWS calls: every change must have an audit entry. */
 
 useStandIns();
 

@@ -16,7 +16,6 @@ useFixture(
   { overHttp: true },
 );
 
-/** Makes a request fail before or after it is sent. */
 type Failing = (made: () => Promise<unknown>) => Promise<never>;
 let failing: Failing | undefined;
 let tries = 0;

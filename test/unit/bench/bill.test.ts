@@ -62,7 +62,7 @@ describe('the whole bill of a million messages', () => {
   it('includes rows until they expire, and recovery of the table without its index', () => {
     const storage = partOf(alone(), 'DynamoDB, storage') / 0.25;
     const recovery = partOf(alone(), 'DynamoDB, point-in-time') / 0.2;
-    // A message, its attempt, and the attempt in the index: together less than 2 KB and half a month.
+    // A message, its attempt and its index entry: less than 2 KB for half a month.
     expect(storage).toBeGreaterThan(0.5);
     expect(storage).toBeLessThan(1.5);
     expect(recovery).toBeGreaterThan(storage / 2);
@@ -193,7 +193,6 @@ describe('the options of the bill', () => {
 /** A cent: the counts depend a little on ids and ports. */
 const tolerance = 0.011;
 
-/** Returns the dollars in the table row with this beginning. */
 function dollarsIn(text: string, beginning: string): readonly number[] {
   const row = text.split('\n').find((line) => line.startsWith(`| ${beginning} `));
   if (row === undefined) throw new Error(`There is no row ${beginning}.`);

@@ -22,7 +22,7 @@ interface Told {
   readonly note?: (ledger: Ledger) => void;
 }
 
-/** Returns the findings for a run with one message, which is accepted and delivered by default. */
+/** Returns the findings for a run with one message, which is delivered by default. */
 function found({
   state = 'DELIVERED',
   answers = ['ok'],

@@ -28,7 +28,6 @@ const step = (stepId: number, createdAt: number, more: Partial<RunStep> = {}): R
 const alone = (one: RunStep): Group => ({ type: 'sequential', steps: [one] });
 const { stepId: _none, ...initial } = step(0, 1_000, { stepType: 'Initial', stepName: 'init' });
 
-/** A run that started at 1,000. */
 const runOf = (groups: readonly Group[], completedAt?: number): Run => ({
   workflowRunId: 'wfr_1',
   workflowUrl: 'https://example.com/flow',

@@ -23,7 +23,6 @@ const importServices = async () => {
 
 let fixture: Fixture;
 let services: Awaited<ReturnType<typeof importServices>>;
-/** The rows that DynamoDB has returned. */
 let rowsRead = 0;
 useFixture(
   async (opened) => {
@@ -71,7 +70,6 @@ const messageOf = (accountId: string, start: number): Message => ({
 const start = Date.now() - hourMs;
 const retentionMs = 7 * dayMs;
 
-/** Opens the dead-letter queue of a new account. */
 function queueOf(accountId: string, size: number) {
   let made = 0;
   const entryAt = (failedAt: number) => ({
@@ -100,7 +98,6 @@ function queueOf(accountId: string, size: number) {
       });
       return ids;
     },
-    /** The ids that are left, the newest last. */
     left: async (): Promise<readonly string[]> => {
       const ids: string[] = [];
       for (const shard of services.shardsOf({ id: accountId, shards: 8 })) {
@@ -175,8 +172,8 @@ describe('the dead letter queue', () => {
 
 describe('the cost of a dead letter', () => {
   const most = [
-    // An entry is written and counted. A trim, here once for each entry, begins, reads eight shards, saves its plan, removes
-    // and ends.
+    // Writes and counts an entry. A trim, here once for each entry, begins, reads eight shards, saves its plan, removes and
+    // ends.
     { size: 10, calls: 14, rows: 8, dead: 20 },
     // One trim removes eleven entries.
     { size: 1_000, calls: 4.1, rows: 8, dead: 44 },
@@ -189,7 +186,7 @@ describe('the cost of a dead letter', () => {
     const queue = queueOf(accountId, size);
     const real = sizeOf({ ordinary: Math.min(size, dead + 50), thorough: 250 });
     await queue.deadLetterMany(real, 20);
-    // The rest of a full queue is only counted, because a trim reads the oldest entries only.
+    // The rest is only counted, because a trim reads the oldest entries only.
     const missing = size - real;
     if (missing > 0) {
       const day = `d${Math.floor((start + retentionMs) / dayMs)}`;
@@ -231,7 +228,7 @@ describe('the cost of a dead letter', () => {
 
   it('does not rise for many at once, and the newest are kept', async () => {
     const queue = queueOf('cost-many', 10);
-    // The clock is stopped, so that the trim has enough time on a slow machine.
+    // Stopped, so that the trim has enough time on a slow machine.
     vi.spyOn(Date, 'now').mockReturnValue(Date.now());
     const count = sizeOf({ ordinary: 150, thorough: 500 });
     const ids = await queue.deadLetterMany(count, 50);

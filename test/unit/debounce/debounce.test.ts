@@ -33,7 +33,6 @@ beforeEach(async () => {
 
 const quietly = { debounce: '30s', 'debounce-id': 'cart' };
 
-/** Publishes a body and returns the answer. */
 async function publish(body: string, config: Readonly<Record<string, string>> = quietly, queueName?: string) {
   const { prepare, publishDebounced } = await importing;
   const { account } = laneFixture;

@@ -10,8 +10,6 @@ import { idsOf, type Fixture } from '../../support/fixture.ts';
 import type { Delivery, Inbox } from '../../support/receiver.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
-/** Tests an account’s failure callback, which reports permanent failures of messages without one. */
-
 let fixture: Fixture;
 let runs: FailedRuns;
 let told: Inbox;
@@ -71,7 +69,7 @@ describe('the failure callback of an account', () => {
     const messageId = await fixture.send(failing().url, { retries: '0' });
     const { job } = await fixture.receiveAttempt();
     await fixture.deliver(job, false);
-    // The worker dies before it sends the callback, and the account is changed before the job is redelivered.
+    // The worker dies before it sends the callback, and the account is changed before the retry.
     await fixture.drain();
     await setCallback(later.url);
     try {

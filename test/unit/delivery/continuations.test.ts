@@ -7,8 +7,6 @@ import { setClockAhead } from '../../support/clockAhead.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import { idOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
-/** Tests what follows from an attempt and what does not. */
-
 let fixture: Fixture;
 let services: Awaited<ReturnType<typeof importServices>>;
 
@@ -50,7 +48,6 @@ beforeEach(async () => {
 const slotsOf = async (name: string): Promise<number | undefined> =>
   (await services.loadLane({ accountId: fixture.account.id, kind: 'queue', name }))?.leases.size;
 
-/** Takes all jobs from the delivery queues and returns the attempts. */
 const attempts = async (): Promise<readonly AttemptJob[]> =>
   (await fixture.drain()).flatMap((job) => (job.kind === 'attempt' ? [job] : []));
 
@@ -188,7 +185,6 @@ describe('a retry', () => {
   });
 });
 
-/** Creates a message of this account that has failed permanently. */
 async function failedOf(owner: Account, body = '') {
   const answer = await fixture.publishRequest(owner, requestOf('https://example.com/', { delay: '1h' }));
   const history = await fixture.loadMessage({ accountId: owner.id, messageId: idOf(answer) });

@@ -84,7 +84,7 @@ describe('two workers with the same attempt', () => {
     const { job } = await fixture.receiveAttempt();
     const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => fixture.deliver(job, false)));
     expect(outcomes.some(({ status }) => status === 'fulfilled')).toBe(true);
-    // The worker whose record came second fails its job. When the job is redelivered, it changes nothing.
+    // The worker whose record came second fails its job, which then changes nothing.
     await fixture.deliver(job, true);
     await fixture.doJobs();
     expect(idsOf(failures.deliveries).size).toBe(1);
@@ -112,7 +112,7 @@ describe('two workers whose attempts at one message have different outcomes', ()
       let answerFirst: (() => void) | undefined;
       const inbox = fixture.receiver.inbox((delivery, response, count) => {
         if (delivery.headers['svc-retried'] !== '0') response.end();
-        // The first request is answered late. Its worker records before the second one has its answer.
+        // The first request is answered late: its worker records before the second has its answer.
         else if (count === 0) answerFirst = () => response.writeHead(recorded).end();
         else {
           answerFirst?.();
@@ -161,7 +161,7 @@ describe('a message that SQS delivered twice', () => {
       fixture.refuse('SendMessageCommand');
       await expect(fixture.deliver(job, false)).rejects.toThrow();
       fixture.reset();
-      // If this job succeeded, SQS would delete the message, and the attempt might not be continued.
+      // If this job succeeded, SQS would delete the message, and the attempt might never be continued.
       await expect(fixture.deliver(job, false)).rejects.toThrow('is not sure to have continued');
       expect(inbox.deliveries).toHaveLength(1);
       await fixture.deliver(job, true);
@@ -182,7 +182,7 @@ describe('a publish', () => {
     'that cannot be stored because $when call $call fails is not accepted, and not delivered',
     async (failure) => {
       const inbox = fixture.receiver.inbox();
-      // The process continues and has ended the message, so the message was certainly not accepted.
+      // The process survives and has ended the message, so it was certainly not accepted.
       await fixture.underFate(fateAt({ ...failure, survived: true }), async () => {
         await expect(fixture.send(inbox.url)).rejects.toThrow('was not accepted');
       });

@@ -9,8 +9,6 @@ import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.t
 import type { Inbox } from '../../support/receiver.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
-/** Tests attempts that their destination completes later: their cost, and the death of a process at each AWS call. */
-
 let fixture: Fixture;
 let lambdas: LaneLambdas & Awaited<ReturnType<typeof importCompletions>>;
 
@@ -66,7 +64,6 @@ async function send(config: Readonly<Record<string, string>> = {}): Promise<Defe
   return { messageId, inbox, callbacks };
 }
 
-/** Expects that a message was completed once, and that its callback said so. */
 async function expectCompleted({ messageId, callbacks }: Deferred, status: number): Promise<void> {
   const { attempts, open } = await load(messageId);
   expect(attempts).toHaveLength(1);
@@ -89,7 +86,7 @@ describe('deferred completion', () => {
     const { job } = await fixture.receiveAttempt();
     fixture.reset();
     await fixture.deliver(job, false);
-    // Reads the row, and once more in case the destination was quicker than its 202.
+    // Reads the row, and again in case the destination was quicker than its 202.
     expect(fixture.operations()).toEqual({ QueryCommand: 2, PutItemCommand: 1 });
     fixture.reset();
     await complete(messageId, 200);

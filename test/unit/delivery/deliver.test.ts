@@ -7,8 +7,6 @@ import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.t
 import { useFixture } from '../../support/useFixture.ts';
 import { idOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
-/** Tests jobs of attempts that are not due yet, already made, or of an account that is not served. */
-
 let fixture: Fixture;
 let lambdas: LaneLambdas;
 let services: Awaited<ReturnType<typeof importServices>>;
@@ -39,7 +37,6 @@ async function historyOf(messageId: string, { id: accountId } = fixture.account)
   return history;
 }
 
-/** Takes all jobs from the delivery queues and returns the attempts. */
 const attempts = async (): Promise<readonly AttemptJob[]> =>
   (await fixture.drain()).flatMap((job) => (job.kind === 'attempt' ? [job] : []));
 
@@ -182,7 +179,6 @@ describe('an attempt', () => {
 });
 
 describe('a message whose account', () => {
-  /** Sends a message of a new account, and returns its job. */
   async function ofOwnAccount(id: string) {
     const inbox = fixture.receiver.inbox();
     const account: Account = { ...fixture.account, id };

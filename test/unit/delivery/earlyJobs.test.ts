@@ -5,7 +5,7 @@ import { setClockAhead } from '../../support/clockAhead.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-/** Tests jobs whose message does not exist: its row is written at the same time, and may follow later or never. */
+/** Tests jobs whose message is missing: its row is written at the same time, and may follow late or never. */
 
 let fixture: Fixture;
 useFixture((opened) => {
@@ -24,7 +24,6 @@ const attemptOf = (messageId: string): AttemptJob => ({
   queue: 'short',
 });
 
-/** Does the job, lets time pass, and returns the job that was sent again. */
 async function doJob(job: Job, aheadMs: number): Promise<Job | undefined> {
   await fixture.perform(job, { isAgain: false });
   setClockAhead(aheadMs);

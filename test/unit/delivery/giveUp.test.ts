@@ -8,8 +8,6 @@ import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.t
 import { useFixture } from '../../support/useFixture.ts';
 import { idOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
-/** Tests that a message that is given up fails visibly, without the parts on which the service fails. */
-
 let fixture: Fixture;
 let lambdas: LaneLambdas;
 let services: Awaited<ReturnType<typeof importServices>>;
@@ -72,7 +70,6 @@ async function whileFailing<T>(text: string, error: Error, act: () => Promise<T>
   }
 }
 
-/** Takes all jobs from the delivery queues and returns the attempts. */
 const attempts = async (): Promise<readonly AttemptJob[]> =>
   (await fixture.drain()).flatMap((job) => (job.kind === 'attempt' ? [job] : []));
 
@@ -149,7 +146,6 @@ const laneOf = async (kind: LaneKey['kind'], name: string) => {
 };
 
 describe('a recorded attempt that is given up', () => {
-  /** Sends a message whose first attempt has failed, and whose retry is to be sent. */
   async function failed(config: Readonly<Record<string, string>> = {}) {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const messageId = await fixture.send(inbox.url, { retries: '3', 'retry-delay': '0', ...config });

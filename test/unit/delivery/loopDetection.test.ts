@@ -11,8 +11,8 @@ import { useStandIns } from '../../support/useStandIns.ts';
 process.env['CLIENT_PATIENCE'] = '1';
 
 /**
- * Each API records the hosts by which it is called, and all regions read them. Each process has separate modules. Both regions
- * share one table of accounts.
+ * Each API records the hosts by which it is called, and all regions read them. Each process has separate modules and shares the
+ * table.
  */
 
 const standIns = useStandIns();
@@ -46,13 +46,11 @@ beforeEach(async () => {
 const accountsTable = 'accounts';
 const itemShape = z.object({ id: z.string(), hosts: z.array(z.string()) });
 
-/** Deletes the rows of hosts. */
 async function forget(): Promise<void> {
   const { deleteRow } = await import('../../../lambdas/aws/dynamodb.ts');
   for (const { id } of await noted()) await deleteRow(accountsTable, { id });
 }
 
-/** Returns the rows of hosts. */
 async function noted(): Promise<readonly z.infer<typeof itemShape>[]> {
   const [{ dynamodb }, { unmarshall }] = await Promise.all([
     import('../../../lambdas/aws/dynamodb.ts'),
@@ -82,7 +80,6 @@ interface Answer {
   readonly body: string;
 }
 
-/** Starts a process of a function in a region, without earlier calls. */
 async function startProcess(region: string, functionName: FunctionName) {
   vi.resetModules();
   process.env['AWS_REGION'] = region;
@@ -111,10 +108,8 @@ async function startProcess(region: string, functionName: FunctionName) {
     ...calls,
     invoke,
     send,
-    /** Calls the messaging API under a host, with a read request. */
     call: (domainName: string, headers: Readonly<Record<string, string>> = authorization) =>
       send({ domainName, path: '/v2/keys', headers }),
-    /** Publishes under the region’s own host and returns the status. */
     publish: async (destination: string, headers: Readonly<Record<string, string>> = {}): Promise<number> => {
       const { status } = await send({
         domainName: 'a1a1a1a1a1.execute-api.eu-central-1.amazonaws.com',
@@ -128,7 +123,6 @@ async function startProcess(region: string, functionName: FunctionName) {
   };
 }
 
-/** Counts a client’s calls by operation, and can fail one. */
 function watch(dynamodb: DynamoDBClient) {
   const counts = new Map<string, number>();
   let failing:
@@ -253,7 +247,6 @@ describe('the host of the publish URL', () => {
 
   it('is refused at once by the process that is called by it, and everywhere after its first request with a good token', async () => {
     const { invoke } = await startProcess(other, 'publish');
-    /** Publishes to the publish URL and returns the status. */
     const publish = async (authorization: string): Promise<number> => {
       const returned = await invoke({
         version: '2.0',

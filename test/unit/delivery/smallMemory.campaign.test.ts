@@ -1,4 +1,4 @@
-/** Tests the memory for deliveries of the largest messages in a process with the least memory that `deliveryMemory` allows. */
+/** Tests deliveries of the largest messages in a process with the least memory that `deliveryMemory` allows. */
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { bundleUrl, startInvoker } from '../../../bench/child.ts';

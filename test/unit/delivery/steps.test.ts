@@ -21,7 +21,6 @@ it('A process that has published and delivered does not build the middleware of 
   const inbox = fixture.receiver.inbox();
   const pass = async (count: number): Promise<void> => {
     for (let message = 0; message < count; message += 1) {
-      // Loads the account like each request to the API.
       expect(await loadAccount(fixture.account.id, true)).toBeDefined();
       await fixture.send(inbox.url);
     }

@@ -7,8 +7,6 @@ import { AwsError } from '../../../local/aws/awsError.ts';
 import { pem, startDemandingHost } from '../../support/demandingHost.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 
-/** Tests deliveries to hosts that require certificates or have a private authority. */
-
 const standIns = useStandIns();
 const minuteMs = 60_000;
 
@@ -37,7 +35,6 @@ async function demanding(...options: Parameters<typeof startDemandingHost>) {
   return host;
 }
 
-/** Counts the reads of certificates. */
 function readsOf() {
   const get = vi.spyOn(standIns().secretValues, 'get');
   onTestFinished(() => {
@@ -48,7 +45,6 @@ function readsOf() {
 
 let accounts = 0;
 
-/** Creates an account whose deliveries go to a port of this machine. */
 function account(...tlsIdentities: readonly TlsIdentity[]) {
   accounts += 1;
   const id = `00000000-0000-4000-8000-${accounts.toString().padStart(12, '0')}`;

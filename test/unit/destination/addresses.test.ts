@@ -3,7 +3,7 @@ import { isReachable, parseAllowedDestinations } from '../../../lambdas/destinat
 
 const nothing = parseAllowedDestinations([]);
 
-/** The first and last address of each range in IANA’s registries of special-purpose IPv4 and IPv6 addresses. */
+/** The bounds of each range in IANA’s registries of special-purpose IPv4 and IPv6 addresses. */
 describe('an address', () => {
   it.each([
     ['this network', '0.0.0.0', '0.255.255.255'],

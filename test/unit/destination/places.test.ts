@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 /**
- * Every URL from a request that the service calls is checked by `refuseDestination`, which knows the deployment’s rules and the
- * token’s scope. This list has all files that read such a URL. A new file must be added and reviewed.
+ * Files that read a URL from a request which the service then calls. `refuseDestination` must check each such URL against the
+ * deployment’s rules and the token’s scope. Add and review new files here.
  */
 const places: Readonly<Record<string, string>> = {
   'alarm/settings.ts': 'where the alarms of an account are told',
@@ -43,7 +43,7 @@ describe('URLs from outside', () => {
 
   it.each(Object.entries(places))('are checked in %s: %s', (file) => {
     const source = sources.find(([name]) => name === file)?.[1] ?? '';
-    // `urlOf` and `endpointUrl` check the URLs that they make, `prepare` and `publishParts` those that they are given.
+    // `urlOf` and `endpointUrl` check the URLs that they make, `prepare` and `publishParts` the given ones.
     expect(source).toMatch(/\b(refuseDestination|urlOf|endpointUrl|prepare|publishParts)\(/);
   });
 });

@@ -4,7 +4,7 @@ import { useStandIns } from '../../support/useStandIns.ts';
 
 useStandIns();
 
-/** Routes that change nothing lasting. Publishes and waits are in the log, and reading payloads changes nothing. */
+/** Routes that change nothing lasting. Publishes and waits are in the log. */
 const notAudited = [
   'POST /v2/messages/{messageId}/publish',
   'GET /v2/workflows/runs/{runId}',

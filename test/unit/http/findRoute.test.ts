@@ -11,7 +11,7 @@ import {
 
 const capitalized = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
-/** Returns a request’s route and variables, as the function behind the gateway finds them in the raw path. */
+/** Returns a request’s route and variables from its raw path, like the function behind the gateway. */
 function found(method: string, rawPath: string) {
   const { route } = findRoute(method, rawPath);
   return route && [route.path, { ...variablesIn(route.path, rawPath) }];

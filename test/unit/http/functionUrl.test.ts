@@ -26,7 +26,6 @@ const table: readonly Route[] = [
   { method: 'POST', path: '/v2/publish/{destination+}', function: 'publish', access: 'write' },
 ];
 
-/** Returns an event as Lambda documents it. */
 const eventOf = (own: Partial<LambdaFunctionURLEvent> = {}): LambdaFunctionURLEvent => ({
   version: '2.0',
   routeKey: '$default',
@@ -117,7 +116,6 @@ describe('a request in the event of a function URL', () => {
 });
 
 describe('a request to the publish URL', () => {
-  /** Returns the answer to an event, and the number of forwarded requests. */
   async function answerTo(own: Partial<LambdaFunctionURLEvent>) {
     const passed: ApiRequest[] = [];
     const handler = http.throughFunctionUrl((request) => {

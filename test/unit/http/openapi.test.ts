@@ -31,7 +31,6 @@ import {
 const plainOf = (within: Document) =>
   z.record(z.string(), z.unknown()).parse(JSON.parse(JSON.stringify(within)));
 
-/** Yields every object in a document. */
 function* objectsIn(value: unknown): Generator<object> {
   if (typeof value !== 'object' || value === null) return;
   yield value;
@@ -53,7 +52,6 @@ const parameterShape = z.object({
   schema: z.unknown(),
   example: z.optional(z.unknown()),
 });
-/** An answer with its links. */
 const linkedShape = z.object({
   content: z.record(z.string(), z.object({ example: z.optional(z.unknown()) })),
   links: z.optional(
@@ -61,7 +59,6 @@ const linkedShape = z.object({
   ),
 });
 
-/** Returns the value of a link’s expression in an operation’s examples. */
 function valueAt(expression: string, operation: DescribedOperation, answer: unknown): unknown {
   const [, inPath] = /^\$request\.path\.(\w+)$/.exec(expression) ?? [];
   if (inPath !== undefined) {
@@ -84,7 +81,6 @@ function valueAt(expression: string, operation: DescribedOperation, answer: unkn
 
 const headersShape = z.object({ headers: z.optional(z.record(z.string(), z.unknown())) });
 
-/** Returns the headers of an operation’s answer with this status. */
 const headersOf = (within: Document, method: string, path: string, status: number): readonly string[] => {
   const answer = within.paths[path]?.[method]?.responses[status];
   return Object.keys(headersShape.parse(resolve(answer, within)).headers ?? {});
@@ -373,8 +369,8 @@ describe('the described filters', () => {
 
 it('docs/api.md lists every operation of both, with its summary', () => {
   const text = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
-  // A row has a path and what each method does: `GET` Get a queue; `PUT`, `PATCH` Change a queue. A suffix after a method
-  // continues the path: `POST /pause` Pause a queue.
+  // A row has a path and its methods: `GET` Get a queue; `PUT`, `PATCH` Change a queue. A suffix continues the path: `POST
+  // /pause` Pause a queue.
   const rows = [...text.matchAll(/^\| `(\/[^`]+)`\s*\| (.*?)\s*\|$/gm)].flatMap(([, path = '', cell = '']) =>
     cell.split('; ').flatMap((part) => {
       const [, methods = '', summary = ''] = /^((?:`[A-Z]+(?: \/[^`]+)?`(?:, )?)+) (.+)$/.exec(part) ?? [];

@@ -14,7 +14,7 @@ import { TransientError } from '../../../lambdas/error/transientError.ts';
 import { badField } from '../../../lambdas/error/httpError.ts';
 import { limitForHangsMs } from '../../support/limits.ts';
 
-/** Tests which errors are the service’s own and which are outages, with errors made by the SDK’s clients. */
+/** Tests which errors of the SDK’s clients are the service’s own, and which are outages. */
 
 let server: Server;
 let answer: RequestListener;
@@ -47,7 +47,6 @@ const options = (endpoint: string, memoryTimeoutMs: number) => ({
   },
 });
 
-/** One call of each client. */
 const calls = {
   dynamodb: (endpoint: string, memoryTimeoutMs = limitForHangsMs) =>
     new DynamoDBClient(options(endpoint, memoryTimeoutMs)).send(
@@ -78,7 +77,6 @@ const errorOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** Refuses every request like the service, with a status and an error code. */
 function refusing(service: Service, status: number, code: string): RequestListener {
   return (request, response) => {
     request.resume();

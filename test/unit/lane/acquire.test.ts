@@ -17,8 +17,6 @@ import {
   timeoutMs,
 } from '../../support/acquireFixture.ts';
 
-/** Tests the way of an attempt through its lanes. It takes a slot in each. */
-
 describe('an attempt that passes its lanes', () => {
   it('has its queue’s slot until its message is over, and its key’s slot as long as its request may take', async () => {
     const fixture = new AcquireFixture();
@@ -145,7 +143,7 @@ describe('an attempt that passes its lanes', () => {
 
 describe('an attempt that waits for its account’s lane', () => {
   /**
-   * Lets an attempt pass, whose account’s lane takes `ms` milliseconds to read after its key has admitted it.
+   * Lets an attempt pass. Its account’s lane takes `ms` milliseconds to read, after its key has admitted it.
    *
    * @returns the starts of its key, and the number of writes of the key
    */
@@ -195,7 +193,7 @@ describe('an attempt that waits for its account’s lane', () => {
 });
 
 describe('an attempt that arrives too late for its counted start', () => {
-  /** Lets an attempt arrive that its key admitted, after other attempts have used the starts of this period. */
+  /** Lets a granted attempt arrive after others have used the starts of this period. */
   async function late(rate: Partial<typeof rated>, usedAt: number) {
     const fixture = new AcquireFixture();
     const attempt = await fixture.grantedByKey(

@@ -18,8 +18,6 @@ import {
   rated,
 } from '../../support/acquireFixture.ts';
 
-/** Tests attempts that wait in one of their lanes: which slots they keep and which they give back. */
-
 describe('an attempt whose account has no room', () => {
   async function waiting(more: Partial<DueAttempt> = {}) {
     const fixture = new AcquireFixture();

@@ -7,8 +7,6 @@ import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.t
 import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-/** Tests that a message of a queue waits for its callbacks, and not for those that are over. */
-
 let fixture: Fixture;
 let lambdas: LaneLambdas;
 let lanes: Lanes;
@@ -37,7 +35,6 @@ const queueOf = (name: string) => ({ accountId: fixture.account.id, kind: 'queue
 const slotsOf = async (name: string): Promise<number | undefined> =>
   (await lambdas.loadLane(queueOf(name)))?.leases.size;
 
-/** Takes all jobs from the delivery queues and returns the attempts. */
 const attempts = async (): Promise<readonly AttemptJob[]> =>
   (await fixture.drain()).flatMap((job) => (job.kind === 'attempt' ? [job] : []));
 
@@ -58,11 +55,11 @@ describe('a callback that is noted again after it is over, because two workers m
     const retry = following.find((one) => one.messageId === messageId);
     if (told === undefined || retry === undefined) throw new Error('An attempt is missing.');
     await fixture.deliver(told, false);
-    // The second worker notes the callback before it finds the record of the first worker. Then it continues from that record.
+    // The second worker notes the callback before it finds the first one’s record and continues from it.
     await lanes.update(queueOf('noted'), (lane) => keepFor(lane, shortEntry(messageId), [told.messageId]));
     await fixture.deliver(job, true);
     for (const again of await attempts()) {
-      // An attempt that is already recorded is retried in case the first worker failed to continue.
+      // A recorded attempt is retried in case the first worker failed to continue.
       await fixture.deliver(again, false).catch(() => fixture.deliver(again, true));
     }
     await fixture.doJobs();
@@ -113,7 +110,7 @@ describe('a callback that cannot be stored, so that its message is given up', ()
 
     const [told] = await attempts();
     if (told === undefined) throw new Error('The callback was not sent.');
-    // A row that is missing after half a minute and this number of reads was never written.
+    // A row that is missing after half a minute and 14 reads was never written.
     const later = Date.now() + 60_000;
     vi.spyOn(Date, 'now').mockImplementation(() => later);
     await fixture.deliver({ ...told, looks: 14 }, false);

@@ -5,8 +5,6 @@ import type { Inbox } from '../../support/receiver.ts';
 import { useLaneFixtures } from '../../support/useLaneFixtures.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-/** Tests a destination that is down: its circuit opens, attempts wait, and a successful probe lets them start. */
-
 let fixture: Fixture;
 let lambdas: LaneLambdas;
 const open = useLaneFixtures((opened, imported) => {
@@ -14,7 +12,6 @@ const open = useLaneFixtures((opened, imported) => {
   lambdas = imported;
 });
 
-/** A receiver that answers with `status`. */
 let status = 200;
 let inbox: Inbox;
 let host = '';
@@ -33,7 +30,6 @@ async function setCircuit(laneFixture: LaneFixture, circuit: Account['circuit'])
 
 const circuitOf = async (laneFixture: LaneFixture) => (await laneFixture.lane('circuit', host))?.circuit;
 
-/** Sends messages to a host that is down until its circuit is open. */
 async function openCircuit(laneFixture: LaneFixture, config: Config = on): Promise<readonly string[]> {
   status = 503;
   const ids: string[] = [];
@@ -142,7 +138,7 @@ describe('a host that is down', () => {
     await setCircuit(laneFixture, { enabled: true, longest_wait_seconds: 3_600 });
     await openCircuit(laneFixture, { retries: '1', 'retry-delay': '2000' });
     const failures = fixture.receiver.inbox();
-    // There are nine probes in an hour. Each fails one message, and the others fail because they waited too long.
+    // Nine probes in an hour fail one message each. The others fail because they waited too long.
     const late = await sendMany(laneFixture, 30, {
       retries: '0',
       'failure-callback': failures.url.replace('127.0.0.1', 'localhost'),

@@ -10,7 +10,7 @@ import { useFixture } from '../../support/useFixture.ts';
 import { requestOf, type Fixture } from '../../support/fixture.ts';
 import { watchWrites } from '../../support/writes.ts';
 
-/** Tests what lanes add to the cost of a message. DynamoDB bills a write for each kilobyte. */
+/** DynamoDB bills a write for each kilobyte. */
 
 let fixture: Fixture;
 let lambdas: LaneLambdas;
@@ -110,11 +110,11 @@ describe('a message', () => {
     for (let number = 0; number < count; number += 1) await send({}, 'busy');
     await fixture.doJobs();
     expect(unitsIn(fixture.settings.messagesTable)).toBe(2 * count);
-    // It joins the line with one write. It leaves with another, which grants the next message its slot. Eight share a page.
+    // It joins with one write and leaves with another, which grants the next its slot. Eight share a page.
     expect(laneUnits()).toBeLessThanOrEqual(2 * count + 1 + count / pageSize);
   });
 
-  /** Sends messages of several tenants to a queue and delivers them. Returns the calls on lanes and their write units. */
+  /** Sends and delivers messages of several tenants. Returns the calls on lanes and their write units. */
   async function costOfTenants(name: string, tenants: number) {
     const count = 40;
     fixture.reset();
@@ -138,7 +138,7 @@ describe('a message', () => {
   });
 
   it('with a fair key costs the same as without one if no message waits', async () => {
-    /** The operations of a message. A lane that was just read is not read again. */
+    /** A lane that was just read is not read again. */
     const operationsOf = async (config: Readonly<Record<string, string>>) => {
       await send(config, 'free');
       await fixture.doJobs();
@@ -189,7 +189,7 @@ describe('a grant', () => {
       queue: 'short',
     });
 
-  /** Creates a queue with one slot, which is taken, and this number of waiting messages. */
+  /** Creates a queue with one slot, which is taken, and a line. */
   async function filled(name: string, waiting: number, front: number): Promise<LaneKey> {
     const key: LaneKey = { accountId: fixture.account.id, kind: 'queue', name };
     const pages = Math.floor((waiting - front) / pageSize);
@@ -234,7 +234,7 @@ describe('a grant', () => {
     expect(many).toEqual(few);
     expect(many.units).toBe(1);
     const { GetItemCommand, ...others } = many.calls;
-    // One read is made by this test. The first page is read once for its eight entries.
+    // This test makes one read. The first page is read once for its eight entries.
     expect(GetItemCommand).toBe(front === 0 ? 3 : 2);
     expect(others).toEqual({ PutItemCommand: 1, SendMessageBatchCommand: 1 });
   });
@@ -276,7 +276,7 @@ describe('an idle lane', () => {
     }
     await laneFixture.fleet.advance(600_000);
     expect(new Set(inbox.deliveries.map(({ headers }) => headers['svc-message-id']))).toEqual(new Set(ids));
-    // The pump that extends long waits is run once more and finds an empty line.
+    // The pump that extends long waits runs once more and finds an empty line.
     await laneFixture.fleet.advance(5 * 86_400_000);
     const counted = new Fate();
     laneFixture.fleet.setFate(counted);

@@ -2,13 +2,11 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { useFixture } from '../../support/useFixture.ts';
 import { requestOf, type Fixture } from '../../support/fixture.ts';
 
-/** Tests that a line drains without a pump: each attempt that leaves starts the next one. */
+/** A line drains without a pump: each attempt that leaves starts the next one. */
 
 let fixture: Fixture;
-/** The bodies of all jobs that were sent to a delivery queue. */
 const sent: string[] = [];
 
-/** Returns the message bodies in a call of SQS. */
 function bodiesIn(input: object): readonly string[] {
   if ('MessageBody' in input) return [String(input.MessageBody)];
   if (!('Entries' in input) || !Array.isArray(input.Entries)) return [];
@@ -16,7 +14,6 @@ function bodiesIn(input: object): readonly string[] {
   return entries.flatMap((entry) => (entry instanceof Object ? bodiesIn(entry) : []));
 }
 
-/** Pauses or resumes the key. */
 let pause: (isPaused: boolean) => Promise<void>;
 
 useFixture(async (opened) => {

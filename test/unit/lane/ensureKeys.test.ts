@@ -8,7 +8,7 @@ import { startSettings } from '../../support/startSettings.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import { configOf, idsOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
-/** Tests that a flow-control key exists once a message with it is accepted, even if the message is due much later. */
+/** A flow-control key exists once a message with it is accepted, even if that is due much later. */
 
 const dayMs = 86_400_000;
 
@@ -232,7 +232,7 @@ describe('a flow-control key', () => {
 });
 
 describe('a process that dies while it accepts the first message of a key', () => {
-  /** Publishes with a new key in a process that dies, and then again like a client that got no answer. */
+  /** Publishes in a process that dies, and then again like a client without an answer. */
   async function publishAgain(fate: Fate): Promise<void> {
     const inbox = fixture.receiver.inbox();
     const key = `dies-${fate.name}`;

@@ -3,8 +3,6 @@ import { newLane, type Lane } from '../../../lambdas/lane/lane.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-/** Tests the cost of lists of flow-control keys, and what a change of a key writes. */
-
 let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 

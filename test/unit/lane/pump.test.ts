@@ -7,8 +7,6 @@ import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.t
 import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-/** Tests a pump: it checks its lane when it is due, and does what is to be done there. */
-
 let fixture: Fixture;
 let lambdas: LaneLambdas;
 useFixture(async (opened) => {

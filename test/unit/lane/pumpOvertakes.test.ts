@@ -6,7 +6,7 @@ import { createLanes, type Lanes } from '../../../lambdas/lane/slots/lanes.ts';
 import type { LaneStore } from '../../../lambdas/lane/slots/laneStore.ts';
 import { noTenants } from '../../support/noTenants.ts';
 
-/** Tests pumps that arrive before their lane is written. A pump is sent before that write, which can be slow. */
+/** A pump is sent before its lane is written, so it may arrive first. */
 
 const key: LaneKey = { accountId: 'acct', kind: 'key', name: 'narrow' };
 const start = 1_700_000_000_000;
@@ -53,7 +53,6 @@ it('starts an attempt even if its pump arrived before the attempt was in the lin
       random: () => 0,
     });
 
-  /** Runs each pump in a new process at its due time. */
   async function pumpAll(): Promise<void> {
     for (const dueAt of pumps.splice(0)) {
       time = Math.max(time, dueAt);

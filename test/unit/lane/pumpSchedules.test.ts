@@ -18,7 +18,7 @@ useFixture(async () => {
 
 it('each pump of a lane has its own schedule, whose name is as long as a name may be', async () => {
   const create = vi.spyOn(await transport.scheduler(), 'create');
-  // At one start in three days, one pump is due at the end of the period and another extends the line every three days.
+  // One pump is due at the end of the period, and another extends the line every three days.
   const dueAt = Date.now() + 3 * 86_400_000;
   const key = '\u{1f600}'.repeat(128);
   const look: PumpJob = { kind: 'pump', accountId: 'acct', lane: 'key', name: key, dueAt };

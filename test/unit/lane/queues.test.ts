@@ -5,8 +5,6 @@ import { setClockAhead } from '../../support/clockAhead.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import { idOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
-/** Tests what queues cost, how long they are remembered, and what the fire of a schedule does with them. */
-
 let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
@@ -48,7 +46,6 @@ const requestTo = (queueName: string | undefined, config: Readonly<Record<string
 const enqueue = (queueName: string | undefined, account: Account = fixture.account) =>
   lambdas.publish(account, requestTo(queueName));
 
-/** Sends one message to each queue, in one batch. */
 const enqueueEach = (queueNames: readonly string[], account: Account) => {
   const items = queueNames.map((queue) => ({ destination: fixture.receiver.origin, queue }));
   const { prefix, callerIp, host } = requestTo(undefined);
@@ -58,7 +55,6 @@ const enqueueEach = (queueNames: readonly string[], account: Account) => {
 const namesOf = async (account: Account): Promise<readonly string[]> =>
   (await lambdas.listQueues(account, undefined)).records.map(({ name }) => name);
 
-/** Creates an account without usage. */
 async function accountWith(id: string, limits: Account['limits'] = {}): Promise<Account> {
   const account = { ...fixture.account, id, limits };
   await fixture.saveAccount(account, undefined);
@@ -71,19 +67,17 @@ beforeEach(() => {
   passedMs = 0;
 });
 
-/** Lets time pass. */
 function pass(ms: number): void {
   passedMs += ms;
   setClockAhead(passedMs);
 }
 
-/** Stops the clock, so that what a process knows about a lane stays fresh for the whole test instead of some milliseconds. */
+/** Keeps what a process knows about a lane fresh for the whole test instead of some milliseconds. */
 function stopClock(): void {
   const stopped = Date.now();
   vi.spyOn(Date, 'now').mockReturnValue(stopped);
 }
 
-/** Counts the calls of an act by operation, except those of Scheduler. */
 const callsOf = async (act: () => Promise<unknown>): Promise<Readonly<Record<string, number>>> => {
   fixture.reset();
   await act();
@@ -100,7 +94,7 @@ describe('an enqueue', () => {
     pass(1_000);
     expect(await callsOf(() => enqueue('known'))).toEqual({ GetItemCommand: 1, PutItemCommand: 2 });
     pass(61_000);
-    // One read gets the queue, the other its lane. The query reads the account’s usage.
+    // Reads the queue and its lane, and queries the account’s usage.
     expect(await callsOf(() => enqueue('known'))).toEqual({
       GetItemCommand: 2,
       PutItemCommand: 2,
@@ -276,21 +270,19 @@ describe('a batch', () => {
     const names = Array.from({ length: 100 }, (_, index) => `queue-${index % 5}`);
     stopClock();
     expect(await callsOf(() => enqueueEach(names, account))).toEqual({
-      // Reads five queues twice, to create and to join them. The first message of each gets its slot.
+      // Reads five queues twice: to create and to join them.
       GetItemCommand: 5 + 5 + 5,
       QueryCommand: 1,
       PutItemCommand: 5 + 5,
       SendMessageBatchCommand: 5,
-      // Writes the messages, 25 at a time.
       BatchWriteItemCommand: 4,
-      // Reserves room for the messages.
       UpdateItemCommand: 1,
     });
   });
 });
 
 describe('a schedule’s fire', () => {
-  /** Counts the sent messages of an account. Messages of earlier tests may become due as time passes. */
+  /** Counts one account’s messages, because those of earlier tests may become due. */
   const sentFor = async ({ id }: Account): Promise<number> =>
     (await fixture.drain()).filter(({ kind, accountId }) => kind === 'attempt' && accountId === id).length;
 

@@ -8,7 +8,7 @@ import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.t
 import { useFixture } from '../../support/useFixture.ts';
 import { requestOf, type Fixture } from '../../support/fixture.ts';
 
-/** Tests jobs that SQS delivers twice, or again after their worker died: they free no slot that is still needed. */
+/** Redelivered jobs free no slot that is still needed. */
 
 let fixture: Fixture;
 let lambdas: LaneLambdas;
@@ -22,7 +22,6 @@ beforeEach(async () => {
   await fixture.drain();
 });
 
-/** Returns the messages that hold a slot of a queue. */
 async function holdersOf(name: string): Promise<readonly string[]> {
   const lane = await lambdas.loadLane({ accountId: fixture.account.id, kind: 'queue', name });
   return [...(lane?.leases.keys() ?? [])].map((entry) => `msg_${entry.slice(0, 26)}`);
@@ -95,11 +94,11 @@ describe('a job that SQS delivers to two workers at once', () => {
     // A check is due after 15 minutes.
     expect(fixture.operations()['SendMessageCommand']).toBe(1);
     const followUp = { ...job, isFollowUp: true };
-    // There is nothing to do before the attempt is recorded, because the message waits in the line.
+    // Before the attempt is recorded, the message waits in the line.
     await fixture.deliver(followUp, false);
     expect(await fixture.drain()).toEqual([]);
 
-    // The other worker makes the attempt, records it, and dies before it sends the retry.
+    // The other worker records the attempt, and dies before it sends the retry.
     await lanes.update(key, (lane) => withLease({ ...lane, line: emptyLine }, 'other', undefined));
     await fixture.deliver(job, false);
     await fixture.drain();

@@ -4,8 +4,6 @@ import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.t
 import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-/** Tests that a cancelled message leaves its lanes and touches no others. */
-
 let fixture: Fixture;
 let lambdas: LaneLambdas;
 useFixture(async (opened) => {

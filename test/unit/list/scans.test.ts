@@ -3,8 +3,6 @@ import { setClockAhead } from '../../support/clockAhead.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-/** Tests the long reads of an account, which share a row of the table across processes. */
-
 let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 async function importLambdas() {
@@ -31,7 +29,7 @@ beforeEach(() => {
 
 const rowsOf = (count: number) => Array.from({ length: count }, (_, time) => ({ time, id: `row-${time}` }));
 
-/** Reads up to a row that needs a slot and stops there, like a request in progress. */
+/** Reads up to a row that needs a slot, like a request in progress. */
 async function begun() {
   const rows = lambdas.limitedScan(accountId, rowsOf(lambdas.rowsWithoutSlot + 10));
   for (let looked = 0; looked <= lambdas.rowsWithoutSlot; looked += 1) await rows.next();

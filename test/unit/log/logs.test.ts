@@ -22,7 +22,6 @@ useFixture(async (opened) => {
 
 type Entry = Awaited<ReturnType<typeof lambdas.listLogs>>['logs'][number];
 
-/** Reads the log of a message, with one entry in each page. */
 async function pagesOf(messageId: string): Promise<readonly Entry[]> {
   const found: Entry[] = [];
   let cursor: string | undefined;

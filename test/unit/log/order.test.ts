@@ -4,8 +4,6 @@ import { openRunFixture, type RunFixture } from '../../support/runFixture.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import { requestOf, type Fixture } from '../../support/fixture.ts';
 
-/** Tests logs and dead letters in their original order: each page continues where the one before ended. */
-
 let fixture: Fixture;
 let runFixture: RunFixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
@@ -28,7 +26,6 @@ interface Page {
   readonly cursor?: string | undefined;
 }
 
-/** Reads all pages of a list. */
 async function pagesOf<P extends Page>(
   read: (cursor: string | undefined) => Promise<P>,
 ): Promise<readonly P[]> {

@@ -8,8 +8,6 @@ import { sampleOf } from '../../support/sample.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-/** Tests that the cost of a page does not depend on the number of entries behind it. */
-
 type Item = Record<string, AttributeValue>;
 
 let fixture: Fixture;
@@ -66,7 +64,6 @@ interface Templates {
   readonly deadLetter: Item;
 }
 
-/** Writes failed messages of an account, many of them with the same time. */
 async function seedLog(accountId: string, count: number, { message, attempt }: Templates): Promise<void> {
   const start = Date.now() - count;
   const rows = Array.from({ length: count }, (_, number) => {
@@ -186,7 +183,7 @@ describe.each(['logs', 'dlq'] as const)('a page of the %s', (name) => {
   });
 
   it('answers in time with a cursor if few entries match, and the next pages find them', async () => {
-    // The clock is read for each row, and all readings together take longer than a page may.
+    // All readings of the clock, one for each row, take longer than a page may.
     const { now } = Date;
     const lookMs = 20_000 / many[name];
     let looks = 0;
@@ -198,7 +195,7 @@ describe.each(['logs', 'dlq'] as const)('a page of the %s', (name) => {
     do {
       const startedAt = looks;
       const page = await lists[name]('many', { ...noFilter, values, cursor });
-      // Within a second, plus the rows that it always reads. The reads use the clock, too.
+      // Within a second, plus the rows that are always read. The reads use the clock, too.
       expect(looks - startedAt).toBeLessThan(Math.max(450, 1_500 / lookMs));
       found.push(...page.entries);
       cursor = page.cursor;

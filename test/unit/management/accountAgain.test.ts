@@ -4,8 +4,6 @@ import { expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { useStandIns } from '../../support/useStandIns.ts';
 
-/** Tests that the tokens and signing keys of a deleted account are invalid for a new account with its id. */
-
 useStandIns();
 
 async function importLambdas() {
@@ -28,7 +26,6 @@ it('an account that is created again with a deleted one’s id has none of its t
   const body = Buffer.from(JSON.stringify({ id }));
   const tokens = new Set<string>();
   const keys = new Set<string>();
-  /** Records the account’s tokens and keys, and expects this number of new ones. */
   const note = async (record: unknown, news: { readonly tokens: number; readonly keys: number }) => {
     const { token, read_only_token } = credentials.parse(record);
     const account = await lambdas.loadAccount(id, true);

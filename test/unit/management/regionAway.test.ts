@@ -8,10 +8,7 @@ import { useStandIns } from '../../support/useStandIns.ts';
 // Clients wait as long as on AWS: a silent stand-in counts as away instead of slow.
 process.env['CLIENT_PATIENCE'] = '1';
 
-/**
- * Tests a region that is away. The management API runs in eu-central-1. The SDK’s calls to us-east-1 go to a closed port, or to
- * a server that does not answer.
- */
+/** The management API runs in eu-central-1. Calls to us-east-1 go to a closed port, or to a server that does not answer. */
 
 const hangMs = 60_000;
 const away = 'us-east-1';
@@ -25,7 +22,6 @@ let silent: Server;
 let closedPort: number;
 const sockets = new Set<Socket>();
 let absence: Absence | undefined;
-/** The number of requests to the region that is away. */
 let asked = 0;
 let onAsked: (() => void) | undefined;
 let onMisled: (() => void) | undefined;
@@ -51,7 +47,6 @@ async function listening(server: Server): Promise<Server> {
   return server;
 }
 
-/** Redirects a request to the wrong address while the region is away. */
 function misled(request: unknown): unknown {
   if (absence === undefined || typeof request !== 'object' || request === null) return request;
   asked += 1;
@@ -112,7 +107,7 @@ describe.each(absences)('while another region %s', (how) => {
     expect((await lambdas.rotateTokens(id)).token).not.toBe(token);
     expect((await lambdas.deleteAccount(id)).state).toBe('deleted');
     expect((await lambdas.getAccount(id)).state).toBe('deleted');
-    // No call waited for the region’s timeout and a second try. Only reads of its replica have started.
+    // No call waited for the region’s timeout. Only reads of its replica have started.
     if (how === 'stays silent') expect(asked).toBeLessThanOrEqual(6);
     await notices();
   });
@@ -126,7 +121,6 @@ describe.each(absences)('while another region %s', (how) => {
     expect(await notices()).toEqual([toOwn, toOwn]);
 
     if (how === 'refuses') {
-      // The notice stays in its queue.
       await expect(lambdas.followAccount(toOwn)).rejects.toThrow('does not follow');
       absence = undefined;
       await lambdas.followAccount(toOwn);
@@ -182,7 +176,7 @@ describe('a region that learns of a change too late', () => {
     middlewareStack.add(
       (next) => async (args) => {
         const result = await next(args);
-        // Each read takes a while, and the replica still has the state before the move.
+        // Each read takes a while, and the replica still has the old state.
         vi.setSystemTime(Date.now() + 6_000);
         return 'Item' in result.output
           ? {

@@ -4,8 +4,6 @@ import { idOf, requestOf, type Fixture } from '../../support/fixture.ts';
 import type * as messageModule from '../../../lambdas/message/message.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
-/** Tests for how many days an account’s log is kept, by the expiry of its messages’ and attempts’ rows. */
-
 let fixture: Fixture;
 let latestEndOf: typeof messageModule.latestEndOf;
 useFixture(async (opened) => {

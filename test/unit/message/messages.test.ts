@@ -3,11 +3,9 @@ import { newId, shardOf } from '../../../lambdas/shared/ids.ts';
 import type { CallbackSettings, Message } from '../../../lambdas/message/message.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 
-/** Tests that a message is read from the table as it was written, in every way of reading. */
-
 useStandIns();
 
-/** Every field has a value, so that a new field of the type does not compile here without one. */
+/** Every field has a value, so that a new field does not compile here without one. */
 type Full<T> = { readonly [K in keyof T]-?: NonNullable<T[K]> };
 
 const callback: Full<CallbackSettings> = {
@@ -86,7 +84,6 @@ const full: Full<Message> = {
   expiresAt: createdAt + 1_000_000_000,
 };
 
-/** A message without any optional field. */
 const { messageId: _, ...rest } = full;
 const bare: Message = {
   ...rest,

@@ -38,7 +38,6 @@ const options = (config: Readonly<Record<string, string>>): PublishOptions =>
 const entries: readonly (readonly [string, Setting])[] = Object.entries(configuration);
 const examples = new Map(entries.map(([name, { example }]) => [name, example]));
 
-/** Returns a setting’s example, with the settings that it requires. */
 function exampleOf(name: string, scope = ''): Readonly<Record<string, string>> {
   const pairs = [
     ['flow-control-key', 'flow-control-value'],
@@ -133,7 +132,7 @@ describe('the table’s schema of a value', () => {
     }
   });
 
-  /** These values are in a language, or part of one, that no schema describes. Their parsers have separate tests. */
+  /** No schema describes these languages. Their parsers have separate tests. */
   const languages = new Set<string>([
     'retry-delay',
     'flow-control-key',

@@ -7,13 +7,10 @@ import { openMetricFixture, switchMetricsOn, type MetricFixture } from '../../su
 import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-/** Tests that messages are accepted with their rows, their bodies and their places in queues, or not at all. */
-
 switchMetricsOn();
 let fixture: Fixture;
 let metricFixture: MetricFixture;
 let services: Awaited<ReturnType<typeof importServices>>;
-/** A message as a publish creates it. */
 let pattern: Message;
 
 async function importServices() {

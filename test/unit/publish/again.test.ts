@@ -25,7 +25,6 @@ const asItWas = { prefix: 'Svc', config: configOf({}), host: 'api.example.com', 
 const again = async (messageId: string): Promise<string> =>
   idOf(await services.publishAgain(fixture.account, messageId, asItWas));
 
-/** Sends a message that is delivered. */
 async function delivered(body = 'work') {
   const inbox = fixture.receiver.inbox();
   const messageId = await fixture.send(inbox.url, {}, body);

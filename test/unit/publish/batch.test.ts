@@ -37,7 +37,7 @@ describe('a batch of 1,000', () => {
     expect(new Set(answers.map(({ messageId }) => messageId)).size).toBe(1_000);
     expect(fixture.callsOf('BatchWriteItemCommand')).toBe(40);
     expect(fixture.callsOf('SendMessageBatchCommand')).toBe(100);
-    // One more call reserves room for all messages, and another may read the account’s usage.
+    // One more call reserves room, and another may read the account’s usage.
     expect(fixture.calls() - 40 - 100).toBeOneOf([1, 2]);
   });
 

@@ -9,8 +9,6 @@ import { useFixture } from '../../support/useFixture.ts';
 import { configOf, type Fixture } from '../../support/fixture.ts';
 import { sizeOf } from '../../support/sample.ts';
 
-/** Tests operations on many entries: they skip none, respect time and memory, and keep their progress. */
-
 let fixture: Fixture;
 const importServices = async () => {
   const [messages, deadLetters, retry, cancel] = await Promise.all([
@@ -53,7 +51,6 @@ const isWaiting = async (messageId: string): Promise<boolean> =>
     () => false,
   );
 
-/** Makes each withdrawal take a second. */
 function slowWithdrawals(): void {
   fixture.reset();
   const { now } = Date;
@@ -65,7 +62,7 @@ describe('cancelling by a filter', () => {
     const waiting: string[] = [];
     for (let round = 0; round < 16; round += 1) {
       waiting.push(await fixture.send(fixture.receiver.origin, { label: 'waits', delay: '1h' }));
-      // The message’s row expires before the rows after it, because time to live removes one row at a time.
+      // Time to live removes one row at a time, here the message’s before the ones after it.
       const gone = await fixture.send(fixture.receiver.origin, { label: 'gone', delay: '1h' });
       await services.cancelMessage(fixture.account, gone);
       await fixture.dynamodb.send(
@@ -127,7 +124,6 @@ describe('cancelling by ids', () => {
 });
 
 describe('retrying many large dead letters', () => {
-  /** Sends messages that fail, with bodies of this number of bytes. */
   async function failMany(count: number, bytes: number, label: string): Promise<void> {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     for (let number = 0; number < count; number += 1) {
@@ -138,7 +134,7 @@ describe('retrying many large dead letters', () => {
   }
   const asItWas = { prefix: 'Svc', config: configOf({}), host: 'api.example.com' };
 
-  /** Counts the most entries that were claimed and not yet removed, which is the number of bodies in memory. */
+  /** Counts the most entries that were claimed and not yet removed: the bodies in memory. */
   function watchClaims(): () => number {
     let claimed = 0;
     let most = 0;
@@ -157,7 +153,7 @@ describe('retrying many large dead letters', () => {
   }
 
   it('has a few large bodies in memory at once, and many small ones', async () => {
-    // Bodies that are too large for a row are each counted as the largest body.
+    // A body that is too large for a row counts as the largest body.
     await failMany(24, sizeOf({ ordinary: 100_000, thorough: 1_000_000 }), 'large');
     await failMany(24, 10, 'small');
     const large = watchClaims();

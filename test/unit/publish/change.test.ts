@@ -5,7 +5,7 @@ import type { Fixture } from '../../support/fixture.ts';
 import type { LaneFixture } from '../../support/laneFixture.ts';
 import { useLaneFixtures } from '../../support/useLaneFixtures.ts';
 
-/** Tests messages that are changed while they wait, in simulated time, which makes times exact. */
+/** Time is simulated, so that times are exact. */
 
 let fixture: Fixture;
 const importChanging = async () => {
@@ -130,7 +130,6 @@ describe('a waiting message', () => {
 });
 
 describe('a waiting retry', () => {
-  /** Sends a message whose first attempt has failed, and whose retry is due in an hour. */
   async function waiting() {
     const laneFixture = await open();
     const inbox = fixture.receiver.inbox((_delivery, response, before) =>

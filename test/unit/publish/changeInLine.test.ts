@@ -6,7 +6,7 @@ import type { Config, LaneFixture } from '../../support/laneFixture.ts';
 import type { Inbox } from '../../support/receiver.ts';
 import { useLaneFixtures } from '../../support/useLaneFixtures.ts';
 
-/** Tests messages that are changed while they wait in a lane’s line, in simulated time, which makes times exact. */
+/** Time is simulated, so that times are exact. */
 
 let fixture: Fixture;
 const importLambdas = async () => {
@@ -75,10 +75,9 @@ const holds: readonly (readonly [string, Hold])[] = [
   ],
 ];
 
-/** The number of messages ahead of the changed one: more than a lane’s row holds. */
+/** More messages ahead of the changed one than a lane’s row holds. */
 const others = 40;
 
-/** Lets messages wait, and returns the last one. */
 async function waiting({ config, queue, hold }: Hold) {
   const laneFixture = await open();
   const [before, inbox] = [fixture.receiver.inbox(), fixture.receiver.inbox()];

@@ -37,7 +37,6 @@ afterEach(() => {
 
 const published = z.looseObject({ messageId: z.string() });
 
-/** The table and the key of a written claim. */
 const claimed = z.object({
   TableName: z.string(),
   Item: z.object({ id: z.object({ S: z.string() }) }),
@@ -52,11 +51,11 @@ function laterBy(ms: number): void {
   vi.spyOn(Date, 'now').mockImplementation(() => now() + ms);
 }
 
-/** Stops the clock, so that a process that claims a key does not count as dead on a slow machine. */
+/** Stops the clock, so that no claiming process counts as dead on a slow machine. */
 const stopClock = (time = Date.now()): unknown => vi.spyOn(Date, 'now').mockReturnValue(time);
 
 /**
- * Pauses a publisher before it makes an AWS call of a kind. Later publishers are not paused.
+ * Pauses the first publisher before an AWS call of a kind.
  *
  * @returns once it is paused, a function that continues it and waits for its end
  */
@@ -281,7 +280,7 @@ describe('a request with the deduplication id of an earlier one in its batch', (
     ]);
     expect(outcomes.parse(answers).map(({ status }) => status)).toEqual([429, 429]);
     expect(await fixture.drain()).toEqual([]);
-    // Nothing was counted, and nothing is a duplicate of a message that was not sent.
+    // Nothing was counted, and the next message is not a duplicate.
     const [first, second] = await batch(account, [
       { destination: shared.url, headers },
       { destination: own.url },

@@ -16,12 +16,9 @@ let batch: (items: unknown) => Promise<readonly unknown[]>;
 let setUpGroup: (name: string, url: string, defaults: object) => Promise<void>;
 let destination: Server;
 const sockets = new Set<Socket>();
-/** The bytes of each written item. */
 let written: number[] = [];
-/** The destination’s answer to every request. */
 let answer: Uint8Array = Buffer.alloc(0);
 
-/** Returns the items that a DynamoDB call writes. */
 function writtenItems(input: object): readonly Item[] {
   if (isPut(input)) return [input.Item];
   if (!isBatch(input)) return [];
@@ -77,7 +74,7 @@ afterAll(async () => {
   await fixture.close();
 });
 
-/** Returns an answer with headers up to the limit, and a body larger than is kept. */
+/** Returns an answer with the largest headers, and a body larger than is kept. */
 function largeAnswer(header: string, bytes: number): Buffer {
   const headers = header.repeat(Math.floor(bytes / header.length));
   const body = 'b'.repeat(2 * limitTable.max_events_size.most);

@@ -65,7 +65,7 @@ const isThere = async (dlqId: string): Promise<boolean> =>
 describe('simultaneous retries of the same entries', () => {
   it('make one new message of each with one attempt, and all answers have its id', async () => {
     const { inbox, dlqIds } = await deadLetters(20);
-    // The clock is stopped, so that no process counts as dead on a slow machine.
+    // Stopped, so that no process counts as dead on a slow machine.
     vi.spyOn(Date, 'now').mockReturnValue(Date.now());
     const answers = await Promise.all(
       Array.from({ length: sizeOf({ ordinary: 10, thorough: 50 }) }, () => retryAll(dlqIds)),
@@ -137,8 +137,8 @@ describe('a retry whose process dies', () => {
   it('makes 13 AWS calls', async () => {
     const { dlqIds } = await deadLetters(2);
     await retryAll(dlqIds);
-    // Two entries: read, claim, read the message, name the new one in it, remove. For both together: write the rows, send the
-    // attempts and count.
+    // Each entry: read, claim, read the message, name the new one in it, remove. Both together: write the rows, send the
+    // attempts, count.
     expect(fixture.calls()).toBe(13);
   });
 });

@@ -5,7 +5,7 @@ import { openWaitFixture, type WaitFixture } from '../../support/waitFixture.ts'
 import { useFixture } from '../../support/useFixture.ts';
 import { configOf, idsOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
-/** Tests the recovery of all jobs, which are lost if tables are restored without their queues and schedules. */
+/** All jobs are lost if tables are restored without their queues and schedules. */
 
 let fixture: Fixture;
 let waitFixture: WaitFixture;
@@ -38,7 +38,6 @@ const names = async (): Promise<readonly string[]> => {
   return Schedules.flatMap(({ Name }) => Name ?? []);
 };
 
-/** Deletes everything in SQS and Scheduler. */
 async function loseAll(): Promise<void> {
   await fixture.drain();
   for (const name of await names()) await lambdas.scheduler.delete(name);

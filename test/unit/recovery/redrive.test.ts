@@ -4,10 +4,7 @@ import { formatJob } from '../../../lambdas/job/job.ts';
 import type { Parked } from '../../../lambdas/job/parked.ts';
 import { openFixture, type Fixture } from '../../support/fixture.ts';
 
-/**
- * Tests that parked messages return to their queues: automatically if this release can handle them, and all of them by a
- * command.
- */
+/** Parked messages return automatically if this release can handle them, and all of them by a command. */
 
 let fixture: Fixture;
 let redrive: () => Promise<unknown>;

@@ -16,10 +16,9 @@ const { version, engines } = z
   .object({ version: z.string(), engines: z.object({ node: z.string() }) })
   .parse(JSON.parse(read('package.json')));
 
-/** Returns the actions that a text uses, each with its comment. */
 const actionsIn = (text: string): readonly string[] =>
   [...text.matchAll(/^[ -]*uses: (.+)$/gm)].flatMap(([, action]) => action ?? []);
-/** Whether an action is a full commit with its version in a comment, or a workflow of this repository. */
+/** A full commit with its version in a comment, or a workflow of this repository. */
 const isPinned = (action: string): boolean =>
   /^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(action) || action.startsWith('./');
 

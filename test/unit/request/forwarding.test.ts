@@ -12,7 +12,7 @@ import type { Header } from '../../../lambdas/shared/headers.ts';
 const check = (...headers: readonly Header[]) => forwardedByName(headers, (name) => `Svc-Forward-${name}`);
 const token = Buffer.from(JSON.stringify({ UserID: 'acct', Password: 'secret' })).toString('base64');
 
-/** The headers of a connection (RFC 9110, 7.6.1), and those that every HTTP client sets itself. */
+/** The headers of a connection (RFC 9110, 7.6.1), and those that every HTTP client sets. */
 const own = [
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te'],
   ...['trailer', 'transfer-encoding', 'upgrade', 'expect', 'host', 'content-length'],

@@ -7,7 +7,7 @@ import { itAtEachDeath } from '../../support/faults.ts';
 import { requestOf, type Fixture } from '../../support/fixture.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
-/** Tests fires that were missed while a schedule was paused, or its region or machine was away. */
+/** Fires are missed while a schedule is paused, or its region or machine is away. */
 
 let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
@@ -37,7 +37,6 @@ beforeEach(async () => {
 });
 
 let made = 0;
-/** Creates a schedule that fires each minute, with this catch-up setting. */
 async function scheduled(catchUp: string | undefined, cron = '* * * * *') {
   made += 1;
   const scheduleId = `minutely-${made}`;
@@ -64,7 +63,6 @@ async function scheduled(catchUp: string | undefined, cron = '* * * * *') {
 
 const fire = (notice: FireNotice) => lambdas.fire(notice, { sentAt: Date.now() });
 
-/** Takes the notices out of the queue of fires. */
 async function sent(): Promise<readonly FireNotice[]> {
   const found: FireNotice[] = [];
   for (;;) {
@@ -150,7 +148,7 @@ describe('a schedule that missed fires', () => {
     const at = first + 3 * minuteMs;
     await fixture.underFate(fate, () => fire(notice(at)));
     fixture.reset();
-    // Another worker gets the fire after a minute, when the dead worker’s claim has expired.
+    // Another worker gets the fire after a minute, when the dead one’s claim has expired.
     setClockAhead(6 * minuteMs);
     await fire(notice(at));
     for (const one of await sent()) await fire(one);

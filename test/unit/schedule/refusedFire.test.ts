@@ -22,7 +22,7 @@ useFixture(async (opened) => {
   lambdas = await importLambdas();
 });
 
-/** From this number of messages on, all are reserved in the day’s count before they are charged. */
+/** From this number on, messages are reserved in the day’s count before they are charged. */
 const reservedFrom = 20;
 
 it('a fire to a large group that exceeds the daily limit leaves no trace in the day’s count', async () => {

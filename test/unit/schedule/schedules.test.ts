@@ -16,8 +16,6 @@ import { limitForHangsMs } from '../../support/limits.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import { configOf, idOf, idsOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
-/** Tests schedules and far messages by their rows, their entries in Scheduler, and what the death of a process leaves. */
-
 let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
@@ -83,7 +81,6 @@ async function saveIdOf(scheduleId: string): Promise<string> {
   return schedule.saveId;
 }
 
-/** Runs an act 61 seconds from now. */
 async function later(act: () => Promise<unknown>): Promise<void> {
   const realNow = Date.now;
   Date.now = () => realNow() + 61_000;
@@ -103,7 +100,6 @@ const noticeOf = (scheduleId: string, saveId: string, time = minute): FireNotice
   time: new Date(time).toISOString(),
 });
 
-/** Runs an act once, when a schedule has been created in Scheduler. */
 async function whenScheduled(
   happens: (input: CreateScheduleCommandInput) => Promise<unknown>,
   during: () => Promise<unknown>,
@@ -261,7 +257,7 @@ describe('a fire', () => {
     await create(id, inbox.url);
     const notice = noticeOf(id, await saveIdOf(id));
     await fixture.underFate(fate, () => lambdas.fire(notice, { sentAt: Date.now() }));
-    // A claim counts as dead after a minute. Its fire is redelivered after the queue’s visibility timeout, which is longer.
+    // A claim counts as dead after a minute. The fire is redelivered later than that.
     await later(async () => {
       await lambdas.fire(notice, { sentAt: Date.now() });
       await fixture.doJobs();

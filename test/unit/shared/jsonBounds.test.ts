@@ -4,7 +4,6 @@ import { excessIn } from '../../../lambdas/shared/jsonBounds.ts';
 
 const excess = (text: string, values = 5, depth = 3) => excessIn(Buffer.from(text), { values, depth });
 
-/** Counts the values and names, and the levels, of a JSON value. */
 function sizeOf(value: unknown): { readonly values: number; readonly depth: number } {
   if (typeof value !== 'object' || value === null) return { values: 1, depth: 0 };
   const isList = Array.isArray(value);

@@ -6,8 +6,6 @@ import { newId, shardCounts, shardOf } from '../../../lambdas/shared/ids.ts';
 import { requestOf, type Fixture } from '../../support/fixture.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
-/** Tests what needs attention, and the answer times of hosts: they are read from the stores, with limits. */
-
 const used = z.object({ CapacityUnits: z.number() });
 
 let fixture: Fixture;
@@ -43,7 +41,6 @@ async function importLambdas() {
   };
 }
 
-/** The read units that DynamoDB has billed. */
 let unitsRead = 0;
 const billed = z.object({ ConsumedCapacity: z.union([used, z.array(used)]) });
 
@@ -190,7 +187,6 @@ describe('What needs attention', () => {
   });
 });
 
-/** Creates the rows of attempts. */
 const attemptsOf = (
   account: Account,
   attempts: readonly { readonly at: number; readonly url: string; readonly status?: number }[],
@@ -232,7 +228,7 @@ describe('The times of answers', () => {
     const { attempts, from: oldest = 0, hosts } = await lambdas.getHostTimes(account);
     expect(fixture.operations()).toEqual({ QueryCommand: account.shards });
     expect(hosts).toMatchObject([{ host: 'new.example.com', attempts, failures: 0, p50: 40, p95: 40 }]);
-    // All attempts since the oldest of them were read, and nearly as many as possible.
+    // All attempts since the oldest of them were read, nearly as many as possible.
     expect(attempts).toBe(rows.filter(({ recordedAt }) => recordedAt >= oldest).length);
     expect(attempts).toBeGreaterThan(700);
     expect(attempts).toBeLessThanOrEqual(1_000);

@@ -11,8 +11,6 @@ import { sizeOf } from '../../support/sample.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import { type Fixture } from '../../support/fixture.ts';
 
-/** Tests the counting of outcomes from the log, by processes that may die or count simultaneously. */
-
 let fixture: Fixture;
 const sharded = (id: string) => ({ id, shards: 8 });
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
@@ -50,7 +48,6 @@ const setTime = (time: number): void => {
 
 type Written = readonly [recordedAt: number, state: AttemptState | 'cancelled'];
 
-/** Writes log records of one message each. */
 async function record(accountId: string, records: readonly Written[]): Promise<void> {
   const rows = records.map(([recordedAt, state]) => {
     const messageId = newId('msg', recordedAt);
@@ -60,7 +57,6 @@ async function record(accountId: string, records: readonly Written[]): Promise<v
   await lambdas.putAll(fixture.settings.messagesTable, rows);
 }
 
-/** Deletes the log of an account, like its expiry. */
 async function forgetLog(accountId: string): Promise<void> {
   const { Items = [] } = await fixture.dynamodb.send(
     new ScanCommand({
@@ -76,7 +72,6 @@ async function forgetLog(accountId: string): Promise<void> {
   );
 }
 
-/** Returns the size of an account’s only row in the usage table. */
 async function usageRowBytes(accountId: string): Promise<number> {
   const { Items: [row, ...others] = [] } = await fixture.dynamodb.send(
     new ScanCommand({

@@ -14,8 +14,6 @@ import { newId } from '../../../lambdas/shared/ids.ts';
 import { checkMetrics, findPromtool } from '../../support/promtool.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 
-/** Tests an account’s metrics in Prometheus’ text format: their content, cost and limits. */
-
 useStandIns();
 
 const importLambdas = async () => {
@@ -56,11 +54,9 @@ const save = async (lane: Lane): Promise<void> => {
 const entries = (...secondsAgo: readonly number[]): readonly string[] =>
   secondsAgo.map((seconds) => `${newId('msg', Date.now() - seconds * 1_000, 8).slice('msg_'.length)}/0s`);
 
-/** Returns the lines of a text without comments. */
 const seriesIn = (text: string): readonly string[] =>
   text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 
-/** Returns the value of a series. */
 function valueIn(text: string, series: string): number {
   const found = seriesIn(text).find((line) => line.startsWith(`${series} `));
   if (found === undefined) throw new Error(`There is no ${series}.`);
@@ -170,7 +166,7 @@ describe('a scrape', () => {
     expect(Object.fromEntries(counts)).toEqual({
       // Reads the account’s lane, the number of dead letters, and the earlier counts.
       GetItem: 3,
-      // Reads the log of each of the eight shards, and the names of queues, keys and hosts that are down.
+      // Reads the log of each of the eight shards, and the names of queues, keys and open circuits.
       Query: 8 + 3,
       // Reads the queue and the key.
       BatchGetItem: 2,

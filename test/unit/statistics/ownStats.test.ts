@@ -4,8 +4,6 @@ import * as z from 'zod/mini';
 import { newAccount, type Account } from '../../../lambdas/account/account.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 
-/** Tests an account’s statistics, which are made from earlier counts. */
-
 useStandIns();
 
 const importLambdas = async () => {
@@ -20,7 +18,6 @@ const importLambdas = async () => {
 };
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
-/** The read units that DynamoDB reports since the last reset. */
 let readUnits = 0;
 const consumed = z.object({ ConsumedCapacity: z.object({ CapacityUnits: z.number() }) });
 

@@ -41,7 +41,6 @@ const add = (account: Account, name: string, url: string) =>
 const urlsOf = async (account: Account, name: string): Promise<readonly string[]> =>
   (await lambdas.loadUrlGroup(account.id, name))?.endpoints.map(({ url }) => url) ?? [];
 
-/** Creates a group with an endpoint that is gone and a working one. */
 async function open(id: string) {
   const account = await accountWith(id);
   const [gone, well] = [410, 200].map((status) =>

@@ -5,8 +5,6 @@ import { setClockAhead } from '../../support/clockAhead.ts';
 import { requestOf, type Fixture } from '../../support/fixture.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
-/** Tests endpoint signatures of late attempts and with a new master secret. */
-
 let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 async function importLambdas() {

@@ -6,7 +6,7 @@ import { metricLines } from '../../support/metrics.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 import { sizeOf } from '../../support/sample.ts';
 
-/** Tests usage as several processes count it. Each has separate modules, and all add to one table. */
+/** Each process has separate modules, and all add to one table. */
 
 useStandIns();
 beforeAll(() => {
@@ -52,7 +52,6 @@ async function startProcess() {
     breakTable: (isBroken: boolean, command = 'UpdateItemCommand') => {
       broken = isBroken ? command : undefined;
     },
-    /** Holds back all writes until the returned function is called. */
     holdWrites: (): (() => void) => {
       let release = (): void => undefined;
       held = new Promise((resolve) => {

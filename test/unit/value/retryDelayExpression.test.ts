@@ -10,7 +10,6 @@ import {
 const evaluate = (text: string, retried: number): number =>
   evaluateRetryDelay(parseRetryDelay('Svc-Retry-Delay', text), retried);
 
-/** Prints an expression as text. */
 function textOf(expression: RetryDelay): string {
   switch (expression.kind) {
     case 'number':

@@ -1,4 +1,4 @@
-/** Tests what the checks of a deployment report if something is wrong, against recorded answers and deliveries. */
+/** Runs the checks against recorded answers and deliveries in which something is wrong. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { App } from 'aws-cdk-lib';
@@ -31,7 +31,7 @@ const answerOf = (status: number, text = '', headers: Readonly<Record<string, st
 
 const refusal = '{"error":"No.","code":"no"}';
 
-/** Answers by the beginning of a request’s method and path. Any other request is a published message. */
+/** Answers by method and path prefix. Any other request is a published message. */
 const sending =
   (answers: Readonly<Record<string, Answer>>): Send =>
   (method, path) => {
@@ -92,7 +92,6 @@ function contextOf(
   };
 }
 
-/** Returns clients that answer from a table instead of AWS. */
 function answeredBy(outputs: Outputs): Clients {
   const clients = clientsIn(region);
   for (const client of Object.values(clients)) answerFrom(client, outputs);
@@ -151,7 +150,6 @@ const scalingInput = z.object({
   }),
 });
 
-/** Overrides the default settings. */
 const setting = (of: Partial<Settings>): Pick<After, 'settings'> => ({
   settings: { ...readSettings(new App()), ...of },
 });

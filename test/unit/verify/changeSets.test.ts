@@ -1,4 +1,3 @@
-/** Tests that a change set is always deleted, with the stack and the template that were made for it. */
 import { expect, it } from 'vitest';
 import { changeSetClientsIn } from '../../../verify/clients.ts';
 import { type ChangeSetAsked, tryChangeSet } from '../../../verify/before/changeSet.ts';

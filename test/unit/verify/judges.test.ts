@@ -1,4 +1,3 @@
-/** Tests what the checks report for good and bad figures and answers of AWS. */
 import { CostExplorerClient } from '@aws-sdk/client-cost-explorer';
 import { describe, expect, it } from 'vitest';
 import { gatewayAnswers, refusalBody } from '../../../lib/api/gatewayAnswers.ts';

@@ -1,4 +1,3 @@
-/** Tests the receiver of `svc-queue verify`: its answers and its log. */
 import { buffer } from 'node:stream/consumers';
 import { runInNewContext } from 'node:vm';
 import type { LambdaFunctionURLEvent } from 'aws-lambda';

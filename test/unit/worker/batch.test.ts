@@ -8,8 +8,8 @@ import { eventually } from '../../support/eventually.ts';
 import { openFixture, type Fixture } from '../../support/fixture.ts';
 
 /**
- * Tests batches: an invocation takes as long as its slowest message, so finished ones are deleted at once and slow ones are
- * moved.
+ * Finished messages of a batch are deleted at once and slow ones are moved, because an invocation takes as long as its slowest
+ * message.
  */
 
 let fixture: Fixture;
@@ -36,7 +36,6 @@ const holds = async (condition: () => boolean): Promise<void> => {
 const queuesOf = () => fixture.standIns.sqs.queues;
 const bodiesIn = (name: string): number => queuesOf().unsettled(name).length;
 
-/** Invokes a function on a queue until a check holds. */
 async function feed(
   queue: string,
   handler: (event: SQSEvent) => Promise<unknown>,
@@ -73,7 +72,7 @@ it('A finished message is deleted before the slowest one of its batch, which sta
   await feed('long', handler, async () => {
     await holds(() => bodiesIn('long') === 1);
     expect(queuesOf().unsettled('long')).toMatchObject([{ inFlight: true }]);
-    // The function’s 900 s and 10 s more. On a slow machine quick messages may be hidden before they are done.
+    // The function’s 900 s and 10 s more. On a slow machine quick messages may be hidden, too.
     expect(new Set(hidden.mock.calls.map(([, ms]) => ms))).toEqual(new Set([910_000]));
     finish();
     await holds(() => bodiesIn('long') === 0);

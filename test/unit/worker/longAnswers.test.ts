@@ -21,8 +21,8 @@ import type { Inbox } from '../../support/receiver.ts';
 import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.ts';
 
 /**
- * Tests answers that take longer than a function’s 15 minutes. Workers hold their messages and slots while they live, and for
- * minutes after. All timers are simulated, and requests are real.
+ * Answers may take longer than a function’s 15 minutes. Workers hold messages and slots while they live, and minutes longer.
+ * Timers are simulated, requests are real.
  */
 
 const secondMs = 1_000;
@@ -48,7 +48,7 @@ async function close(): Promise<void> {
   await fixture.close();
 }
 
-/** Opens a fleet for an account whose messages may wait as long as the deployment. */
+/** Opens a fleet for an account with the deployment’s longest timeout. */
 async function startFor(longest: number): Promise<void> {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
   fixture.reset();
@@ -80,7 +80,6 @@ function heldInbox(): Inbox & { readonly letGo: () => void } {
 
 const queuesOf = () => fixture.standIns.sqs.queues;
 
-/** Lets time pass in steps, between which the process does what is due. */
 async function pass(ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += stepMs) {
     await vi.advanceTimersByTimeAsync(Math.min(stepMs, ms - passed));
@@ -92,7 +91,6 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-/** Lets time pass until work is done, which may pause. */
 async function whileTimePasses<T>(work: Promise<T>): Promise<T> {
   const isDone = Promise.allSettled([work]).then(() => true);
   const aMoment = (): Promise<boolean> => pass(10).then(() => false);
@@ -118,7 +116,7 @@ async function passUntil(holds: () => boolean, mostMs: number): Promise<number> 
   throw new Error(`It did not hold within ${mostMs / minuteMs} minutes.`);
 }
 
-/** Waits for deliveries. A job may have to be retried, which takes simulated time. New processes take real time to load. */
+/** Waits for deliveries. A retried job takes simulated time, and new processes take real time to load. */
 async function arrives({ deliveries }: Pick<Inbox, 'deliveries'>, count: number): Promise<void> {
   await eventually(
     async () => {
@@ -141,7 +139,6 @@ const delivered = (messageId: string) =>
     (states) => states?.length === 1 && states[0] === 'DELIVERED',
   );
 
-/** The calls that hid the long queue’s only message, with their milliseconds. */
 function callsToHide(): readonly number[] {
   const [only] = queuesOf().unsettled('long');
   return hidden.mock.calls.flatMap(([{ messageId }, ms]) => (messageId === only?.id ? [ms] : []));

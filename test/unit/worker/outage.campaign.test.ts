@@ -15,7 +15,7 @@ import { sizeOf } from '../../support/sample.ts';
 // Clients wait as long as on AWS: a silent stand-in counts as away instead of slow.
 process.env['CLIENT_PATIENCE'] = '1';
 
-/** Tests that messages wait while AWS is away for hours or days, and that only one that kills its worker fails. */
+/** Messages wait while AWS is away for hours or days, and only one that kills its worker fails. */
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 afterEach(() => fleet.close());
 
-/** Runs a test with a death at each AWS call of workers. Each time the workers are new processes. */
+/** Runs a test with a death at each AWS call of workers, which are new processes each time. */
 function diesAtEachCall(title: string, way: (fate: Fate) => Promise<void>): void {
   itAtEachDeath(title, async (fate) => {
     await fleet.close();
@@ -198,12 +198,12 @@ describe('a message that kills its worker', () => {
     const messageId = await fixture.send(inbox.url, { timeout: '20s', retries: '0' });
     // The message is received repeatedly, until it is to be handled alone.
     await fleet.advance(maxReceives * hiddenMs('short') + 1_000);
-    // The start can be recorded, but the attempt cannot, and the job cannot be sent again.
+    // The start can be recorded, but the attempt cannot, nor can the job be sent again.
     fleet.takeAway('PutItemCommand', 'sqs');
     fleet.throttle(false);
     await fleet.advance((mostDeaths + 1) * hiddenMs('dead'));
     fleet.bringBack();
-    // The job can be sent again now, and has to record itself that its starts have ended.
+    // The job can be sent again, and has to record itself that its starts have ended.
     fleet.takeAway('PutItemCommand');
     await fleet.advance(2 * hourMs);
     expect(fleet.invocationsOf('dead')).toBeGreaterThan(2 * mostDeaths);
@@ -218,7 +218,6 @@ describe('a message that kills its worker', () => {
 });
 
 describe('a worker that handles a message alone', () => {
-  /** Sends a message whose attempt is in the queue for jobs that are handled alone. */
   async function alone() {
     fleet.hold(true, ['short']);
     const inbox = fixture.receiver.inbox();
@@ -263,7 +262,6 @@ describe('a worker that handles a message alone', () => {
 describe('a message on which the service itself fails', () => {
   const givenUp = { error: expect.stringMatching(/^The service itself failed 10 times/) as unknown };
 
-  /** Whether a call writes the record of an attempt with an answer. */
   const recordsAnswer = (call: string, input: unknown): boolean =>
     call === 'PutItemCommand' && JSON.stringify(input).includes('"status":{"N":"500"}');
 
@@ -373,7 +371,6 @@ describe('a job that this release cannot read', () => {
   const texts = ['no JSON', '{"accountId":7}', '[]', '{"kind":"ofTheNextRelease","account":"acct"}'];
   const queueNames = ['short', 'dead', 'fire', 'accountChanges'] as const;
 
-  /** The parked messages, each with its original queue. */
   async function parked(): Promise<readonly string[]> {
     const QueueUrl = fixture.standIns.sqs.queueUrl('parked');
     const { parseParked: read } = await import('../../../lambdas/job/parked.ts');
@@ -419,7 +416,6 @@ describe('a change of an account on which the service itself fails', () => {
 });
 
 describe('a schedule’s fire', () => {
-  /** Creates a schedule that fires once, at a time of this clock. */
   async function scheduled(
     inboxUrl: string,
   ): Promise<{ readonly scheduleId: string; readonly notice: string }> {

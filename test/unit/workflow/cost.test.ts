@@ -4,7 +4,7 @@ import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 import { watchWrites } from '../../support/writes.ts';
 
-/** Tests the cost of a run. The calls and writes of a step do not increase with the run’s length. */
+/** A step’s calls and writes do not increase with the run’s length. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -19,17 +19,16 @@ useFixture(async (opened) => {
   await warmUp();
 });
 
-/** Lets the process read and lease what it keeps for some seconds: the account, and one of its slots. */
+/** Lets the process read and lease what it keeps for some seconds: the account, and a slot. */
 async function warmUp(): Promise<void> {
   await fixture.send(fixture.receiver.inbox().url);
   await fixture.doJobs();
 }
 
-/** Returns the AWS calls of a job, and the write units of its puts. */
 async function costOf(job: () => Promise<unknown>) {
   fixture.reset();
   writes.reset();
-  // Stops the clock, because a delivery that takes long to begin reads its run again.
+  // Stopped, because a delivery that takes long to begin reads its run again.
   const time = Date.now();
   const clock = vi.spyOn(Date, 'now').mockImplementation(() => time);
   await job();
@@ -41,7 +40,6 @@ async function costOf(job: () => Promise<unknown>) {
   };
 }
 
-/** Opens an endpoint that answers like the published client. */
 const openEndpoint = () =>
   fixture.receiver.inbox((_delivery, response) =>
     response.writeHead(200, { 'Upstash-Workflow-Sdk-Version': '1' }).end(),

@@ -5,8 +5,6 @@ import { noFilter } from '../../support/filters.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import { configOf, type Fixture } from '../../support/fixture.ts';
 
-/** Tests that a count ends in time and continues where it stopped. */
-
 let fixture: Fixture;
 const importServices = async () => {
   const [messages, listed, deadLetters, runs, workflows] = await Promise.all([
@@ -24,7 +22,6 @@ useFixture(async (opened) => {
   services = await importServices();
 });
 
-/** Makes each reading of the clock take a second. */
 function slowly(): void {
   const { now } = Date;
   let readings = 0;
@@ -36,7 +33,6 @@ interface Part {
   readonly cursor?: string | undefined;
 }
 
-/** Returns all answers to a count, one after the other. */
 async function partsOf(count: (cursor: string | undefined) => Promise<Part>): Promise<readonly number[]> {
   const parts: number[] = [];
   let cursor: string | undefined;

@@ -25,7 +25,6 @@ const cancel = (dlqId: string) => services.cancelFailureCallback(fixture.account
 const stateOf = async (dlqId: string) =>
   (await services.getRunDeadLetter(fixture.account, dlqId)).failureFunctionState;
 
-/** Returns the states of the failure function in a run’s journal, including the end’s. */
 const notedOf = async (runId: string) =>
   (await runs.journalOf(runId)).flatMap(({ record, snapshot }) =>
     record.kind === 'end' || record.kind === 'failureFunction' ? [snapshot.failureState] : [],
@@ -35,7 +34,6 @@ type AnswerTo = (response: ServerResponse) => void;
 const failing: AnswerTo = (response) => response.writeHead(500).end('no');
 const well: AnswerTo = (response) => response.writeHead(200).end('told');
 
-/** Returns a failed run and the endpoint to which the failure is reported. */
 async function failedRun(answer: AnswerTo = failing) {
   const { inbox } = runs.endpoint();
   const state = { answer };
@@ -47,7 +45,6 @@ async function failedRun(answer: AnswerTo = failing) {
   return { ...failed, told, state };
 }
 
-/** Returns a failed run whose failure function has not run yet. */
 async function pending() {
   const { inbox } = runs.endpoint();
   const told = fixture.receiver.inbox();

@@ -4,8 +4,6 @@ import { itAtEachDeath } from '../../support/faults.ts';
 import { configOf, type Fixture } from '../../support/fixture.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
-/** Tests processes that die while they replace a hanging run with a new one. */
-
 let fixture: Fixture;
 let runs: FailedRuns;
 const importServices = () => import('../../../lambdas/workflow/resume.ts');

@@ -48,7 +48,6 @@ const none: unknown = expect.objectContaining({
 });
 const full: unknown = expect.objectContaining({ status: 429, code: 'webhook_full' });
 
-/** Calls a webhook, by default one of the fixture’s account. */
 const call = (
   runId: string,
   eventId: string,
@@ -56,7 +55,6 @@ const call = (
   accountId = fixture.account.id,
 ) => waitFixture.callHook({ accountId, runId, eventId, request: requestOf(more) });
 
-/** Returns the AWS calls of some work, and its failure. */
 async function costOf(work: () => Promise<unknown>) {
   fixture.reset();
   const failure = await work().then(
@@ -66,7 +64,6 @@ async function costOf(work: () => Promise<unknown>) {
   return { failure, calls: fixture.operations() };
 }
 
-/** Saves an account without usage. */
 async function newAccount(id: string, limits: Fixture['account']['limits']) {
   const account = { ...fixture.account, id, limits };
   await fixture.saveAccount(account, undefined);

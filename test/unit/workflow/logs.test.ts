@@ -146,7 +146,6 @@ describe('the runs that a query finds', () => {
     expect(await pagesOf(named)).toEqual(listed);
   });
 
-  /** Reads all pages, with one run each. */
   async function pagesOf(...query: readonly Header[]): Promise<readonly Run[]> {
     const runs: Run[] = [];
     for (let cursor: string | undefined; cursor !== '';) {

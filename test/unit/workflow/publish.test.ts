@@ -6,7 +6,7 @@ import { endpoint } from '../../support/startSettings.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-/** Tests the status of a whole request: the client takes 400 to mean that its run has ended, so nothing else gets it. */
+/** The client takes a request’s status 400 to mean that its run has ended, so nothing else gets it. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;

@@ -311,7 +311,7 @@ describe('a repeated request', () => {
     const { inbox, state } = runs.endpoint();
     const failed = await runs.failed(inbox, { steps: results(2) });
     state.isWell = true;
-    // The clock is stopped, so that no process counts as dead on a slow machine.
+    // Stopped, so that no process counts as dead on a slow machine.
     vi.spyOn(Date, 'now').mockReturnValue(Date.now());
     const answers = await Promise.all(
       Array.from({ length: sizeOf({ ordinary: 8, thorough: 30 }) }, (_, index) =>
@@ -331,7 +331,7 @@ describe('a repeated request', () => {
     const { inbox, state } = runs.endpoint();
     const failed = await runs.failed(inbox, { steps: results(2) });
     state.isWell = true;
-    // Each reading of the clock is a minute later, so that every claim has expired when it is read.
+    // Each reading is a minute later, so that every claim has expired.
     let time = Date.now();
     vi.spyOn(Date, 'now').mockImplementation(() => (time += 60_000));
     const answers = await Promise.allSettled(Array.from({ length: 5 }, () => resume(failed.dlqId)));
@@ -347,7 +347,6 @@ describe('a repeated request', () => {
 });
 
 describe('a process that dies while it resumes', () => {
-  /** Fails two runs, one of them in a parallel group. */
   async function failedRuns() {
     const { inbox, state } = runs.endpoint();
     const one = await runs.failed(inbox, { steps: results(2) });
@@ -358,7 +357,6 @@ describe('a process that dies while it resumes', () => {
     return { inbox, seen, dlqIds: [one.dlqId, other.dlqId] as const };
   }
 
-  /** Returns the runs and lists that were delivered since. */
   const delivered = ({ inbox, seen }: Awaited<ReturnType<typeof failedRuns>>): ReadonlySet<string> =>
     new Set(
       inbox.deliveries

@@ -13,7 +13,6 @@ useFixture(async (opened) => {
 
 const hourMs = 3_600_000;
 
-/** Returns the place of a run’s only wait. */
 async function placeOf(runId: string): Promise<number> {
   const [wait] = (await waitFixture.snapshotOf(runId)).waits;
   if (wait === undefined) throw new Error('The run does not wait.');
@@ -185,7 +184,6 @@ describe('the list of waiters', () => {
     expect(listed[0]?.timeoutHeaders).toMatchObject({ 'Upstash-Workflow-Runid': [first] });
     const inAnHour = (Date.now() + hourMs) / 1_000;
     expect(Math.abs((listed[0]?.deadline ?? 0) - inAnHour)).toBeLessThan(100);
-    // The token is not shown.
     expect(JSON.stringify(listed)).not.toContain('Bearer');
     expect(await waitFixture.listWaiters(fixture.account, 'nobody')).toEqual([]);
   });

@@ -22,7 +22,6 @@ interface Destination {
   readonly open: ReadonlySet<Socket>;
 }
 
-/** A server that does not close connections. */
 async function destination(headers: Readonly<Record<string, string>> = {}): Promise<Destination> {
   const open = new Set<Socket>();
   const server = createServer({ keepAliveTimeout: 0 }, (_request, response) => {
@@ -44,7 +43,6 @@ const settled = <T>(read: () => T, expected: T): Promise<T> =>
     (value) => value === expected,
   );
 
-/** Sends a request to 127.0.0.1 under another host name, and reads the answer. */
 async function send(agents: Agents, port: number, host: string): Promise<void> {
   const request = http.get({
     agent: agents['http:'],

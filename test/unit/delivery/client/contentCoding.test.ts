@@ -48,7 +48,7 @@ describe('an answer in', () => {
     ['zstd', text],
     ['compress', text],
     ['__proto__', text],
-    // Decoding the outer coding only would give a body that its header does not describe.
+    // Decoding only the outer coding would leave a body that its header does not describe.
     ['zstd, gzip', gzipSync(text)],
     ['gzip, deflate', deflateSync(text)],
     [

@@ -120,7 +120,7 @@ describe('the outgoing HTTP client', () => {
 
   it('connects to the address that it checked, so a name that changes its answer gains nothing', async () => {
     const port = await listen(createServer((_request, response) => response.end('reached')));
-    // Only 127.0.0.2 is allowed, and nothing listens there. The second answer would lead to the server.
+    // Nothing listens at 127.0.0.2, the only allowed address. The second answer leads to the server.
     const rebinding = resolver(['127.0.0.2'], ['127.0.0.1']);
     const client = createDeliveryClient(allow('127.0.0.2/32'), rebinding);
     const first = await client(to(`http://rebinding.example:${port}/`));

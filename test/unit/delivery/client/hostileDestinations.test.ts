@@ -61,7 +61,6 @@ const to = (port: number, more: Partial<DeliveryRequest> = {}): DeliveryRequest 
   ...more,
 });
 
-/** Sends the same text repeatedly, as fast as the other side reads. */
 function flood(socket: Socket, text: string): void {
   const bytes = Buffer.from(text.repeat(Math.ceil(16_384 / text.length)));
   const more = (): void => {

@@ -5,8 +5,6 @@ import { close, listen } from '../../../../local/http.ts';
 import { isolate, setVariables } from '../../../../local/lambda/environment.ts';
 import { Refusal, Returned, startFunctions } from '../../../support/functions.ts';
 
-/** Tests invocations over HTTP with the SDK’s client. */
-
 const events: unknown[] = [];
 const functions = new Map<string, (event: unknown) => unknown>([
   ['ok', (event) => ({ statusCode: 201, body: String(events.push(event)) })],

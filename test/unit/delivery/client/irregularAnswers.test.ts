@@ -18,11 +18,9 @@ afterEach(() => {
 
 interface Destination {
   readonly url: string;
-  /** All sockets so far. */
   readonly sockets: readonly Socket[];
 }
 
-/** @param answer is called for each request */
 async function destination(answer: (socket: Socket, request: number) => Promise<void>): Promise<Destination> {
   const sockets: Socket[] = [];
   let requests = 0;
@@ -60,7 +58,6 @@ function newClient(): Client {
 
 const regular = 'HTTP/1.1 202 Accepted\r\nContent-Length: 4\r\n\r\nnext';
 
-/** Writes each piece as a separate packet. */
 async function writePieces(socket: Socket, pieces: readonly Buffer[]): Promise<void> {
   for (const piece of pieces) {
     socket.write(piece);
@@ -69,7 +66,6 @@ async function writePieces(socket: Socket, pieces: readonly Buffer[]): Promise<v
   }
 }
 
-/** Sends an answer in pieces, and a second request after the first answer. */
 async function exchange(
   client: Client,
   pieces: readonly Buffer[],
@@ -89,7 +85,7 @@ async function exchange(
     endWriting();
   });
   const { status, body, error } = await client(url);
-  // Bytes that arrive after the next request was sent cannot be told from its answer.
+  // Bytes after the next request cannot be told from its answer.
   await written;
   const next = await client(url);
   expect([next.status, Buffer.from(next.body).toString()]).toEqual([202, 'next']);

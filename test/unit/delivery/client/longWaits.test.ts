@@ -10,12 +10,12 @@ import {
 } from '../../../../lambdas/delivery/client/deliveryClient.ts';
 import { eventually } from '../../../support/eventually.ts';
 
-/** Tests answers that take hours: only the deadline ends the wait, and nothing on the way drops the connection. */
+/** Tests answers that take hours: only the deadline ends the wait, and no network device drops the connection. */
 
 const minuteMs = 60_000;
 const timeoutMs = 88 * minuteMs;
 
-/** A server that answers when the test says so. Each test has its own, so that its connections are not mixed with others. */
+/** Answers when the test says so. Each test has its own server, so that only its connections are counted. */
 let server: Server;
 let held: ServerResponse[];
 let port: number;
@@ -84,7 +84,7 @@ describe('an answer', () => {
   });
 });
 
-/** Linux shows for each connection which kernel timer runs, and the time until it fires in hundredths of a second. */
+/** Linux shows each connection’s kernel timer, and the hundredths of a second until it fires. */
 const timersOf = (): readonly { readonly kind: string; readonly seconds: number }[] =>
   readFileSync('/proc/net/tcp', 'latin1')
     .split('\n')

@@ -26,7 +26,7 @@ type Family = 'A' | 'AAAA';
 /** Addresses, a DNS error (2 is SERVFAIL, 3 is NXDOMAIN), or no answer. */
 type Answer = readonly string[] | number | 'silence';
 
-/** Encodes an IPv6 address by its first and last byte, because the tests only use addresses like `fc00::1`. */
+/** Encodes an IPv6 address by its first and last byte, because the tests only use ones like `fc00::1`. */
 function bytesOf(address: string): Buffer {
   const [first, last] = address.split('::').map((part) => parseInt(part, 16));
   if (first === undefined || last === undefined) return Buffer.from(address.split('.').map(Number));
@@ -37,7 +37,6 @@ interface Dns {
   readonly server: string;
   /** All questions so far in order, including repetitions. */
   readonly asked: readonly string[];
-  /** Settles after this number of questions. */
   readonly questions: (count: number) => Promise<void>;
 }
 
@@ -97,7 +96,7 @@ async function hostsFile(text: string): Promise<string> {
   return Promise.resolve(file);
 }
 
-/** Longer than any machine needs to answer itself, for tests in which both families answer. */
+/** Longer than any machine needs, for tests in which both families answer. */
 const patient = { 4: 60_000, 6: 60_000 };
 
 const v4 = (address: string) => ({ address, family: 4 });

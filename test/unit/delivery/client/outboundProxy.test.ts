@@ -13,8 +13,6 @@ import { bundledProgram } from '../../../support/bundledProgram.ts';
 import { startConnectProxy, type ProxyRequest } from '../../../support/connectProxy.ts';
 import { pem, startDemandingHost } from '../../../support/demandingHost.ts';
 
-/** Tests deliveries through an operator’s proxy. */
-
 const certificates = join(import.meta.dirname, '../../../support/certificates');
 const tls = {
   cert: readFileSync(join(certificates, 'server.pem')),
@@ -32,7 +30,6 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A destination over plain HTTP that records requests. */
 async function destination() {
   const got: { url: string | undefined; headers: IncomingHttpHeaders }[] = [];
   const server = createServer((request, response) => {
@@ -244,7 +241,7 @@ describe('a delivery over TLS', () => {
       ['private.example', 'private.example:8443'],
       ['private.example', 'private.example:8443'],
     ]);
-    // One tunnel for the two requests to the same host, and one for the other host.
+    // One tunnel for the two requests to one host, and one for the other host.
     expect(proxy.requests.map(({ asked }) => asked)).toEqual(Array(2).fill(`${publicAddress}:8443`));
   });
 });

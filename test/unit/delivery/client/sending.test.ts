@@ -4,8 +4,6 @@ import { close, listen } from '../../../../local/http.ts';
 import { isolate, setVariables } from '../../../../local/lambda/environment.ts';
 import { Refused, startAwsService, type Arrived } from '../../../support/awsServices.ts';
 
-/** Tests messages to queues, topics and buses over HTTP with the SDK’s clients. */
-
 const arrived: Arrived[] = [];
 let refusal: Refused | undefined;
 const services: Awaited<ReturnType<typeof startAwsService>>[] = [];

@@ -6,8 +6,8 @@ import type { Inbox } from '../../../support/receiver.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
 /**
- * Kills a process at each AWS call while messages of more tenants wait than a lane’s row keeps. No message is lost or waits for
- * ever, and each tenant’s messages keep their order.
+ * Kills a process at each AWS call while more tenants wait than a lane’s row keeps. No message is lost or waits for ever, and
+ * each tenant’s messages keep their order.
  */
 
 const hourMs = 3_600_000;
@@ -50,7 +50,7 @@ async function sendAll(on: LaneFixture, { url }: Inbox, queue: string, many = 10
   return ids;
 }
 
-/** Expects that each message was delivered at least once, and each tenant’s messages in their order. */
+/** Expects each message at least once, and each tenant’s messages in order. */
 function expectOrder({ deliveries }: Inbox, ids: ReadonlyMap<string, readonly string[]>): void {
   const came = [...new Set(deliveries.map(({ headers }) => headers['svc-message-id'] ?? ''))];
   for (const [tenant, mine] of ids) {

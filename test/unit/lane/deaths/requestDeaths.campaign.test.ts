@@ -5,8 +5,8 @@ import { useLaneFixtures } from '../../../support/useLaneFixtures.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
 /**
- * Kills the process of a request at each of its AWS calls to lanes. The client sends the request again. A message may be
- * created twice, or not at all if the client got no answer. No slot is lost, and no message waits for ever.
+ * Kills a process at each AWS call of a request to lanes, which the client repeats. A message may be created twice, or never if
+ * the client got no answer. No slot is lost, and no message waits for ever.
  */
 
 const hourMs = 3_600_000;
@@ -18,7 +18,6 @@ const open = useLaneFixtures((opened, imported) => {
   lambdas = imported;
 });
 
-/** Runs a lane request once for each AWS call at which its process can die. */
 function diesAtEachCall(
   title: string,
   way: (on: LaneFixture, fate: Fate) => Promise<void>,
@@ -36,7 +35,6 @@ function diesAtEachCall(
 }
 const title = 'loses nothing when its process dies at any of its AWS calls';
 
-/** Enqueues a message to a queue with capacity, again if the first request failed. */
 async function enqueueAgain(on: LaneFixture, fate: Fate): Promise<void> {
   const inbox = fixture.receiver.inbox();
   const ids: string[] = [];
@@ -44,7 +42,7 @@ async function enqueueAgain(on: LaneFixture, fate: Fate): Promise<void> {
     ids.push(await on.send(inbox.url, {}, 'roomy'));
   });
   await on.fleet.advance(hourMs);
-  // An accepted message is delivered. A message whose client got no answer may be delivered, too.
+  // A message whose client got no answer may be delivered, too.
   expect(inbox.deliveries.length).toBeLessThanOrEqual(2);
   expect(ids.length).toBe(1);
   expect(await Promise.all(ids.map((id) => on.endOf(id)))).toEqual(['DELIVERED']);

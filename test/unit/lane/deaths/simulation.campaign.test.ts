@@ -13,10 +13,7 @@ import { expectFaults, Tally } from '../../../support/faults.ts';
 import { randomOf } from '../../../support/simulatedClock.ts';
 import { sizeOf } from '../../../support/sample.ts';
 
-/**
- * Simulates thousands of runs of workers that race, die and are late, each from a seed. `SEED=… npx vitest run …` repeats one
- * run.
- */
+/** Simulates workers that race, die and are late, each run from a seed. `SEED=… npx vitest run …` repeats one run. */
 
 const seeds = process.env['SEED'] === undefined ? undefined : [Number(process.env['SEED'])];
 const runs = sizeOf({ ordinary: 60, thorough: 3_000 });
@@ -25,10 +22,7 @@ const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const idOf = (number: number): string =>
   `msg_${Array.from({ length: 26 }, (_, index) => letters[index < 20 ? 0 : Math.floor(number / 32 ** (25 - index)) % 32]).join('')}`;
 
-/**
- * Returns the most messages that were in flight at once. A message may be in flight twice: its job is redelivered after a death
- * while it waits in a line, too.
- */
+/** Counts a message once, even if it is in flight twice: its job may be redelivered after a death while it waits in a line. */
 function mostAtOnce(observed: readonly Observed[], lane: string): number {
   const inFlight = new Map<string, number>();
   let most = 0;
@@ -41,7 +35,6 @@ function mostAtOnce(observed: readonly Observed[], lane: string): number {
   return most;
 }
 
-/** Returns the most messages that started within any span of this length. */
 function mostStarts(observed: readonly Observed[], lane: string, spanMs: number): number {
   const starts = observed.filter((one) => one.lane === lane && one.what === 'start');
   let most = 0;
@@ -52,10 +45,7 @@ function mostStarts(observed: readonly Observed[], lane: string, spanMs: number)
   return most;
 }
 
-/**
- * Most jobs arrive at once. In some runs SQS or the start of a function takes longer than a start may be late, or than a
- * period.
- */
+/** In some runs SQS or the start of a function takes longer than a start may be late, or than a period. */
 const quickly = [quicklyMs, quicklyMs] as const;
 const behindPeriods = [1_500, 4_500] as const;
 
@@ -139,7 +129,7 @@ describe('a simulation of many workers', () => {
       expect(mostAtOnce(observed, 'account'), about).toBeLessThanOrEqual(plan.accountParallelism);
       for (const [key, { parallelism = Infinity, rate = Infinity, periodMs = 1_000 }] of plan.keys) {
         expect(mostAtOnce(observed, `key ${key}`), `${about}, key ${key}`).toBeLessThanOrEqual(parallelism);
-        // A start is counted before its job passes the delivery queue, so two starts may be closer together by this much.
+        // A start is counted before its job passes the delivery queue, so two starts may be this much closer.
         const span = periodMs - Math.min(100, periodMs / 10) - 30;
         expect(mostStarts(observed, `key ${key}`, span), `${about}, key ${key}`).toBeLessThanOrEqual(rate);
       }
@@ -194,7 +184,7 @@ describe('a simulation of many workers', () => {
       const { observed, messages } = simulation;
       expect([...messages.values()].filter(({ done }) => !done)).toEqual([]);
       expect(mostStarts(observed, 'key a', 1_000 - 130)).toBeLessThanOrEqual(3);
-      // The rate alone takes 20 s. A start that was counted with its grant is counted again when its job arrives late.
+      // The rate alone takes 20 s. A late job counts its start again.
       const lastAt = Math.max(...observed.map(({ at }) => at));
       expect(lastAt - startedAt).toBeLessThan(60_000);
     }

@@ -8,9 +8,7 @@ import type { Inbox } from '../../../support/receiver.ts';
 import { useLaneFixtures } from '../../../support/useLaneFixtures.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
-/**
- * Kills a worker at each AWS call while messages pass lanes. No slot is lost, no message waits for ever, and the order is kept.
- */
+/** Kills a worker at each AWS call. No slot is lost, no message waits for ever, and the order is kept. */
 
 let fixture: Fixture;
 let lambdas: LaneLambdas;
@@ -19,7 +17,7 @@ const open = useLaneFixtures((opened, imported) => {
   lambdas = imported;
 });
 
-/** Opens a receiver for messages and their callbacks. It records requests in their order: `1 try 0`, `1 callback`. */
+/** Records the requests of messages and callbacks in order: `1 try 0`, `1 callback`. */
 function watched(answer: (id: string, retried: number) => number = () => 200) {
   const events: string[] = [];
   const names = new Map<string, string>();
@@ -60,7 +58,7 @@ function watched(answer: (id: string, retried: number) => number = () => 200) {
 /** Returns the events without repetitions: an attempt whose worker died may be made twice. */
 const once = (events: readonly string[]): readonly string[] => [...new Set(events)];
 
-/** Sends messages while no worker runs, so that they have names before they are delivered. */
+/** Sends messages while no worker runs, so that they are named before they are delivered. */
 async function sendAll(
   on: LaneFixture,
   to: ReturnType<typeof watched>,
@@ -77,10 +75,10 @@ async function sendAll(
   return ids;
 }
 
-/** Each death takes a second. An ordinary run tries 40 of about 700, a thorough run a fifth. */
+/** A death takes a second. An ordinary run tries 40 of about 700, a thorough run a fifth. */
 const every = { ordinary: 25, thorough: 5 };
 
-/** Longer than SQS hides a job of the long queue if its worker died before it shortened that time. */
+/** Longer than SQS hides a job of the long queue whose worker died before it shortened that time. */
 const longestHiddenMs = 2 * visibilitySecondsOf('long') * 1_000;
 
 /** Delivers messages once for each AWS call at which a worker can die. */

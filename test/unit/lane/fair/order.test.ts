@@ -12,10 +12,7 @@ import { Died, FairTable } from '../../../support/fairTable.ts';
 import { sizeOf } from '../../../support/sample.ts';
 import { randomOf } from '../../../support/simulatedClock.ts';
 
-/**
- * Compares a fair line with a simple model while processes die between two calls and others write the same lane. Each run is
- * made from a seed.
- */
+/** Compares a fair line with a model while processes die between two calls and others write the lane. Each run has a seed. */
 
 const runs = sizeOf({ ordinary: 20, thorough: 1_000 });
 const steps = 400;
@@ -61,7 +58,7 @@ class Run {
     return all[Math.floor(this.#random() * all.length)];
   }
 
-  /** Starts a process that makes one change. It may die, or stop before a call while others make many steps. */
+  /** A process may die, or stop before a call while others make many steps. */
   #process(act: Act, isSlow: boolean): Lanes {
     let isDead = false;
     let callsLeft = isSlow ? Math.floor(this.#random() * 6) : Infinity;
@@ -89,7 +86,7 @@ class Run {
     });
   }
 
-  /** Expects that a write granted slots to the attempts that the model names, in its order. */
+  /** Expects that a write granted slots to the model’s attempts, in its order. */
   #expectGrants(before: Lane, after: Lane): void {
     const isNew = (entry: string): boolean => {
       const ticket = after.leases.get(entry)?.ticket;

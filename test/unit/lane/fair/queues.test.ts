@@ -6,8 +6,6 @@ import type { Fixture } from '../../../support/fixture.ts';
 import { importLaneLambdas, type LaneLambdas } from '../../../support/laneFixture.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 
-/** Tests queues in which several tenants wait, on the real table. */
-
 const dayMs = 86_400_000;
 const realNow = Date.now;
 
@@ -34,7 +32,6 @@ beforeEach(async () => {
   fixture.reset();
 });
 
-/** Lets time pass. */
 function pass(ms: number): void {
   passedMs += ms;
   setClockAhead(passedMs);
@@ -71,7 +68,7 @@ const pumpOf = (name: string, more: Partial<PumpJob> = {}): PumpJob => ({
 /** More keys than a lane’s row keeps. */
 const keys = Array.from({ length: 9 }, (_, index) => `key ${index}`);
 
-/** Sends messages to a paused queue: many of the first key, then a few of each other one. Returns their ids by key. */
+/** Sends many messages of the first key, then a few of each other one. Returns their ids by key. */
 async function fill(name: string, url: string, { many = 40, few = 2 } = {}) {
   await pausedQueue(name);
   const ids = new Map<string, string[]>();

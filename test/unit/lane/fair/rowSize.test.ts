@@ -27,7 +27,6 @@ const upTo = (count: number): readonly number[] => Array.from({ length: count },
 const laneOf = (name: string): Lane =>
   newLane({ accountId: 'acct', kind: 'queue', name }, 1_700_000_000_000, { parallelism: 10_000 });
 
-/** Returns the size of a lane’s row in the table, in bytes. */
 async function bytesOf(lane: Lane): Promise<number> {
   expect(await store.saveLane({ ...lane, version: 0 })).toBeUndefined();
   const { Item: item } = await fixture.dynamodb.send(
@@ -94,7 +93,7 @@ it('a row holds the tenants of one write and all slots, whatever the length of t
     lane = withLease(lane, idOf(number), { slots: 1, until: 1_700_000_000_000, ticket: 'a1b2c3d4' });
   }
   lane = joinLine(lane, idOf(1), { fairKey: 'one' });
-  // These are the tenants that join with a write and its last change, the tenants whose turn it is, and those that stay.
+  // The tenants that join with a write and its last change, those whose turn it is, and those that stay.
   for (const number of upTo(mostAsked + 20 + mostTurns + 4)) {
     const name = `${String(number)}${'\u{3042}'.repeat(61)}`;
     if (lane.fair !== undefined) lane = { ...lane, fair: withTenant(lane.fair, name, tenant) };

@@ -14,8 +14,6 @@ import { sizeOf } from '../../../support/sample.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
-/** Tests messages that wait in a line for months, lines that are too long for one invocation, and pumps that arrive early. */
-
 const secondMs = 1_000;
 const dayMs = 86_400 * secondMs;
 const realNow = Date.now;
@@ -34,7 +32,6 @@ beforeEach(async () => {
   fixture.reset();
 });
 
-/** Lets time pass. */
 function pass(ms: number): void {
   passedMs += ms;
   setClockAhead(passedMs);
@@ -51,7 +48,6 @@ const pumpOf = ({ accountId, kind: lane, name }: LaneKey, more: Partial<PumpJob>
   ...more,
 });
 
-/** Takes all jobs from the delivery queues and returns a lane’s pumps. */
 const pumpsFor = async ({ name }: LaneKey): Promise<readonly PumpJob[]> =>
   (await fixture.drain()).flatMap((job) => (job.kind === 'pump' && job.name === name ? [job] : []));
 
@@ -72,7 +68,7 @@ describe('a line in which messages wait for months', () => {
     const key = queue('patient');
     await lambdas.putQueue(fixture.account, Buffer.from('{"queueName":"patient","paused":true}'));
     const inbox = fixture.receiver.inbox();
-    // One body is in the message’s row, one in a separate row, one in the bucket. The other messages fill two pages.
+    // The first three bodies are in the message’s row, in a separate row, and in the bucket.
     const bodies = ['small', randomBytes(1_500).toString('hex'), randomBytes(20_000).toString('hex')];
     while (bodies.length < 2 * pageSize + 3) bodies.push(`number ${bodies.length}`);
     const ids: string[] = [];
@@ -99,7 +95,7 @@ describe('a line in which messages wait for months', () => {
           const bodyExpiry = await expiryOfRow(messagesTable, { shard: `body#${messageId}`, id: messageId });
           expect(bodyExpiry).toBeGreaterThanOrEqual(needed);
         }
-        // An object’s key begins with the number of days for which it is kept, counted from the write of the row.
+        // An object’s key begins with the days for which it is kept.
         if (body.at === 'bucket') expect(Number(/^(\d+)d/.exec(body.key)?.[1])).toBeGreaterThanOrEqual(64);
       }
       for (const page of [0, 1]) {
@@ -214,7 +210,7 @@ describe('a line that is too long for one invocation', () => {
     vi.restoreAllMocks();
     for (const one of next) await fixture.perform({ ...one, dueAt: Date.now() }, { isAgain: false });
     expect(await pumpsFor(key)).toEqual([]);
-    // A process may still write a page or the row. Their numbers are used again only after the row has expired.
+    // A process may still write a page or the row, so their numbers are reused only after the row expires.
     const emptied = await lambdas.loadLane(key);
     expect(emptied).toMatchObject({ isDeleted: true, deletedLines: [] });
     for (const messageId of ids) {

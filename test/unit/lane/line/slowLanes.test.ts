@@ -5,8 +5,6 @@ import type { Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
 import { createLaneGate } from '../../../../lambdas/lane/slots/acquire.ts';
 import type { DueAttempt } from '../../../../lambdas/lane/slots/dueAttempt.ts';
 
-/** Tests lanes with so many writers that a change takes seconds. */
-
 const timeoutMs = 30_000;
 
 const traveller: DueAttempt = {

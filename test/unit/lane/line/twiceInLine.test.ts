@@ -6,7 +6,7 @@ import type { Granted } from '../../../../lambdas/lane/slots/applyChanges.ts';
 import { createLanes } from '../../../../lambdas/lane/slots/lanes.ts';
 import { noTenants } from '../../../support/noTenants.ts';
 
-/** Tests a message that is in its queue’s line twice, because its worker died after joining and the job was redelivered. */
+/** A message is in its line twice if its worker died after joining and the job was redelivered. */
 
 const key: LaneKey = { accountId: 'acct', kind: 'queue', name: 'orders' };
 const first = `${'0'.repeat(25)}1/0s`;

@@ -19,7 +19,7 @@ import {
 
 const empty = newLane({ accountId: 'acct', kind: 'queue', name: 'q' }, 0, { parallelism: 1 });
 const holding = (lease: Partial<Lease> = {}): Lane => withLease(empty, 'm', { slots: 1, ...lease });
-/** A line whose first entry is `f` and whose last is `b`, with one page of eight between. */
+/** The first entry is `f`, the last is `b`, and a page of eight is between. */
 const long: Lane = { ...empty, line: { front: ['f', 'g'], firstPage: 3, nextPage: 4, back: ['a', 'b'] } };
 
 describe('a message that is cancelled', () => {

@@ -8,10 +8,9 @@ const now = 10_000;
 const laneWith = (limits: Limits = {}): Lane =>
   newLane({ accountId: 'acct', kind: 'key', name: 'k' }, 0, limits);
 
-/** Returns the lane with one message in its line. */
 const waitingIn = (lane: Lane): Lane => joinLine(lane, 'w');
 
-/** Returns the lane with attempts in flight whose leases end at these times, or with their message if undefined. */
+/** Adds attempts in flight whose leases end at these times, or with their message if undefined. */
 const holding = (lane: Lane, ...ends: readonly (number | undefined)[]): Lane => ({
   ...lane,
   leases: new Map(ends.map((until, index) => [`e${index}`, { slots: 1, until }])),

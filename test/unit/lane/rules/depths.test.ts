@@ -5,10 +5,9 @@ import { depthHours, depthsAt, noteDepth } from '../../../../lambdas/lane/rules/
 const hourMs = 3_600_000;
 const start = 500_000 * hourMs;
 
-/** A write of a lane: the hour, and the number of waiting attempts from then on. */
+/** The hour, and the number of waiting attempts from then on. */
 type Write = readonly [hour: number, waiting: number];
 
-/** Applies the writes of a lane one after the other. */
 function written(writes: readonly Write[]): { readonly text: string | undefined; readonly waiting: number } {
   let text: string | undefined;
   let waiting = 0;
@@ -24,7 +23,7 @@ function shownAt(writes: readonly Write[], hour: number): readonly number[] {
   return depthsAt(text, waiting, start + hour * hourMs).map(({ depth }) => depth);
 }
 
-/** Returns the depths of the last hours: the given ones at the end, and 0 before. */
+/** Returns these depths for the last hours, and 0 before. */
 const endingWith = (...depths: readonly number[]): readonly number[] => [
   ...Array.from({ length: depthHours - depths.length }, () => 0),
   ...depths,

@@ -47,7 +47,7 @@ describe('an attempt that arrives', () => {
     expect(enter(lane, arrival('a', { ticket: 't' }), 0)).toEqual({ lane, result: 'in' });
     expect(enter(lane, arrival('a', { ticket: 'u', isYoung: true }), 0).result).toBe('early');
     expect(enter(lane, arrival('a', { ticket: 'u' }), 0).result).toBe('stale');
-    // In a queue, an attempt whose lease has not ended is not granted a slot.
+    // In a queue, an attempt is not granted a slot before its lease has ended.
     const queue: Lane = { ...lane, kind: 'queue' };
     expect(enter(queue, arrival('a', { ticket: 'u', isYoung: true }), 0).result).toBe('stale');
     expect(enter(queue, arrival('a', { ticket: 'u', isYoung: true }), 999_000).result).toBe('early');
@@ -162,7 +162,7 @@ it('limits come from the newest message, except pinned ones', () => {
   const lane = withNewestLimits(laneWith({ parallelism: 1 }), { parallelism: 5, rate: 2 }, 10);
   expect(lane).toMatchObject({ parallelism: 5, rate: 2 });
   expect(withNewestLimits(lane, { parallelism: 9 }, 9)).toBe(lane);
-  // An older message that arrives later changes nothing, even if the newer one changed nothing either.
+  // An older message that arrives late changes nothing, even if the newer one did not either.
   const same = withNewestLimits(lane, { parallelism: 5, rate: 2 }, 12);
   expect(withNewestLimits(same, { parallelism: 9 }, 11)).toBe(same);
   expect(withNewestLimits(same, { parallelism: 5, rate: 2 }, 12)).toBe(same);

@@ -37,7 +37,7 @@ class Kept {
   }
 }
 
-/** Bursts of one kind, because otherwise joins and leaves would balance and the line would have no pages. */
+/** Bursts, because otherwise joins and leaves would balance and the line would have no pages. */
 const steps = array(
   tuple(constantFrom('join', 'join', 'shift', 'spill', 'rejoin'), integer({ min: 1, max: 25 })),
   {
@@ -78,7 +78,7 @@ it('writes one content only under a page’s number, even if the write is late',
       all.forEach((step, index) => {
         if (step === 'join') kept.line = join(kept.line, `entry ${seed} ${index}`);
         if (step === 'shift') kept.shift();
-        // A process that saw the present line would write these pages, now or much later.
+        // Any process that saw this line writes these pages, now or much later.
         for (const { number, entries } of spill(kept.line).pages) {
           expect(written.get(number) ?? entries.join()).toBe(entries.join());
           written.set(number, entries.join());

@@ -5,8 +5,6 @@ import { useFixture } from '../../../support/useFixture.ts';
 import { requestOf, type Fixture } from '../../../support/fixture.ts';
 import { watchWrites } from '../../../support/writes.ts';
 
-/** Tests what circuits add to the cost of a message. */
-
 let fixture: Fixture;
 let writes: ReturnType<typeof watchWrites>;
 let stores: Awaited<ReturnType<typeof importStores>>;
@@ -35,7 +33,6 @@ beforeEach(async () => {
   writes.reset();
 });
 
-/** Delivers the next message and returns its AWS calls. */
 async function deliverOne(url: string, config?: Readonly<Record<string, string>>) {
   await send(url, config);
   const { job } = await fixture.receiveAttempt();
@@ -100,7 +97,7 @@ describe('a message', () => {
     await pump({ kind: 'pump', accountId, lane: 'circuit', name, dueAt: Date.now() });
     await fixture.doJobs();
     expect(writes.unitsIn(fixture.settings.messagesTable)).toBe(count);
-    // Each message leaves, which starts others. A row with many leases is larger than a kilobyte.
+    // Each message that leaves starts others. A row with many leases exceeds a kilobyte.
     expect(fixture.callsOf('PutItemCommand') - count).toBeLessThanOrEqual(1.2 * count);
     expect(writes.unitsIn(fixture.settings.lanesTable)).toBeLessThanOrEqual(4 * count);
   });

@@ -3,7 +3,7 @@ import { setClockAhead } from '../../../support/clockAhead.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
-/** Tests two processes with different clocks: the process that grants a slot is ahead of the one that gets the job. */
+/** The process that grants a slot is ahead of the one that gets the job. */
 
 const importQueues = () => import('../../../../lambdas/lane/queues.ts');
 
@@ -24,7 +24,6 @@ it('a message of a queue whose granted job is received by a worker with a slower
   await queues.pauseQueue(fixture.account, name);
   const messageId = await fixture.enqueue(name, inbox.url);
   await fixture.doJobs();
-  // It waits in the line and is granted its slot by a process whose clock is ahead.
   await queues.resumeQueue(fixture.account, name);
   const granted = await fixture.receiveAttempt();
   expect(granted.job).toMatchObject({ messageId, admittedTo: { lane: 'queue', name } });

@@ -7,20 +7,16 @@ import { spill, type Page } from '../../../../lambdas/lane/rules/line.ts';
 import { createLanes, type Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
 import { noTenants } from '../../../support/noTenants.ts';
 
-/** Tests the writes of lanes, and the jobs that are sent with them. */
-
 const key: LaneKey = { accountId: 'acct', kind: 'queue', name: 'orders' };
 const start = 1_700_000_000_000;
 const dayMs = 86_400_000;
 const entryOf = (number: number): string =>
   formatEntry({ messageId: `msg_${String(number).padStart(26, '0')}`, attempt: 0, queue: 'short' });
 
-/** A table with one lane, which several processes change. */
 class Fixture {
   time = start;
   row: Lane;
   readonly pages = new Map<number, readonly string[]>();
-  /** The entries that each write granted a slot. */
   readonly granted: (readonly string[])[] = [];
   readonly pumps: { readonly dueAt: number; readonly keeps: boolean }[] = [];
 
@@ -143,7 +139,7 @@ describe('a grant', () => {
     expect((await admitted('queue', 'short')).until).toBeUndefined();
   });
 
-  // A minute for the job to arrive, the longest attempt of its delivery queue, and ten seconds.
+  // A minute for the job to arrive, the longest attempt, and ten seconds.
   it.each([
     { kind: 'key', carrier: 'short', lastsMs: 100_000 },
     { kind: 'key', carrier: 'long', lastsMs: 910_000 },

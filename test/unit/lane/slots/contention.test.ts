@@ -12,8 +12,6 @@ import { handOverCalls } from '../../../../local/stage/standIns.ts';
 import { Clock } from '../../../support/simulatedClock.ts';
 import { useStandIns } from '../../../support/useStandIns.ts';
 
-/** Tests many processes that change one lane at once in the real table, each with its own copy. */
-
 const standIns = useStandIns();
 
 const importAll = async () => {
@@ -26,18 +24,17 @@ const importAll = async () => {
 };
 let lambdas: Awaited<ReturnType<typeof importAll>>;
 beforeAll(async () => {
-  // The processes share one thread. The SDK’s work at each call would make them wait for each other instead of the table.
+  // The SDK’s work at each call would block the other processes, which share this thread.
   handOverCalls(standIns());
   lambdas = await importAll();
 });
 
 /**
- * The time of all processes. It passes only while they sleep or wait for the table. Each call of the table takes equally long,
- * so a slow machine does not change how they meet.
+ * The time of all processes. It passes only while they sleep or wait for the table, so a slow machine does not change how they
+ * meet.
  */
 let clock = new Clock();
 const callMs = 5;
-/** The calls of the table in progress. */
 let calls = 0;
 
 beforeEach(() => {
@@ -57,14 +54,13 @@ const timed =
     }
   };
 
-/** Waits until every process sleeps or has ended, and the table has answered all calls. */
+/** Waits until every process sleeps or has ended, and all calls are answered. */
 async function settle(): Promise<void> {
   // Work that is due at the same time happens in parallel.
   if (clock.nextAt === clock.now) return;
   for (let quiet = 0; quiet < 2; quiet = calls === 0 ? quiet + 1 : 0) await setImmediate();
 }
 
-/** Lets time pass until the work is done. */
 const inTime = async (work: Promise<unknown>): Promise<void> => {
   await Promise.all([work, clock.run(undefined, settle)]);
 };
@@ -72,7 +68,6 @@ const inTime = async (work: Promise<unknown>): Promise<void> => {
 const processes = 20;
 const changesEach = 10;
 
-/** Starts a process that changes lanes and reports its grants. */
 function startProcess(onAdmitted: (granted: readonly Granted[]) => void = () => {}) {
   let saves = 0;
   const lanes: Lanes = lambdas.createLanes({
@@ -124,7 +119,7 @@ describe(`${processes} processes that change one lane at once`, () => {
     );
     const lane = await lambdas.loadLane(key);
     if (lane === undefined) throw new Error('The lane is not there.');
-    // Every change was a separate write, and few writes failed, because a process reads again after a pause.
+    // Each change was a separate write. Few failed, because a process reads again after a pause.
     expect(lane.version).toBe(1 + processes * changesEach);
     const saves = all.reduce((sum, process) => sum + process.saves(), 0);
     expect(saves).toBeGreaterThan(processes * changesEach);
@@ -140,7 +135,7 @@ describe(`${processes} processes that change one lane at once`, () => {
         .map(entryOf)
         .sort(),
     );
-    // Each process joined its entries one after the other, so the line has them in that order.
+    // Each process joined its entries in order, so the line has them in that order.
     for (const process of range(processes)) {
       const own = range(changesEach).map((change) => entryOf(process * changesEach + change));
       expect(line.filter((entry) => own.includes(entry))).toEqual(own);
@@ -168,7 +163,7 @@ describe(`${processes} processes that change one lane at once`, () => {
       return process.lanes;
     };
 
-    /** Lets an attempt arrive at a random process, with or without a grant. It is retried while its grant is not written. */
+    /** Lets an attempt arrive at some process. It is retried while its grant is not written. */
     async function arrive(entry: string, ticket?: string): Promise<void> {
       const lanes = someProcess();
       const arrival = {
@@ -202,7 +197,7 @@ describe(`${processes} processes that change one lane at once`, () => {
         }),
       ),
     );
-    // A handled attempt may start others. All have ended now, and a failed one rejects here.
+    // A handled attempt may start others. A failed one rejects here.
     for (const one of handled) await one;
     expect([...starts].sort()).toEqual(range(total).map(entryOf).sort());
     expect(most).toBeLessThanOrEqual(parallelism);

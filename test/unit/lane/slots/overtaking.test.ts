@@ -6,7 +6,7 @@ import { importLaneLambdas, type LaneLambdas } from '../../../support/laneFixtur
 import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
-/** Tests a granted job that arrives before its lane is written. Messages behind it must not wait for that. */
+/** A granted job may arrive before its lane is written. Messages behind it must not wait for that. */
 
 let fixture: Fixture;
 let lambdas: LaneLambdas;
@@ -32,7 +32,7 @@ beforeEach(async () => {
 
 const queue = () => ({ accountId: fixture.account.id, kind: 'queue', name: 'overtaken' }) as const;
 
-/** Returns the job of a message that was cancelled in a page of its queue’s line and whose grant is about to be written. */
+/** Returns the job of a message that was cancelled in a page, and whose grant is about to be written. */
 async function cancelledInPage(sentAt: number): Promise<{ job: AttemptJob; write: () => Promise<void> }> {
   const messageId = await fixture.enqueue('overtaken', fixture.receiver.inbox().url);
   const { job } = await fixture.receiveAttempt();

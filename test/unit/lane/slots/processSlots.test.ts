@@ -5,11 +5,8 @@ import { LaneBusy, type Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
 import { createProcessSlots, type Slot } from '../../../../lambdas/lane/slots/processSlots.ts';
 import { LanesInMemory } from '../../../support/lanesInMemory.ts';
 
-/** Tests the slots that a process leases for its attempts. */
-
 const key: LaneKey = { accountId: 'acct', kind: 'account', name: '' };
 
-/** Starts a lane in memory whose next write can be made to fail. */
 function startLane(parallelism: number) {
   let lane: Lane = newLane(key, 0, { parallelism });
   let fail: (() => void) | undefined;
@@ -55,7 +52,7 @@ it('slots are not kept for attempts that asked while the write of a lease was fa
   failWrites();
   const asked = [take()];
   await new Promise(setImmediate);
-  // The first write is in progress, so these attempts ask for the next write, which is not made.
+  // The first write is in progress, so these ask for the next one, which is not made.
   asked.push(take(), take());
   await new Promise(setImmediate);
   endFailure();
@@ -97,7 +94,6 @@ describe('a process', () => {
   const lease = () => table.lane(key).leases.get('process#1');
   const leased = (): number | undefined => lease()?.slots;
   const takeAll = (count: number) => Promise.all(Array.from({ length: count }, () => take()));
-  /** Lets time pass and runs the timers. */
   async function pass(ms: number): Promise<void> {
     table.time += ms;
     await vi.advanceTimersByTimeAsync(ms);

@@ -3,7 +3,7 @@ import { startFleet, type Fleet } from '../../../support/fleet.ts';
 import type { Delivery } from '../../../support/receiver.ts';
 import { openFixture, requestOf, type Fixture } from '../../../support/fixture.ts';
 
-/** Tests the limits of lanes across processes. Each invocation has a separate process that knows nothing of the others. */
+/** Each invocation has a separate process, which knows nothing of the others. */
 
 let fixture: Fixture;
 beforeAll(async () => {
@@ -19,7 +19,6 @@ afterEach(() => fleet.close());
 
 const count = 20;
 
-/** Creates an account with this parallelism. */
 async function accountWith(id: string, parallelism: number) {
   const account = { ...fixture.account, id, limits: { max_global_parallelism: parallelism } };
   await fixture.saveAccount(account, undefined);
@@ -27,7 +26,6 @@ async function accountWith(id: string, parallelism: number) {
   return account;
 }
 
-/** Publishes several messages and returns their deliveries in order. */
 async function deliver(account: Fixture['account'], queueName?: string): Promise<readonly Delivery[]> {
   const inbox = fixture.receiver.inbox((_delivery, response, before) => {
     setTimeout(() => response.writeHead(200).end(), 20 + ((before * 37) % 80));

@@ -16,8 +16,6 @@ import { credentials } from '../../../../local/lambda/environment.ts';
 import { startSqs, type Sqs } from '../../../../local/sqs/sqs.ts';
 import { Store } from '../../../../local/store/store.ts';
 
-/** Tests a fault proxy before the queues, with a client that does not retry. */
-
 const region = 'eu-central-1';
 let sqs: Sqs;
 let proxy: FaultProxy;

@@ -1,7 +1,4 @@
-/**
- * Tests a backup from the previous release: messages with timers of seconds and hours, bodies of all sizes, a line, and a dead
- * letter.
- */
+/** The backup has messages with timers of seconds and hours, bodies of all sizes, a line, and a dead letter. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,3 @@
-/** Tests simultaneous calls: each write builds on all earlier ones, and a read sees every write that was answered before. */
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod/mini';

@@ -1,4 +1,4 @@
-/** Compares generated calls with two other databases. `test/differential/README.md` says which is right if they differ. */
+/** `test/differential/README.md` says which database is right if answers differ. */
 import fc, { type Arbitrary } from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tables } from '../../../../lambdas/aws/resources.ts';
@@ -46,7 +46,7 @@ async function compareAll(
     for (const [at, our] of ours.entries())
       compare(step, seen(our, step), seen(theirs[at] ?? '', step), others?.[at]);
     if (isRead(step)) continue;
-    // After a write that only some made, or a batch that others made in part, the rows differ.
+    // Rows differ after a write that only some made, or a batch that some made in part.
     const isMade = ours.every(isAnswer);
     const isPart = step.operation === 'BatchWriteItem' && !isMade;
     if (isPart || ours.join() !== theirs.join() || others?.every(isAnswer) === !isMade) return;
@@ -55,7 +55,7 @@ async function compareAll(
 
 const isAnswer = (answer: string): boolean => /^[[{]/.test(answer);
 
-/** Whether a call only removes from a missing row, which creates a row in the other databases only. */
+/** Whether a call only removes from a missing row, which creates a row in the other databases. */
 async function makesRow(engine: Engine, step: Step): Promise<boolean> {
   const { input, operation } = 'between' in step && step.between !== undefined ? step.between : step;
   const { UpdateExpression, TableName, Key } = input;
@@ -74,7 +74,6 @@ function compare(step: Step, ours: string, theirs: string, others: string | unde
   throw new Error(toJson({ step, ours, dynoxide: theirs, moto: others }));
 }
 
-/** The tables that a sequence may write. */
 const tablesIn = (sequence: readonly Step[]): readonly string[] => {
   const text = toJson(sequence);
   return Object.keys(tables).filter((name) => text.includes(`"${name}"`));
@@ -116,10 +115,7 @@ test('generated expressions get the same answers as from another database', () =
 test('generated calls of tables and indexes get the same answers as from another database', () =>
   areAnsweredAlike(steps, 200));
 
-/**
- * The rows of all pages without the page limits: the other databases’ pages end before the row that reaches 1 MB, and dynoxide
- * counts that row twice.
- */
+/** Returns all pages’ rows. The other databases’ pages end before the row that reaches 1 MB, which dynoxide counts twice. */
 const rowsIn = (answer: string, step: Step): string =>
   'isWalk' in step ? [...new Set(answer.match(/"id\W+S\W+\w+/g))].toSorted().join() : answer;
 

@@ -29,7 +29,7 @@ const anObject = z.custom<object>((value) => typeof value === 'object' && value 
 
 const put = (TableName: string, Item: Item): Promise<object> => call('PutItem', { TableName, Item });
 
-/** Reads all pages, and returns an attribute of each row, and the number of pages. */
+/** Returns an attribute of each row on all pages, and the number of pages. */
 async function walk(attribute: string, input: object, operation = 'Query') {
   const values: string[] = [];
   let pages = 0;

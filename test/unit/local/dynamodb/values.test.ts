@@ -9,7 +9,6 @@ import {
 import { sizeOfItem } from '../../../../local/dynamodb/sizes.ts';
 import { areEqual, checkedItem, checkedValue, compareValues } from '../../../../local/dynamodb/values.ts';
 
-/** Wraps a value in this number of lists. */
 function nested(levels: number): object {
   let value: object = { S: 'leaf' };
   for (let level = 1; level < levels; level += 1) value = { L: [value] };

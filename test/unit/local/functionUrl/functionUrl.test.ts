@@ -18,7 +18,6 @@ const isEvent = z.custom<LambdaFunctionURLEvent>(
   (value) => z.object({ rawPath: z.string() }).safeParse(value).success,
 );
 
-/** Starts a function URL with a function that answers like this. */
 async function start(
   answer: () => unknown = () => ({ statusCode: 200, body: 'ok' }),
   ready = Promise.resolve(),

@@ -29,7 +29,6 @@ const isEvent = z.custom<APIGatewayProxyEvent>(
   (value) => z.object({ path: z.string() }).safeParse(value).success,
 );
 
-/** Starts the gateway with one function behind all routes. */
 async function start(
   answer: (event: APIGatewayProxyEvent) => unknown = () => ({ statusCode: 200, body: 'ok' }),
   options: Partial<GatewayOptions> = {},
@@ -313,7 +312,6 @@ describe('the gateway’s own answer', () => {
     },
   );
 
-  /** Finds the deployed gateway’s refusal for a status in the API description. */
   const describedOf = (status: number) => gatewayRefusals.find((one) => one.status === status)?.examples[0];
   const refusalIn = (answer: { readonly body: string }) => {
     const { code, error } = errorOf.parse(JSON.parse(answer.body));
@@ -365,7 +363,7 @@ test('a stop waits for accepted requests', async () => {
   const answered = send(started, 'GET', '/v2/health');
   await called;
   const stopped = started.stop(new AbortController().signal);
-  // The client may use a connection to an earlier server on the same port, which is reset.
+  // The client may use an old connection to an earlier server on this port, which is reset.
   await expect(send(started, 'GET', '/v2/health')).rejects.toMatchObject({
     code: expect.toBeOneOf(['ECONNREFUSED', 'ECONNRESET']) as unknown,
   });

@@ -14,7 +14,7 @@ afterEach(async () => {
   server = undefined;
 });
 
-/** Starts a server that reads bodies and reports their fate. A function can be held and continued. */
+/** Starts a server that reads bodies and reports their fate. Its function can be held. */
 async function start(
   bounds: Partial<IntakeBounds>,
   { accountOf = () => Promise.resolve<string | undefined>('acct'), hold = () => Promise.resolve() } = {},

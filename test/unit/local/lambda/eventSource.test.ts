@@ -16,7 +16,6 @@ const isEvent = z.custom<SQSEvent>(
   (value) => z.object({ Records: z.array(z.unknown()) }).safeParse(value).success,
 );
 
-/** Starts a queue and a mapping from it to `invoke`. */
 function start(
   invoke: (event: SQSEvent) => unknown,
   visibilityTimeoutMs = 70_000,
@@ -64,7 +63,6 @@ function start(
   };
 }
 
-/** Returns a promise and the function that settles it. */
 function signal<Value>(): { readonly given: Promise<Value>; readonly give: (value: Value) => void } {
   let give: (value: Value) => void = () => undefined;
   const given = new Promise<Value>((resolve) => (give = resolve));
@@ -211,7 +209,7 @@ test('at most the maximum concurrency of invocations run at once, and waiting me
   for (let batch = 0; batch < 10; batch++) await send(...Array.from({ length: 10 }, () => 'x'));
   map();
   await full.given;
-  // Nothing is received for an invocation that may not start, because that would count as a receive.
+  // Nothing is received for an invocation that may not start: that would count as a receive.
   expect(counts()).toEqual({ visible: 70, inFlight: 30 });
   finish.give(undefined);
   await done.given;

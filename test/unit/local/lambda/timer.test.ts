@@ -5,7 +5,6 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Starts a timer whose invocations end when the test says so. */
 function started() {
   vi.useFakeTimers();
   const ends: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];

@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { inTurns } from '../../../../local/lambda/turns.ts';
 
-/** Starts a function whose invocations end when the test says so. */
 function start(most: number) {
   const running: {
     readonly event: unknown;

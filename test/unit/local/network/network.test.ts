@@ -16,7 +16,7 @@ import { startStage } from '../../../support/stage.ts';
 let ending: (() => Promise<void>) | undefined;
 afterEach(() => ending?.());
 
-/** Sends a request from 127.0.0.1, and returns its origin as seen by a stage in this network. */
+/** Returns the origin of a request from 127.0.0.1 as a stage in this network sees it. */
 async function originOf(network: Partial<Network>, headers: Record<string, string>): Promise<Origin> {
   const read = originsBehind({ ...onLoopback, ...network });
   const { server, port } = await listen((incoming, response) => {

@@ -52,7 +52,7 @@ afterEach(async () => {
   for (let end = endings.pop(); end !== undefined; end = endings.pop()) await end();
 });
 
-/** Starts the stand-in with a clock that only the test moves, and the real clients. */
+/** Starts the stand-in with a clock that only the test moves. */
 async function start(store = new Store(undefined)) {
   const failures: unknown[] = [];
   const report = (error: unknown): void => void failures.push(error);
@@ -69,7 +69,6 @@ async function start(store = new Store(undefined)) {
     await sqs.close();
   });
 
-  /** Receives all visible messages. */
   const take = async (queue = 'fire'): Promise<Message[]> => {
     const QueueUrl = sqs.queueUrl(queue);
     const taken: Message[] = [];
@@ -109,7 +108,6 @@ async function start(store = new Store(undefined)) {
       client.send(new CreateScheduleCommand(input(changes))),
     get: async (Name = 'one') => client.send(new GetScheduleCommand({ Name, GroupName: 'svc' })),
     remove: async (Name = 'one') => client.send(new DeleteScheduleCommand({ Name, GroupName: 'svc' })),
-    /** Lets time pass, from one due time to the next. */
     pass: async (ms: number): Promise<void> => {
       const end = clock + ms;
       for (let due = scheduler.nextDue(); due !== undefined && due <= end; due = scheduler.nextDue()) {
@@ -124,7 +122,6 @@ async function start(store = new Store(undefined)) {
   };
 }
 
-/** Starts a new pair with the disk of the one before. */
 const startAgain = async () => start(nextStore(folder));
 
 const bodies = (messages: readonly Message[]): (string | undefined)[] => messages.map(({ Body }) => Body);

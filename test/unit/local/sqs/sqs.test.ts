@@ -43,7 +43,7 @@ afterEach(async () => {
   for (let end = endings.pop(); end !== undefined; end = endings.pop()) await end();
 });
 
-/** Starts the stand-in with a clock that only the test moves, and the real client. */
+/** Starts the stand-in with a clock that only the test moves. */
 async function start(store = new Store(undefined)) {
   const failures: unknown[] = [];
   const report = (error: unknown): void => void failures.push(error);
@@ -308,7 +308,6 @@ describe('a queue', () => {
 });
 
 describe('after the process was killed', () => {
-  /** Starts another stand-in with the disk of the one before. */
   const startAgain = async () => start(nextStore(folder));
 
   test('sent messages exist at their times, and deleted ones do not', async () => {

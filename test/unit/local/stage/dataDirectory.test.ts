@@ -12,7 +12,6 @@ beforeEach(() => {
   });
 });
 
-/** Uses the directory like a first start. */
 async function use(): Promise<void> {
   const data = await openDataDirectory(folder);
   data.secret('management-password');

@@ -86,7 +86,6 @@ test('a used port is refused with one sentence', async () => {
 test('a failed start with jobs in progress says why, does not wait for destinations, and leaves the jobs', async () => {
   const receiver = await startReceiver();
   endings.push(() => receiver.close());
-  // The receiver does not answer.
   const silent = receiver.inbox(() => undefined);
   const first = await start();
   const published = await fetch(`${first.url}/v2/publish/${silent.url}`, {

@@ -21,7 +21,6 @@ const rounds = 8;
 const alwaysFound: readonly DamageName[] = ['oldMeta', 'swappedMetas', 'emptied'];
 const names = Object.keys(damages).filter((name): name is DamageName => name in damages);
 
-/** Writes transactions of many kinds, and returns the file after each. */
 async function versionsOf(seed: number, transactions = 24): Promise<readonly Version[]> {
   const random = randomOf(seed);
   const file = join(folder, `made-${seed}.mdb`);

@@ -14,7 +14,6 @@ import { digestOf, digestOfModel, everything, type Model } from '../../../suppor
 const groups = 200;
 const program = 'test/support/powerCut/loadedStore.ts';
 
-/** Returns a digest of the contents after each group. */
 function digestsOf(seed: number): readonly string[] {
   const model: Model = new Map();
   return Array.from({ length: groups }, (_, number) => {
@@ -23,7 +22,6 @@ function digestsOf(seed: number): readonly string[] {
   });
 }
 
-/** Returns a store’s last group number, and a digest of everything. */
 function contentsOf(store: Store): { readonly last: number; readonly digest: string } {
   return { last: Number(store.get(lastKey)), digest: digestOf(store.range(everything)) };
 }

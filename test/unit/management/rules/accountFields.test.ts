@@ -1,4 +1,3 @@
-/** Tests the fields of accounts as the management API reads, sets and shows them. */
 import { describe, expect, it } from 'vitest';
 import {
   accountLifetimeMs,

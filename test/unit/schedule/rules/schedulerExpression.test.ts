@@ -1,7 +1,4 @@
-/**
- * Compares the translation with the library: the fires of EventBridge Scheduler, by a second implementation of its documented
- * rules, with the library’s fires.
- */
+/** Compares the library’s fires with EventBridge Scheduler’s, by a second implementation of its documented rules. */
 import { CronPattern } from 'croner';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -70,8 +67,8 @@ interface Stretch {
 }
 
 /**
- * Returns the times on a zone’s wall clocks from `start` to `end`, each once and in order. A missing time is in no stretch, and
- * a repeated one is in the stretch of its first pass.
+ * Returns the times on a zone’s wall clocks, each once and in order. A missing time is in no stretch, a repeated one in that of
+ * its first pass.
  */
 function stretchesOf(timeZone: Zone): readonly Stretch[] {
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
@@ -108,7 +105,7 @@ const days: readonly Day[] = Array.from({ length: 404 }, (_, index) => {
 });
 const stretches = new Map(zones.map((zone) => [zone, stretchesOf(zone)]));
 
-/** Returns the times at which Scheduler fires after `from` and before `to`. A minute in both expressions is one fire. */
+/** Returns the fires after `from` and before `to`. A minute in both expressions is one fire. */
 function schedulerFires(
   expressions: readonly string[],
   zone: Zone,
@@ -198,7 +195,7 @@ function fieldsOf(form: FieldForm, dense: number, stars: number): fc.Arbitrary<s
   );
 }
 
-/** Times of day and days. They are seldom both dense, because every fire is checked. */
+/** Times and days are seldom both dense, because every fire is checked. */
 const crons = fc.oneof(
   fc.tuple(
     fieldsOf(minute, 0, 0),
@@ -218,7 +215,6 @@ const crons = fc.oneof(
 
 // --- Scheduler against the library.
 
-/** Returns the times at which the library fires after `from` and before `to`. */
 function libraryFires(cron: Cron, from: number, to: number): readonly number[] {
   const times: number[] = [];
   for (const time of fires(cron, from)) {
@@ -228,7 +224,7 @@ function libraryFires(cron: Cron, from: number, to: number): readonly number[] {
   return times;
 }
 
-/** Expects that the library reads the text like its parsed pattern, if it can read the text. */
+/** Expects that the library reads the text, if it can, like its parsed pattern. */
 function expectSameReading(text: string, cron: Cron): void {
   let given: CronPattern;
   try {
@@ -260,8 +256,7 @@ function expectSameFires(cron: Cron, zone: Zone): void {
 }
 
 /**
- * Checks every day by its first time, and every time on some day and around each clock change. The times of all days are the
- * same, in the library, too.
+ * Checks every day by its first time, and every time on some day and around each clock change. All days have the same times.
  */
 function expectSameManyFires(cron: Cron, zone: Zone, someTime: number): void {
   const crons = cron.schedulerExpressions.map(readScheduler);

@@ -1,4 +1,3 @@
-/** Tests what one process knows of an account’s usage, and when it reports its count. */
 import { describe, expect, it } from 'vitest';
 import { type CountedLimits, newsMs, ProcessCount } from '../../../../lambdas/usage/rules/processCount.ts';
 import { noUsage, plus, type Usage } from '../../../../lambdas/usage/usage.ts';
@@ -7,14 +6,12 @@ const now = 1_790_000_000_000;
 const limits: CountedLimits = { hardPerDay: 1_000_000, paidMessages: 1_000_000, callsPerSecond: 100 };
 const usage = (of: Partial<Usage>): Usage => ({ ...noUsage, ...of });
 
-/** Returns a process that has read the day’s row. */
 function processAt(row: Partial<Usage>, { phase = 0, at = now } = {}): ProcessCount {
   const count = new ProcessCount(phase);
   count.hear(usage(row), at);
   return count;
 }
 
-/** Reports a count, and others’ additions to the row. */
 function report(count: ProcessCount, at: number, byOthers: Partial<Usage> = {}, of = limits) {
   const made = count.makeReport(of, at);
   count.noteReported(made, plus(plus(made.before, made.added), usage(byOthers)), at);
@@ -113,7 +110,6 @@ describe('a report', () => {
 
 describe('a process that begins a day', () => {
   const large = { ...limits, hardPerDay: 1e10, paidMessages: 1e10, callsPerSecond: 20_000 };
-  /** Returns the messages that a process counts before its first report. */
   const firstStep = (perSecond: number): number => {
     const count = new ProcessCount(0, perSecond);
     count.hear(noUsage, now);
@@ -167,7 +163,7 @@ describe('a process', () => {
     const row = { requests: 1_000_000, messages: 0 };
     const wide = { ...limits, hardPerDay: 100_000_000, paidMessages: 100_000_000 };
     const count = processAt(row);
-    // Half of the slack of 10,000 at a share of 1/50, or a sixteenth of the slack, 625, alone.
+    // Half of the slack of 10,000 at a share of 1/50, or a sixteenth (625) alone.
     count.count({ messages: 1 });
     report(count, now, { messages: 49 }, wide);
     count.count({ messages: 99 });
@@ -195,7 +191,7 @@ describe('a process', () => {
 });
 
 describe('the rate of all processes', () => {
-  /** Returns the number of messages after which a report is due, in a small account whose rate decides. */
+  /** Returns the messages after which a report is due, in a small account whose rate decides. */
   const stepAt = (count: ProcessCount, at: number): number => {
     for (let messages = 1; messages <= 100; messages += 1) {
       count.count({ messages: 1 });

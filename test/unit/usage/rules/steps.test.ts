@@ -46,7 +46,6 @@ describe('a step', () => {
   });
 });
 
-/** Returns the messages that a process has reported when it ends after this number. */
 function reportedBy(messages: number, step: number, phase: number): number {
   const ahead = aheadOf(step, phase);
   let reported = 0;

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ByteBudget } from '../../../../lambdas/workflow/delivery/byteBudget.ts';
 
-/** Tests that large bodies wait their turn, small ones do not, and no wait lasts for ever. */
-
 const patient = 60_000;
 
 async function held(budget: ByteBudget, bytes: number) {

@@ -12,7 +12,7 @@ import { newMessageId } from '../../../support/runLogs.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import { type Fixture } from '../../../support/fixture.ts';
 
-/** Tests that each delivery shows a run’s list up to its own entry, and that the run ends whichever process dies. */
+/** Each delivery shows a run’s list up to its own entry, and the run ends whichever process dies. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -27,7 +27,7 @@ beforeEach(() => fixture.drain());
 const list = z.array(z.object({ messageId: z.string(), body: z.string(), callType: z.literal('step') }));
 const written = z.object({ stepId: z.number(), targetStep: z.optional(z.number()) });
 
-/** Returns the list that a delivery shows: the payload, and each step as `P2` for its plan or `2` for its result. */
+/** Returns the shown list: the payload, and each step as `P2` for its plan or `2` for its result. */
 const shownIn = ({ body }: Delivery): readonly string[] =>
   list.parse(JSON.parse(body.toString('utf8'))).map((entry, index) => {
     const text = Buffer.from(entry.body, 'base64').toString('utf8');
@@ -40,7 +40,7 @@ const planOf = (stepId: number): WrittenStep => ({
   ...{ stepId: 0, targetStep: stepId, stepName: `step ${stepId}`, stepType: 'Run', concurrent: 2 },
 });
 
-/** Plays an endpoint with a step, two parallel steps, and another step. It decides by the list, like the client. */
+/** Plays an endpoint with a step, two parallel steps, and another step. */
 async function react(runId: string, url: string, shown: readonly string[]): Promise<void> {
   const submit = (...steps: readonly WrittenStep[]) => runFixture.submit(runId, steps, {}, url);
   const branch = (stepId: number): WrittenStep => resultOf(stepId, '"done"', { concurrent: 2 });
@@ -53,7 +53,7 @@ async function react(runId: string, url: string, shown: readonly string[]): Prom
   else if (shown.length === 7) await acts.end(runId, { body: '"over"' });
 }
 
-/** Opens an endpoint that submits to a run like the client. A failed submission is a failed attempt. */
+/** Submits like the client. A failed submission is a failed attempt. */
 function endpointOf(runId: string): Inbox {
   const inbox: Inbox = fixture.receiver.inbox((delivery, response) => {
     const answer = (status: number) =>
@@ -165,7 +165,6 @@ describe('a delivery', () => {
 describe('a message of a run that ended', () => {
   const roles = ['list', 'callResult', 'call'] as const;
 
-  /** Starts a run with a flow-control key, and creates a message of the run. */
   async function startLimited(role: (typeof roles)[number], flowControl: FlowControl, url: string) {
     const runId = `wfr_${flowControl.key}`;
     const limited = { ...settings, flowControl };

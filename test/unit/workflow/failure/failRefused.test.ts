@@ -12,7 +12,7 @@ import { openRunFixture, resultOf, type RunFixture } from '../../../support/runF
 import { endpoint } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 
-/** Tests a run whose endpoint was refused permanently. A separate job fails it once, whichever process dies. */
+/** A separate job fails a permanently refused run once, whichever process dies. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -61,7 +61,7 @@ const withScope = (...patterns: readonly string[]): Partial<Caller> => ({
   account: { ...fixture.account, scope: onlyTo(patterns) },
 });
 
-/** Returns the jobs that fail runs, which are due a few seconds after the refusal. */
+/** Returns the jobs that fail runs, due a few seconds after the refusal. */
 async function refusedJobs(): Promise<readonly Job[]> {
   setClockAhead(60_000);
   return (await fixture.drain()).filter(({ kind }) => kind === 'runRefused');

@@ -9,7 +9,7 @@ import { endpoint } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import { type Fixture } from '../../../support/fixture.ts';
 
-/** Tests that a permanently failed delivery fails its run once and visibly, and reports it, whichever worker dies. */
+/** A permanently failed delivery fails its run once, and reports it, whichever worker dies. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -22,7 +22,7 @@ useFixture(async (opened) => {
 beforeEach(() => fixture.drain());
 
 let runs = 0;
-/** Starts a run whose endpoint fails, with a failure function and a run that waits for it. */
+/** Starts a failing run with a failure function, and a run that waits for it. */
 async function failing(more: Partial<RunStart> = {}, payload = '{"n":1}') {
   runs += 1;
   const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end('broken'));
@@ -97,7 +97,7 @@ describe('a run whose delivery fails', () => {
 
   it('has its failure reported even if its id belongs to another run when the job is retried', async () => {
     const { runId, parent, messageId, told } = await failing({ settings: onceOnly });
-    // The worker dies right after it has written the end of the run. The job is retried when another run has started.
+    // The worker dies right after it wrote the end. The job is retried when another run has started.
     const { job } = await fixture.receiveAttempt();
     const calls = await callsUntilEnd(job);
     const other = await failing({ settings: onceOnly });
@@ -141,7 +141,7 @@ describe('a run whose delivery fails', () => {
 
 const onceOnly = { maxRetries: 0, labels: [], timeoutMs: 30_000 };
 
-/** Counts the AWS calls up to the record of a run’s end, which is the second conditional put of a failed delivery. */
+/** Counts the AWS calls up to the run’s end, which is the second conditional put of a failed delivery. */
 async function callsUntilEnd(job: Parameters<Fixture['deliver']>[0]): Promise<number> {
   fixture.reset();
   let calls = 0;

@@ -13,7 +13,7 @@ import { endpoint } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
-/** Tests that jobs of runs on which the service keeps failing are given up: a waiting run gets a result, or fails visibly. */
+/** Jobs on which the service keeps failing are given up: a waiting run gets a result, or fails visibly. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -36,7 +36,6 @@ beforeEach(async () => {
 const common = { method: 'POST', headers: [], maxRetries: 0, timeoutMs: 30_000, labels: [] } as const;
 
 let runs = 0;
-/** Starts a run with a failure function, which has invoked another run. */
 async function pair() {
   runs += 1;
   const [parent, child] = [`wfr_up_${runs}`, `wfr_down_${runs}`];
@@ -48,7 +47,7 @@ async function pair() {
   return { parent, child, told };
 }
 
-/** Writes an end with an unreadable response, so that each try to report it fails. */
+/** Writes an unreadable response, so that each report of the end fails. */
 const endUnreadably = (child: string): Promise<void> =>
   runFixture.append(child, {
     kind: 'end',
@@ -75,7 +74,7 @@ async function toldTo(runId: string): Promise<readonly unknown[]> {
   return told;
 }
 
-/** Runs an act while calls of DynamoDB fail with a fault. At least one must fail. */
+/** Runs an act while calls of DynamoDB fail, at least one. */
 async function failingAt(isIt: (input: string) => boolean, act: () => Promise<unknown>): Promise<void> {
   const { dynamodb } = fixture;
   const send = dynamodb.send.bind(dynamodb);

@@ -25,7 +25,6 @@ useFixture(async (opened) => {
 });
 
 const runOf = (runId: string, ...query: readonly Header[]) => logs.runOf(runId, ...query);
-/** Returns an answer as a client reads it. */
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 describe('the log of a run', () => {

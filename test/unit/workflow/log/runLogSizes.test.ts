@@ -37,7 +37,6 @@ const entryOf = (stepId: number, out: string): ListedEntry => {
   };
 };
 
-/** Adds sequential steps to a run, many in each record to save time. */
 async function addSteps(runId: string, count: number, out: string): Promise<void> {
   const perRecord = 40;
   for (let first = 1; first <= count; first += perRecord) {

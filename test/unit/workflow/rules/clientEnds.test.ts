@@ -207,7 +207,6 @@ describe('the list', () => {
     const made = await rehearsal.endpoints.deliver('list', run, url, headers, Buffer.from(''), second);
     expect(made.status).toBe(200);
     expect(seen).toEqual([1]);
-    // The run has ended now.
     const again = await rehearsal.endpoints.deliver('list', run, url, headers, Buffer.from(''), second);
     expect(again.answer).toContain('workflow-already-ended');
   });

@@ -1,4 +1,3 @@
-/** Tests the events and waits of a run in its last snapshot. */
 import { describe, expect, it } from 'vitest';
 import { badField } from '../../../../lambdas/error/httpError.ts';
 import {

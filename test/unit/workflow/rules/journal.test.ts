@@ -56,7 +56,6 @@ const event = (eventId: string): JournalRecord => ({
   body: { at: 'bucket', key: '16d/acct/msg_event' },
 });
 
-/** Computes the snapshot after these records, the first of which is a start. */
 function fold(records: readonly JournalRecord[], keptUntil = 100): Snapshot {
   let snapshot: Snapshot | undefined;
   for (const record of records) snapshot = snapshotAfter(snapshot, record, keptUntil);

@@ -1,4 +1,3 @@
-/** Tests the webhooks of a run, and which of their calls it keeps. */
 import { describe, expect, it } from 'vitest';
 import { eventDigest } from '../../../../lambdas/workflow/rules/journal.ts';
 import { checkCapacityForCall, keepsCallsOf } from '../../../../lambdas/workflow/rules/webhooks.ts';

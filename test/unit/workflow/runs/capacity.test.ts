@@ -11,8 +11,6 @@ import { openRunFixture, type RunFixture } from '../../../support/runFixture.ts'
 import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
-/** Tests the limits of a run’s list, and of the lists that a worker holds in memory. */
-
 const mebibyte = 1_048_576;
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -66,7 +64,6 @@ describe('results of invoked runs', () => {
   });
 });
 
-/** Starts an endpoint that discards bodies and counts the bytes of open requests. */
 async function startCounting() {
   let open = 0;
   let most = 0;

@@ -9,7 +9,7 @@ import { openRunFixture, resultOf, type RunFixture } from '../../../support/runF
 import { useFixture } from '../../../support/useFixture.ts';
 import { type Fixture } from '../../../support/fixture.ts';
 
-/** Tests that everything a long run needs is kept: its records, bodies, row in the list, and the run that waits for it. */
+/** Everything that a long run needs is kept: its records, bodies, row in the list, and the invoking run. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -57,7 +57,6 @@ const bodyDaysOf = async (runId: string): Promise<readonly number[]> =>
       .flatMap(({ body }) => (body.at === 'bucket' ? [Number(body.key.split('d/')[0])] : [])),
   );
 
-/** Reads every body of a run from the place in its record. */
 async function readBodies(runId: string): Promise<void> {
   for (const record of await acts.records(runId)) {
     for (const { messageId, body } of lambdas.bodiesOf(record)) await lambdas.loadBody(messageId, body);

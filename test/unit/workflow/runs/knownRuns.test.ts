@@ -7,7 +7,7 @@ import { openRunFixture, resultOf, type RunFixture } from '../../../support/runF
 import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
-/** Tests that deliveries of one run read its journal once in a process, and always see all that was written before. */
+/** Deliveries of a run read its journal once in a process, and still see all that was written before. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -24,7 +24,6 @@ const importLambdas = async () => {
   return { ...known, ...change, ...list, ...run, ...entries, ...bodies, ...resources };
 };
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
-/** The journal rows that were read. */
 let rowsRead = 0;
 useFixture(async (opened) => {
   fixture = opened;
@@ -60,10 +59,9 @@ const knownList = async (runId: string): Promise<string | undefined> => {
   return (await run?.list.bodyOf(run.list.entries))?.toString();
 };
 
-/** Texts whose bodies are in the list’s text, in their record, and in the bucket. */
+/** Their bodies are in the list’s text, in their record, and in the bucket. */
 const texts = ['"small"', JSON.stringify('ü'.repeat(4_000)), JSON.stringify(noise(60_000)), '"last"'];
 
-/** Returns a text that hardly compresses. */
 function noise(length: number): string {
   const bytes = Array.from({ length }, (_, index) => (index * 2_654_435_761) >>> 24);
   return Buffer.from(bytes).toString('base64').slice(0, length);

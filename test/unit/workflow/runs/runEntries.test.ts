@@ -101,7 +101,7 @@ describe('the limit of an answer', () => {
     body: Buffer.alloc(bytes),
     callType: 'step',
   });
-  /** Returns the length of the list as Lambda returns it: JSON, as a string within JSON. */
+  /** Lambda returns the list as a string within JSON. */
   const payloadOf = (entries: readonly Entry[]): number =>
     Buffer.byteLength(JSON.stringify(lambdas.listBody(entries).toString()));
 

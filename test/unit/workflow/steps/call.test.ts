@@ -7,7 +7,7 @@ import { endpoint } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import { type Fixture } from '../../../support/fixture.ts';
 
-/** Tests that a step’s call is made once, and its answer reaches the endpoint, whichever process dies. */
+/** A step’s call is made once, and its answer reaches the endpoint, whichever process dies. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;

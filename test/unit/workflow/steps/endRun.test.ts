@@ -5,8 +5,6 @@ import { openRunFixture, resultOf, type RunFixture } from '../../../support/runF
 import { useFixture } from '../../../support/useFixture.ts';
 import { type Fixture } from '../../../support/fixture.ts';
 
-/** Tests that a run ends once, and a repeated request gets the first answer. */
-
 let fixture: Fixture;
 let runFixture: RunFixture;
 let acts: RunActs;

@@ -5,7 +5,7 @@ import { openRunActs, type RunActs } from '../../../support/runActs.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import { requestOf, type Fixture } from '../../../support/fixture.ts';
 
-/** Tests that a schedule starts a run once per fire, whether or not the fire is delivered again after its process has died. */
+/** A schedule starts a run once per fire, even if the fire is redelivered after a death. */
 
 let fixture: Fixture;
 let acts: RunActs;
@@ -27,7 +27,6 @@ beforeEach(() => fixture.drain());
 const minuteMs = 60_000;
 let schedules = 0;
 
-/** Does all jobs of this span. */
 async function doJobsUntil(aheadMs: number): Promise<void> {
   for (let at = 0; at <= aheadMs; at += 1_000) {
     setClockAhead(at);
@@ -35,7 +34,6 @@ async function doJobsUntil(aheadMs: number): Promise<void> {
   }
 }
 
-/** Opens a schedule whose fire can be handled, with a separate endpoint. */
 async function open() {
   const inbox = fixture.receiver.inbox((_delivery, response) =>
     response.writeHead(200, { 'Upstash-Workflow-Sdk-Version': '1' }).end(),

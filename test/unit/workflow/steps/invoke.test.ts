@@ -7,7 +7,7 @@ import { openRunFixture, resultOf, type RunFixture } from '../../../support/runF
 import { useFixture } from '../../../support/useFixture.ts';
 import { type Fixture } from '../../../support/fixture.ts';
 
-/** Tests that an invoking run gets the end of the other run once, whichever process dies and whichever run ends first. */
+/** An invoking run gets the end once, whichever process dies and whichever run ends first. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -22,7 +22,6 @@ useFixture(async (opened) => {
 beforeEach(() => acts.drainAhead());
 
 let runs = 0;
-/** Starts a run and returns the id of another that it may invoke. */
 async function pair() {
   runs += 1;
   const [parent, child] = [`wfr_parent_${runs}`, `wfr_child_${runs}`];
@@ -34,7 +33,6 @@ async function pair() {
 const kindsOf = async (runId: string): Promise<readonly string[]> =>
   (await acts.records(runId)).map(({ kind }) => kind);
 
-/** Returns the results that a run’s endpoint has received. */
 async function toldTo(runId: string): Promise<readonly unknown[]> {
   const told: unknown[] = [];
   for (const record of await acts.records(runId)) {

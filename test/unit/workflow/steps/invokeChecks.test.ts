@@ -8,7 +8,7 @@ import { endpoint } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import { requestOf, type Fixture } from '../../../support/fixture.ts';
 
-/** Tests that an invoke that cannot succeed is refused at once with 412, the only status that fails its invoker. */
+/** An invoke that cannot succeed is refused at once with 412, the only status that fails its invoker. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -29,7 +29,7 @@ interface Asked {
 }
 
 let runs = 0;
-/** Returns an active run and its request to invoke another, as the published client sends it. */
+/** Returns an active run and its request to invoke another. */
 async function invoker() {
   runs += 1;
   const [runId, child] = [`wfr_asks_${runs}`, `wfr_asked_${runs}`];

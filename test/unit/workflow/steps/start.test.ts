@@ -6,7 +6,7 @@ import { startSettings } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
-/** Tests that a start makes one run, however often it is sent and whichever process dies. */
+/** A start makes one run, however often it is sent and whichever process dies. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;

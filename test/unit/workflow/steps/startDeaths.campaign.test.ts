@@ -9,8 +9,8 @@ import { useFixture } from '../../../support/useFixture.ts';
 import { configOf, requestOf, type Fixture } from '../../../support/fixture.ts';
 
 /**
- * Kills the process that starts a run at each of its AWS calls, and repeats the start or not. A recorded run is listed, and its
- * first step is delivered once. An unrecorded run is nowhere. A fleet of other processes makes the deliveries.
+ * Kills the process at each AWS call of a start, which is repeated or not. A recorded run is listed and delivered once, and an
+ * unrecorded one is nowhere. A fleet of other processes makes the deliveries.
  */
 
 let fixture: Fixture;
@@ -42,10 +42,9 @@ beforeAll(async () => {
 afterAll(() => fleet.close());
 
 const minuteMs = 60_000;
-/** Long enough for the check, for its jobs, and for a worker to read a row again. */
+/** Long enough for the check, for its jobs, and for a second read of a row. */
 const afterwardsMs = 3 * minuteMs;
 
-/** Opens an endpoint that answers like the published client, and submits nothing. */
 const openEndpoint = (): Inbox =>
   fixture.receiver.inbox((_delivery, response) =>
     response.writeHead(200, { 'Upstash-Workflow-Sdk-Version': '1', 'Upstash-Workflow-Sdk': 'v1.3.3' }).end(),
@@ -60,11 +59,9 @@ const runIdIn = ({ headers }: Inbox['deliveries'][number]): string | undefined =
 interface Way {
   readonly inbox: Inbox;
   readonly start: () => Promise<unknown>;
-  /** The ids of the runs that may have been started. */
   readonly runIds: () => Promise<readonly string[]> | readonly string[];
 }
 
-/** Expects that each recorded run was delivered once, and nothing else was. */
 async function expectStartedOnce({ inbox, runIds }: Way): Promise<readonly string[]> {
   const recorded: string[] = [];
   for (const runId of await runIds()) {
@@ -89,7 +86,6 @@ interface DyingOptions {
   readonly every?: number;
 }
 
-/** Declares the tests of a way: its process dies, and the start is repeated or not. */
 function diesAtEachCall(
   open: () => Promise<Way> | Way,
   { waitsMs = afterwardsMs, every = 1 }: DyingOptions = {},
@@ -199,7 +195,7 @@ describe('a run that another run invokes', () => {
 });
 
 describe.each(['resumeRun', 'restartRun'] as const)('%s', (way) => {
-  /** The list has the ids, because the client cannot choose the id of a resumed run. */
+  /** The client cannot choose a resumed run’s id, so the list is read. */
   const open = async () => {
     let isWell = false;
     const inbox = fixture.receiver.inbox((_delivery, response) =>
@@ -215,7 +211,7 @@ describe.each(['resumeRun', 'restartRun'] as const)('%s', (way) => {
     const request = { prefix: 'Upstash', config: configOf({}), host: 'api.example.com' };
     return { inbox, seen, dlqId, failed: runId, start: () => services[way](fixture.account, dlqId, request) };
   };
-  /** The first deliveries of a resumed run: both branches of the failed group, or the payload. */
+  /** A resumed run first delivers both branches of the failed group, or the payload. */
   const first = way === 'resumeRun' ? 2 : 1;
 
   itAtEachDeath(

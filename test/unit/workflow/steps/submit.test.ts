@@ -8,7 +8,7 @@ import { endpoint } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import { type Fixture } from '../../../support/fixture.ts';
 
-/** Tests that submissions of endpoints are recorded once, in one order, whichever process dies and however many write. */
+/** Submissions are recorded once, in one order, whichever process dies and however many write. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -26,7 +26,6 @@ const each = { ordinary: 1, thorough: 1 };
 const ended = expect.objectContaining({ status: 400 }) as Error;
 const refused = expect.objectContaining({ status: 412 }) as Error;
 
-/** The plans of a group, and its branches’ results. */
 const plansOf = (first: number, count: number): readonly WrittenStep[] =>
   Array.from({ length: count }, (_, index) => ({
     stepId: 0,
@@ -38,7 +37,6 @@ const plansOf = (first: number, count: number): readonly WrittenStep[] =>
 const branchOf = (stepId: number, concurrent: number): WrittenStep =>
   resultOf(stepId, '"done"', { concurrent });
 
-/** Returns the steps in a run’s journal, in order. */
 const stepsOf = async (runId: string): Promise<readonly string[]> =>
   (await acts.records(runId)).flatMap((record) =>
     record.kind === 'steps' ? record.entries.map(({ step }) => `${step?.kind} ${step?.stepId}`) : [],
@@ -218,7 +216,6 @@ describe('a long run', () => {
   });
 });
 
-/** Writes the results of all steps up to this one, many in a record. */
 async function skipTo(runId: string, last: number): Promise<void> {
   const [start] = await acts.records(runId);
   if (start?.kind !== 'start') throw new Error('The journal begins with no start.');

@@ -7,7 +7,7 @@ import type { Fixture } from '../../../support/fixture.ts';
 
 /**
  * Kills the process that waits, notifies or ends a wait at each of its AWS calls. An answered request is never lost. An
- * unanswered one is repeated, or finished by the job that was sent before.
+ * unanswered one is repeated, or finished by an earlier job.
  */
 
 let fixture: Fixture;
@@ -24,7 +24,6 @@ const newEvent = (): string => {
   return `event ${events}`;
 };
 
-/** Runs an act once for each AWS call at which it can die. */
 const diesAtEachCall = (way: (fate: Fate) => Promise<void>): void => {
   itAtEachDeath('loses nothing when its process dies at any of its AWS calls', way, {
     every: { ordinary: 3, thorough: 1 },
@@ -43,7 +42,7 @@ async function waiting(
   return { runId, seq: wait.seq };
 }
 
-/** Expects that a run’s wait has ended once and its result was sent, all times as the same message. */
+/** Expects that a run’s wait has ended once, with one message however often it was sent. */
 async function expectOneEnd(runId: string, sent: readonly string[]): Promise<Result> {
   const [result, ...more] = await waitFixture.resultsOf(runId);
   if (result === undefined) throw new Error('The wait has not ended.');
@@ -120,7 +119,7 @@ describe('a notification of a run that does not wait', () => {
     await fixture.again(fate, () =>
       waitFixture.notifyRun(fixture.account, { runId, eventId }, Buffer.from('x')),
     );
-    // A client without an answer repeats it. The event may then count twice, but is never lost.
+    // A client without an answer repeats it, so the event may count twice.
     const { events: stored } = await waitFixture.snapshotOf(runId);
     expect(stored.length).toBeGreaterThanOrEqual(1);
     expect(stored.length).toBeLessThanOrEqual(fate.comesAt === undefined ? 1 : 2);
@@ -135,7 +134,7 @@ describe('a notification of all waiting runs', () => {
     await fixture.again(fate, async () => {
       answers.push((await waitFixture.notify(fixture.account, eventId, Buffer.from('x'))).length);
     });
-    // The jobs of the runs recorded at the first try follow, because the second try no longer finds these runs.
+    // The jobs of the first try’s runs follow, because the second try no longer finds these runs.
     for (const { runId, seq } of runs) await waitFixture.check(runId, seq);
     const sent = attemptsIn(await fixture.drain());
     const own: string[] = [];
@@ -154,7 +153,7 @@ describe('a notification of all waiting runs', () => {
 describe('a time-out', () => {
   diesAtEachCall(async (fate) => {
     const eventId = newEvent();
-    // A short wait. If a new day begins, its count of messages is read with one more call.
+    // If a new day begins during the short wait, one more call reads its count.
     const { runId, seq } = await waiting(eventId, { timeout: '10s' });
     setClockAhead(10_000);
     await fixture.again(fate, () => waitFixture.check(runId, seq));

@@ -7,8 +7,6 @@ import { attemptsIn, openWaitFixture, type WaitFixture } from '../../../support/
 import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
-/** Tests simultaneous waits, notifications and timeouts. */
-
 let fixture: Fixture;
 let waitFixture: WaitFixture;
 useFixture(async (opened) => {

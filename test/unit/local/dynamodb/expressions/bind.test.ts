@@ -1,4 +1,4 @@
-/** Tests what expressions do with rows. Many rows and results are from the Developer Guide. */
+/** Many rows and results are from the Developer Guide. */
 import { describe, expect, it } from 'vitest';
 import { bind, type Given } from '../../../../../local/dynamodb/expressions/bind.ts';
 import type { Item, Value } from '../../../../../local/dynamodb/values.ts';
@@ -32,7 +32,6 @@ const values = {
   ':list': { L: [{ S: 'x' }] },
 } satisfies Record<string, Value>;
 
-/** Returns the values that a text mentions. */
 function mentioned(text: string): Pick<Given, 'ExpressionAttributeValues'> {
   const some = Object.entries(values).filter(([name]) => new RegExp(`${name}\\b`).test(text));
   return some.length === 0 ? {} : { ExpressionAttributeValues: Object.fromEntries(some) };

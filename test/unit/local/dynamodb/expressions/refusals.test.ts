@@ -1,10 +1,9 @@
-/** Tests the refusals of expressions, in DynamoDB’s words. */
 import { describe, expect, it } from 'vitest';
 import { bind, type Given } from '../../../../../local/dynamodb/expressions/bind.ts';
 
 const keys = { partitionKey: 'pk', sortKey: 'sk', partitionType: 'S', sortType: 'S' } as const;
 
-/** Binds the expressions of a call on a table with the keys `pk` and `sk`, and returns the refusal’s text. */
+/** Binds expressions on a table with the keys `pk` and `sk`, and returns the refusal’s text. */
 function refusalOf(given: Given): string {
   try {
     bind(given, keys, ['pk', 'sk']);
@@ -15,7 +14,6 @@ function refusalOf(given: Given): string {
   return 'accepted';
 }
 
-/** Returns the placeholders that a text mentions. */
 function withValues(text: string): Pick<Given, 'ExpressionAttributeValues'> {
   const all = {
     ':n': { N: '1' },

@@ -1,4 +1,3 @@
-/** Tests the messages of a run’s log as they are read from its journal and its messages’ records. */
 import { describe, expect, it } from 'vitest';
 import type { JournalRecord, ListedEntry } from '../../../../../lambdas/workflow/rules/journal.ts';
 import { type KnownMessages, runMessagesOf } from '../../../../../lambdas/workflow/log/rules/fromJournal.ts';

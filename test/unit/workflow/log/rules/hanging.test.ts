@@ -3,8 +3,6 @@ import { hangingOf, quietMs } from '../../../../../lambdas/workflow/log/rules/ha
 import type { MadeRequest, RunMessage } from '../../../../../lambdas/workflow/log/rules/runRecord.ts';
 import type { JournalRecord, Snapshot } from '../../../../../lambdas/workflow/rules/journal.ts';
 
-/** Tests when a run hangs, according to its snapshot and its messages. */
-
 const snapshot: Snapshot = {
   seq: 3,
   startSeq: 0,
@@ -63,7 +61,7 @@ describe('a run hangs', () => {
       { kind: 'result', step: step(2, 2), ...pending('msg_3') },
     ];
     const steps = { plan: '1', result: '2' };
-    // The delivery of a branch’s result brings no step while other branches are open, and its records may have expired.
+    // A branch’s result brings no step while other branches are open, and its records may have expired.
     expect(hanging([initial, ...branches], { steps })).toMatchObject({ since: 2_500 });
   });
 

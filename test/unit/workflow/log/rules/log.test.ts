@@ -320,7 +320,7 @@ describe('a step in progress', () => {
     expect(withStep(sleep({ nextDeliveryAt: now + 1 }), 'RUN_CANCELED')).toEqual([
       'sequential result 1 STEP_CANCELED',
     ]);
-    // Its run ended within the delivery that ended the sleep, which has no outcome yet.
+    // Its run ended within the delivery after the sleep, which has no outcome yet.
     expect(withStep(sleep({ nextDeliveryAt: now }), 'RUN_SUCCESS')).toEqual([
       'sequential result 1 STEP_SUCCESS',
     ]);

@@ -1,4 +1,3 @@
-/** Tests the headers of a run’s start as its dead letter shows them. */
 import { expect, it } from 'vitest';
 import type { RunStart } from '../../../../../lambdas/workflow/rules/journal.ts';
 import { startHeaders } from '../../../../../lambdas/workflow/log/rules/startHeaders.ts';
