@@ -34,7 +34,7 @@ describe('A URL group', () => {
     await publish(name, { body: 'hello' });
     const [delivery] = await inbox.received(1);
     expect(delivery?.body.toString()).toBe('hello');
-    // Its name is taken now.
+    // Another group cannot have the same name.
     await page.getByRole('main').getByRole('link', { name: 'URL groups' }).click();
     await page.getByRole('link', { name }).waitFor();
     await page.getByRole('button', { name: 'New URL group' }).click();

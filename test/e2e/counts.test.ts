@@ -177,7 +177,7 @@ describe('the counts of runs', () => {
     });
     expect(await count('workflows/dlq', { label, responseStatus: 503 })).toEqual(none);
     expect(await count('dlq', { label })).toEqual(none);
-    // The list gets an end shortly after it happens.
+    // The list shows a run’s end with a short delay.
     await eventually(
       () => count('workflows/runs', { label }),
       (found) => found.count === 3,

@@ -36,7 +36,8 @@ function filesIn(folder: string): readonly string[] {
 }
 
 /**
- * Returns the three forms of bytes within longer base64, by position, without the ends, which depend on the neighbouring bytes.
+ * Returns how bytes look inside a longer base64 text, for each of the three positions. The ends are left out, because they depend on
+ * the neighbouring bytes.
  */
 function inBase64(bytes: Buffer): readonly string[] {
   return [0, 1, 2].map((before) => {

@@ -43,7 +43,7 @@ it('requires each kind until it has taken effect, and reports it by service and 
   const planned = (isTold: boolean) => {
     const counts = new Map<string, number>();
     const plan = planOf(7, 1, true, (what) => counts.set(what, (counts.get(what) ?? 0) + 1));
-    // Each kind fits one of these. All kinds take effect within few calls.
+    // Each kind of fault fits one of these calls. All kinds take effect within few calls.
     const faults = calls(2_000).flatMap((call) => {
       const fault = plan.faultOf(call);
       if (fault !== undefined && isTold) plan.struck(call, fault);

@@ -113,7 +113,7 @@ describe('A step that is retried', () => {
   });
 });
 
-describe('A run that goes on', () => {
+describe('An active run', () => {
   const next = (more: Partial<Step>): Group => ({
     type: 'next',
     steps: [{ messageId: 'msg_01M7W4BM2WG14BG3V1YN3YTREK', retries: 3, state: 'STEP_PROGRESS', ...more }],
@@ -131,7 +131,7 @@ describe('A run that goes on', () => {
     expect(doingOf(runOf(groups), 10_000)).toBe(words);
   });
 
-  it('is shown as hanging if nothing is pending, whatever its steps say', () => {
+  it('is shown as hanging if nothing is pending, regardless of its steps', () => {
     expect(doingOf({ ...runOf([next({})]), hanging: { since: 5_000 } }, 10_000)).toBe('hanging');
   });
 

@@ -152,7 +152,7 @@ describe('the dead letter queue', () => {
     later(3 * hourMs);
     const ids = await queue.deadLetterMany(12);
     expect(await queue.left()).toEqual(ids.slice(-10));
-    // Days later none of it is counted.
+    // Expired entries are no longer counted.
     vi.restoreAllMocks();
     later(2 * dayMs);
     await queue.deadLetterMany(1);

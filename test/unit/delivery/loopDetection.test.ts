@@ -274,7 +274,7 @@ describe('the host of the publish URL', () => {
 });
 
 describe('a host by which an API is called', () => {
-  it('is recorded once, whatever else the process is called by and however many processes there are', async () => {
+  it('is recorded once, regardless of other hosts and of the number of processes', async () => {
     const processes = [await startProcess(other, 'keys'), await startProcess(other, 'logs')];
     for (const { call } of processes) for (let made = 0; made < 3; made += 1) await call(generated);
     await processes[0]?.call(`${generated.toUpperCase()}.`);

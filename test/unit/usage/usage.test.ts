@@ -139,7 +139,7 @@ describe('the count of a day', () => {
       vi.setSystemTime(midnight);
       const before = one.writes();
       for (let sent = 0; sent < 10; sent += 1) await one.send(account);
-      // The rest of the day before, and a part of a step in advance.
+      // One write for the rest of the day before, and one for a part of a step in advance.
       expect(one.writes() - before).toBeLessThanOrEqual(2);
     } finally {
       vi.useRealTimers();

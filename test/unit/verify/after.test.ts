@@ -157,7 +157,7 @@ const setting = (of: Partial<Settings>): Pick<After, 'settings'> => ({
 /** The templates of the default settings, with a table that expires, is recoverable and protected. */
 const { stacks: templates } = readDeployment({ regions: region });
 
-/** A queue that shows a job again at once. */
+/** A queue whose visibility timeout is too short. */
 const queueStack = {
   name: 'Svc-Service',
   text: '{}',

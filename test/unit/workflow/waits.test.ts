@@ -158,7 +158,7 @@ describe('a wait', () => {
     expect((await waitFixture.snapshotOf(runId)).waits).toEqual([]);
   });
 
-  it('is refused with 400, whatever it contains, if its run has ended or is unknown', async () => {
+  it('is refused with 400, valid or not, if its run has ended or is unknown', async () => {
     const runId = await waitFixture.start();
     await waitFixture.endRun(fixture.account, { runId }, { state: 'RUN_CANCELED' });
     await expect(waitFixture.wait(runId, 'e')).rejects.toThrow(refused(400));

@@ -75,7 +75,7 @@ it('the row of a lane in which 10,000 tenants wait stays small, and each tenant 
   expect(await bytesOf({ ...table.row, name: 'emptied' })).toBeLessThan(1_024);
 });
 
-it('a row holds the tenants of one write and all slots, whatever the length of their names', async () => {
+it('a row holds the tenants of one write and all slots, even with the longest names', async () => {
   const line = (from: number) => ({
     front: upTo(9).map((number) => idOf(from + number)),
     firstPage: 1_000,

@@ -152,7 +152,7 @@ describe('the order of keys', () => {
 });
 
 describe('pages', () => {
-  test('a page ends with the row that reaches 1 MB, whatever its filter leaves', async () => {
+  test('a page ends with the row that reaches 1 MB, even if its filter drops rows', async () => {
     for (let at = 0; at < 7; at += 1) {
       await put('messages', message(`row${at}`, { body: { S: 'x'.repeat(300_000) } }));
     }

@@ -50,7 +50,7 @@ describe('a delivery', () => {
   });
   const entries = [entry('init'), entry('one'), entry('call', 'toCallback'), entry('two'), entry('three')];
 
-  it('shows only steps, and the payload whatever brought it', () => {
+  it('shows only steps, and the payload however it arrived', () => {
     expect(listed([entry('init', 'fromCallback'), ...entries]).map(({ messageId }) => messageId)).toEqual([
       'init',
       'init',

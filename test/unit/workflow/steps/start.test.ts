@@ -68,7 +68,7 @@ describe('a start', () => {
     expect((await runFixture.snapshotOf('wfr_again')).startSeq).toBe(2);
   });
 
-  it('of an id whose run has expired makes another one, whatever rows of the old run are left', async () => {
+  it('of an id whose run has expired makes another one, even if rows of the old run are left', async () => {
     await runFixture.start('wfr_expired');
     const { keptUntil } = await runFixture.snapshotOf('wfr_expired');
     vi.spyOn(Date, 'now').mockReturnValue(keptUntil + 1);

@@ -165,7 +165,7 @@ describe('a submission', () => {
     expect(await stepsOf('wfr_part')).toEqual(['result 1', 'plan 2', 'plan 3']);
   });
 
-  it('to an ended or unknown run is answered with that, whatever it contains', async () => {
+  it('to an ended or unknown run is answered with that, valid or not', async () => {
     await runFixture.start('wfr_over');
     await acts.end('wfr_over');
     for (const runId of ['wfr_over', 'wfr_nobody']) {

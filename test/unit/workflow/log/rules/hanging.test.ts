@@ -54,7 +54,7 @@ describe('a run hangs', () => {
     expect(hanging([initial], {}, now - 1)).toBeUndefined();
   });
 
-  it('if a branch was delivered without a result, whatever the other branches did', () => {
+  it('if a branch was delivered without a result, even if others have results', () => {
     const branches: RunMessage[] = [
       { kind: 'plan', step: step(1, 2), ...delivered('msg_1') },
       { kind: 'plan', step: step(2, 2), ...delivered('msg_2') },
