@@ -20,11 +20,9 @@ const accountOf = async (id: string) => {
 };
 const statusOf = async (token: string): Promise<number> => (await api('GET', '/v2/keys', { token })).status;
 
-/** The token that a page shows. */
 const shownToken = async (page: Page, name: string): Promise<string> =>
   (await page.getByText(name, { exact: true }).locator('xpath=..').locator('code').textContent()) ?? '';
 
-/** Confirms what the button of a page opens. */
 async function confirm(page: Page, button: string, yes: string): Promise<void> {
   await page.getByRole('button', { name: button, exact: true }).click();
   expect(await barriersOf(page)).toEqual([]);
@@ -33,7 +31,7 @@ async function confirm(page: Page, button: string, yes: string): Promise<void> {
 }
 
 describe('An operator', () => {
-  it('makes an account, whose tokens are shown once', async () => {
+  it('creates an account, whose tokens are shown once', async () => {
     const customer = `${unique('team')}@example.com`;
     const page = await openConsole({ at: '#/accounts', ...asOperator });
     await page.getByRole('button', { name: 'New account' }).click();
@@ -76,7 +74,7 @@ describe('An operator', () => {
     );
   });
 
-  it('replaces the tokens of an account: the old ones are refused', async () => {
+  it('replaces an account’s tokens, whose old ones are then refused', async () => {
     const account = await makeAccount();
     const page = await openConsole({ at: `#/accounts/${account.id}`, ...asOperator });
     await confirm(page, 'Reset tokens', 'Reset tokens');
@@ -87,7 +85,7 @@ describe('An operator', () => {
     expect([await statusOf(account.token), await statusOf(account.read_only_token)]).toEqual([401, 401]);
   });
 
-  it('changes limits and budget, and goes back to what the plan has', async () => {
+  it('changes limits and budget, and restores the plan’s values', async () => {
     const { id } = await makeAccount({ max_topics: 7 });
     const page = await openConsole({ at: `#/accounts/${id}`, ...asOperator, refusals: [400] });
     await page.getByRole('button', { name: 'Edit' }).click();
@@ -152,7 +150,7 @@ describe('An operator', () => {
     expect(await changeAccount(id, {})).not.toHaveProperty('destinations');
   });
 
-  it('gives an account certificates for TLS with hosts, and takes them away', async () => {
+  it('gives an account TLS certificates for hosts, and removes them', async () => {
     const { id } = await makeAccount();
     const page = await openConsole({
       at: `#/accounts/${id}`,
@@ -185,13 +183,13 @@ describe('An operator', () => {
     expect(await changeAccount(id, {})).not.toHaveProperty('tls_identities');
   });
 
-  it('sees what an account has used, of its budget', async () => {
+  it('shows an account’s usage of its budget', async () => {
     const account = await makeAccount({ budget: 5, customer_id: unique('user') });
     await publishAs(account, 'https://example.com/later', { headers: { 'Svc-Delay': '1h' } });
     const page = await openConsole({ at: `#/accounts/${account.id}`, ...asOperator });
     await page.getByText('$5.00').waitFor();
     const cost = page.getByText('Cost this month').locator('xpath=..');
-    // The counts reach the tables a moment later.
+    // The counts reach the tables shortly after.
     await eventually(
       async () => {
         await page.reload();
@@ -210,10 +208,10 @@ describe('An operator', () => {
     expect(await statusOf(account.token)).toBe(401);
   });
 
-  it('finds all accounts, however many there are, also on a narrow screen', async () => {
+  it('shows all accounts, even many of them, and on a narrow screen, too', async () => {
     const customer = `${unique('last-of-many-with-a-long-name')}@example.com`;
     const made = await makeAccount({ customer_id: customer, id: 'ffffffff-ffff-4fff-bfff-ffffffffffff' });
-    // More than a page has. They are suspended, so that they cost nothing.
+    // More than a page. Suspended accounts cost nothing.
     await Promise.all(Array.from({ length: 30 }, () => makeAccount({ state: 'passive' })));
     const page = await openConsole({
       at: '#/accounts',
@@ -226,7 +224,7 @@ describe('An operator', () => {
     const link = page.getByRole('link', { name: customer });
     while (!(await link.isVisible())) {
       await more.click();
-      // The last page has no more.
+      // The last page has no button for more.
       await link.or(page.locator('.more :enabled')).first().waitFor();
     }
     await link.click();

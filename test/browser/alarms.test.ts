@@ -61,7 +61,7 @@ it('Alarms are set, tested and removed, and a mistake is shown under its field',
   expect(await ok(api('GET', '/v2/alarms', { token }))).toEqual({ open: [] });
 });
 
-it('Alarms that are saved again keep what the form does not show, and change what it does', async () => {
+it('Alarms that are saved again keep settings that the form does not show, and change the others', async () => {
   const { token } = await makeAccount();
   const inbox = receiver.inbox();
   const url = inbox.url.replace('//', '//me:secret@');
@@ -86,7 +86,7 @@ it('Alarms that are saved again keep what the form does not show, and change wha
   expect(delivery?.headers['authorization']).toBe(`Basic ${Buffer.from('me:secret').toString('base64')}`);
 });
 
-it('What is open leads to its cause, and a read-only token sees the alarms in a narrow window', async () => {
+it('An open alarm leads to its cause, and a read-only token sees the alarms in a narrow window', async () => {
   const account = await makeAccount();
   await set(account.token, {
     url: 'https://example.com/alarms',

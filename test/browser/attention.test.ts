@@ -7,8 +7,6 @@ import { eventually } from '../support/eventually.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** The verdict of the overview, and the numbers of the navigation that say the same. */
-
 const receiver = useReceiver();
 
 /** A stage whose clock is set forward, so that a schedule fires. */
@@ -25,7 +23,7 @@ const attention = z.object({
 });
 const minuteMs = 60_000;
 
-it('The verdict is that all is well, where it is', async () => {
+it('The verdict is that all is well if it is', async () => {
   const inbox = receiver.inbox();
   const owner = await makeAccount();
   await publishAs(owner, inbox.url);
@@ -36,7 +34,7 @@ it('The verdict is that all is well, where it is', async () => {
   expect(await barriersOf(page)).toEqual([]);
 });
 
-it('The verdict is no more than what was looked at', async () => {
+it('The verdict covers only what was read', async () => {
   const inbox = receiver.inbox();
   const owner = await makeAccount();
   await publishAs(owner, inbox.url);
@@ -44,7 +42,7 @@ it('The verdict is no more than what was looked at', async () => {
   const page = await openConsole({ at: '#/keys', token: owner.token });
   let deadLetters = 0;
   let schedules: readonly string[] = [];
-  // More than a second of looking takes more than a test has.
+  // A test cannot wait for reads of more than a second.
   await page.route('**/v2/stats/attention', async (route) => {
     const response = await route.fetch();
     const found = z.record(z.string(), z.unknown()).parse(await response.json());
@@ -61,7 +59,7 @@ it('The verdict is no more than what was looked at', async () => {
   schedules = ['nightly', 'weekly'];
   await page.getByRole('link', { name: 'Keys' }).click();
   await page.getByRole('link', { name: /^Dead letters.*at least 7 need attention/ }).waitFor();
-  // What was counted as a whole is told as such.
+  // A complete count is shown without a plus.
   const badges = await page.locator('.badge').allInnerTexts();
   expect(badges.map((text) => text.split(/\s|,/)[0])).toEqual(['7+', '2']);
   await page.getByRole('link', { name: 'Overview' }).click();
@@ -72,7 +70,7 @@ it('The verdict is no more than what was looked at', async () => {
 });
 
 describe('The verdict names', () => {
-  it('hosts that are down, paused queues and keys, failing schedules and dead letters, each with the way there', async () => {
+  it('hosts that are down, paused queues and keys, failing schedules and dead letters, each with a link', async () => {
     const { url, management } = stage;
     const inbox = receiver.inbox();
     const down = receiver.inbox((_delivery, response) => response.writeHead(503).end());
@@ -101,7 +99,7 @@ describe('The verdict names', () => {
     await call('POST', '/v2/flowControl/tenant%2F7/pause');
     await publish(down.url, { 'Svc-Retries': '0' });
     await publish(down.url, { 'Svc-Retries': '5', 'Svc-Retry-Delay': '1000' });
-    // The group that it publishes to is gone when it fires.
+    // The schedule’s group is deleted before it fires.
     const endpoints = { endpoints: [{ url: inbox.url }] };
     await call('POST', '/v2/topics/gone/endpoints', {}, endpoints);
     await call('POST', '/v2/schedules/gone', { 'Svc-Cron': '* * * * *', 'Svc-Schedule-Id': 'nightly' }, 'x');
@@ -146,7 +144,7 @@ describe('The verdict names', () => {
     await verdict.getByRole('link', { name: 'dead letter' }).click();
     await page.getByRole('heading', { name: 'Dead letters', level: 1 }).waitFor();
     await page.getByRole('row').filter({ hasText: host }).first().waitFor();
-    // What was handled is no longer named.
+    // A resolved problem is no longer named.
     await call('POST', '/v2/queues/mail/resume');
     await page.goto(`${url}/console#/overview`);
     await page.reload();

@@ -9,7 +9,7 @@ import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
 
-it('A host that is down is shown beside the flow-control keys, and its circuit closed by hand', async () => {
+it('A host that is down is shown with the flow-control keys, and its circuit is closed by hand', async () => {
   let status = 503;
   const inbox = receiver.inbox((_delivery, response) => response.writeHead(status).end());
   const { host } = new URL(inbox.url);
@@ -33,7 +33,7 @@ it('A host that is down is shown beside the flow-control keys, and its circuit c
   expect(await barriersOf(page)).toEqual([]);
   expect(await isTooWide(page)).toBe(false);
 
-  // The timeline of the message that waits says so.
+  // The waiting message’s timeline says so.
   await page.goto(page.url().replace(/#.*$/, `#/messages/${id}`));
   await page.getByText('waits for its host').first().waitFor();
   await page.goto(page.url().replace(/#.*$/, '#/flow-control'));

@@ -15,7 +15,6 @@ interface Mendable extends Inbox {
   mend(): void;
 }
 
-/** An inbox that fails until it is mended. */
 function broken(status = 500, body = 'out of order'): Mendable {
   let isMended = false;
   const inbox = receiver.inbox((_delivery, response) => {
@@ -30,7 +29,6 @@ function broken(status = 500, body = 'out of order'): Mendable {
   };
 }
 
-/** Publishes messages that fail at once, and waits until they are dead letters. */
 async function deadLetterAttempt(inbox: Inbox, count: number, label: string): Promise<void> {
   const headers = { 'Svc-Retries': '0', 'Svc-Label': label };
   const body = Array.from({ length: count }, () => ({ destination: inbox.url, headers, body: 'work' }));
@@ -42,8 +40,8 @@ const main = (page: Page) => page.locator('main');
 const rows = (page: Page) =>
   page.getByRole('table', { name: 'Dead letters, the newest first' }).locator('tbody tr');
 
-describe('A message that has failed', () => {
-  it('appears, says why, and is delivered once its receiver is mended and it is retried', async () => {
+describe('A failed message', () => {
+  it('appears, says why, and is delivered when it is retried after its receiver is repaired', async () => {
     const account = await makeAccount();
     const inbox = broken(503, '{"error":"the database is away"}');
     const page = await openConsole({ at: '#/dead-letters', token: account.token });
@@ -84,7 +82,6 @@ describe('A message that has failed', () => {
     expect(await barriersOf(page)).toEqual([]);
     await page.getByRole('button', { name: 'Retry 1 dead letter' }).click();
     await page.getByText('1 dead letter sent again.').waitFor();
-    // It leads to the new message.
     await page.getByText('delivered').first().waitFor();
     const [, sent] = /#\/messages\/(msg_\w+)$/.exec(page.url()) ?? [];
     expect(sent).not.toBe(messageId);
@@ -94,7 +91,7 @@ describe('A message that has failed', () => {
     await page.getByText('No dead letters.').waitFor();
   });
 
-  it('shows of what is redacted its hash only, and of a body that is no text its size', async () => {
+  it('shows only the hash of a redacted value, and the size of a binary body', async () => {
     const label = unique('redacted');
     const inbox = broken();
     await publish(inbox.url, {
@@ -120,7 +117,7 @@ describe('A message that has failed', () => {
     await page.getByText('3 bytes of').waitFor();
   });
 
-  it('is retried with other settings, and a wrong one is named under its field before anything is sent', async () => {
+  it('is retried with other settings, and an error is shown under its field before anything is sent', async () => {
     const label = unique('changed');
     const inbox = broken();
     await deadLetterAttempt(inbox, 1, label);
@@ -133,7 +130,7 @@ describe('A message that has failed', () => {
     await page.getByLabel('Method').selectOption('PUT');
     await page.getByLabel('Labels').fill(`${label}, größer`);
     await page.getByRole('button', { name: 'Retry 1 dead letter' }).click();
-    // The form stays as it was typed, and the wrong field has the focus and the reason.
+    // The form keeps its input. The wrong field has the focus and the reason.
     const timeout = page.getByLabel('Timeout');
     await page.getByText('Timeout is "abc"').waitFor();
     expect(await timeout.getAttribute('aria-invalid')).toBe('true');
@@ -163,8 +160,8 @@ const listOf = (page: unknown): { readonly messages: readonly unknown[] } => {
   return { messages: page.messages };
 };
 
-describe('Many that have failed', () => {
-  it('are grouped by host and status, and retried as many as match', async () => {
+describe('Many failed messages', () => {
+  it('are grouped by host and status, and all matching ones are retried', async () => {
     const account = await makeAccount();
     const [mended, still] = [broken(500), broken(503)];
     const headers = { 'Svc-Retries': '0' };
@@ -185,7 +182,7 @@ describe('Many that have failed', () => {
     expect(new URL(page.url()).hash).toBe(
       `#/dead-letters?host=${encodeURIComponent(host)}&responseStatus=500`,
     );
-    // The list before may stand there for a moment.
+    // The previous list may still be shown.
     await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(12);
 
     mended.mend();
@@ -198,11 +195,11 @@ describe('Many that have failed', () => {
     await page.getByText('No dead letter matches these filters.').waitFor();
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.getByRole('button', { name: 'Retry all 3…' }).waitFor();
-    // The list before may stand there for a moment.
+    // The previous list may still be shown.
     await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(3);
   });
 
-  it('are retried slowly, with a flow-control key that the dialogue makes and names', async () => {
+  it('are retried slowly, with a flow-control key that the dialogue creates and names', async () => {
     const label = unique('slow');
     const inbox = broken();
     await deadLetterAttempt(inbox, 3, label);
@@ -221,7 +218,7 @@ describe('Many that have failed', () => {
     expect([rateMax, ratePeriod]).toEqual([1, 1]);
   });
 
-  it('are deleted where they are selected', async () => {
+  it('are deleted if they are selected', async () => {
     const label = unique('selected');
     await deadLetterAttempt(broken(), 3, label);
     const page = await openConsole({ at: `#/dead-letters?label=${label}` });
@@ -240,7 +237,7 @@ describe('Many that have failed', () => {
     expect((await listDlq({ label })).messages.map(({ dlqId }) => dlqId)).toEqual([kept]);
   });
 
-  it('stay selected for what a dialogue is about, also when they are gone from the list', async () => {
+  it('stay selected for an open dialogue, even when they leave the list', async () => {
     const label = unique('gone');
     await deadLetterAttempt(broken(), 3, label);
     const [first] = (await listDlq({ label })).messages;
@@ -256,12 +253,12 @@ describe('Many that have failed', () => {
     expect((await listDlq({ label })).messages).toHaveLength(2);
   });
 
-  it('are taken hundred by hundred, and no more once it is stopped', async () => {
+  it('are handled a hundred at a time, and no more once it is stopped', async () => {
     const label = unique('stopped');
     await deadLetterAttempt(broken(), 201, label);
     const page = await openConsole({ at: `#/dead-letters?label=${label}` });
     await page.getByRole('button', { name: 'Delete the 201 matches…' }).click();
-    // The second request waits, as one to a service far away does.
+    // The second request is delayed like one to a distant service.
     let letGo = (): void => undefined;
     const held = new Promise<void>((done) => {
       letGo = done;
@@ -280,7 +277,7 @@ describe('Many that have failed', () => {
   });
 });
 
-it('A token that may only read sees dead letters, and nothing that changes them', async () => {
+it('A read-only token shows dead letters, without buttons that change them', async () => {
   const label = unique('read');
   await deadLetterAttempt(broken(), 1, label);
   const page = await openConsole({

@@ -6,7 +6,7 @@ import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
 
-it('The page of a queue shows the fair keys that wait, and the page of a message its own', async () => {
+it('A queue’s page shows the waiting fair keys, and a message’s page shows its own', async () => {
   const { url } = receiver.inbox();
   const name = unique('fair');
   await putQueue(name, { paused: true });

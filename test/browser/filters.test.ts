@@ -6,7 +6,7 @@ import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
 
 type Page = Awaited<ReturnType<typeof openConsole>>;
 
-/** Opens the list of messages; what it asks for is answered once the test lets it go. */
+/** Opens the list of messages, whose request waits until the test releases it. */
 async function openHeldList(): Promise<{ readonly page: Page; readonly letGo: () => void }> {
   const page = await openConsole({ at: '#/keys' });
   await page.getByRole('heading', { level: 1 }).waitFor();
@@ -21,7 +21,7 @@ async function openHeldList(): Promise<{ readonly page: Page; readonly letGo: ()
 
 const valueOf = (page: Page, label: string) => page.getByLabel(label, { exact: true }).inputValue();
 
-/** Types into the field of a label as soon as it is there, before the page has drawn it. */
+/** Types into a field as soon as it exists, before the page has drawn it. */
 const typeAtOnce = (label: string, text: string): string => `new Promise((resolve) => {
   const type = () => {
     const of = [...document.querySelectorAll('form.filters label')].find((one) => one.textContent === ${JSON.stringify(label)});
@@ -38,7 +38,7 @@ const typeAtOnce = (label: string, text: string): string => `new Promise((resolv
 })`;
 
 describe('A text that is typed into a filter while its list loads', () => {
-  it('stays when it comes before the page has drawn the field', async () => {
+  it('is kept if it is typed before the page has drawn the field', async () => {
     const { page, letGo } = await openHeldList();
     await page.evaluate(typeAtOnce('Label', 'early'));
     await page.waitForURL('**/console#/messages?label=early');
@@ -48,11 +48,11 @@ describe('A text that is typed into a filter while its list loads', () => {
     expect(await valueOf(page, 'Label')).toBe('early');
   });
 
-  it('stays when another filter is typed right behind it', async () => {
+  it('is kept if another filter is typed right after it', async () => {
     const { page, letGo } = await openHeldList();
     await page.evaluate(`location.hash = '#/messages'`);
     await page.getByLabel('Label', { exact: true }).waitFor();
-    // Both within the pause after which the list is asked for.
+    // Both within the pause after which the list is requested.
     await page.evaluate(`(() => {
       for (const [label, text] of [['Label', 'first'], ['Host', 'second.example.com']]) {
         const of = [...document.querySelectorAll('form.filters label')].find((one) => one.textContent === label);
@@ -70,7 +70,7 @@ describe('A text that is typed into a filter while its list loads', () => {
     ]);
   });
 
-  it('keeps what is typed at the moment in which the list is asked for, and a space at its end', async () => {
+  it('is kept if it is typed while the list is requested, including a final space', async () => {
     const { page, letGo } = await openHeldList();
     await page.evaluate(`location.hash = '#/messages'`);
     const field = page.getByLabel('Label', { exact: true });
@@ -90,7 +90,7 @@ describe('A text that is typed into a filter while its list loads', () => {
     expect(await field.inputValue()).toBe('three ');
   });
 
-  it('gives way to what the address says then', async () => {
+  it('is replaced by a later value of the address', async () => {
     const { page, letGo } = await openHeldList();
     await page.evaluate(`location.hash = '#/messages'`);
     await page.getByLabel('Label', { exact: true }).fill('typed');
@@ -103,7 +103,7 @@ describe('A text that is typed into a filter while its list loads', () => {
   });
 });
 
-it('A list that has found nothing in several pages counts no entries', async () => {
+it('A list that has found nothing in several pages shows no number of entries', async () => {
   const page = await openConsole({ at: '#/keys' });
   await page.route(/\/v2\/messages\?/, (route) =>
     route.fulfill({
@@ -116,7 +116,7 @@ it('A list that has found nothing in several pages counts no entries', async () 
 });
 
 describe('A list', () => {
-  it('is limited to the last night, or to a range of one’s own', async () => {
+  it('can be limited to the last night, or to a custom range', async () => {
     const page = await openConsole({ at: '#/messages' });
     await page.getByRole('button', { name: 'Range…' }).click();
     await page.getByLabel('From', { exact: true }).fill('2026-01-02T18:00');
@@ -131,7 +131,7 @@ describe('A list', () => {
     expect(await barriersOf(page)).toEqual([]);
   });
 
-  it('has filters that are named, kept and forgotten', async () => {
+  it('has filters that are named, saved and deleted', async () => {
     const page = await openConsole({ at: '#/messages?label=nightly&state=FAILED' });
     await page.getByRole('button', { name: 'Keep this filter…' }).click();
     await page.getByLabel('Name').fill('Broken nights');
@@ -143,7 +143,6 @@ describe('A list', () => {
     await page.reload();
     await page.getByRole('button', { name: 'Broken nights' }).click();
     await page.waitForURL('**/console#/messages?label=nightly&state=FAILED');
-    // Another screen has its own.
     await page.getByRole('link', { name: 'Audit' }).click();
     await page.getByRole('heading', { name: 'Audit', level: 1 }).waitFor();
     expect(await page.getByRole('button', { name: 'Broken nights' }).count()).toBe(0);
@@ -152,7 +151,7 @@ describe('A list', () => {
     await page.getByRole('button', { name: 'Broken nights' }).waitFor({ state: 'detached' });
   });
 
-  it('is saved as a file with all that its filter matches', async () => {
+  it('is saved as a file with everything that its filter matches', async () => {
     const { token } = await makeAccount();
     const headers = { 'Svc-Delay': '1h', 'Svc-Label': 'to save' };
     const batch = Array.from({ length: 60 }, () => ({ destination: 'https://example.com/', headers }));

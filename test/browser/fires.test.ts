@@ -6,8 +6,6 @@ import { eventually } from '../support/eventually.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Schedules that fire, on a stage whose clock is set forward. */
-
 const receiver = useReceiver();
 let stage: Stage;
 beforeAll(async () => {
@@ -34,7 +32,7 @@ const fired = z.object({
   fires: z.array(z.object({ states: z.optional(z.record(z.string(), z.string())) })),
 });
 
-it('A schedule shows its last fires, with what became of their messages', async () => {
+it('A schedule shows its last fires, and the outcomes of their messages', async () => {
   let status = 200;
   const inbox = receiver.inbox((_delivery, response) => response.writeHead(status).end());
   await create('minutely', inbox.url, '* * * * *');
@@ -55,7 +53,6 @@ it('A schedule shows its last fires, with what became of their messages', async 
   expect(await time.getAttribute('title')).toMatch(
     /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC\n\d+ \w+ \d{4}, \d\d:\d\d:\d\d\.\d{3} (CET|CEST|GMT\+[12])$/,
   );
-  // The last fire says why it failed.
   const last = page.getByText('Last fire', { exact: true }).locator('xpath=..');
   await last.getByRole('link', { name: 'Answer: 503' }).waitFor();
   expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
@@ -67,7 +64,7 @@ it('A schedule shows its last fires, with what became of their messages', async 
   expect(page.url()).toMatch(/#\/messages\?scheduleId=minutely$/);
   await page.getByRole('row').nth(2).waitFor();
 
-  // The list says so, too, and how often in a row.
+  // The list says so, too, with the number of failures in a row.
   await stage.advance(minuteMs);
   await eventually(
     async () => fired.parse(await call('GET', '/v2/schedules/minutely/fires')),
@@ -83,7 +80,7 @@ it('A schedule shows its last fires, with what became of their messages', async 
 });
 
 describe('Schedules', () => {
-  it('are listed in words, and searched where they are many', async () => {
+  it('are listed in words, and can be searched if there are many', async () => {
     for (let number = 0; number < 8; number += 1) {
       await create(
         `report-${number}`,
@@ -106,7 +103,7 @@ describe('Schedules', () => {
     expect(await barriersOf(page)).toEqual([]);
   });
 
-  it('are filtered by what is wrong with them, and sorted by when they fire', async () => {
+  it('are filtered by what is wrong with them, and sorted by their next fire', async () => {
     await create('often', 'https://example.com/', '* * * * *');
     await create('sleeps', 'https://example.com/', '0 0 29 2 *');
     await call('POST', '/v2/schedules/sleeps/pause');
@@ -123,14 +120,14 @@ describe('Schedules', () => {
     expect(await barriersOf(page)).toEqual([]);
   });
 
-  it('name the viewer’s zone as it is called today', async () => {
+  it('name the viewer’s zone by its current name', async () => {
     const page = await open('#/schedules/new', { timezoneId: 'Asia/Kolkata' });
     await page.getByText('Next fires in your time (Asia/Kolkata)').waitFor();
     expect(await page.getByLabel('Expression').inputValue()).toContain('CRON_TZ=Asia/Kolkata ');
     await page.getByText('Times of Asia/Kolkata').waitFor();
   });
 
-  it('have their next fires in line', async () => {
+  it('show their next fires in aligned columns', async () => {
     await create('lines', 'https://example.com/', 'CRON_TZ=America/New_York 0 9 * * *');
     const page = await open('#/schedules/lines', { viewport: { width: 1_200, height: 800 } });
     const away = page.locator('.fires li > :last-child');

@@ -10,7 +10,7 @@ import { useReceiver } from '../support/useReceiver.ts';
 const receiver = useReceiver();
 
 describe('The frame', () => {
-  it('names the product, the account, its region and the deployment, as the title does', async () => {
+  it('names the product, the account, its region and the deployment, and so does the title', async () => {
     const customer = `${unique('team')}@example.com`;
     const { token } = await makeAccount({ customer_id: customer });
     const page = await openConsole({ at: '#/schedules', token });
@@ -23,7 +23,7 @@ describe('The frame', () => {
     expect(await page.locator('link[rel=icon]').getAttribute('href')).toMatch(/icon-.*\.svg$/);
   });
 
-  it('says how old the page is; where the service is out of reach, lists say so and times stand still', async () => {
+  it('shows the page’s age, and if the service is unreachable, lists say so and times stop', async () => {
     const { token } = await makeAccount();
     const inbox = receiver.inbox();
     await publishAs({ token }, inbox.url);
@@ -37,7 +37,7 @@ describe('The frame', () => {
     await top.getByText('The service cannot be reached').waitFor();
     await page.getByRole('main').getByRole('alert').getByText('The service cannot be reached').waitFor();
     const before = await time.textContent();
-    // The frame's own clock goes on meanwhile.
+    // The frame’s own clock continues.
     const age = top.getByText(/from \d+ \w+ ago/);
     const first = await age.textContent();
     await eventually(
@@ -46,7 +46,7 @@ describe('The frame', () => {
     );
     expect(await time.textContent()).toBe(before);
     expect(await barriersOf(page)).toEqual([]);
-    // A page that is not live asks only where it is told to.
+    // A page that is not live loads only on demand.
     const live = page.getByRole('button', { name: 'Live' });
     await live.click();
     isAway = false;
@@ -58,7 +58,7 @@ describe('The frame', () => {
     expect(await page.getByRole('main').getByRole('alert').count()).toBe(0);
   });
 
-  it('tells an outage once above the screen and once on it, with all in reach in a window of 400 pixels', async () => {
+  it('shows an outage once above the screen and once on it, and fits into a window of 400 pixels', async () => {
     const { token } = await makeAccount();
     await putQueue('mail', {}, { token });
     const viewport = { width: 400, height: 800 };
@@ -69,7 +69,7 @@ describe('The frame', () => {
     await page.getByRole('banner').getByText('The service cannot be reached').waitFor();
     const onScreen = page.getByRole('main').getByRole('alert');
     await onScreen.waitFor();
-    // Both parts of the screen have asked in vain by then.
+    // Both parts of the screen have failed to load by then.
     await page.waitForEvent('requestfailed', (request) => request.url().endsWith('/globalParallelism'));
     await page.waitForEvent('requestfailed', (request) => request.url().includes('/v2/queues'));
     expect(await page.getByRole('main').getByText('cannot be reached').count()).toBe(1);
@@ -78,7 +78,7 @@ describe('The frame', () => {
     expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
   });
 
-  it('names the screen where the service is out of reach from the beginning', async () => {
+  it('names the screen if the service is unreachable from the start', async () => {
     const page = await openConsole({ at: '#/keys', isCutOff: true });
     await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
     await page.route('**/v2/**', (route) => route.abort());
@@ -88,7 +88,7 @@ describe('The frame', () => {
     expect(await barriersOf(page)).toEqual([]);
   });
 
-  it('stops loading what is new, and begins again', async () => {
+  it('stops loading news, and starts again', async () => {
     const { token } = await makeAccount();
     const inbox = receiver.inbox();
     await publishAs({ token }, `${inbox.url}/first`);
@@ -107,7 +107,7 @@ describe('The frame', () => {
     await page.getByRole('link', { name: '/second' }).waitFor();
   });
 
-  it('has all in reach in a window of 400 pixels, with the current entry in view', async () => {
+  it('fits into a window of 400 pixels, with the current entry in view', async () => {
     const { token } = await makeAccount({ customer_id: `${'long.'.repeat(20)}@example.com` });
     const page = await openConsole({ at: '#/keys', token, viewport: { width: 400, height: 800 } });
     await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
@@ -118,7 +118,7 @@ describe('The frame', () => {
       expect(box && box.x >= 0 && box.x + box.width <= 400 && box.y < 80).toBe(true);
     }
     expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
-    // Figures stand two to a row.
+    // Figures are two in a row.
     await publishAs({ token }, receiver.inbox().url);
     await page.goto(`${service.url}/console#/overview`);
     const figures = page.locator('.figure');
@@ -127,7 +127,7 @@ describe('The frame', () => {
     expect(first?.y).toBe(second?.y);
   });
 
-  it('leads past the navigation to the screen', async () => {
+  it('has a link past the navigation to the screen', async () => {
     const page = await openConsole({ at: '#/queues' });
     await page.getByRole('heading', { name: 'Queues', level: 1 }).waitFor();
     await page.getByRole('link', { name: 'Skip to the content' }).press('Enter');
@@ -135,7 +135,7 @@ describe('The frame', () => {
     await page.getByRole('heading', { name: 'Queues', level: 1 }).waitFor();
   });
 
-  it('keeps the place of buttons that come with an answer', async () => {
+  it('reserves room for buttons that appear with an answer', async () => {
     const { token } = await makeAccount();
     const page = await openConsole({
       at: '#/dead-letters',
@@ -181,14 +181,14 @@ describe('Keys', () => {
 });
 
 describe('The palette', () => {
-  it('finds screens by their names', async () => {
+  it('finds screens by name', async () => {
     const page = await openConsole({ at: '#/overview' });
     await page.getByRole('button', { name: 'Go to…' }).click();
     const input = page.getByRole('combobox', { name: 'A screen, an id, a label or words of a body' });
     await input.fill('e');
     expect(await barriersOf(page)).toEqual([]);
     await input.fill('group');
-    // Searches come behind the screens.
+    // Searches are listed after the screens.
     expect((await page.getByRole('option').allInnerTexts()).map((text) => text.split('\n')[0])).toEqual([
       'URL groups',
       'Messages labelled “group”',
@@ -207,7 +207,7 @@ describe('The palette', () => {
     expect(await barriersOf(page)).toEqual([]);
   });
 
-  it('finds what a pasted id names', async () => {
+  it('finds the object of a pasted id', async () => {
     const inbox = receiver.inbox((_delivery, response) => response.writeHead(503).end());
     const id = messageIdOf(await publishAs(service, inbox.url, { headers: { 'Svc-Retries': '0' } }));
     const page = await openConsole({ at: '#/dead-letters' });
@@ -226,7 +226,7 @@ describe('The palette', () => {
   });
 });
 
-it('A sign-in asks for the account’s usage twice: to try the token, and to show it', async () => {
+it('A sign-in requests the account’s usage twice: to try the token, and to show it', async () => {
   const page = await openConsole({ token: null });
   const asked: string[] = [];
   page.on('request', (request) => {
@@ -241,7 +241,7 @@ it('A sign-in asks for the account’s usage twice: to try the token, and to sho
   expect(asked).toEqual(['GET', 'GET']);
 });
 
-it('The fields of a form have no attributes that HTML does not know', async () => {
+it('The fields of a form have only valid HTML attributes', async () => {
   const page = await openConsole({ at: '#/publish' });
   await page.getByLabel('Destination').waitFor();
   expect(await page.locator('[key]').count()).toBe(0);

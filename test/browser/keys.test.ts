@@ -43,7 +43,7 @@ it('Signing keys are copied without being shown', async () => {
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(next);
 });
 
-it('Signing keys fit into a narrow window, and a read-only token does not rotate them', async () => {
+it('Signing keys fit into a narrow window, and cannot be rotated with a read-only token', async () => {
   const page = await openConsole({
     at: '#/keys',
     token: service.readOnlyToken,

@@ -23,11 +23,11 @@ const keyShape = z.object({
 const keyOf = async (key: string) =>
   keyShape.parse(await ok(api('GET', `/v2/flowControl/${encodeURIComponent(key)}`)));
 
-/** A key with all that an address has to encode. */
+/** All characters that an address has to encode. */
 const awkwardKey = (): string => unique('a/b c%2F?d#..');
 
 describe('A queue', () => {
-  it('is made, paused, shows what waits, and delivers it when it is resumed', async () => {
+  it('is created, paused, shows waiting messages, and delivers them when it is resumed', async () => {
     const inbox = receiver.inbox();
     const name = unique('queue');
     const page = await openConsole({ at: '#/queues' });
@@ -41,11 +41,11 @@ describe('A queue', () => {
     await page.getByText(`“${name}” is paused.`).waitFor();
     await page.getByRole('button', { name: 'Resume' }).waitFor();
     for (const body of ['1', '2', '3']) await enqueue(name, inbox.url, { body });
-    // It follows by itself.
+    // The number is updated without a reload.
     const waiting = page.getByText('Waiting or in flight').locator('xpath=..');
     await waiting.getByText('3', { exact: true }).waitFor();
     expect(inbox.deliveries).toEqual([]);
-    // How old the oldest is, and which they are.
+    // The age of the oldest message, and the list.
     const oldest = page.getByText('Oldest published').locator('xpath=..');
     await oldest.getByText(/^(now|\d+ \w+ ago)$/).waitFor();
     const list = page.getByRole('table', { name: 'The messages that are next, the first at the top' });
@@ -65,7 +65,7 @@ describe('A queue', () => {
     await page.getByRole('button', { name: `Pause ${name}` }).waitFor();
   });
 
-  it('says what its head waits for, and how fast it goes', async () => {
+  it('says what its first message waits for, and how fast it is', async () => {
     const name = unique('queue');
     await putQueue(name, { parallelism: 1 });
     const good = receiver.inbox();
@@ -103,7 +103,7 @@ describe('A queue', () => {
     await shown.getByText('7', { exact: true }).waitFor();
   });
 
-  it('is deleted with what waits in it, after the number was told', async () => {
+  it('is deleted with its waiting messages, whose number is shown first', async () => {
     const inbox = receiver.inbox();
     const name = unique('queue');
     await putQueue(name, { paused: true });
@@ -118,7 +118,7 @@ describe('A queue', () => {
     expect((await api('GET', `/v2/queues/${name}`)).status).toBe(404);
   });
 
-  it('can be looked at, and not changed, with a read-only token', async () => {
+  it('can be viewed but not changed with a read-only token', async () => {
     const name = unique('queue');
     await putQueue(name, {});
     const page = await openConsole({ at: `#/queues/${name}`, token: service.readOnlyToken });
@@ -131,7 +131,7 @@ describe('A queue', () => {
 });
 
 describe('A flow-control key', () => {
-  it('shows what waits against its limits, whatever characters it has', async () => {
+  it('shows waiting messages and its limits, with any characters in its name', async () => {
     const inbox = heldInbox(receiver);
     const key = awkwardKey();
     for (const body of ['1', '2', '3']) {
@@ -143,7 +143,7 @@ describe('A flow-control key', () => {
     const row = page.getByRole('row', { name: key });
     await row.getByText('1 of 1', { exact: true }).waitFor();
     await row.getByText('of 50 in 1 h').waitFor();
-    // What is typed stands in the address.
+    // The search text is in the address.
     await page.waitForURL(
       (url) => url.hash === `#/flow-control?${new URLSearchParams({ search: key }).toString()}`,
     );
@@ -157,7 +157,6 @@ describe('A flow-control key', () => {
     await oldest.getByText(/^(now|\d+ \w+ ago)$/).waitFor();
     await page.getByRole('table', { name: 'Messages that wait' }).getByRole('row').nth(1).waitFor();
     expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
-    // The address names the key when it is opened again.
     await page.reload();
     await page.getByRole('heading', { name: key, level: 1 }).waitFor();
     await page.getByRole('button', { name: 'Pause' }).click();
@@ -168,7 +167,7 @@ describe('A flow-control key', () => {
     await inbox.received(3);
   });
 
-  it('gets limits that stay, a new period, and lets its limits go', async () => {
+  it('gets pinned limits, a new period, and no limits', async () => {
     const inbox = receiver.inbox();
     const key = unique('key');
     await send(inbox.url, { headers: underKey(key, 'parallelism=3, rate=1, period=1h') });
@@ -199,7 +198,7 @@ describe('A flow-control key', () => {
     expect(await keyOf(key)).toMatchObject({ isPinnedParallelism: false, isPinnedRate: false });
   });
 
-  it('can be looked at, and not changed, with a read-only token', async () => {
+  it('can be viewed but not changed with a read-only token', async () => {
     const inbox = receiver.inbox();
     const key = unique('key');
     await send(inbox.url, { headers: underKey(key, 'parallelism=3') });
@@ -214,7 +213,7 @@ describe('A flow-control key', () => {
 });
 
 describe('Lanes', () => {
-  it('that are many are loaded again less often, because each is read', async () => {
+  it('in large numbers are reloaded less often, because each is read', async () => {
     const { token } = await makeAccount({ max_queues: 200 });
     const make = (queueName: string) => ok(api('POST', '/v2/queues', { token, body: { queueName } }));
     await Promise.all(Array.from({ length: 200 }, (_, index) => make(`queue-${index}`)));
@@ -228,7 +227,7 @@ describe('Lanes', () => {
       () => Promise.resolve(times),
       ({ length }) => length > 1,
     );
-    // Shorter lists wait for three seconds.
+    // Shorter lists are reloaded every three seconds.
     expect(second - first).toBeGreaterThan(5_000);
   });
 
@@ -243,7 +242,7 @@ describe('Lanes', () => {
     expect(await figure.innerText()).toMatch(/–$/);
   });
 
-  it('show the account’s own, say how to make the first, and have room on a narrow screen', async () => {
+  it('show the account’s own key, explain how to create the first one, and fit into a narrow screen', async () => {
     const { token } = await makeAccount({ max_global_parallelism: 42 });
     const page = await openConsole({ at: '#/queues', token, viewport: { width: 400, height: 800 } });
     await page.getByText('No queues yet.').waitFor();

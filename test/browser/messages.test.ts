@@ -19,7 +19,7 @@ const rows = (page: Page) => page.getByRole('table').locator('tbody tr');
 const rowOf = (page: Page, messageId: string) =>
   rows(page).filter({ has: page.locator(`a[href="#/messages/${messageId}"]`) });
 
-/** An inbox that refuses what it gets, with an answer to look at. */
+/** An inbox that refuses requests with a visible answer. */
 const failing = () =>
   receiver.inbox((_delivery, response) =>
     response
@@ -28,7 +28,7 @@ const failing = () =>
   );
 
 describe('The list of messages', () => {
-  it('follows by itself: a message appears, and then what became of it', async () => {
+  it('is updated without a reload: a message appears, and then its outcome', async () => {
     const { token } = await makeAccount();
     const page = await openConsole({ at: '#/messages', token });
     await page.getByText('No messages yet.').waitFor();
@@ -46,7 +46,7 @@ describe('The list of messages', () => {
     expect(await rows(page).count()).toBe(1);
   });
 
-  it('has its filters in the address, and shows what matches them', async () => {
+  it('has its filters in the address, and shows matching messages', async () => {
     const label = unique('label');
     const waiting = await publishDelayed('https://waiting.example.com/a', { 'Svc-Label': label });
     const failed = messageIdOf(
@@ -58,7 +58,7 @@ describe('The list of messages', () => {
     await page.waitForURL(`**/console#/messages?label=${label}`);
     await rowOf(page, waiting).waitFor();
     await rowOf(page, failed).waitFor();
-    // The list before may stand there for a moment.
+    // The previous list may still be shown.
     await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(2);
     await page.getByLabel('State').selectOption('Failed');
     await page.waitForURL(`**/console#/messages?label=${label}&state=FAILED`);
@@ -66,7 +66,7 @@ describe('The list of messages', () => {
     await page.reload();
     await rowOf(page, failed).waitFor();
     expect(await page.getByLabel('Label').inputValue()).toBe(label);
-    // The list before may stand there for a moment.
+    // The previous list may still be shown.
     await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(1);
     await page.getByLabel('State').selectOption('Waiting');
     await rowOf(page, waiting).waitFor();
@@ -82,14 +82,14 @@ describe('The list of messages', () => {
     await page.getByLabel('Message id').fill(waiting);
     await page.waitForURL(`**/console#/messages?messageIds=${waiting}`);
     await rowOf(page, waiting).waitFor();
-    // The list before may stand there for a moment.
+    // The previous list may still be shown.
     await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(1);
   });
 
   it('stays usable with more messages than it shows at once, and finds the oldest', async () => {
     const { token } = await makeAccount({ max_requests_per_second: 10_000 });
     const number = sizeOf({ ordinary: 2_000, thorough: 10_000 });
-    // Beyond the most that a page shows at once; to the last one in the thorough form.
+    // More than a page shows at once. A thorough run reads all.
     const looked = sizeOf({ ordinary: 1_200, thorough: number });
     const item = (index: number) => ({
       destination: `https://example.com/${index}`,
@@ -126,11 +126,11 @@ describe('The list of messages', () => {
     await rows(page).nth(100).waitFor({ state: 'detached' });
     await page.getByLabel('Label').fill('the-needle');
     await page.getByRole('link', { name: 'POST https://example.com/17', exact: true }).waitFor();
-    // The list before may stand there for a moment.
+    // The previous list may still be shown.
     await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(1);
   });
 
-  it('cancels all that wait and match, and says first how many they are', async () => {
+  it('cancels all waiting messages that match, after showing their number', async () => {
     const label = unique('label');
     const ids = await Promise.all(
       [1, 2, 3].map(() => publishDelayed('https://example.com/x', { 'Svc-Label': label })),
@@ -154,7 +154,7 @@ describe('The list of messages', () => {
   });
 });
 
-describe('A message that failed', () => {
+describe('A failed message', () => {
   it('shows why, attempt by attempt, and leads to its callbacks and its dead letter', async () => {
     const told = receiver.inbox();
     const inbox = failing();
@@ -181,7 +181,7 @@ describe('A message that failed', () => {
     expect(await created?.textContent()).toMatch(/^published/);
     await page.getByText('"error": "no room"').first().waitFor();
     expect(await page.getByText('X-Reason').first().isVisible()).toBe(true);
-    // That of the first attempt is there on demand.
+    // The first attempt’s answer is shown on demand.
     expect(await first?.getByText('"error": "no room"').isVisible()).toBe(false);
     await first?.getByText('Answer').click();
     expect(await first?.getByText('"error": "no room"').isVisible()).toBe(true);
@@ -199,7 +199,7 @@ describe('A message that failed', () => {
     await page.getByText(`"sourceMessageId": "${messageId}"`).waitFor();
   });
 
-  it('says so where there was no answer', async () => {
+  it('says if there was no answer', async () => {
     const messageId = messageIdOf(await publish('http://127.0.0.1:1/', { headers: { 'Svc-Retries': '0' } }));
     await untilState(messageId, 'FAILED');
     const page = await openConsole({ at: `#/messages/${messageId}` });
@@ -209,8 +209,8 @@ describe('A message that failed', () => {
   });
 });
 
-describe('A message that is looked at', () => {
-  it('follows by itself until it has ended', async () => {
+describe('A viewed message', () => {
+  it('is updated without a reload until it has ended', async () => {
     const inbox = heldInbox(receiver);
     const messageId = messageIdOf(await publish(inbox.url));
     const page = await openConsole({ at: `#/messages/${messageId}` });
@@ -223,7 +223,7 @@ describe('A message that is looked at', () => {
     expect(await page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
   });
 
-  it('is published again, whole, as a new one', async () => {
+  it('is published again unchanged, as a new one', async () => {
     const inbox = receiver.inbox();
     const source = messageIdOf(
       await publish(inbox.url, { body: 'once more', headers: { 'Svc-Redact-Fields': 'body' } }),
@@ -241,13 +241,12 @@ describe('A message that is looked at', () => {
     await page.getByRole('status').getByText('Published again.').waitFor();
     const made = second?.headers['svc-message-id'] ?? '';
     await page.getByRole('heading', { name: made, level: 1 }).waitFor();
-    // The two lead to each other.
     await page.getByRole('link', { name: source }).click();
     await page.getByRole('heading', { name: source, level: 1 }).waitFor();
     await page.getByRole('link', { name: made }).waitFor();
   });
 
-  it('that failed is retried by its first button, and leads to the new one', async () => {
+  it('that failed is retried by its first button, which leads to the new one', async () => {
     const inbox = receiver.inbox((_delivery, response, before) =>
       response.writeHead(before === 0 ? 500 : 200).end(),
     );
@@ -265,7 +264,7 @@ describe('A message that is looked at', () => {
     expect(await page.getByRole('button', { name: 'Retry…' }).count()).toBe(0);
   });
 
-  it('has two attempts beside each other, with what only one of them was answered', async () => {
+  it('shows two attempts side by side, and highlights differences in their answers', async () => {
     const inbox = receiver.inbox((_delivery, response, before) =>
       response
         .writeHead(before === 0 ? 500 : 503, { 'content-type': 'application/json' })
@@ -287,7 +286,7 @@ describe('A message that is looked at', () => {
     expect(await barriersOf(page)).toEqual([]);
   });
 
-  it('that waits for its host says when that is probed next', async () => {
+  it('that waits for its host shows the time of the next probe', async () => {
     const owner = await makeAccount({ circuit: { enabled: true, failures: 2, open_seconds: 600 } });
     const own = await startReceiver();
     onTestFinished(() => own.close());
@@ -300,7 +299,7 @@ describe('A message that is looked at', () => {
     expect(await barriersOf(page)).toEqual([]);
   });
 
-  it('is cancelled, once that was confirmed', async () => {
+  it('is cancelled after a confirmation', async () => {
     const messageId = await publishDelayed(receiver.inbox().url);
     const page = await openConsole({ at: `#/messages/${messageId}` });
     await page.getByRole('button', { name: 'Cancel' }).click();
@@ -318,7 +317,7 @@ describe('A message that is looked at', () => {
     expect(await getInAnyState(messageId)).toMatchObject({ state: 'CANCELED' });
   });
 
-  it('is changed before its next attempt, and a refusal stays under its field', async () => {
+  it('is changed before its next attempt, and a refusal is shown under its field', async () => {
     const messageId = await publishDelayed(receiver.inbox().url, { 'Svc-Retries': '2' });
     const page = await openConsole({ at: `#/messages/${messageId}`, refusals: [400] });
     await page.getByRole('button', { name: 'Change…' }).click();
@@ -356,14 +355,14 @@ describe('A message that is looked at', () => {
     );
   });
 
-  it('is said not to be there where it is not', async () => {
+  it('is reported as missing if it does not exist', async () => {
     const page = await openConsole({ at: '#/messages/msg_01M7W4BM2WG14BG3V1YN3YTREK', refusals: [404] });
     await page.getByRole('alert').getByText('There is no message').waitFor();
   });
 });
 
-describe('A user who may only read', () => {
-  it('sees what there is, and no button that changes something', async () => {
+describe('A user with read-only rights', () => {
+  it('sees everything, but no button that changes something', async () => {
     const messageId = await publishDelayed('https://example.com/');
     const page = await openConsole({
       token: service.readOnlyToken,
@@ -388,7 +387,7 @@ describe.each([
 ] as const)('In %s', (_window, width, colorScheme) => {
   const view = { viewport: { width, height: 800 }, colorScheme };
 
-  it('the list has no barriers, and is not too wide', async () => {
+  it('the list is accessible, and not too wide', async () => {
     await publishDelayed(`https://example.com/${'long/'.repeat(60)}`, { 'Svc-Label': 'l'.repeat(60) });
     const page = await openConsole({ at: '#/messages', ...view });
     await rows(page).first().waitFor();
@@ -397,7 +396,7 @@ describe.each([
     expect(await isTooWide(page)).toBe(false);
   });
 
-  it('a message has no barriers, and is not too wide', async () => {
+  it('a message is accessible, and not too wide', async () => {
     const inbox = receiver.inbox((_delivery, response) =>
       response.writeHead(500, { 'x-long': 'y'.repeat(500) }).end('z'.repeat(5_000)),
     );

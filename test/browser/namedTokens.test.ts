@@ -11,7 +11,7 @@ const statusOf = async (token: string, path = '/v2/queues'): Promise<number> =>
   (await api('GET', path, { token })).status;
 
 describe('An operator', () => {
-  it('makes a named token, which is shown once, and revokes it', async () => {
+  it('creates a named token, which is shown once, and revokes it', async () => {
     const { id } = await makeAccount();
     const page = await openConsole({ at: `#/accounts/${id}`, ...asOperator });
     await page.getByText('No named tokens.').waitFor();
@@ -41,7 +41,7 @@ describe('An operator', () => {
     expect(await statusOf(token)).toBe(401);
   });
 
-  it('makes one for some destinations, with an end, and is told what is wrong with it', async () => {
+  it('creates one with some destinations and an expiry, and shows errors', async () => {
     const { id } = await makeAccount();
     const page = await openConsole({
       at: `#/accounts/${id}`,
@@ -68,7 +68,7 @@ describe('An operator', () => {
   });
 });
 
-it('The audit trail tells who changed what, and is filtered', async () => {
+it('The audit trail shows who changed what, and is filtered', async () => {
   const { id, token } = await makeAccount();
   const named = made.parse(
     await ok(
@@ -109,7 +109,7 @@ it('The audit trail tells who changed what, and is filtered', async () => {
 });
 
 describe('An account', () => {
-  it('makes a token for a colleague and revokes it, and none that may do everything', async () => {
+  it('creates a token for a colleague and revokes it, but none with full rights', async () => {
     const { id, token } = await makeAccount();
     const body = { name: 'the deployment', scope: 'full' };
     expect((await manage('POST', `/v2/svc/users/${id}/tokens`, { body })).status).toBe(201);
@@ -124,7 +124,7 @@ describe('An account', () => {
     expect(await barriersOf(page)).toEqual([]);
     await page.getByRole('button', { name: 'Create' }).click();
     await page.getByRole('button', { name: 'I have it' }).click();
-    // The operator's token is not this account's to revoke.
+    // The account cannot revoke the operator’s token.
     expect(await page.getByRole('button', { name: 'Revoke the deployment' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Revoke Ada' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click();

@@ -11,11 +11,9 @@ import { service } from '../support/service.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** What somebody looks for at night: what hangs, which host fails since when, what fails and for whom. */
-
 const receiver = useReceiver();
 
-/** A stage whose clock is set forward: a run hangs only after a minute. */
+/** A run hangs only after a minute, so the stage’s clock is set forward. */
 let stage: Stage;
 beforeAll(async () => {
   stage = await startStage({ testControl: true });
@@ -42,7 +40,7 @@ const endpoint = (act: (delivery: Delivery, before: number) => Promise<unknown>)
     );
   });
 
-/** Checks that nothing hinders anybody, in a wide window, a middling and a narrow one. */
+/** Expects an accessible page in wide, medium and narrow windows. */
 async function fits(page: Page): Promise<void> {
   for (const width of [1_440, 800, 400]) {
     await page.setViewportSize({ width, height: 900 });
@@ -56,7 +54,7 @@ async function fits(page: Page): Promise<void> {
   await page.setViewportSize({ width: 1_440, height: 900 });
 }
 
-describe('A run that hangs', () => {
+describe('A hanging run', () => {
   it('is in the verdict and on its page, with the last request, and is resumed from there', async () => {
     const owner: Owner = stage;
     let isMended = false;
@@ -100,7 +98,7 @@ describe('A run that hangs', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
     await page.getByText('The run is resumed. This is the new one.').waitFor();
     await page.getByRole('main').getByText('succeeded', { exact: true }).first().waitFor();
-    // The step that was kept took no time here.
+    // The kept step took no time in this run.
     const kept = page.locator('.step').filter({ hasText: 'reserve' });
     expect(await kept.innerText()).toMatch(/–[^]*kept[^]*kept from wfr_/);
     await fits(page);
@@ -111,8 +109,8 @@ describe('A run that hangs', () => {
   });
 });
 
-describe('A host that fails', () => {
-  it('is in the verdict without a circuit, and has a page: since when, what waits, and what is sent again', async () => {
+describe('A failing host', () => {
+  it('is in the verdict without a circuit, and has a page: since when, what waits, and what to send again', async () => {
     const owner = await newOwner();
     let status = 200;
     const inbox = receiver.inbox((_delivery, response) => response.writeHead(status).end());
@@ -160,7 +158,7 @@ describe('A host that fails', () => {
     await page.getByText('5 dead letters sent again.').waitFor();
     await inbox.received(12);
     await page.goto(`${owner.url}/console#/overview`);
-    // What ended last was a success.
+    // The latest outcome was a success.
     await page.getByRole('heading', { name: 'All is well' }).waitFor();
     await page
       .getByRole('table', { name: 'Attempts, failures and times of answers by host' })
@@ -171,7 +169,7 @@ describe('A host that fails', () => {
 });
 
 describe('What fails', () => {
-  it('is divided by its reason, by label and by URL, each group with the way to its list', async () => {
+  it('is grouped by reason, by label and by URL, each with a link to its list', async () => {
     const owner = await newOwner();
     const failing = receiver.inbox((delivery, response) => {
       response.writeHead(500).end(JSON.stringify({ error: 'Error', message: delivery.body.toString() }));
@@ -229,7 +227,7 @@ describe('What fails', () => {
 });
 
 describe('The history of a run', () => {
-  it('says in each row what is awaited until when, and a call that was answered 500 is not green', async () => {
+  it('shows in each row what is awaited until when, and does not show a call answered with 500 in green', async () => {
     const owner = await newOwner();
     const third = receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
     const long = 'ask the tax office of the country of the customer for the rate';

@@ -13,8 +13,8 @@ type Page = Awaited<ReturnType<typeof openConsole>>;
 const figure = (page: Page, name: string) =>
   page.locator('.figure').filter({ hasText: name }).locator('strong');
 
-describe('The overview of an account that has sent nothing', () => {
-  it('says what to do first', async () => {
+describe('The overview of an account without messages', () => {
+  it('says how to start', async () => {
     const { token } = await makeAccount();
     const page = await openConsole({ at: '#/', token });
     await page.getByText('Nothing was sent yet.').waitFor();
@@ -26,7 +26,7 @@ describe('The overview of an account that has sent nothing', () => {
     await page.getByRole('heading', { name: 'Publish', level: 1 }).waitFor();
   });
 
-  it('says to a user who may only read what will be here', async () => {
+  it('says to a user with read-only rights what will be here', async () => {
     const { read_only_token: token } = await makeAccount();
     const page = await openConsole({ at: '#/overview', token });
     await page.getByText('What is sent, and what becomes of it, is shown here.').waitFor();
@@ -54,9 +54,9 @@ describe('The overview of an account', () => {
     await refusing.received(2);
   });
 
-  it('shows today against its limits, and keeps up by itself', async () => {
+  it('shows today’s usage of its limits, and is updated without a reload', async () => {
     const page = await openConsole({ at: '#/overview', token: account.token });
-    // What ended a moment ago is there with one of the next looks.
+    // The latest outcomes appear with one of the next reloads.
     await figure(page, 'Failed').getByText('3', { exact: true }).waitFor();
     expect(await figure(page, 'Accepted').textContent()).toBe('7');
     expect(await figure(page, 'Delivered').textContent()).toBe('2');
@@ -77,7 +77,6 @@ describe('The overview of an account', () => {
     expect(page.url()).toMatch(/#\/overview\?over=hour$/);
     await page.getByRole('img', { name: 'Delivered and failed: 2 delivered, 3 failed' }).waitFor();
     expect(await page.locator('figure g').count()).toBe(12);
-    // No bar reaches what is written above the chart.
     const [words, drawing] = await Promise.all([
       page.locator('.chart-top').first().boundingBox(),
       page.locator('.chart svg').first().boundingBox(),
@@ -92,13 +91,12 @@ describe('The overview of an account', () => {
     expect(await days.getAttribute('aria-pressed')).toBe('true');
   });
 
-  it('shows how hosts answer, and how much of the log that is', async () => {
+  it('shows answer times of hosts, and how much of the log was read', async () => {
     const page = await openConsole({ at: '#/overview', token: account.token });
     const { host } = new URL(refusing.url);
     const table = page.getByRole('table', { name: 'times of answers by host' });
     const row = table.getByRole('row').filter({ hasText: host });
     await row.waitFor();
-    // Both inboxes have the receiver's host.
     expect(await row.textContent()).toMatch(
       new RegExp(`^${host}42 \\(50 %\\)(now|\\d+ s ago)\\d+(\\.\\d)? m?s\\d+(\\.\\d)? m?s$`),
     );
@@ -107,7 +105,7 @@ describe('The overview of an account', () => {
     await page.getByText(/^Of the last 5 attempts, since/).waitFor();
   });
 
-  it('shows what fails most, with the way to those dead letters', async () => {
+  it('shows what fails most, with a link to those dead letters', async () => {
     const page = await openConsole({ at: '#/overview', token: account.token });
     const rows = page.getByRole('table', { name: 'Dead letters by host and status' }).locator('tbody tr');
     const { host } = new URL(refusing.url);
@@ -122,7 +120,7 @@ describe('The overview of an account', () => {
   it.each([
     ['a wide window', 1_280, 'light'],
     ['a narrow window', 400, 'dark'],
-  ] as const)('has no barriers, and fits into %s', async (_window, width, colorScheme) => {
+  ] as const)('is accessible, and fits into %s', async (_window, width, colorScheme) => {
     const page = await openConsole({
       at: '#/overview',
       token: account.token,

@@ -13,7 +13,6 @@ type Page = Awaited<ReturnType<typeof openConsole>>;
 
 const submit = (page: Page) => page.getByRole('button', { name: 'Publish', exact: true }).click();
 
-/** Waits until the page shows a message, and returns its id. */
 async function shownMessage(page: Page): Promise<string> {
   const title = page.getByRole('heading', { name: /^msg_/, level: 1 });
   await title.waitFor();
@@ -23,7 +22,7 @@ async function shownMessage(page: Page): Promise<string> {
 }
 
 describe('The form of a message', () => {
-  it('publishes it with all that was filled in, and goes to it', async () => {
+  it('publishes it with all settings, and shows it', async () => {
     const inbox = receiver.inbox();
     const queue = unique('queue');
     const page = await openConsole({ at: '#/publish' });
@@ -70,7 +69,7 @@ describe('The form of a message', () => {
     });
   });
 
-  it('waits for a moment in the viewer’s time', async () => {
+  it('delays it until a time in the viewer’s zone', async () => {
     const page = await openConsole({ at: '#/publish?destination=https://example.com/later' });
     await page.getByLabel('Not before').fill('2027-01-01T00:30');
     await submit(page);
@@ -78,7 +77,7 @@ describe('The form of a message', () => {
     expect(notBefore).toBe(Date.parse('2027-01-01T00:30:00+01:00'));
   });
 
-  it('says at each field what is wrong with it, and keeps what was typed', async () => {
+  it('shows an error at its field, and keeps the input', async () => {
     const page = await openConsole({ at: '#/publish', refusals: [400, 404, 412] });
     const wrong = async (label: string, text: string, sentence: RegExp, right = ''): Promise<void> => {
       const field = page.getByLabel(label, { exact: true });
@@ -117,7 +116,7 @@ describe('The form of a message', () => {
     expect(await page.getByLabel('Body').inputValue()).toBe('"kept"');
   });
 
-  it('says what is wrong where it is no field’s', async () => {
+  it('shows errors that concern no field', async () => {
     const { token } = await makeAccount({ max_requests_per_day: 0, max_requests_per_day_hard: 0 });
     const page = await openConsole({ at: '#/publish', token, refusals: [429] });
     await page.getByLabel('Destination').fill('https://example.com/x');
@@ -138,7 +137,7 @@ describe('The form of a message', () => {
     expect(await page.getByRole('row').count()).toBe(3);
   });
 
-  it('leads to the first message where it would make a duplicate', async () => {
+  it('leads to the first message if it would make a duplicate', async () => {
     const body = JSON.stringify(unique('content'));
     const url = receiver.inbox().url;
     const headers = { 'Svc-Content-Based-Deduplication': 'true', 'content-type': 'application/json' };
@@ -151,7 +150,7 @@ describe('The form of a message', () => {
     expect(await shownMessage(page)).toBe(first);
   });
 
-  it('shows it as code, which has no token, and copies that', async () => {
+  it('shows it as code without a token, and copies the code', async () => {
     const page = await openConsole({ at: '#/publish', permissions: ['clipboard-read', 'clipboard-write'] });
     await page.getByLabel('Destination').fill('https://example.com/x');
     await page.getByLabel('Body').fill('{"a":1}');
@@ -176,8 +175,8 @@ describe('The form of a message', () => {
   });
 });
 
-describe('A message that is edited', () => {
-  it('is published as a new one, with what was changed and all else', async () => {
+describe('An edited message', () => {
+  it('is published as a new one, with the changes and everything else', async () => {
     const inbox = receiver.inbox();
     const headers = {
       'Svc-Delay': '10m',
@@ -203,7 +202,7 @@ describe('A message that is edited', () => {
     expect(await getInAnyState(source)).toMatchObject({ state: 'CREATED', body: 'before' });
   });
 
-  it('keeps a body that is no text', async () => {
+  it('keeps a binary body', async () => {
     const inbox = receiver.inbox();
     const body = new Uint8Array([0, 255, 254, 10, 13]);
     const headers = { 'content-type': 'application/octet-stream' };
@@ -224,7 +223,7 @@ describe('A message that is edited', () => {
     expect(third?.body.toString()).toBe('words');
   });
 
-  it('is not published with a hash in the place of what was redacted', async () => {
+  it('is not published with a hash instead of a redacted value', async () => {
     const inbox = receiver.inbox();
     const source = messageIdOf(
       await publish(inbox.url, {
@@ -250,7 +249,7 @@ describe('A message that is edited', () => {
     expect(second?.headers['x-secret']).toBe('s4');
   });
 
-  it('is asked for again where there is none', async () => {
+  it('is asked for again if it is missing', async () => {
     const page = await openConsole({
       at: '#/publish?message=msg_01M7W4BM2WG14BG3V1YN3YTREK',
       refusals: [404],
@@ -259,10 +258,10 @@ describe('A message that is edited', () => {
   });
 });
 
-describe('A user who may only read', () => {
-  it('finds no way to publish', async () => {
+describe('A user with read-only rights', () => {
+  it('sees no way to publish', async () => {
     const page = await openConsole({ token: service.readOnlyToken, at: '#/messages' });
-    // The rights of the token are known with the screen.
+    // The token’s rights are known when the screen is shown.
     await page.getByRole('search').waitFor();
     expect(await page.getByRole('link', { name: /publish/i }).count()).toBe(0);
     await page.goto(`${service.url}/console#/publish`);
@@ -272,11 +271,11 @@ describe('A user who may only read', () => {
   });
 });
 
-describe('The form of a message, filled in,', () => {
+describe('The completed form of a message', () => {
   it.each([
     ['a wide window', 1_280, 'light'],
     ['a narrow window', 400, 'dark'],
-  ] as const)('has no barriers, and fits into %s', async (_window, width, colorScheme) => {
+  ] as const)('is accessible, and fits into %s', async (_window, width, colorScheme) => {
     const url = `https://example.com/${'long/'.repeat(60)}`;
     const source = await publishDelayed(url, { 'Svc-Forward-X-Long': 'x'.repeat(500) });
     const page = await openConsole({

@@ -7,13 +7,11 @@ import { limitForHangsMs } from '../support/limits.ts';
 import { messageIdOf, publish, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** The rows of lists, whatever is in them, and the filters above. */
-
 const receiver = useReceiver();
 
 const rows = (page: Page) => page.getByRole('table').locator('tbody tr');
 
-/** Ten labels of 98 characters, which is as long as a comma lets them be. */
+/** Ten labels of 98 characters, the most that fit with commas. */
 const longLabels = (first: string): string =>
   [first.padEnd(98, 'x'), ...Array.from({ length: 9 }, (_, index) => String(index).padEnd(98, 'y'))].join(
     ',',
@@ -36,13 +34,13 @@ describe('A row', () => {
       '(() => { const of = document.querySelector(".table-frame"); return of.scrollWidth - of.clientWidth; })()',
     );
     expect(frame).toBe(0);
-    // The host and the end of the path stay in view.
+    // The host and the end of the path stay visible.
     const link = rows(page).getByRole('link', { name: `POST ${url}`, exact: true });
     const cell = await link.boundingBox();
     const end = await link.getByText('older/the-end', { exact: false }).last().boundingBox();
     expect((end?.x ?? 0) + (end?.width ?? 0)).toBeLessThanOrEqual((cell?.x ?? 0) + (cell?.width ?? 0) + 1);
     expect(await rows(page).locator('.labels').getAttribute('title')).toContain(first);
-    // So they do of an address that is short, but not short enough.
+    // So do those of a shorter address that still does not fit.
     const shorter = await publishDelayed('https://example.com/orders/4711');
     await page.goto(`${service.url}/console#/messages?messageIds=${shorter}`);
     expect(await rows(page).locator('.cut-middle > :last-child').innerText()).toMatch(/orders.4711$/);
@@ -69,14 +67,14 @@ describe('A row', () => {
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(messageId);
   });
 
-  it('opens in a new tab with the session of this one, which ends with the last', async () => {
+  it('opens in a new tab with this tab’s session, and signing out applies to both', async () => {
     const messageId = await publishDelayed('https://example.com/it');
     const page = await openConsole({ at: `#/messages?messageIds=${messageId}` });
     await rows(page).first().waitFor();
     const opened = async (at: string): Promise<Page> => {
       const [tab] = await Promise.all([
         page.context().waitForEvent('page'),
-        // As a click on a link with the middle button: the new tab gets nothing of this one's storage.
+        // Like a middle click: the new tab gets nothing from this tab’s storage.
         page.evaluate(
           `void window.open(${JSON.stringify(`${service.url}/console${at}`)}, '_blank', 'noopener')`,
         ),
@@ -85,7 +83,7 @@ describe('A row', () => {
     };
     const other = await opened(`#/messages/${messageId}`);
     await other.getByRole('heading', { name: messageId, level: 1 }).waitFor();
-    // Whoever signs out does so in all of them, and stays so.
+    // Signing out applies to all tabs, and lasts.
     await other.getByRole('button', { name: 'Sign out' }).click();
     for (const one of [page, other]) await one.getByLabel('Token').waitFor();
     await page.getByLabel('Token').fill(service.token);
@@ -100,7 +98,7 @@ describe('A row', () => {
 });
 
 describe('The filters', () => {
-  it('have periods to choose from, in the address, and show a moment whole', async () => {
+  it('offer periods, keep them in the address, and show a whole time', async () => {
     const page = await openConsole({ at: '#/messages' });
     await page.getByRole('button', { name: 'The last 24 h' }).click();
     await page.waitForURL(/fromDate=\d+$/);
@@ -115,7 +113,7 @@ describe('The filters', () => {
     expect(await barriersOf(page)).toEqual([]);
   });
 
-  it('leave out callbacks and what belongs to runs', async () => {
+  it('exclude callbacks and messages of runs', async () => {
     const told = receiver.inbox();
     const label = unique('kind');
     const headers = { 'Svc-Label': label, 'Svc-Callback': told.url, 'Svc-Callback-Label': label };
@@ -133,7 +131,7 @@ describe('The filters', () => {
     await page.getByRole('link', { name: messageId }).waitFor();
   });
 
-  it('suggest what is there, and say that they match exactly', async () => {
+  it('suggest existing values, and say that they match exactly', async () => {
     const { token } = await makeAccount();
     const headers = { 'Svc-Label': 'orders, mail', 'Svc-Delay': '1h' };
     await publishAs({ token }, 'https://one.example.com/a/b', { headers });
@@ -162,7 +160,7 @@ describe('The filters', () => {
 });
 
 describe('A search in bodies', () => {
-  it('finds messages within the other filters, and says how far it has looked', async () => {
+  it('finds messages within the other filters, and says how far it has searched', async () => {
     const label = unique('search');
     const headers = { 'Svc-Label': label };
     const found = messageIdOf(await publish(receiver.inbox().url, { body: '{"order":4711}', headers }));
@@ -203,7 +201,7 @@ describe('A search in bodies', () => {
   });
 });
 
-it('A text that turns its direction, and what has no picture, is shown as what it is', async () => {
+it('A text that changes its direction, and characters without a glyph, are shown as codes', async () => {
   const body = 'evil\u202Egnp.exe\u202C \u0007\u200B';
   const messageId = messageIdOf(
     await publish('https://example.com/it', { body, headers: { 'Svc-Delay': '1h' } }),
@@ -215,8 +213,8 @@ it('A text that turns its direction, and what has no picture, is shown as what i
   expect(await barriersOf(page)).toEqual([]);
 });
 
-describe('A sentence about what was done', () => {
-  it('is dismissed, and leaves with its screen', async () => {
+describe('A notice about an action', () => {
+  it('can be dismissed, and disappears with its screen', async () => {
     const queue = unique('queue');
     await ok(api('POST', '/v2/queues', { body: { queueName: queue } }));
     const page = await openConsole({ at: `#/queues/${queue}` });
@@ -233,7 +231,7 @@ describe('A sentence about what was done', () => {
     expect(await toast.count()).toBe(0);
   });
 
-  it('tells one mistake once, where it was made', async () => {
+  it('shows an error once, where it was made', async () => {
     const page = await openConsole({ at: '#/publish', refusals: [400] });
     await page.getByLabel('Destination').fill('https://example.com/x');
     await page.getByLabel('Retries').fill('many');
@@ -244,8 +242,8 @@ describe('A sentence about what was done', () => {
   });
 });
 
-describe('The way back to a list', () => {
-  it.each([400, 1_440])('is in line with the title below it within %i px', async (width) => {
+describe('The link back to a list', () => {
+  it.each([400, 1_440])('is aligned with the title below it within %i px', async (width) => {
     const page = await openConsole({
       at: '#/queues/nothing',
       refusals: [404],
@@ -258,7 +256,7 @@ describe('The way back to a list', () => {
     expect((back?.y ?? 0) + (back?.height ?? 0)).toBeLessThanOrEqual(title?.y ?? 0);
   });
 
-  it('leads to the row that was left, on the pages that were loaded', async () => {
+  it('leads to the row that was left, with the loaded pages', async () => {
     const account = await makeAccount();
     const headers = { 'Svc-Delay': '1h' };
     const batch = Array.from({ length: 100 }, () => ({ destination: 'https://example.com/', headers }));
@@ -284,14 +282,14 @@ describe('The way back to a list', () => {
       expect(await rows.count()).toBe(200);
       expect(await page.evaluate<number>('scrollY')).toBe(at);
     }
-    // Filters stay, too.
+    // Filters are kept, too.
     await page.getByLabel('Host', { exact: true }).fill('example.com');
     await page.waitForURL('**/console#/messages?host=example.com');
     await rows.first().getByRole('link').click();
     await page.getByRole('heading', { name: /^msg_/, level: 1 }).waitFor();
     await page.getByRole('main').getByRole('link', { name: 'Messages' }).click();
     await page.waitForURL('**/console#/messages?host=example.com');
-    // The navigation begins at the top.
+    // The navigation leads to the top of the list.
     await page.getByRole('link', { name: 'Keys' }).click();
     await page.getByRole('link', { name: 'Messages' }).click();
     await expect.poll(() => rows.count()).toBe(100);

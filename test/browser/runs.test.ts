@@ -8,8 +8,6 @@ import { eventually } from '../support/eventually.ts';
 import { service } from '../support/publish.ts';
 import { startWorkflowApp, type WorkflowApp } from '../support/workflowApp.ts';
 
-/** Runs of the published workflow client, looked at and acted upon in the console. */
-
 let app: WorkflowApp;
 beforeAll(async () => {
   app = await startWorkflowApp();
@@ -22,7 +20,7 @@ const openRuns = (at: string, options: Parameters<typeof openConsole>[0] = {}): 
 const openRun = (id: string, options: Parameters<typeof openConsole>[0] = {}): Promise<Page> =>
   openRuns(`#/runs/${encodeURIComponent(id)}`, options);
 
-/** A workflow whose second step fails until it is mended. */
+/** The second step fails until it is repaired. */
 function broken() {
   const flow = { isMended: false, ran: 0, url: '' };
   flow.url = app.serve<string>(async (context) => {
@@ -44,7 +42,7 @@ const letters = z.object({ messages: z.array(z.looseObject({ dlqId: z.string() }
 const lettersOf = async (label: string) =>
   letters.parse(await ok(api('GET', `/v2/workflows/dlq?label=${label}`, { token: app.token }))).messages;
 
-/** Starts so many runs that fail, and waits until they can be resumed. */
+/** Starts failing runs, and waits until they can be resumed. */
 async function fail(url: string, label: string, count = 1): Promise<readonly string[]> {
   const ids: string[] = [];
   for (let number = 0; number < count; number += 1) {
@@ -58,7 +56,6 @@ async function fail(url: string, label: string, count = 1): Promise<readonly str
   return ids;
 }
 
-/** Starts a run that waits for an event, and waits until it does. */
 async function waiting(eventId: string, label: string): Promise<string> {
   const url = app.serve(async (context) => {
     const { eventData, timeout } = await context.waitForEvent('approval', eventId, { timeout: '3d' });
@@ -75,7 +72,7 @@ const stateOf = (page: Page, state: string) =>
   page.getByRole('main').getByText(state, { exact: true }).first();
 
 describe('A run', () => {
-  it('shows its steps on a time line, those in parallel beside each other, with what came of each', async () => {
+  it('shows its steps on a time line, parallel ones side by side, with their outcomes', async () => {
     const third = app.answer(() => new Response('{"tax":7}', { headers: { 'content-type': 'text/json' } }));
     const child = app.serve(async (context) => context.run('grow', () => 'grown'));
     const url = app.serve<{ order: number }>(async (context) => {
@@ -117,18 +114,15 @@ describe('A run', () => {
     await step('right');
     await page.getByRole('region', { name: 'answer of right' }).getByText('"tax": 7').waitFor();
     await page.getByText(`POST ${third}`).waitFor();
-    // A call shows its answer once, and leads to its message.
     expect(await page.getByRole('region', { name: 'result of right' }).count()).toBe(0);
     expect(await page.locator('.step-details a[href^="#/messages/msg_"]').count()).toBe(1);
     expect(await barriersOf(page)).toEqual([]);
-    // The step stands in the address.
     await page.reload();
     await page.getByRole('region', { name: 'answer of right' }).waitFor();
     expect(await page.getByRole('region', { name: 'result of begin' }).count()).toBe(0);
     await step('child');
     await page.locator('.step-details').getByRole('link', { name: /^wfr_/ }).click();
     await page.getByRole('link', { name: 'grow', exact: true }).waitFor();
-    // The invoked run leads back.
     await page.getByRole('link', { name: workflowRunId }).click();
     await page.getByRole('heading', { name: workflowRunId, level: 1 }).waitFor();
   });
@@ -141,7 +135,6 @@ describe('A run', () => {
     await page.getByRole('row', { name: id }).getByRole('link').click();
     const why = page.getByRole('region', { name: 'Why it failed' });
     await why.getByText('Error: the database is away').first().waitFor();
-    // The stack has its lines.
     expect(await why.getByRole('region', { name: 'failure 1' }).textContent()).toMatch(/away\n\s+at /);
     await page.getByRole('link', { name: 'second', exact: true }).waitFor();
     expect(await barriersOf(page)).toEqual([]);
@@ -221,7 +214,7 @@ describe('A run', () => {
     expect(await barriersOf(page)).toEqual([]);
   });
 
-  it('that waits gets its event', async () => {
+  it('that waits for an event gets it', async () => {
     const id = await waiting('order/42 paid', unique('waits'));
     const page = await openRun(id, { refusals: [412] });
     await page.getByRole('link', { name: 'approval' }).click();
@@ -231,7 +224,7 @@ describe('A run', () => {
     expect(await page.getByLabel('Event id').inputValue()).toBe('order/42 paid');
     const dialog = page.getByRole('dialog');
     const send = () => dialog.getByRole('button', { name: 'Notify' }).click();
-    // It is refused under the field that it is about, in its words, and nothing is sent.
+    // An error is shown in words under its field, and nothing is sent.
     await page.getByLabel('Data').fill('{"by":"me"');
     await send();
     await wrongUnder(page, 'Data').getByText('Data is no valid JSON; put a plain text in quotes').waitFor();
@@ -251,7 +244,7 @@ describe('A run', () => {
     expect((await app.logged(id)).workflowRunResponse).toBe('{"eventData":{"by":"me"},"timeout":false}');
   });
 
-  it('that goes on says what it does, in lists and step by step, and shows its retries', async () => {
+  it('that is active shows what it does, in lists and step by step, with its retries', async () => {
     const label = unique('doing');
     const asleep = app.serve((context) => context.sleep('night', 86_400));
     const failing = app.serve((context) =>
@@ -274,7 +267,7 @@ describe('A run', () => {
     await page.locator('.step').getByText('waiting', { exact: true }).waitFor();
   });
 
-  it('that is not to be retried says so in place of a status', async () => {
+  it('that must not be retried says so instead of a status', async () => {
     const url = app.serve((context) =>
       context.run('give up', () => {
         throw new WorkflowNonRetryableError('the order is void');
@@ -301,7 +294,7 @@ describe('A run', () => {
     expect(await page.getByRole('main').getByRole('button', { name: 'Cancel' }).count()).toBe(0);
   });
 
-  it('whose id is a dot is not mistaken for all runs', async () => {
+  it('whose id is a dot is not confused with all runs', async () => {
     const url = app.serve(async (context) => context.sleep('long', 1_000));
     const other = await app.client.trigger({ url });
     const start = { token: app.token, headers: { 'Svc-Workflow-RunId': '.' } };
@@ -315,21 +308,21 @@ describe('A run', () => {
 });
 
 describe('Runs', () => {
-  it('that failed are resumed, restarted and deleted together, after their number was told', async () => {
+  it('that failed are resumed, restarted and deleted together, after their number is shown', async () => {
     const flow = broken();
     const label = unique('many');
     await fail(flow.url, label, 3);
     const page = await openRuns('#/runs');
     const tab = page.getByRole('link', { name: 'Failed, can be resumed' });
     await tab.click();
-    // What is typed before the other list's filters are there is typed into those of the first.
+    // Before the other list’s filters appear, input goes into the first list’s.
     await tab.and(page.locator('[aria-current]')).waitFor();
     await page.getByRole('searchbox', { name: 'Label' }).fill(label);
     await page.waitForURL(new RegExp(`list=failed&label=${label}$`));
     const rows = page.getByRole('row').filter({ hasText: label });
     await rows.nth(2).waitFor();
     expect(await barriersOf(page)).toEqual([]);
-    // The clock of what may be resumed stops here: what fails later is not counted.
+    // The dialogue fixes the time: later failures are not counted.
     const openDialog = async (verb: string, number: string): Promise<void> => {
       await page
         .getByRole('button', { name: `${verb} the ${number === '1 run' ? '1 match' : '3 matches'}…` })
@@ -350,7 +343,7 @@ describe('Runs', () => {
     await page.getByRole('button', { name: 'Resume 3 runs' }).click();
     await page.getByText('3 runs resumed.').waitFor();
     await page.getByText('No run matches these filters.').waitFor();
-    // A run that goes on later would fail once more.
+    // A run that was still active would fail once more.
     await eventually(
       () => app.client.logs({ filter: { label, state: 'RUN_SUCCESS' } }),
       ({ runs }) => runs.length === 3,
@@ -364,7 +357,7 @@ describe('Runs', () => {
     expect(await lettersOf(label)).toEqual([]);
   });
 
-  it('that failed are told apart by their errors, counted on the tab, and resumed by selection', async () => {
+  it('that failed are grouped by their errors, counted on the tab, and resumed by selection', async () => {
     const flow = broken();
     const label = unique('picked');
     const [first = '', second = ''] = await fail(flow.url, label, 2);
@@ -375,7 +368,7 @@ describe('Runs', () => {
     expect(Number(await badge.textContent())).toBeGreaterThanOrEqual(2);
     await page.getByRole('button', { name: 'Resume the 2 matches…' }).waitFor();
     await rowOf(second).getByRole('checkbox').check();
-    // The buttons stay in view, however long the list is.
+    // The buttons stay visible above a list of any length.
     await page.setViewportSize({ width: 1_000, height: 300 });
     await rowOf(first).scrollIntoViewIfNeeded();
     await page.mouse.wheel(0, 2_000);
@@ -396,7 +389,7 @@ describe('Runs', () => {
     await page.getByText(`Filter: label ${label}.`).waitFor();
   });
 
-  it('that go on are cancelled together, only those that match', async () => {
+  it('that are active are cancelled together, only those that match', async () => {
     const label = unique('stop');
     const ids = [await waiting(unique('event'), label), await waiting(unique('event'), label)];
     const other = await waiting(unique('event'), unique('other'));
@@ -409,12 +402,12 @@ describe('Runs', () => {
     await page.getByText('2 runs cancelled.').waitFor();
     await page.getByRole('row').getByText('cancelled').nth(1).waitFor();
     expect((await app.logged(other, () => true)).workflowState).toBe('RUN_STARTED');
-    // Filters that a cancellation does not know leave it out.
+    // The button is hidden for filters that a cancellation does not support.
     await page.getByLabel('State').selectOption('Failed');
     await page.getByRole('button', { name: 'Cancel all that run' }).waitFor({ state: 'detached' });
   });
 
-  it('can be looked at, and not changed, with a read-only token', async () => {
+  it('can be viewed but not changed with a read-only token', async () => {
     const flow = broken();
     const [failed = ''] = await fail(flow.url, unique('read'));
     const active = await waiting(unique('event'), unique('read'));
@@ -435,7 +428,7 @@ describe('Runs', () => {
     }
   });
 
-  it('have room on a narrow screen, and say what to do where there are none', async () => {
+  it('fit into a narrow screen, and an empty list says what to do', async () => {
     const flow = broken();
     const [id = ''] = await fail(flow.url, unique('narrow'));
     const narrow = { viewport: { width: 400, height: 800 } };
@@ -449,7 +442,7 @@ describe('Runs', () => {
     await looksRight('#/runs?list=failed', id);
     await looksRight(`#/runs/${id}?step=next`, 'Retries, at most');
     await looksRight('#/runs?label=nothing', 'No run matches these filters.');
-    // A run that has ended well has no buttons, and no place for any below its title.
+    // A successful run has no buttons, and no room for any below its title.
     const ended = app.serve(async (context) => context.run('quick', () => 'done'));
     const { workflowRunId } = await app.client.trigger({ url: ended });
     await page.goto(`${service.url}/console#/runs/${workflowRunId}`);

@@ -7,10 +7,9 @@ import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
 
-/** It does not fire while the tests run. */
+/** Does not fire while the tests run. */
 const rarely = '0 0 29 2 *';
 
-/** Creates a schedule, and returns its id. */
 async function schedule(
   destination: string,
   headers: Readonly<Record<string, string>> = {},
@@ -32,13 +31,13 @@ const shape = z.looseObject({
 const get = async (id: string) => shape.parse(await ok(api('GET', `/v2/schedules/${id}`)));
 
 describe('A schedule', () => {
-  it('is made with an expression that is explained while it is typed', async () => {
+  it('is created with an expression that is explained during input', async () => {
     const inbox = receiver.inbox();
     const page = await openConsole({ at: '#/schedules', refusals: [400, 404] });
     await page.getByRole('heading', { name: 'Schedules', level: 1 }).waitFor();
     await page.getByRole('link', { name: 'New schedule' }).click();
     const expression = page.getByLabel('Expression');
-    // The viewer's zone is filled in.
+    // The viewer’s zone is filled in.
     expect(await expression.inputValue()).toBe('CRON_TZ=Europe/Berlin 0 9 * * MON-FRI');
     await page.getByText('At 09:00, Monday through Friday.').waitFor();
 
@@ -54,7 +53,6 @@ describe('A schedule', () => {
     await page.getByText('At 09:30, on day 29 of the month, only in February.').waitFor();
     const fires = page.getByRole('list').filter({ hasText: 'America/New_York' }).getByRole('listitem');
     expect(await fires.count()).toBe(5);
-    // In the viewer's zone, and in that of the expression.
     expect(await fires.first().textContent()).toMatch(
       /29 Feb 20\d\d, 15:30.*29 Feb 20\d\d, 09:30 America\/New_York/,
     );
@@ -89,7 +87,7 @@ describe('A schedule', () => {
     expect(await barriersOf(page)).toEqual([]);
   });
 
-  it('that is refused is said to be so, and what was typed stays', async () => {
+  it('that is refused shows why, and the input is kept', async () => {
     const page = await openConsole({ at: '#/schedules/new', refusals: [400, 403] });
     await page.getByLabel('Destination').fill('http://10.0.0.1/');
     await page.getByRole('button', { name: 'Create' }).click();
@@ -116,7 +114,7 @@ describe('A schedule', () => {
     expect(await get(id)).toEqual(before);
   });
 
-  it('is paused, goes on, and is deleted', async () => {
+  it('is paused, resumed and deleted', async () => {
     const id = await schedule('https://example.com/');
     const page = await openConsole({ at: '#/schedules' });
     await page.getByRole('link', { name: id }).click();
@@ -149,8 +147,8 @@ describe('A schedule', () => {
   });
 });
 
-describe('A schedule that is edited', () => {
-  it('keeps all that was not touched, also what nobody is shown', async () => {
+describe('An edited schedule', () => {
+  it('keeps everything that was not changed, including hidden values', async () => {
     const inbox = receiver.inbox();
     const callbacks = receiver.inbox();
     const { origin, pathname } = new URL(inbox.url);
@@ -196,7 +194,7 @@ describe('A schedule that is edited', () => {
     expect(callback?.headers).toMatchObject({ 'x-trace': '7', authorization });
   });
 
-  it('has what was changed, and no more what was taken out', async () => {
+  it('has the changes, and no longer what was removed', async () => {
     const id = await schedule('https://example.com/a', {
       'Content-Type': 'text/plain',
       'Svc-Forward-X-Tenant': 'acme',
@@ -227,7 +225,7 @@ describe('A schedule that is edited', () => {
     expect(after).not.toHaveProperty('callback');
   });
 
-  it('keeps a body that is no text until another one is written', async () => {
+  it('keeps a binary body until another one is written', async () => {
     const body = new Uint8Array([0, 255, 254]);
     const id = await schedule('https://example.com/', {}, body);
     const page = await openConsole({ at: `#/schedules/${id}/edit` });
@@ -247,7 +245,7 @@ describe('A schedule that is edited', () => {
   });
 });
 
-it('A token that may only read sees schedules, and nothing that changes them', async () => {
+it('A read-only token shows schedules, without buttons that change them', async () => {
   const id = await schedule(`https://example.com/${'long/'.repeat(40)}`, {
     'Svc-Cron': 'CRON_TZ=America/Argentina/ComodRivadavia 5,17,23,42 8-11,14 1-7,15 * FRI-MON',
   });
@@ -270,14 +268,14 @@ it('A token that may only read sees schedules, and nothing that changes them', a
   expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
   expect(await isTooWide(page)).toBe(false);
   expect(await barriersOf(page)).toEqual([]);
-  // A user who is sent the address of a form sees what it is about.
+  // A user who opens the address of a form sees the schedule.
   await page.goto(`${service.url}/console#/schedules/${id}/edit`);
   await page.getByRole('heading', { name: id, level: 1, exact: true }).waitFor();
   await page.goto(`${service.url}/console#/schedules/new`);
   await page.getByRole('heading', { name: 'Schedules', level: 1 }).waitFor();
 });
 
-it('A schedule that is called as the form is can be looked at', async () => {
+it('A schedule with the name of the form’s address can be viewed', async () => {
   await schedule('https://example.com/', { 'Svc-Schedule-Id': 'new' });
   const page = await openConsole({ at: '#/schedules' });
   await page.getByRole('link', { name: 'new', exact: true }).click();

@@ -9,7 +9,7 @@ import { messageIdOf, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 import * as z from 'zod/mini';
 
-/** All screens, with the longest names, and with texts that turn their direction. */
+/** All screens are shown with the longest names, and with texts that change their direction. */
 
 const receiver = useReceiver();
 
@@ -31,7 +31,6 @@ const runs = z.object({ messages: z.array(z.object({ workflowRunId: z.string() }
 let account: AccountRecord;
 let screens: readonly string[];
 
-/** The buttons that open dialogues, by the screen. */
 const dialogues: Readonly<Record<string, readonly string[]>> = {
   [`queues/${queue}`]: ['Delete', 'Change parallelism'],
   [`url-groups/${group}`]: ['Delete', `Remove ${endpoint}`, `Edit ${endpoint}`, 'Edit headers'],
@@ -47,7 +46,7 @@ beforeAll(async () => {
     ok(api(method, path, { token, headers, body: json }));
   const broken = receiver.inbox((_delivery, response) => response.writeHead(500).end(stack.join('\n')));
   const long = `${broken.url}/${'folder/'.repeat(100)}end`;
-  // Headers have no such characters, but the query may: it says the same.
+  // Headers cannot contain these characters, but the equivalent query can.
   const inQuery = new URLSearchParams({ 'svc-label': `${label},${'y'.repeat(98)}`, 'svc-retries': '0' });
   const flow = new URLSearchParams({
     'svc-flow-control-key': key,
@@ -105,7 +104,7 @@ beforeAll(async () => {
 
 const turning = /[\u202a-\u202e\u2066-\u2069\u200b]/;
 
-/** Complains of what is wrong with a page, whatever it shows. */
+/** Returns everything that is wrong with a page. */
 async function complaintsAbout(page: Page): Promise<readonly string[]> {
   const text = await page.evaluate<string>('document.body.innerText');
   const brand = await page.locator('.brand').boundingBox();
@@ -121,7 +120,7 @@ describe('Every screen and dialogue', () => {
     [400, 'light'],
     [800, 'dark'],
     [1_440, 'light'],
-  ] as const)('is whole and true at %i px, %s, whatever it shows', async (width, colorScheme) => {
+  ] as const)('is complete and correct at %i px, %s, with any content', async (width, colorScheme) => {
     const page = await openConsole({
       token: account.token,
       isOperator: true,
@@ -131,7 +130,7 @@ describe('Every screen and dialogue', () => {
     const found: Record<string, readonly string[]> = {};
     const look = async (): Promise<readonly string[]> => [
       ...(await complaintsAbout(page)),
-      // A wide window has the same elements as a middling one.
+      // A wide window has the same elements as a medium one.
       ...(width > 1_000 ? [] : await barriersOf(page)),
     ];
     for (const [index, screen] of screens.entries()) {
@@ -152,7 +151,7 @@ describe('Every screen and dialogue', () => {
   });
 });
 
-describe('Nothing moves when an answer comes late', () => {
+describe('Nothing moves when an answer is late', () => {
   it.each([
     ['a message, with its dead letter', () => screens[2], '**/v2/dlq?dlqIds=**', 'Edit and publish'],
     ['dead letters, with their groups', () => 'dead-letters', '**/v2/dlq/count**', 'at handle'],
@@ -177,7 +176,7 @@ describe('Nothing moves when an answer comes late', () => {
     const asked = page.waitForRequest(late);
     await page.goto(`${service.url}/console?again#/${screenOf()}`);
     const held = await asked;
-    // All else is answered, and drawn.
+    // Everything else is answered and drawn.
     for (const request of requests) if (request !== held) await request.response();
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
     expect(await page.getByText(text).count()).toBe(0);

@@ -4,7 +4,7 @@ import { barriersOf, openConsole } from '../support/browser.ts';
 import { service } from '../support/service.ts';
 
 describe('A user who opens the console', () => {
-  it('signs in with a token, which no address has, and which ends with the tab', async () => {
+  it('signs in with a token, which is in no address, and which is lost with the tab', async () => {
     const page = await openConsole({ token: null });
     await page.getByLabel('Token').fill(`Bearer ${service.token}\n`);
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -16,7 +16,7 @@ describe('A user who opens the console', () => {
     await page.getByRole('link', { name: 'Dead letters' }).click();
     await page.getByRole('heading', { name: 'Dead letters', level: 1 }).waitFor();
     expect(page.url()).toBe(`${service.url}/console#/dead-letters`);
-    // A page that is loaded again is still signed in; one that signed out is not.
+    // A reloaded page is still signed in, unless it signed out.
     await page.reload();
     await page.getByRole('heading', { name: 'Dead letters', level: 1 }).waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
@@ -25,7 +25,7 @@ describe('A user who opens the console', () => {
     await page.getByLabel('Token').waitFor();
   });
 
-  it('is told that a token is wrong, and stays where it was', async () => {
+  it('sees that a token is wrong, and stays on the page', async () => {
     const page = await openConsole({ token: null, at: '#/schedules', refusals: [401] });
     await page.getByLabel('Token').fill('nonsense');
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -37,7 +37,7 @@ describe('A user who opens the console', () => {
     await page.getByRole('heading', { name: 'Schedules', level: 1 }).waitFor();
   });
 
-  it('signs in again where the token was replaced, and is where it was', async () => {
+  it('signs in again if the token was replaced, and returns to the same page', async () => {
     const account = await makeAccount();
     const page = await openConsole({ token: account.token, at: '#/messages?state=FAILED', refusals: [401] });
     await page.getByRole('heading', { name: 'Messages', level: 1 }).waitFor();

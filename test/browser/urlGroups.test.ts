@@ -16,7 +16,7 @@ const groupShape = z.object({
 const groupOf = async (name: string) => groupShape.parse(await ok(api('GET', `/v2/topics/${name}`)));
 
 describe('A URL group', () => {
-  it('is made, and what is published to it reaches its endpoint', async () => {
+  it('is created, and a message to it reaches its endpoint', async () => {
     const inbox = receiver.inbox();
     const name = groupName();
     const page = await openConsole({ at: '#/url-groups' });
@@ -34,7 +34,7 @@ describe('A URL group', () => {
     await publish(name, { body: 'hello' });
     const [delivery] = await inbox.received(1);
     expect(delivery?.body.toString()).toBe('hello');
-    // Its name is taken now.
+    // Another group cannot have the same name.
     await page.getByRole('main').getByRole('link', { name: 'URL groups' }).click();
     await page.getByRole('link', { name }).waitFor();
     await page.getByRole('button', { name: 'New URL group' }).click();
@@ -45,7 +45,7 @@ describe('A URL group', () => {
     expect((await groupOf(name)).endpoints).toEqual([{ url: inbox.url }]);
   });
 
-  it('signs an endpoint in a header of its own, shows the secret once, and rotates it', async () => {
+  it('signs an endpoint in a separate header, shows the secret once, and rotates it', async () => {
     const name = await makeGroup([{ url: 'https://example.com/one' }]);
     const page = await openConsole({ at: `#/url-groups/${name}`, refusals: [400] });
     await page.getByRole('button', { name: 'Add endpoint' }).click();
@@ -92,13 +92,13 @@ describe('A URL group', () => {
     await page.getByLabel('Name').fill('second');
     await saved();
     await page.getByRole('cell', { name: 'second', exact: true }).waitFor();
-    // With both changed, another one takes its place.
+    // A changed name and URL make another endpoint, which replaces this one.
     await page.getByRole('button', { name: 'Edit second' }).click();
     await page.getByLabel('URL').fill('https://example.com/three');
     await page.getByLabel('Name').fill('third');
     await saved();
     await page.getByRole('cell', { name: 'third', exact: true }).waitFor();
-    // The name of another endpoint would replace that one.
+    // Another endpoint’s name would replace that endpoint.
     await page.getByRole('button', { name: 'Edit https://example.com/one' }).click();
     await page.getByLabel('Name').fill('third');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -121,7 +121,7 @@ describe('A URL group', () => {
     expect((await api('GET', `/v2/topics/${name}`)).status).toBe(404);
   });
 
-  it('keeps default headers, a line for each', async () => {
+  it('keeps default headers, one on each line', async () => {
     const name = await makeGroup([{ url: 'https://example.com/one' }]);
     await setDefaults(name, { 'Svc-Retries': '2' });
     const page = await openConsole({ at: `#/url-groups/${name}`, refusals: [400] });
@@ -141,7 +141,7 @@ describe('A URL group', () => {
     });
   });
 
-  it('is deleted, after the number of its endpoints was told', async () => {
+  it('is deleted, after the number of its endpoints is shown', async () => {
     const name = await makeGroup([{ url: 'https://example.com/1' }, { url: 'https://example.com/2' }]);
     const page = await openConsole({ at: `#/url-groups/${name}` });
     await page.getByRole('button', { name: 'Delete' }).click();
@@ -156,7 +156,7 @@ describe('A URL group', () => {
     expect((await api('GET', `/v2/topics/${name}`)).status).toBe(404);
   });
 
-  it('can be looked at, and not changed, with a read-only token', async () => {
+  it('can be viewed but not changed with a read-only token', async () => {
     const name = await makeGroup([{ url: 'https://example.com/one', name: 'one' }]);
     const page = await openConsole({ at: `#/url-groups/${name}`, token: service.readOnlyToken });
     await page.getByRole('cell', { name: 'one', exact: true }).waitFor();
@@ -166,7 +166,7 @@ describe('A URL group', () => {
     expect(await page.getByRole('main').getByRole('button').count()).toBe(0);
   });
 
-  it('has room on a narrow screen, and its screens have no barriers', async () => {
+  it('fits into a narrow screen, and its screens are accessible', async () => {
     const name = await makeGroup([{ url: `https://example.com/${'long/'.repeat(40)}`, name: unique('far') }]);
     const { token } = await makeAccount();
     const empty = await openConsole({ at: '#/url-groups', token });

@@ -1,4 +1,4 @@
-/** What the console shows as code, run as a user who copies it would run it. */
+/** Runs code that the console shows, like a user who copies it. */
 import { execFile } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,9 +24,9 @@ const env = () => ({ ...process.env, SVC_TOKEN: service.token });
 const messageIdIn = (output: string): string =>
   z.object({ messageId: z.string() }).parse(JSON.parse(output)).messageId;
 
-/** Runs a command as a shell does, and returns the id of what it published. */
+/** Returns the id of the message that a shell command publishes. */
 async function runIn(shell: string, command: string): Promise<string> {
-  // Not as an argument: that would be too long for a large body.
+  // Through stdin, because an argument would be too long for a large body.
   const started = run(shell, ['-s'], { env: env(), timeout: limitForHangsMs });
   started.child.stdin?.end(`${command}\n`);
   return messageIdIn((await started).stdout);
@@ -37,7 +37,7 @@ const bytesOf = ({ body, bodyBase64 }: Draft): Buffer =>
 
 const awkward = `{"it's": "$HOME \`id\` \\\\ \\" !! 100% ünï ☃ 😀 <&>",\n\t"n": 1.50}\n`;
 
-/** Drafts by what is special about them; each gets the URL of an inbox. */
+/** Drafts with different peculiarities. Each gets the URL of an inbox. */
 const drafts: readonly (readonly [what: string, draft: (url: string) => Partial<Draft>])[] = [
   ['JSON', (destination) => ({ destination, body: '{"hello":"world","list":[1,{"a":null}]}' })],
   ['nothing', (destination) => ({ destination, settings: { method: 'GET' } })],
@@ -85,7 +85,6 @@ const draftTo = (inbox: Inbox, make: (url: string) => Partial<Draft>): Draft => 
   ...make(inbox.url),
 });
 
-/** What a message was published with. */
 async function settingsOf(messageId: string): Promise<unknown> {
   const {
     messageId: _id,
@@ -117,7 +116,7 @@ describe.each(['sh', 'bash'])('the command, pasted into %s,', (shell) => {
 });
 
 describe('the command', () => {
-  it('says whatever its settings are', async () => {
+  it('publishes with any settings', async () => {
     const inbox = receiver.inbox();
     const [, make] = drafts.at(-1) ?? [];
     const draft = draftTo(inbox, make ?? (() => ({})));
@@ -147,9 +146,9 @@ describe('the command', () => {
     });
   });
 
-  // The emulator's gateway decodes paths, which API Gateway does not.
+  // The emulator’s gateway decodes paths, unlike API Gateway.
   it.skipIf(process.env['SVC_E2E_TARGET'] === 'deployed')(
-    'names any destination, and any label',
+    'may have any destination, and any label',
     async () => {
       const inbox = receiver.inbox();
       const destination = `${inbox.url}/it's/%2F?a=1&svc-retries=0&b=[{x}]&c=$HOME`;
@@ -163,7 +162,7 @@ describe('the command', () => {
     },
   );
 
-  it('has any text as its body', async () => {
+  it('may have any text as its body', async () => {
     const inbox = receiver.inbox();
     const text = fc.string({ unit: 'binary', maxLength: 40 }).map((one) => one.toWellFormed());
     await fc.assert(
@@ -198,7 +197,7 @@ describe('the code for the published client', () => {
     vi.unstubAllEnvs();
   });
 
-  it('is TypeScript that the compiler accepts', async () => {
+  it('is TypeScript that compiles', async () => {
     const options = ['--noEmit', '--strict', '--skipLibCheck', '--target', 'es2022', '--types', 'node'];
     const modules = ['--module', 'nodenext', '--moduleResolution', 'nodenext', '--ignoreConfig'];
     const { stdout } = await run(

@@ -12,9 +12,9 @@ import { root } from '../support/bundledStage.ts';
 import { call, service } from '../support/publish.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
-/** The published clients in their development mode, unchanged and with no settings at all, against `npm start -- --dev`. */
+/** Runs the published clients unchanged and without settings on `npm start -- --dev`. */
 
-// As the clients have them: the token is known to everybody, and so are the keys.
+// The publicly known token and keys in the clients.
 const wellKnownToken = 'eyJVc2VySUQiOiJkZWZhdWx0VXNlciIsIlBhc3N3b3JkIjoiZGVmYXVsdFBhc3N3b3JkIn0=';
 const wellKnownKeys = {
   current: 'sig_7kYjw48mhY7kAjqNGcy6cr29RJ6r',
@@ -22,7 +22,7 @@ const wellKnownKeys = {
 };
 const bearer = { authorization: `Bearer ${wellKnownToken}` };
 
-/** The status of a request with a Host that `fetch` would not send. */
+/** Returns the status of a request with a Host that `fetch` would not send. */
 const statusWithHost = (url: string, path: string, host: string): Promise<number | undefined> =>
   new Promise((resolve, reject) => {
     const request = get(`${url}${path}`, { headers: { host } }, (response) => {
@@ -75,14 +75,14 @@ describe.runIf(service.target === 'local')('an application with QSTASH_DEV=true'
     await rm(home, { recursive: true });
   });
 
-  it('has the token and the keys that the stage prints, and is told so', () => {
+  it('has the token and the keys that the stage prints, with a warning', () => {
     expect(stage.token).toBe(wellKnownToken);
     expect([stage.currentSigningKey, stage.nextSigningKey]).toEqual(Object.values(wellKnownKeys));
     const { port } = new URL(stage.url);
     expect(stage.output()).toContain(`Applications find it with QSTASH_DEV=true QSTASH_DEV_PORT=${port},`);
   });
 
-  it('is refused when it rotates the token or the keys, which stay as they are', async () => {
+  it('is refused if it rotates the token or the keys, which do not change', async () => {
     const fixed = {
       error: expect.stringContaining('are fixed while the local stage runs with --dev') as string,
       code: 'credentials_fixed',
@@ -100,7 +100,7 @@ describe.runIf(service.target === 'local')('an application with QSTASH_DEV=true'
     });
   });
 
-  it('is not to be used by pages of other sites, at any of its URLs', async () => {
+  it('cannot be used by pages of other sites, at any of its URLs', async () => {
     const { management } = stage;
     const basic = `Basic ${Buffer.from(`${management.user}:${management.password}`).toString('base64')}`;
     const requests = [
@@ -131,7 +131,7 @@ describe.runIf(service.target === 'local')('an application with QSTASH_DEV=true'
     expect((await call('/v2/keys', { headers: own }, stage.url)).status).toBe(200);
   });
 
-  it('is no account that others are: those have tokens and keys of their own', async () => {
+  it('does not share its token and keys with other accounts', async () => {
     const { management } = stage;
     const made = await manage('POST', '/v2/svc/users', {
       body: { customer_id: 'other@acme.example' },
@@ -144,7 +144,7 @@ describe.runIf(service.target === 'local')('an application with QSTASH_DEV=true'
     expect(keys.json).not.toEqual(wellKnownKeys);
   });
 
-  it('leaves the data as it is: without --dev its account has its own token and keys again', async () => {
+  it('does not change the data: without --dev its account has its own token and keys again', async () => {
     await stage.stop();
     const { dataDir } = stage;
     const plain = await startStage({ dataDir });
@@ -159,6 +159,6 @@ describe.runIf(service.target === 'local')('an application with QSTASH_DEV=true'
   });
 });
 
-it('What everybody knows opens no other service', async () => {
+it('The publicly known token is refused by other services', async () => {
   expect((await call('/v2/keys', { headers: bearer })).status).toBe(401);
 });

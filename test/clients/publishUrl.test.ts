@@ -5,7 +5,7 @@ import { unique } from '../support/api.ts';
 import { service } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
-/** The published client has one base URL for everything. A user of both URLs makes two clients: see docs/network.md. */
+/** The client has one base URL for everything. A user of both URLs creates two clients: see docs/network.md. */
 
 let receiver: Receiver;
 let client: Client;
@@ -74,14 +74,14 @@ describe('the published client, with the publish URL as its base URL,', () => {
     expect(delivery?.headers['upstash-workflow-runid']).toBe(workflowRunId);
   });
 
-  it('throws the service’s own text when something is wrong', async () => {
+  it('throws the service’s own text if something is wrong', async () => {
     await expect(publisher.publish({ url: 'not$a$url' })).rejects.toThrow(/The destination is/);
     await expect(publisher.publish({ url: receiver.origin, retries: 99 })).rejects.toThrow(
       /max_retries is 5/,
     );
   });
 
-  it('is told where all else is', async () => {
+  it('is told the URL of everything else', async () => {
     await expect(publisher.logs()).rejects.toThrow(/this address only takes messages\. All else is at http/);
     await expect(publisher.messages.get('msg_1')).rejects.toThrow(/All else is at http/);
   });

@@ -11,7 +11,7 @@ import { limitForInstallsMs } from '../support/limits.ts';
 import { service } from '../support/publish.ts';
 import { findPython, installPackage } from '../support/python.ts';
 
-/** The client on PyPI, unchanged: a script of its own uses it, and prints the outcome of each case. */
+/** A separate script uses the unchanged client from PyPI, and prints the outcome of each case. */
 
 const pinned = { name: 'qstash', version: '3.4.0' };
 const script = resolve(import.meta.dirname, 'python_client.py');
@@ -20,7 +20,7 @@ const titles = [...readFileSync(script, 'utf8').matchAll(/^@case\("(.+)"\)$/gm)]
 );
 
 const python = findPython();
-// The deployed check runs an emulator in Python: a Python that is missing there is a mistake, and no reason to skip.
+// The deployed check runs an emulator in Python, so a missing Python is an error there.
 const isMissing = python === undefined && service.target !== 'deployed';
 
 const results = z.record(z.string(), z.nullable(z.string()));
@@ -35,7 +35,7 @@ async function runScript(): Promise<z.infer<typeof results>> {
     await promisify(execFile)(interpreter, [script, file], {
       env: {
         PATH: process.env['PATH'],
-        // It writes no byte code beside the script.
+        // Python writes no byte code beside the script.
         PYTHONDONTWRITEBYTECODE: '1',
         SVC_URL: service.url,
         SVC_TOKEN: account.token,

@@ -1,10 +1,10 @@
 """
-Exercises the published Python client, unchanged, against a running service.
+Runs the unchanged published Python client on a service.
 
     python python_client.py RESULTS
 
-SVC_URL, SVC_TOKEN and SVC_READ_ONLY_TOKEN say where the service is and as whom; the account must be the script's own.
-Into the file RESULTS goes a JSON object: by each case's title null, or the traceback of why it failed.
+SVC_URL, SVC_TOKEN and SVC_READ_ONLY_TOKEN name the service and the account, which no other test may use.
+Writes a JSON object to the file RESULTS: for each case's title null, or the traceback of its failure.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ cases = {}
 
 
 def case(title):
-    """Registers a function as the case of this title."""
+    """Registers a function as the case with this title."""
 
     def register(function):
         cases[title] = function
@@ -44,7 +44,7 @@ def unique(name):
 
 
 def eventually(read):
-    """Reads until there is something to return: for lists that follow their messages."""
+    """Reads until the value is truthy, because lists lag behind their messages."""
     until = time.monotonic() + PATIENCE_SECONDS
     while True:
         value = read()
@@ -55,7 +55,7 @@ def eventually(read):
 
 
 class Inbox:
-    """A path of the receiver, what came to it, and the status that it answers."""
+    """A path of the receiver, with its requests and the status of its answers."""
 
     def __init__(self, status=200, answer=b""):
         self.path = f"/{uuid.uuid4().hex}"
@@ -98,7 +98,7 @@ receiver = ThreadingHTTPServer(("127.0.0.1", 0), Deliveries)
 
 
 def refused(status, call, *args, **kwargs):
-    """Checks that a call is refused with a status."""
+    """Asserts that a call is refused with this status."""
     try:
         call(*args, **kwargs)
     except QStashError as error:
@@ -116,7 +116,7 @@ def logs_of(message_id, count=1, **filters):
 
 
 def dead_letter(inbox, **settings):
-    """Publishes what fails for good; its dead letter."""
+    """Publishes a message that fails permanently, and returns its dead letter."""
     message_id = client.message.publish(url=inbox.url, retries=0, **settings).message_id
     return eventually(lambda: client.dlq.list(filter={"message_id": message_id}).messages)[0]
 
@@ -172,7 +172,7 @@ def _():
     client.message.cancel(published.message_id)
 
 
-@case("message.publish to a moment, and redacted")
+@case("message.publish sends at a time, and redacts")
 def _():
     not_before = int(time.time()) + 600
     published = client.message.publish(
@@ -195,7 +195,7 @@ def _():
         assert first.message_id == second.message_id
 
 
-@case("message.enqueue and enqueue_json go by way of a queue")
+@case("message.enqueue and enqueue_json use a queue")
 def _():
     inbox = Inbox()
     queue = unique("queue")
@@ -207,7 +207,7 @@ def _():
     client.queue.delete(queue)
 
 
-@case("message.batch and batch_json send each message, and null for what is not set")
+@case("message.batch and batch_json send each message, with null for settings that are not given")
 def _():
     inbox = Inbox()
     group, queue = unique("group"), unique("queue")
@@ -229,7 +229,7 @@ def _():
     client.queue.delete(queue)
 
 
-@case("message.publish to a URL group answers for each endpoint")
+@case("message.publish to a URL group returns an answer for each endpoint")
 def _():
     inboxes_of_group = [Inbox(), Inbox()]
     group = unique("group")
@@ -252,7 +252,7 @@ def _():
     refused(404, client.message.get, ids[3])
 
 
-@case("a callback tells of a delivery, with the headers that were asked for")
+@case("a callback reports a delivery, with its configured headers")
 def _():
     inbox, callbacks = Inbox(answer=b"done"), Inbox()
     client.message.publish(
@@ -301,7 +301,7 @@ def _():
     refused(400, client.schedule.create, destination=SOMEWHERE, cron="99 * * * *")
 
 
-@case("URL groups are made, shown, listed, changed and deleted, once or twice")
+@case("URL groups are created, shown, listed, changed and deleted, even repeatedly")
 def _():
     group = unique("group")
     client.url_group.upsert_endpoints(
@@ -318,7 +318,7 @@ def _():
     refused(404, client.url_group.get, group)
 
 
-@case("queues are made, shown, listed, changed and deleted")
+@case("queues are created, shown, listed, changed and deleted")
 def _():
     queue = unique("queue")
     client.queue.upsert(queue, parallelism=2)
@@ -330,7 +330,7 @@ def _():
     refused(404, client.queue.get, queue)
 
 
-@case("queues are paused and resumed, and show what waits in them")
+@case("queues are paused and resumed, and show their waiting messages")
 def _():
     inbox, queue = Inbox(), unique("queue")
     refused(404, client.queue.pause, queue)
@@ -412,7 +412,7 @@ def _():
     assert client.dlq.delete_many([second.dlq_id, third.dlq_id]) == 2
 
 
-@case("the log is listed with a cursor, and by every filter")
+@case("the log is listed with a cursor, and with every filter")
 def _():
     inbox, group, queue = Inbox(), unique("group"), unique("queue")
     before = int(time.time() * 1000) - 1_000
@@ -442,7 +442,7 @@ def _():
     client.queue.delete(queue)
 
 
-@case("signing keys verify a delivery, and go on to when they are rotated")
+@case("signing keys verify a delivery, and change when they are rotated")
 def _():
     keys = client.signing_key.get()
     verifier = Receiver(keys.current, keys.next)
@@ -463,7 +463,7 @@ def _():
             assert client.signing_key.rotate().current == keys.next
 
 
-@case("what is refused raises an error that says why")
+@case("a refusal raises an error that says why")
 def _():
     stranger = QStash("not-a-token", base_url=os.environ["SVC_URL"], retry=False)
     refused(401, stranger.queue.list)
@@ -496,7 +496,7 @@ def _():
     assert {log.message_id for log in logs_of(message_id, state=LogState.CANCELED)} == {message_id}
 
 
-@case("shapes: a dead letter has its answer's body in lists as well")
+@case("shapes: a dead letter has its answer's body in lists, too")
 def _():
     text = dead_letter(Inbox(status=500, answer=b"broken"))
     binary = dead_letter(Inbox(status=500, answer=b"\xff\xfe"))
@@ -505,7 +505,7 @@ def _():
     client.dlq.delete_many([text.dlq_id, binary.dlq_id])
 
 
-@case("shapes: a rate without a period is one for each second")
+@case("shapes: a rate without a period is per second")
 def _():
     message_id = client.message.publish(
         url=SOMEWHERE, delay="10m", flow_control={"key": "tenant", "rate": 5}
@@ -515,7 +515,7 @@ def _():
     assert (message.flow_control.rate, message.flow_control.period) == (5, 1)
 
 
-@case("shapes: headers are shown by their names as HTTP writes them")
+@case("shapes: headers are shown with their names in HTTP's spelling")
 def _():
     message_id = client.message.publish(url=SOMEWHERE, delay="10m", headers={"x-tenant": "acme"}).message_id
     message = client.message.get(message_id)
@@ -523,7 +523,7 @@ def _():
     assert message.headers["X-Tenant"] == ["acme"], message.headers
 
 
-@case("shapes: an entry of the log has its message's settings")
+@case("shapes: a log entry has its message's settings")
 def _():
     inbox = Inbox()
     message_id = client.message.publish(

@@ -73,7 +73,7 @@ describe('the published client, unchanged', () => {
     expect(delivery?.at).toBeGreaterThanOrEqual(notBefore * 1000);
   });
 
-  it('throws the service’s own text when something is wrong', async () => {
+  it('throws the service’s own text if something is wrong', async () => {
     await expect(client.publish({ url: 'not$a$url' })).rejects.toThrow(/The destination is/);
     await expect(client.publish({ url: receiver.origin, retries: 99 })).rejects.toThrow(/max_retries is 5/);
   });

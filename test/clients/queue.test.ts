@@ -9,7 +9,7 @@ import { service } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
-/** The published client, unchanged: everything around a message. */
+/** Tests the unchanged published client with everything around a message. */
 
 let receiver: Receiver;
 let client: Client;
@@ -125,7 +125,7 @@ describe('client.queue', () => {
   });
 });
 
-describe('client.queue, of the queue itself', () => {
+describe('client.queue, for the queue itself', () => {
   it('creates, shows, lists, changes and deletes it', async () => {
     const name = unique('queue');
     const queue = client.queue({ queueName: name });
@@ -141,8 +141,8 @@ describe('client.queue, of the queue itself', () => {
   });
 });
 
-describe('client.queue, at work', () => {
-  it('is paused, and resumed, and its messages come in their order', async () => {
+describe('client.queue, with messages', () => {
+  it('is paused and resumed, and its messages are delivered in order', async () => {
     const inbox = receiver.inbox();
     const name = unique('queue');
     const queue = client.queue({ queueName: name });
@@ -229,7 +229,7 @@ describe('client.flowControl', () => {
     await expect(client.flowControl.pin(key, { parallelism: 101 })).rejects.toThrow(/max_parallelism is 100/);
   });
 
-  it('tells how many deliveries are in flight at once', async () => {
+  it('says how many deliveries are in flight at once', async () => {
     const { parallelismMax, parallelismCount } = await client.flowControl.getGlobalParallelism();
     expect(parallelismMax).toBe(100);
     expect(parallelismCount).toBeLessThanOrEqual(parallelismMax);
@@ -368,7 +368,7 @@ describe('client.dlq', () => {
   });
 });
 
-describe.runIf(service.target === 'local')('with an account of its own, the client', () => {
+describe.runIf(service.target === 'local')('with a separate account, the client', () => {
   let stage: Stage;
   let own: Client;
   beforeAll(async () => {

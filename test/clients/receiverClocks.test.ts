@@ -11,7 +11,7 @@ import { signatureHeaders } from '../../lambdas/delivery/rules/signature.ts';
 import { limitForInstallsMs } from '../support/limits.ts';
 import { findPython, installInto } from '../support/python.ts';
 
-/** Receivers whose clocks are wrong: those of the published clients, and the libraries for JWTs below them, none with a tolerance. */
+/** The published clients and their JWT libraries, without a tolerance. */
 
 const cache = resolve(import.meta.dirname, '../../.cache/receiver-clocks');
 const keys = {
@@ -21,9 +21,9 @@ const keys = {
 const url = 'https://app.example/orders?id=1';
 const body = '{"amount":12}';
 
-/** Seconds by which a receiver's clock is ahead of the service's. */
+/** Seconds by which a receiver’s clock is ahead of the service’s. */
 const taken = [-55, -30, -1, 0, 1, 60, 290];
-/** Far outside: another program takes a while to start on a busy machine. */
+/** Far outside, because another program may take a while to start. */
 const refused = [-3600, 3600];
 
 const signatureAt = (signedAt: number): string =>
@@ -49,7 +49,7 @@ describe('in JavaScript, the window of a receiver’s clock', () => {
     const receiver = new Receiver({ currentSigningKey: keys.current, nextSigningKey: keys.next });
     const results = await Promise.allSettled([
       receiver.verify({ signature, body, url }),
-      // With a greatest age, jose refuses what was issued in the future.
+      // With a maximum age, jose refuses tokens that were issued in the future.
       jwtVerify(signature, Buffer.from(keys.current), {
         currentDate,
         issuer: 'Upstash',
@@ -60,18 +60,18 @@ describe('in JavaScript, the window of a receiver’s clock', () => {
     return results.map(({ status }) => status);
   }
 
-  it.each([...taken, -60, 299])('has %i s', async (ahead) => {
+  it.each([...taken, -60, 299])('includes %i s', async (ahead) => {
     expect(await verified(ahead)).toEqual(['fulfilled', 'fulfilled']);
   });
 
-  it.each([...refused, -61, 300])('does not have %i s', async (ahead) => {
+  it.each([...refused, -61, 300])('excludes %i s', async (ahead) => {
     expect(await verified(ahead)).toEqual(['rejected', 'rejected']);
   });
 });
 
 const resultsShape = z.array(z.array(z.union([z.literal(true), z.string()])));
 
-/** Signs once the program is ready, so that a slow start does not move its clock. */
+/** Signs once the program is ready, so that a slow start has no effect. */
 async function verifiedBy(command: string, args: readonly string[]): Promise<z.infer<typeof resultsShape>> {
   const program = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'], timeout: limitForInstallsMs });
   const lines = createInterface({ input: program.stdout })[Symbol.asyncIterator]();

@@ -1,5 +1,5 @@
-// Verifies signatures with the Go client, and with golang-jwt where it checks `iat` too. It prints a line when it is ready, reads the
-// signatures as JSON from its standard input, and prints for each whether both take it.
+// Verifies signatures with the Go client, and with golang-jwt including its check of `iat`. Prints a line when ready, reads
+// signatures as JSON from standard input, and prints for each whether both accept it.
 package main
 
 import (

@@ -1,5 +1,5 @@
-"""Verifies signatures with the client on PyPI and with PyJWT. It prints a line when it is ready, reads the signatures as JSON from its
-standard input, and prints for each whether both take it."""
+"""Verifies signatures with the client on PyPI and with PyJWT. Prints a line when ready, reads signatures as JSON from standard input,
+and prints for each whether both accept it."""
 
 import json
 import sys

@@ -6,7 +6,7 @@ import { api, ok } from '../support/api.ts';
 import type { Delivery } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** A receiver that knows two services, as `docs/migration.md` writes it. */
+/** Tests a receiver for two services, as in `docs/migration.md`. */
 
 const receiver = useReceiver();
 
@@ -17,7 +17,7 @@ async function keysOf({ token }: AccountRecord) {
   return { currentSigningKey: current, nextSigningKey: next };
 }
 
-it('A receiver that knows the keys of two services verifies the deliveries of both, and of no third', async () => {
+it('A receiver with the keys of two services verifies the deliveries of both, and no others', async () => {
   const [first, second, third] = await Promise.all([makeAccount(), makeAccount(), makeAccount()]);
   const hosted = new Verifier(await keysOf(first));
   class EitherReceiver extends Verifier {

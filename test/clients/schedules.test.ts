@@ -65,7 +65,7 @@ describe('the published client’s schedules, unchanged', () => {
     await expect(client.schedules.get(scheduleId)).rejects.toThrow(/There is no schedule/);
   });
 
-  it('tell what is wrong with an expression', async () => {
+  it('explain what is wrong with an expression', async () => {
     const create = client.schedules.create({ destination: 'https://example.com/', cron: '99 * * * *' });
     await expect(create).rejects.toThrow(/minute/);
   });

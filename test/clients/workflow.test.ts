@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { service } from '../support/service.ts';
 import { startWorkflowApp, type WorkflowApp } from '../support/workflowApp.ts';
 
-/** The published workflow client, unchanged, against this service: steps, and how runs end. */
+/** Runs the unchanged published workflow client on this service. */
 
 let app: WorkflowApp;
 beforeAll(async () => {
@@ -21,7 +21,7 @@ const groupsOf = ({ steps }: { steps: { type: string; steps: unknown[] }[] }): r
   steps.map((group) => `${group.type} ${group.steps.length}`);
 
 describe('a run', () => {
-  it('of steps in sequence makes each once, and returns its value', async () => {
+  it('of sequential steps makes each once, and returns its value', async () => {
     const ran: string[] = [];
     const url = app.serve<{ n: number }>(async (context) => {
       const one = await context.run('one', () => {
@@ -51,8 +51,7 @@ describe('a run', () => {
       { stepId: 2, stepName: 'two', stepType: 'Run', out: '4', state: 'STEP_SUCCESS' },
     ]);
     expect(groupsOf(run)).toEqual(['sequential 1', 'sequential 1', 'sequential 1']);
-    // Each delivery has the list up to its own entry.
-    // The run ends within its last delivery, before that has its answer.
+    // Each delivery has the list up to its own entry. The run ends before the last delivery is answered.
     const got = await eventually(
       () => Promise.resolve(app.gotAt(url)),
       ({ length }) => length === 3,
@@ -82,7 +81,7 @@ describe('a run', () => {
   });
 
   it('of many parallel steps makes each once', async () => {
-    // The emulator starts a process for each request that comes beside others.
+    // The emulator starts a process for each parallel request.
     const count = service.target === 'local' ? 40 : 8;
     const ran: number[] = [];
     const url = app.serve(async (context) => {
@@ -105,7 +104,7 @@ describe('a run', () => {
     );
   });
 
-  it('sleeps for a time and until a moment', async () => {
+  it('sleeps for a time and until a time', async () => {
     const times: number[] = [];
     const url = app.serve(async (context) => {
       times.push(Date.now());
@@ -123,7 +122,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('calls a third party, whatever it answers, and goes on', async () => {
+  it('calls a third party, and continues with any answer', async () => {
     const asked: (string | null)[] = [];
     const third = app.answer(async (request) => {
       asked.push(await request.text(), request.headers.get('x-mine'));
@@ -159,7 +158,7 @@ describe('a run', () => {
     });
   });
 
-  it('calls a third party that always compresses, and gets what it said', async () => {
+  it('calls a third party that always compresses, and gets its text', async () => {
     const accepted: (string | null)[] = [];
     const third = app.answer((request) => {
       accepted.push(request.headers.get('accept-encoding'));
@@ -177,7 +176,7 @@ describe('a run', () => {
     expect([run.workflowState, run.workflowRunResponse]).toEqual(['RUN_SUCCESS', '{"yes":true}']);
   });
 
-  it('calls a third party again with its own retries, and goes on where nobody answers', async () => {
+  it('calls a third party with the call’s own retries, and continues if there is no answer', async () => {
     let calls = 0;
     const flaky = app.answer(() => {
       calls += 1;
@@ -210,7 +209,7 @@ describe('a run', () => {
     expect(runs).toBe(1);
   });
 
-  it('of an endpoint that is called directly goes on as a run', async () => {
+  it('of an endpoint that is called directly becomes a run', async () => {
     const url = app.serve(async (context) => context.run('one', () => context.requestPayload), {
       receiver: undefined,
     });
@@ -270,7 +269,7 @@ describe('an invoked run', () => {
 });
 
 describe('a run that fails', () => {
-  it('after its retries tells its failure function', async () => {
+  it('calls its failure function after its retries', async () => {
     const told: unknown[] = [];
     let tries = 0;
     const url = app.serve(
@@ -317,7 +316,7 @@ describe('a run that fails', () => {
     });
   });
 
-  it('with an error that is not to be retried fails at once', async () => {
+  it('with a non-retryable error fails at once', async () => {
     let tries = 0;
     const url = app.serve(async (context) => {
       await context.run('bad', () => {
@@ -331,7 +330,7 @@ describe('a run that fails', () => {
     expect(run.steps.at(-1)).toMatchObject({ type: 'next', steps: [{ errors: [{ status: 489 }] }] });
   });
 
-  it('is tried again when its error says', async () => {
+  it('is retried when its error says', async () => {
     const times: number[] = [];
     const url = app.serve(async (context) =>
       context.run('limited', () => {
@@ -345,7 +344,7 @@ describe('a run that fails', () => {
     expect([run.workflowState, run.workflowRunResponse]).toEqual(['RUN_SUCCESS', '"done"']);
   });
 
-  it('because its destination is no workflow says so', async () => {
+  it('because its destination is not a workflow says so', async () => {
     const url = app.answer(() => new Response('hello'));
     const { workflowRunId } = await app.client.trigger({ url });
     const run = await app.logged(workflowRunId);
@@ -354,8 +353,8 @@ describe('a run that fails', () => {
   });
 });
 
-describe('a run that is cancelled', () => {
-  it('ends there, and tells nobody of a failure', async () => {
+describe('a cancelled run', () => {
+  it('ends there, without a call of its failure function', async () => {
     const url = app.serve(async (context) => {
       await context.sleep('long', 3_600);
     });

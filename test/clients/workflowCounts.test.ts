@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually.ts';
 import { service } from '../support/service.ts';
 import { startWorkflowApp, type WorkflowApp } from '../support/workflowApp.ts';
 
-/** How often endpoints of the published client are called: as often as steps, calls and starts need it, and not once more. */
+/** Endpoints are called only as often as steps, calls and starts need it. */
 
 let app: WorkflowApp;
 beforeAll(async () => {
@@ -12,10 +12,9 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** The requests that an endpoint got, once its run has ended. */
 const callsOf = async (url: string, workflowRunId: string, expected: number): Promise<number> => {
   await app.logged(workflowRunId);
-  // The run ends within its last delivery, before that has its answer.
+  // The run ends before its last delivery is answered.
   const got = await eventually(
     () => Promise.resolve(app.gotAt(url)),
     ({ length }) => length >= expected,
@@ -42,7 +41,7 @@ const twoSteps = (): string =>
   });
 
 describe('a run that is triggered without a client', () => {
-  it('is delivered as one with a client: once, and once for each step', async () => {
+  it('is delivered like one with a client: once, and once for each step', async () => {
     const url = twoSteps();
     const runId = await trigger(url, {});
     expect(await callsOf(url, runId, 3)).toBe(3);
@@ -54,7 +53,7 @@ describe('a run that is triggered without a client', () => {
     ]);
   });
 
-  it('asks its endpoint for its client first, where the trigger says so', async () => {
+  it('asks its endpoint for its client first, if the trigger says so', async () => {
     const url = twoSteps();
     const runId = await trigger(url, { 'Upstash-Workflow-Unknown-Sdk': 'true' });
     expect(await callsOf(url, runId, 4)).toBe(4);
@@ -68,13 +67,13 @@ describe('a run that is triggered without a client', () => {
   });
 });
 
-/** Starts a run by a request to its endpoint, as a step's call of another workflow does. */
+/** Starts a run by a request to its endpoint, like a call of another workflow’s step. */
 const call = async (url: string): Promise<string> => idOf(await fetch(url, { method: 'POST', body: 'x' }));
 
-describe('a run with a call that is refused', () => {
+describe('a run with a refused call', () => {
   const huge = { method: 'GET', retries: 1_000_000 } as const;
 
-  it('fails at once: its endpoint is called for the start, and for the payload', async () => {
+  it('fails at once: its endpoint is called for the start and for the payload', async () => {
     const url = app.serve((context) => context.call('huge', { url: app.origin, ...huge }), {
       receiver: undefined,
     });

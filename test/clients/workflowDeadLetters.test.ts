@@ -5,8 +5,6 @@ import { eventually } from '../support/eventually.ts';
 import { service } from '../support/service.ts';
 import { startWorkflowApp, type WorkflowApp } from '../support/workflowApp.ts';
 
-/** Runs that failed, with the published workflow client and in plain HTTP. */
-
 let app: WorkflowApp;
 beforeAll(async () => {
   app = await startWorkflowApp();
@@ -15,7 +13,6 @@ afterAll(() => app.close());
 
 type Listed = Awaited<ReturnType<typeof app.client.dlq.list>>['messages'];
 
-/** The dead letters of a URL, once there are so many. */
 const deadLettersOf = (url: string, count = 1): Promise<Listed> =>
   eventually(
     async () => (await app.client.dlq.list()).messages.filter(({ workflowUrl }) => workflowUrl === url),
@@ -25,7 +22,6 @@ const deadLettersOf = (url: string, count = 1): Promise<Listed> =>
 const started = z.object({ workflowRunId: z.string(), workflowCreatedAt: z.int() });
 const many = z.object({ workflowRuns: z.array(started), cursor: z.string() });
 
-/** Sends a request in plain HTTP. */
 async function send(method: string, path: string, headers: Readonly<Record<string, string>> = {}) {
   const response = await fetch(`${service.url}/v2/workflows/dlq${path}`, {
     method,
@@ -35,7 +31,7 @@ async function send(method: string, path: string, headers: Readonly<Record<strin
   return { status: response.status, body };
 }
 
-/** A workflow whose third step fails until it is mended, and what its functions did. */
+/** Starts a workflow whose third step fails until it is repaired, and records what its functions did. */
 function brokenWorkflow(options: { readonly failureFunction?: () => Promise<string> } = {}) {
   const state = { isMended: false };
   const ran: string[] = [];
@@ -67,7 +63,7 @@ function brokenWorkflow(options: { readonly failureFunction?: () => Promise<stri
   return { url, state, ran, returned };
 }
 
-/** Waits until a workflow has returned so often. */
+/** Waits until a workflow has returned this number of times. */
 const returnedOf = ({ returned }: ReturnType<typeof brokenWorkflow>, count: number) =>
   eventually(
     () => Promise.resolve(returned),
@@ -79,8 +75,8 @@ const trigger = (url: string, more: Readonly<Record<string, unknown>> = {}) =>
 
 const whole = { sum: 6, payload: 'the payload', tenant: 'acme' };
 
-describe('a run that failed', () => {
-  it('is listed by the client, and resumed by it where it failed', async () => {
+describe('a failed run', () => {
+  it('is listed by the client, and resumed by it at its failed step', async () => {
     const workflow = brokenWorkflow();
     const { workflowRunId } = await trigger(workflow.url, { label: 'client' });
     const [deadLetter] = await deadLettersOf(workflow.url);
@@ -122,7 +118,7 @@ describe('a run that failed', () => {
     await deadLettersOf(workflow.url, 0);
   });
 
-  it('tells its failure function again when the client asks for it', async () => {
+  it('calls its failure function again if the client asks for it', async () => {
     let told = 0;
     const workflow = brokenWorkflow({
       failureFunction: () => {
@@ -147,7 +143,7 @@ describe('a run that failed', () => {
   });
 });
 
-describe('runs that failed, in plain HTTP', () => {
+describe('failed runs, in plain HTTP', () => {
   it('are resumed by filters, page by page, with the settings of headers in both dialects', async () => {
     const workflow = brokenWorkflow();
     for (let number = 0; number < 5; number += 1) await trigger(workflow.url, { label: 'bulk' });
@@ -175,7 +171,7 @@ describe('runs that failed, in plain HTTP', () => {
     await deadLettersOf(workflow.url, 0);
   });
 
-  it('are shown, resumed and restarted one by one, and are not there afterwards', async () => {
+  it('are shown, resumed and restarted one by one, and are then gone', async () => {
     const workflow = brokenWorkflow();
     await trigger(workflow.url);
     await trigger(workflow.url);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { startWorkflowApp, type WorkflowApp } from '../support/workflowApp.ts';
 
-/** The published workflow client, unchanged: texts that are as large as a message may be, and larger. */
+/** Texts are as large as a message may be, or larger. */
 
 let app: WorkflowApp;
 beforeAll(async () => {
@@ -27,7 +27,7 @@ describe('the answer to a call', () => {
     return JSON.parse(run.workflowRunResponse ?? '');
   };
 
-  it('comes whole where it fits, also to a call with a large body', async () => {
+  it('is complete if it fits, even for a call with a large body', async () => {
     const text = `${'x'.repeat(3 * mebi - 2_000)}end`;
     expect(await resultOf(asking(() => text, 'b'.repeat(2 * mebi)))).toEqual({
       status: 200,
@@ -40,7 +40,7 @@ describe('the answer to a call', () => {
     ['that is too long', 'x'.repeat(3 * mebi), 3 * mebi],
     ['that is too long once it is JSON', '"'.repeat(mebi), mebi],
     ['that is longer than is read', 'x'.repeat(5 * mebi), 4 * mebi],
-  ])('%s fails the call, and says how long it is and may be', async (_name, text, size) => {
+  ])('%s fails the call, with its length and the limit', async (_name, text, size) => {
     const sentence = new RegExp(
       `^The answer has ${size} bytes.*, and the result of its step would have \\d{7} with it; allowed are 4194304 \\(max_message_size\\)\\.$`,
     );
@@ -60,7 +60,7 @@ interface Told {
 }
 
 describe('a failure function', () => {
-  /** Starts a run that fails. @returns what its failure function is told, each time that it runs */
+  /** Starts a run that fails. @returns what its failure function gets each time */
   const failing = async (
     payload: string,
     message: string,
@@ -96,7 +96,7 @@ describe('a failure function', () => {
     return { told, runId };
   };
 
-  it('of a run with a large payload is told the error and the whole payload', async () => {
+  it('of a run with a large payload gets the error and the whole payload', async () => {
     const { told } = await failing('p'.repeat(4 * mebi - 10), 'no money');
     expect(told).toMatchObject([
       { failStatus: 500, failResponse: 'no money', payload: 4 * mebi - 10, tenant: 'acme' },
@@ -104,13 +104,13 @@ describe('a failure function', () => {
     expect(told[0]?.failStack).toMatch(/^Error: no money/);
   });
 
-  it('is told the beginning of a long error, and that it is one', async () => {
+  it('gets the beginning of a long error, marked as shortened', async () => {
     const { told } = await failing('p', 'é'.repeat(1.5 * mebi));
     expect(told).toMatchObject([{ failStatus: 500, payload: 1 }]);
     expect(told[0]?.failResponse).toMatch(/^é{500000,} … \(cut: the whole has 3145728 bytes\)$/);
   });
 
-  it('that runs again is told the error again, also where only the beginning of it was kept', async () => {
+  it('that runs again gets the error again, even if only its beginning was kept', async () => {
     const { told, runId } = await failing('p', `broken: ${'b'.repeat(50_000)}`, 1);
     expect(told[0]?.failResponse).toHaveLength(50_008);
     const { messages } = await app.client.dlq.list({ filter: { workflowRunId: runId } });

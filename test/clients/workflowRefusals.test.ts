@@ -3,15 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changeAccount, makeAccount } from '../support/accounts.ts';
 import { startWorkflowApp, type Route, type WorkflowApp } from '../support/workflowApp.ts';
 
-/** The published workflow client, unchanged, and steps that are refused: its run ends, and its failure function is called. */
-
 let app: WorkflowApp;
 beforeAll(async () => {
   app = await startWorkflowApp();
 });
 afterAll(() => app.close());
 
-/** Runs a route until its run has ended and its failure function has answered. */
 async function outcomeOf(in_: WorkflowApp, route: Route, retries = 3) {
   const failed: string[] = [];
   const url = in_.serve(route, {
@@ -29,13 +26,13 @@ async function outcomeOf(in_: WorkflowApp, route: Route, retries = 3) {
   return { run, failed };
 }
 
-// The types of the client refuse some of these; applications in plain JavaScript send them all the same.
+// The client’s types refuse some of these, but applications in plain JavaScript may send them.
 type Loose = WorkflowContext & {
   readonly call: (name: string, settings: object) => Promise<{ readonly status: number }>;
 };
 
 describe('a call of the published client', () => {
-  it('may have a body that is no text, and numbers as headers', async () => {
+  it('may have a body that is not text, and numbers as headers', async () => {
     const asked: unknown[] = [];
     const third = app.answer(async (request) => {
       asked.push(await request.json(), request.headers.get('x-number'));
@@ -49,7 +46,7 @@ describe('a call of the published client', () => {
   });
 });
 
-describe('a step of the published client that is refused', () => {
+describe('a refused step of the published client', () => {
   it.each<[what: string, step: (context: WorkflowContext) => Promise<unknown>, says: RegExp]>([
     ['a call elsewhere', (context) => context.call('x', { url: 'ftp://x' }), /destination is \\"ftp:/],
     ['too many retries', (context) => context.call('x', { url: app.origin, retries: 1e6 }), /max_retries/],
@@ -66,7 +63,7 @@ describe('a step of the published client that is refused', () => {
   it.each([
     ['slashes in a row', 'a//b'],
     ['percent signs', '50%zz'],
-  ])('for none of these ids of events: with %s', async (_what, eventId) => {
+  ])('ends its run because of an event id: with %s', async (_what, eventId) => {
     const { run } = await outcomeOf(app, async (context) => {
       const [{ eventData }] = await Promise.all([
         context.waitForEvent('wait', eventId, { timeout: '1m' }),
@@ -77,7 +74,7 @@ describe('a step of the published client that is refused', () => {
     expect([run.workflowState, run.workflowRunResponse]).toEqual(['RUN_SUCCESS', '"news"']);
   });
 
-  it('only for today fails its delivery, which is retried, and the run ends with its last attempt', async () => {
+  it('because of the daily limit fails its delivery, which is retried, and the run ends with its last attempt', async () => {
     const account = await makeAccount();
     const limited = await startWorkflowApp(account);
     const { run, failed } = await outcomeOf(

@@ -4,15 +4,13 @@ import { api, ok, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { startWorkflowApp, type WorkflowApp } from '../support/workflowApp.ts';
 
-/** Runs that failed go on from the dead letter queue: with the published client, and with plain HTTP. */
-
 let app: WorkflowApp;
 beforeAll(async () => {
   app = await startWorkflowApp();
 });
 afterAll(() => app.close());
 
-/** A workflow of five steps whose third fails until it is mended. */
+/** Starts a workflow of five steps, the third of which fails until it is repaired. */
 function fiveSteps() {
   const ran: string[] = [];
   const flow = { isMended: false, ran, url: '' };
@@ -35,7 +33,6 @@ const resumed = z.object({
   cursor: z.string(),
 });
 
-/** Starts a run that fails. */
 async function failed(
   url: string,
   more: { label?: string; flowControl?: { key: string; rate: number } } = {},
@@ -52,7 +49,6 @@ async function failed(
   return { workflowRunId, dlqId: entry.dlqId, createdAt: run.workflowRunCreatedAt };
 }
 
-/** The one run of an answer. */
 async function firstOf(answer: Promise<{ workflowRuns: { workflowRunId: string }[] }>) {
   const { workflowRuns } = await answer;
   const [run] = workflowRuns;
@@ -81,7 +77,7 @@ async function lineageOf(workflowRunId: string) {
   return { ...run, identity: { workflowRunId, workflowRunCreatedAt: run.workflowRunCreatedAt } };
 }
 
-/** Expects that a failed run and the one that was made from it name each other. */
+/** Expects that a failed run and the one made from it name each other. */
 async function expectLineage(failedId: string, madeId: string): Promise<void> {
   const [before, after] = await Promise.all([lineageOf(failedId), lineageOf(madeId)]);
   expect(before.resumedAs).toEqual(after.identity);
@@ -146,7 +142,7 @@ describe('a failed run', () => {
     expect(flow.ran.slice(3)).toEqual(['step 3', 'step 4', 'step 5']);
   });
 
-  it('calls its failure function once more when that failed', async () => {
+  it('calls its failure function once more if that failed', async () => {
     let calls = 0;
     const url = app.serve(
       async (context) => {
@@ -222,7 +218,7 @@ describe('failed runs', () => {
     for (const id of ids) expect((await app.logged(id)).workflowState).toBe('RUN_SUCCESS');
   });
 
-  it('are not resumed with what is refused, and stay', async () => {
+  it('are not changed by a refused request', async () => {
     const flow = fiveSteps();
     const { workflowRunId, dlqId } = await failed(flow.url);
     for (const [query, headers] of [

@@ -4,8 +4,6 @@ import { eventually } from '../support/eventually.ts';
 import { service } from '../support/service.ts';
 import { startWorkflowApp, type WorkflowApp } from '../support/workflowApp.ts';
 
-/** The published workflow client, unchanged: runs that wait for events, and for requests to their webhooks. */
-
 let app: WorkflowApp;
 beforeAll(async () => {
   app = await startWorkflowApp();
@@ -27,7 +25,7 @@ describe('a wait for an event', () => {
       return { eventData, isOver };
     });
 
-  it('ends with the event, and shows who waits before that', async () => {
+  it('ends with the event, and lists the waiting run before that', async () => {
     const eventId = unique('event');
     const { workflowRunId } = await app.client.trigger({ url: waiting(eventId, '1h') });
     const [waiter] = await waitersOf(eventId);
@@ -46,7 +44,7 @@ describe('a wait for an event', () => {
     expect(await app.client.getWaiters({ eventId })).toEqual([]);
   });
 
-  it('ends when its time is over', async () => {
+  it('ends at its timeout', async () => {
     const { workflowRunId } = await app.client.trigger({ url: waiting(unique('event'), '1s') });
     const run = await app.logged(workflowRunId);
     expect(run.workflowRunResponse).toBe('{"isOver":true}');
@@ -57,7 +55,7 @@ describe('a wait for an event', () => {
     });
   });
 
-  it('finds an event of its run that came before', async () => {
+  it('gets an event of its run that was sent before', async () => {
     const eventId = unique('event');
     const url = app.serve(async (context) => {
       await context.sleep('nap', 2);
@@ -70,7 +68,7 @@ describe('a wait for an event', () => {
     expect([run.workflowState, run.workflowRunResponse]).toEqual(['RUN_SUCCESS', '"early"']);
   });
 
-  it('of several runs ends with one event for all of them, and with none for nobody', async () => {
+  it('of several runs ends with one event for all of them, and an event for other ids changes nothing', async () => {
     const eventId = unique('event');
     const url = waiting(eventId, '1h');
     const runs = await Promise.all([1, 2, 3].map(() => app.client.trigger({ url })));
@@ -100,7 +98,7 @@ describe('a wait for an event', () => {
 });
 
 describe('a webhook', () => {
-  it('brings a request to its run, as it was sent', async () => {
+  it('delivers a request to its run unchanged', async () => {
     const urls: string[] = [];
     const url = app.serve(async (context) => {
       const webhook = await context.createWebhook('make');
@@ -126,7 +124,7 @@ describe('a webhook', () => {
     expect([response.status, await response.json()]).toEqual([200, {}]);
     const run = await app.logged(workflowRunId);
     const brought = JSON.parse(run.workflowRunResponse ?? '') as { url: string };
-    // The emulator's events do not tell by which host and protocol its gateway was called.
+    // The emulator’s events do not contain the host and protocol of the gateway’s request.
     const path = asked.slice(service.url.length);
     expect(brought).toEqual({
       timeout: false,

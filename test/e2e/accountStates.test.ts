@@ -15,13 +15,11 @@ import { call, errorOf, messageIdOf, refusalOf, service, type Answer } from '../
 import { startStage, type Stage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** The effects of suspending, deleting and moving an account on its messages, schedules and tokens. */
-
 const receiver = useReceiver();
 
 const refusal = (answer: Answer) => [answer.status, errorOf(answer)];
 
-describe('an account that is suspended', () => {
+describe('a suspended account', () => {
   it.each([{ active: false }, { state: 'passive' }])(
     'by %j is refused from the next request on',
     async (change) => {
@@ -41,15 +39,14 @@ describe('an account that is suspended', () => {
   it('has its messages held, and delivered once it is active', async () => {
     const account = await makeAccount();
     const inbox = receiver.inbox();
-    // Each size is kept in another place: the message's row, a row of its own, S3. They must not be due before the account
-    // is suspended, on a busy machine either.
+    // The message’s row, a separate row, and S3. The delay is too long for them to be due before the account is suspended.
     const sizes = [5, 3_000, 20_000];
     for (const size of sizes) {
       const body = 'x'.repeat(size);
       messageIdOf(await publishAs(account, inbox.url, { body, headers: { 'Svc-Delay': '20s' } }));
     }
     await changeAccount(account.id, { active: false });
-    // Another account's message with a longer delay is delivered first, although these were due before it.
+    // Another account’s later message is delivered first.
     const other = receiver.inbox();
     messageIdOf(await publishAs(await makeAccount(), other.url, { headers: { 'Svc-Delay': '22s' } }));
     await other.received(1);
@@ -60,7 +57,7 @@ describe('an account that is suspended', () => {
     expect(new Set(deliveries.map(({ body }) => body.length))).toEqual(new Set(sizes));
   });
 
-  it('may be suspended again and again: no message is lost', async () => {
+  it('may be suspended repeatedly without losing a message', async () => {
     const account = await makeAccount();
     const inbox = receiver.inbox();
     for (let number = 0; number < 10; number += 1) {
@@ -78,7 +75,7 @@ describe('an account that is suspended', () => {
 const idsOf = (deliveries: readonly { readonly headers: Readonly<Record<string, string>> }[]) =>
   new Set(deliveries.map(({ headers }) => headers['svc-message-id']));
 
-describe('an account that is deleted', () => {
+describe('a deleted account', () => {
   it('is refused from the next request on, and is shown with the time of its end', async () => {
     const account = await makeAccount();
     const deleted = recordOf(await manage('DELETE', `/v2/svc/users/${account.id}`));
@@ -91,7 +88,7 @@ describe('an account that is deleted', () => {
     expect(recordOf(await manage('GET', `/v2/svc/users/${account.id}`)).state).toBe('deleted');
   });
 
-  it('cannot be changed any more; deleting it again changes nothing', async () => {
+  it('cannot be changed, and deleting it again changes nothing', async () => {
     const { id } = await makeAccount();
     const first = recordOf(await manage('DELETE', `/v2/svc/users/${id}`));
     const again = recordOf(await manage('DELETE', `/v2/svc/users/${id}`));
@@ -103,10 +100,10 @@ describe('an account that is deleted', () => {
     expect(taken.status).toBe(409);
   });
 
-  it('has no message delivered any more', async () => {
+  it('gets no message delivered', async () => {
     const account = await makeAccount();
     const inbox = receiver.inbox();
-    // It is not due before the account is deleted, on a busy machine either.
+    // Not due before the account is deleted, even on a slow machine.
     messageIdOf(await publishAs(account, inbox.url, { headers: { 'Svc-Delay': '20s' } }));
     await manage('DELETE', `/v2/svc/users/${account.id}`);
     const other = receiver.inbox();
@@ -117,7 +114,7 @@ describe('an account that is deleted', () => {
 });
 
 describe('an account of another region', () => {
-  it('is refused here by a sentence that names its region', async () => {
+  it('is refused here with a sentence that names its region', async () => {
     const account = await makeAccount({ region: service.otherRegion });
     expect(account.region).toBe(service.otherRegion);
     const inbox = receiver.inbox();
@@ -145,7 +142,7 @@ describe('an account of another region', () => {
     expect(delivery?.headers['svc-region']).toBe(service.otherRegion);
   });
 
-  it('may move here: its tokens go with it', async () => {
+  it('may move here with its tokens', async () => {
     const account = await makeAccount({ region: service.otherRegion });
     const moved = await changeAccount(account.id, { region: service.region });
     expect(moved).toEqual({ ...account, region: service.region });
@@ -155,7 +152,7 @@ describe('an account of another region', () => {
   });
 });
 
-describe.runIf(service.target === 'local')('with a stage of its own', () => {
+describe.runIf(service.target === 'local')('with a separate stage', () => {
   const hourMs = 3_600_000;
   let stage: Stage;
   beforeAll(async () => {
@@ -175,7 +172,7 @@ describe.runIf(service.target === 'local')('with a stage of its own', () => {
   ): Promise<Answer> =>
     call(path, { method, headers: { authorization: `Bearer ${account.token}`, ...headers } }, stage.url);
 
-  it('the schedules of a suspended account are silent, and go on without making up for it', async () => {
+  it('the schedules of a suspended account do not fire, and continue without catching up', async () => {
     const account = await make();
     const inbox = receiver.inbox();
     const cron = { 'Svc-Cron': '0 * * * *', 'Svc-Schedule-Id': 'hourly' };
@@ -188,7 +185,7 @@ describe.runIf(service.target === 'local')('with a stage of its own', () => {
     expect(inbox.deliveries).toHaveLength(1);
     await stage.advance(hourMs);
     await inbox.received(2);
-    // Other tests let whole weeks pass, in which it would fire every hour.
+    // Other tests let weeks pass, in which it would fire every hour.
     await send(account, 'DELETE', '/v2/schedules/hourly');
   });
 
@@ -202,10 +199,10 @@ describe.runIf(service.target === 'local')('with a stage of its own', () => {
     expect(inbox.deliveries).toHaveLength(0);
   });
 
-  it('messages that are held outlive the time that their retries would have taken', async () => {
+  it('held messages outlive the time that their retries would have taken', async () => {
     const account = await make();
     const inbox = receiver.inbox();
-    // Each size is kept in another place: the message's row, a row of its own, S3.
+    // The message’s row, a separate row, and S3.
     const sizes = [5, 3_000, 20_000];
     for (const size of sizes) {
       const body = 'x'.repeat(size);
@@ -235,7 +232,7 @@ describe.runIf(service.target === 'local')('with a stage of its own', () => {
     expect(await dlq()).toBe(0);
   });
 
-  it('the daily count begins again with the day, and the month’s goes on', async () => {
+  it('the daily count starts again each day, and the month’s continues', async () => {
     const account = await make({ max_requests_per_day: 1, max_requests_per_day_hard: 1, budget: 1 });
     const publish = (): Promise<Answer> =>
       publishAs(account, 'https://example.com', { url: stage.url, headers: { 'Svc-Delay': '1h' } });
@@ -246,7 +243,7 @@ describe.runIf(service.target === 'local')('with a stage of its own', () => {
     expect((await publish()).status).toBe(429);
   });
 
-  it('wrong passwords are listened to ten times in a quarter of an hour', async () => {
+  it('wrong passwords are checked ten times in 15 minutes', async () => {
     const { management } = stage;
     const guess = (password: string): Promise<Answer> =>
       manage('GET', '/v2/svc/users', { management, authorization: basic(management.user, password) });
@@ -268,8 +265,8 @@ describe.runIf(service.target === 'local')('with a stage of its own', () => {
   });
 });
 
-describe.runIf(service.target === 'local')('messages that are held', () => {
-  it('survive the death of all that holds them', async () => {
+describe.runIf(service.target === 'local')('held messages', () => {
+  it('survive the death of every process that holds them', async () => {
     const first = await startStage();
     let stage = first;
     try {
@@ -294,8 +291,8 @@ describe.runIf(service.target === 'local')('messages that are held', () => {
   });
 });
 
-describe.runIf(service.target === 'local')('messages that wait for room', () => {
-  it('are delivered although all died with whom they waited for', async () => {
+describe.runIf(service.target === 'local')('messages that wait for capacity', () => {
+  it('are delivered even if all processes that they waited for died', async () => {
     let stage = await startStage();
     const { dataDir } = stage;
     try {

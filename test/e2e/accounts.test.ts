@@ -15,7 +15,7 @@ const nobody = randomUUID();
 const list = z.array(z.looseObject({ id: z.string() }));
 const keys = z.object({ current: z.string(), next: z.string() });
 
-/** The fields of a record as the contract has them: names, types, and which may be absent. */
+/** The contract’s fields: names, types, and which are optional. */
 const contract = z.strictObject({
   customer_id: z.optional(z.string()),
   id: z.uuid(),
@@ -86,12 +86,12 @@ describe('an account', () => {
     expect(answer.json).not.toHaveProperty('last_plan_upgrade_time');
   });
 
-  it('can be made of nothing: a free one', async () => {
+  it('can be created without fields, as a free one', async () => {
     const answer = await manage('POST', users, { body: {} });
     expect(contract.parse(answer.json).type).toBe('free');
   });
 
-  it('is shown, one and among all', async () => {
+  it('is shown singly and in the list', async () => {
     const account = await makeAccount();
     const one = await manage('GET', `${users}/${account.id}`);
     checkAnswer('GET /v2/{brand}/users/{id}', one);
@@ -101,7 +101,7 @@ describe('an account', () => {
     expect(list.parse(all.json).filter(({ id }) => id === account.id)).toEqual([account]);
   });
 
-  it('has a token that is good for messages, and a read-only token that is not', async () => {
+  it('has a token that may publish, and a read-only token that may not', async () => {
     const account = await makeAccount();
     const inbox = receiver.inbox();
     messageIdOf(await publishAs(account, inbox.url, { body: 'hello' }));
@@ -112,14 +112,14 @@ describe('an account', () => {
     expect((await api('GET', '/v2/logs', { token: account.read_only_token })).status).toBe(200);
   });
 
-  it('may be given its id, so that making it twice makes one', async () => {
+  it('may be given its id, so that creating it twice makes one', async () => {
     const id = randomUUID();
     expect((await makeAccount({ id })).id).toBe(id);
     const again = await manage('POST', users, { body: { id } });
     expect([again.status, errorOf(again)]).toEqual([409, `There is an account "${id}" already.`]);
   });
 
-  it('is listed page by page where a page is asked for', async () => {
+  it('is listed page by page if a page is requested', async () => {
     const mine = [await makeAccount(), await makeAccount(), await makeAccount()].map(({ id }) => id);
     const seen: string[] = [];
     let path: string | undefined = `${users}?count=2`;
@@ -135,7 +135,7 @@ describe('an account', () => {
     expect(new Set(seen).size).toBe(seen.length);
   });
 
-  it('is known by the paths of the other dialect too', async () => {
+  it('has the other dialect’s paths, too', async () => {
     const account = await makeAccount();
     expect((await manage('GET', `/v2/qstash/users/${account.id}`)).json).toEqual(account);
     const other = await manage('GET', `/v2/other/users/${account.id}`);
@@ -144,7 +144,7 @@ describe('an account', () => {
 });
 
 describe('a change of an account', () => {
-  it('sets what it names, and nothing else', async () => {
+  it('sets only the fields that it names', async () => {
     const account = await makeAccount({ type: 'free' });
     const fields = {
       customer_id: 'team-7',
@@ -164,14 +164,14 @@ describe('a change of an account', () => {
     expect((await manage('GET', `${users}/${account.id}`)).json).toEqual(changed);
   });
 
-  it('to the paid plan is remembered with its time, and brings that plan’s limits', async () => {
+  it('to the paid plan is recorded with its time, and sets that plan’s limits', async () => {
     const account = await makeAccount({ type: 'free', max_retries: 4 });
     const changed = contract.parse(await changeAccount(account.id, { type: 'paid' }));
     expect(changed).toMatchObject({ type: 'paid', timeout: 840, max_retries: 4 });
     expect(Math.abs((changed.last_plan_upgrade_time ?? 0) - Date.now() / 1000)).toBeLessThan(60);
   });
 
-  it('to null goes back to what the plan has', async () => {
+  it('to null restores the plan’s value', async () => {
     const account = await makeAccount({
       max_retries: 1,
       reserved_type: 'svc_fixed',
@@ -187,7 +187,7 @@ describe('a change of an account', () => {
     expect(changed).not.toHaveProperty('enterprise');
   });
 
-  it('to null changes nothing where the plan has nothing to go back to', async () => {
+  it('to null changes nothing if the plan has no value', async () => {
     const fields = {
       customer_id: 'null@example.com',
       created_by: 'operator@example.com',
@@ -206,7 +206,7 @@ describe('a change of an account', () => {
     expect(made).toMatchObject({ type: 'free', active: true, state: 'active', budget: 0 });
   });
 
-  it('holds from the next request on', async () => {
+  it('applies from the next request on', async () => {
     const account = await makeAccount();
     await changeAccount(account.id, { max_retries: 2 });
     const answer = await publishAs(account, 'https://example.com', { headers: { 'Svc-Retries': '3' } });
@@ -268,7 +268,7 @@ describe('a change of an account', () => {
     expect((await manage('GET', `${users}/${account.id}`)).json).toEqual(account);
   });
 
-  it('may be made by many at once: each finds its place', async () => {
+  it('may be made by many at once without losing one', async () => {
     const account = await makeAccount();
     const fields = ['max_retries', 'max_delay', 'max_topics', 'budget'];
     await Promise.all(fields.map((field) => changeAccount(account.id, { [field]: 7 })));
@@ -279,7 +279,7 @@ describe('a change of an account', () => {
   });
 });
 
-describe('what is not there', () => {
+describe('a missing resource', () => {
   it.each([
     ['GET', `${users}/${nobody}`],
     ['PATCH', `${users}/${nobody}`],
@@ -291,7 +291,7 @@ describe('what is not there', () => {
     expect([answer.status, errorOf(answer)]).toEqual([404, `There is no account "${nobody}".`]);
   });
 
-  it('may have an id that is none, or too long for any', async () => {
+  it('may have an invalid or too long id', async () => {
     for (const id of ['nobody', 'x'.repeat(3_000)]) {
       expect((await manage('GET', `${users}/${id}`)).status).toBe(404);
       expect((await manage('GET', `/v2/svc/stats/${id}`)).status).toBe(404);
@@ -302,7 +302,7 @@ describe('what is not there', () => {
     expect((await api('GET', '/v2/logs', { token })).status).toBe(401);
   });
 
-  it('is no path of the management API', async () => {
+  it('is not a path of the management API', async () => {
     expect((await manage('GET', '/v2/svc/nothing')).status).toBe(404);
     expect((await manage('PUT', `${users}/${nobody}`)).status).toBe(405);
   });
@@ -313,7 +313,7 @@ describe('what is not there', () => {
     ['GET', `${users}/${nobody}`, 401],
     ['GET', '/v2/svc/openapi.json', 200],
   ])(
-    'is told without credentials only where there is nothing to protect: %s %s',
+    'is answered without credentials only if there is nothing to protect: %s %s',
     async (method, path, status) => {
       const answer = await manage(method, path, { authorization: null });
       expect(answer.status).toBe(status);
@@ -325,7 +325,7 @@ describe('what is not there', () => {
     [{ type: 'free', price: 3 }, '"price" is not a field that can be set'],
     [[], 'The body is not a JSON object'],
     ['nonsense', 'The body is not JSON.'],
-  ])('cannot be made of %j', async (body, sentence) => {
+  ])('cannot be created from %j', async (body, sentence) => {
     const answer = await manage('POST', users, { body });
     expect(errorOf(answer)).toContain(sentence);
     expect(answer.status).toBe(400);
@@ -352,15 +352,15 @@ describe('the credentials of the management API', () => {
     ],
     ['of another user', basic('root', password), /^The user name or the password is wrong\.$/],
     ['with another password', basic(user, 'guess'), /^The user name or the password is wrong\.$/],
-  ])('are refused when they are %s', async (_, authorization, sentence) => {
+  ])('are refused if they are %s', async (_, authorization, sentence) => {
     const answer = await manage('GET', users, { authorization });
     expect(answer.status).toBe(401);
-    // The emulator does not put an authorizer's words into the gateway's answer, as AWS does.
+    // The emulator’s gateway does not put an authorizer’s sentence into its answer, unlike AWS.
     if (service.target === 'local') expect(errorOf(answer)).toMatch(sentence);
     expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm=/);
   });
 
-  it('are not for messages', async () => {
+  it('are not valid for messages', async () => {
     const headers = { authorization: basic(user, password) };
     const response = await fetch(`${service.url}/v2/logs`, { headers });
     expect(response.status).toBe(401);
@@ -376,7 +376,7 @@ describe('the credentials of the management API', () => {
 });
 
 describe('a reset of the tokens', () => {
-  it('ends the old ones with its answer', async () => {
+  it('makes the old ones invalid with its answer', async () => {
     const before = await makeAccount();
     const answer = await manage('POST', `/v2/svc/rotate-token/${before.id}`);
     checkAnswer('POST /v2/{brand}/rotate-token/{id}', answer);
@@ -391,7 +391,7 @@ describe('a reset of the tokens', () => {
     }
   });
 
-  it('leaves what was accepted before to be delivered', async () => {
+  it('does not affect messages that were accepted before', async () => {
     const account = await makeAccount();
     const inbox = receiver.inbox();
     messageIdOf(await publishAs(account, inbox.url, { headers: { 'Svc-Delay': '2s' } }));
@@ -399,9 +399,9 @@ describe('a reset of the tokens', () => {
     await inbox.received(1);
   });
 
-  it('under load: not one request with the old token is accepted after its answer', async () => {
+  it('under load accepts no request with the old token after its answer', async () => {
     const account = await makeAccount();
-    // The emulator starts a process for each request that comes beside others, so it gets fewer of them.
+    // The emulator starts a process for each parallel request.
     const perSecond = service.target === 'local' ? 200 : 40;
     let isAnswered = false;
     const outcomes: { readonly sentAfter: boolean; readonly status: number }[] = [];
@@ -420,11 +420,11 @@ describe('a reset of the tokens', () => {
           isAnswered = true;
         });
       }
-      // The pace is the load: five milliseconds from one request to the next.
+      // Five milliseconds between requests.
       await new Promise((next) => setTimeout(next, 1000 / perSecond));
     }
     await Promise.all([rotation.done, ...requests]);
-    // On a slow machine the answer may have come after all requests were sent, so some are sent after it.
+    // On a slow machine the answer may have come after all other requests.
     for (let number = 0; number < 20; number += 1) {
       const { status } = await publishAs(account, 'https://example.com', { headers: { 'Svc-Delay': '1h' } });
       outcomes.push({ sentAfter: true, status });
@@ -441,7 +441,7 @@ describe('a reset of the tokens', () => {
 describe('signing keys', () => {
   const keysOf = async (token: string) => keys.parse(await ok(api('GET', '/v2/keys', { token })));
 
-  it('are shown to a token that may only read', async () => {
+  it('are shown to a read-only token', async () => {
     const account = await makeAccount();
     const shown = await keysOf(account.token);
     expect(await keysOf(account.read_only_token)).toEqual(shown);
@@ -449,7 +449,7 @@ describe('signing keys', () => {
     expect(shown.next).not.toBe(shown.current);
   });
 
-  it('move up at a rotation, which takes the full token', async () => {
+  it('move up at a rotation, which requires the full token', async () => {
     const account = await makeAccount();
     const before = await keysOf(account.token);
     expect((await api('POST', '/v2/keys/rotate', { token: account.read_only_token })).status).toBe(403);
@@ -461,7 +461,7 @@ describe('signing keys', () => {
     expect(await keysOf(account.token)).toEqual(after);
   });
 
-  it('may be rotated by several at once: each time one further', async () => {
+  it('may be rotated by several at once, one step each', async () => {
     const account = await makeAccount();
     const before = await keysOf(account.token);
     const rotations = await Promise.all(
@@ -482,7 +482,7 @@ describe('statistics', () => {
     total_monthly_billing: z.number(),
   });
 
-  it('count what was sent, and callbacks besides', async () => {
+  it('count the sent messages, including callbacks', async () => {
     const account = await makeAccount();
     const inbox = receiver.inbox();
     for (const body of ['1', '2', '3', '4']) {

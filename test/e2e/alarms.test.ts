@@ -9,8 +9,6 @@ import { startReceiver } from '../support/receiver.ts';
 import { startStage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** The alarms of an account, as its owner sets, sees and tests them. */
-
 const receiver = useReceiver();
 const somewhere = 'https://example.com/alarms';
 
@@ -35,7 +33,7 @@ const all = {
 };
 
 describe('alarms', () => {
-  it('are set, shown without the credentials of their URL, changed, and taken away', async () => {
+  it('are set, shown without their URL’s credentials, changed, and removed', async () => {
     const { token } = await makeAccount();
     expect(await get(token)).toEqual({ open: [] });
     const answer = await put(token, all);
@@ -67,7 +65,7 @@ describe('alarms', () => {
     expect(await get(token)).toEqual({ open: [] });
   });
 
-  it('show no secret to a read-only token, which cannot change them', async () => {
+  it('are shown without secrets to a read-only token, which cannot change them', async () => {
     const account = await makeAccount();
     await put(account.token, all);
     expect(await get(account.read_only_token)).toMatchObject({
@@ -83,7 +81,7 @@ describe('alarms', () => {
     }
   });
 
-  it('are in the audit trail, with no test', async () => {
+  it('are in the audit trail, but tests of them are not', async () => {
     const { token } = await makeAccount();
     await put(token, all);
     await put(token, { ...all, limits: 0 });
@@ -138,7 +136,7 @@ describe('alarms', () => {
     ['hours without length', quiet({ to: '22:00' }), 'field_invalid', 'quietHours.to'],
     ['an unknown zone', quiet({ timezone: 'Mars/Base' }), 'field_invalid', 'quietHours.timezone'],
     ['an offset as a zone', quiet({ timezone: '+02:00' }), 'field_invalid', 'quietHours.timezone'],
-  ])('are not set by %s, and stay as they were', async (_what, body, code, named) => {
+  ])('are not changed by %s', async (_what, body, code, named) => {
     const { token } = await makeAccount();
     await put(token, json);
     const refusal = refusalOf(await put(token, body));
@@ -150,7 +148,7 @@ describe('alarms', () => {
 describe('a test', () => {
   const test = (token: string): Promise<Answer> => api('POST', '/v2/alarms/test', { token });
 
-  it('is an ordinary message with the headers and the shape that were set', async () => {
+  it('is an ordinary message with the configured headers and shape', async () => {
     const { token } = await makeAccount();
     const inbox = receiver.inbox();
     await put(token, { url: inbox.url, format: 'slack', hosts: true, headers: { 'X-Team': 'a' } });
@@ -181,7 +179,7 @@ describe('a test', () => {
     expect(shown).not.toMatch(/secret|RRRR|isAlarm/);
   });
 
-  it('takes no body, and is refused without alarms', async () => {
+  it('accepts no body, and is refused without alarms', async () => {
     const { token } = await makeAccount();
     expect(refusalOf(await test(token))).toMatchObject({ code: 'alarms_not_set' });
     await put(token, all);
@@ -196,7 +194,7 @@ describe.runIf(service.target === 'local')('a local stage', () => {
     for (const end of endings.reverse()) await end();
   });
 
-  it('looks for alarms when it starts, and tells what it finds', async () => {
+  it('checks for alarms when it starts, and reports them', async () => {
     const told = await startReceiver();
     endings.push(() => told.close());
     const failing = told.inbox((_delivery, response) => response.writeHead(500).end());

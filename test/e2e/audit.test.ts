@@ -32,7 +32,7 @@ async function read(token: string, filters: Parameters<typeof query>[0] = {}): P
   return page.parse(answer.json);
 }
 
-/** Who did what to what, the oldest first. */
+/** Returns who did what to what, the oldest first. */
 const told = async (token: string, filters: Parameters<typeof query>[0] = {}) =>
   (await read(token, filters)).entries
     .map(({ actor, action, subject }) => [actor, action, subject])
@@ -41,7 +41,7 @@ const told = async (token: string, filters: Parameters<typeof query>[0] = {}) =>
 const later = 'https://example.com/later';
 
 describe('the audit trail', () => {
-  it('tells who changed what, by which token or as the operator, and from where', async () => {
+  it('shows who changed what, by which token or as the operator, and from where', async () => {
     const account = await makeAccount();
     const { token } = account;
     const made = z
@@ -103,7 +103,7 @@ describe('the audit trail', () => {
     expect(JSON.stringify(entries)).not.toMatch(/secret/);
   });
 
-  it('tells what was changed: before and after, how many, and with which settings', async () => {
+  it('shows what was changed: before and after, how many, and with which settings', async () => {
     const account = await makeAccount();
     const { token } = account;
     const [group, queueName] = [unique('group'), unique('queue')];
@@ -189,7 +189,7 @@ describe('the audit trail', () => {
     ]);
     expect(changesOf('schedule.pause')).toEqual(told({ isPaused: ['false', 'true'] }));
     expect(changesOf('schedule.delete')).toEqual(told({ cron: ['0 0 1 1 *', undefined] }));
-    // Repetitions within a minute are one entry; the clock may have come to the next minute.
+    // Repetitions within a minute are one entry, unless a new minute has begun.
     const saves = changesOf('queue.save').toReversed();
     expect(saves[0]?.fields['paused']).toEqual([undefined, 'false']);
     expect(saves[0]?.fields['parallelism']?.[0]).toBeUndefined();
@@ -216,7 +216,7 @@ describe('the audit trail', () => {
     expect(changesOf('token.revoke')).toEqual(told({ name: ['shop', undefined] }));
   });
 
-  it('has nothing of what was refused, nor of what was read or published', async () => {
+  it('has no entries for refused changes, reads or publishes', async () => {
     const { token, read_only_token } = await makeAccount();
     const before = await told(token);
     await ok(api('GET', '/v2/queues', { token }));
@@ -236,7 +236,7 @@ describe('the audit trail', () => {
     expect(await told(token)).toEqual(before);
   });
 
-  it('is filtered and read page by page, by the read-only token too, and by no other account', async () => {
+  it('is filtered and paged, even with the read-only token, but not by another account', async () => {
     const { token, read_only_token } = await makeAccount();
     const names = [unique('a'), unique('b'), unique('c')];
     for (const queueName of names) {

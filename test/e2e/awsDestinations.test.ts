@@ -8,9 +8,9 @@ import { eventually } from '../support/eventually.ts';
 import { messageIdOf, publish, refusalOf, service, type Answer } from '../support/publish.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
-/** Messages to queues, topics and buses: of a stage whose AWS is on this machine, and of a deployment. */
+/** AWS is on this machine, or in the account of a deployment. */
 
-/** A message that has arrived, and what its receiver says of it. */
+/** A received message, and the receiver’s answer to it. */
 const arrived: Arrived[] = [];
 let refuse: (one: Arrived) => Refused | undefined = () => undefined;
 
@@ -42,7 +42,7 @@ const received = (to: string, count = 1) =>
     (all) => all.length >= count,
   );
 
-describe.runIf(service.target === 'local')('with a stage of its own', () => {
+describe.runIf(service.target === 'local')('with a separate stage', () => {
   beforeAll(async () => {
     for (const name of ['sqs', 'sns', 'events'] as const)
       started.push(
@@ -67,7 +67,7 @@ describe.runIf(service.target === 'local')('with a stage of its own', () => {
     for (const one of started) await one.close();
   });
 
-  it('a message arrives in a queue, with the headers of a delivery and those that it forwards', async () => {
+  it('a message arrives in a queue, with the headers of a delivery and its forwarded headers', async () => {
     const queue = unique('orders');
     const destination = arnOf('sqs', queue);
     const headers = { 'Content-Type': 'application/json', 'Svc-Forward-X-Tenant': 'acme' };
@@ -155,7 +155,7 @@ describe.runIf(service.target === 'local')('with a stage of its own', () => {
     });
   });
 
-  it('a throttle is tried again, and one message arrives', async () => {
+  it('a throttled message is retried, and arrives once', async () => {
     const topic = arnOf('sns', unique('orders'));
     let tries = 0;
     refuse = ({ to }) => {
@@ -173,7 +173,7 @@ describe.runIf(service.target === 'local')('with a stage of its own', () => {
     expect(tries).toBe(2);
   });
 
-  it('a queue that is not there is a dead letter with a sentence, and its retry arrives once it is', async () => {
+  it('a missing queue leads to a dead letter with a sentence, whose retry arrives once the queue exists', async () => {
     const queue = unique('orders');
     let isThere = false;
     refuse = ({ to }) =>
@@ -188,7 +188,7 @@ describe.runIf(service.target === 'local')('with a stage of its own', () => {
     expect(await received(urlOf(queue))).toMatchObject([{ text: 'work' }]);
   });
 
-  it('a message that is too large fails at once, although it has retries', async () => {
+  it('a message that is too large fails at once, even with retries left', async () => {
     const topic = arnOf('sns', unique('orders'));
     const messageId = messageIdOf(await send(topic, { 'Svc-Retries': '3' }, 'x'.repeat(262_144)));
     expect(await deadLetterOf(messageId)).toMatchObject({
@@ -200,7 +200,7 @@ describe.runIf(service.target === 'local')('with a stage of its own', () => {
     expect(at(topic)).toEqual([]);
   });
 
-  it('an account sends to what it may only, and its lists are united', async () => {
+  it('an account sends only to its allowed destinations, and its lists are combined', async () => {
     const made = z.object({ id: z.string(), token: z.string() }).parse(
       await (
         await fetch(`${stage.management.url}/v2/svc/users`, {
@@ -304,7 +304,7 @@ describe.runIf(service.target === 'deployed')('in the account of a deployment', 
     });
   });
 
-  it('a queue that does not exist makes a dead letter, and one that the deployment does not allow is refused', async () => {
+  it('a missing queue leads to a dead letter, and one that the deployment does not allow is refused', async () => {
     const { arn } = await aws.queue();
     const missing = `${arn}-missing`;
     const messageId = messageIdOf(await publish(missing, { headers: { 'Svc-Retries': '0' }, body: 'work' }));

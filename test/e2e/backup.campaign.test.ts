@@ -29,12 +29,12 @@ describe.runIf(service.target === 'local')('a backup of the local stage', () => 
     return stage;
   };
 
-  it('that is made under load has all that was accepted before it, and what it restores goes on', async () => {
+  it('that is made under load has everything accepted before it, and the restored stage continues', async () => {
     folder = mkdtempSync(join(tmpdir(), 'svc-backup-'));
     const stage = await start();
     const { url, token } = stage;
     const authorization = `Bearer ${token}`;
-    // Down at first: all of this waits, in each of the ways in which messages wait.
+    // The destination is down at first, so that messages wait in every way.
     let isUp = false;
     const inbox = receiver.inbox((_delivery, response) => response.writeHead(isUp ? 200 : 503).end());
     const failing = { 'Svc-Retry-Delay': '20000', 'Svc-Retries': '5' };
@@ -95,7 +95,7 @@ describe.runIf(service.target === 'local')('a backup of the local stage', () => 
     expect(since.some(({ headers }) => headers['svc-schedule-id'] === 'kept')).toBe(true);
   });
 
-  it('can be made of a stage that does not run, and is refused where it would do harm', async () => {
+  it('can be made of a stopped stage, and is refused if it would do harm', async () => {
     folder = mkdtempSync(join(tmpdir(), 'svc-backup-'));
     const stage = await start();
     messageIdOf(

@@ -83,12 +83,12 @@ describe('a malformed configuration', () => {
     expect([answer.status, errorOf(answer)]).toEqual([400, expect.stringMatching(`^${name} is "x"`)]);
   });
 
-  it('is refused in a query parameter by its header’s name', async () => {
+  it('is refused in a query parameter with its header’s name', async () => {
     const answer = await publish(receiver.inbox().url, { query: 'svc-retries=none' });
     expect([answer.status, errorOf(answer)]).toEqual([400, expect.stringContaining('Svc-Retries is "none"')]);
   });
 
-  it('is refused when one setting is given two values', async () => {
+  it('is refused if a setting has two values', async () => {
     const answer = await publish(receiver.inbox().url, { query: 'svc-retries=1&svc-retries=2' });
     expect([answer.status, errorOf(answer)]).toEqual([400, 'Svc-Retries is given 2 times; allowed is once.']);
   });
@@ -129,7 +129,7 @@ describe('a malformed destination', () => {
     expect([answer.status, errorOf(answer)]).toEqual([403, expect.stringContaining('not a public address')]);
   });
 
-  it('is refused when it is the service itself', async () => {
+  it('is refused if it is the service itself', async () => {
     const answer = await publish(`${service.url}/v2/publish/x`);
     expect([answer.status, errorOf(answer)]).toEqual([
       403,
@@ -154,7 +154,7 @@ describe('a token', () => {
     expect(inbox.deliveries).toHaveLength(0);
   });
 
-  it('that may only read is refused where something changes', async () => {
+  it('that may only read is refused for a change', async () => {
     const answer = await publish(receiver.inbox().url, { token: service.readOnlyToken });
     expect([answer.status, errorOf(answer)]).toEqual([403, expect.stringContaining('read-only')]);
   });
@@ -191,7 +191,7 @@ describe('a path', () => {
     expect(answer.json).toMatchObject({ code: 'path_not_found' });
   });
 
-  it('that exists with another method is a 405', async () => {
+  it('that exists with another method gets 405', async () => {
     const answer = await call('/v2/health', { method: 'DELETE' });
     expect([answer.status, typeof errorOf(answer)]).toEqual([405, 'string']);
   });
@@ -207,7 +207,7 @@ describe('a path', () => {
     ['/v2//dlq//retry/', 'POST'],
     ['/v2/workflows/runs/count', 'GET, HEAD'],
     ['/v2/health', 'GET, HEAD'],
-  ])('says which methods it has: %s', async (path, allowed) => {
+  ])('says which methods it supports: %s', async (path, allowed) => {
     const answer = await call(path, { method: 'OPTIONS' });
     const given = answer.headers.get('allow')?.split(', ').sort();
     expect([answer.status, given]).toEqual([405, allowed.split(', ').sort()]);
@@ -224,7 +224,7 @@ describe('a period', () => {
   const ask = (list: string, query: string) =>
     call(`/v2/${list}?${query}`, { headers: { authorization: `Bearer ${service.token}` } });
 
-  it.each(lists)('that ends before it begins is refused: %s', async (list) => {
+  it.each(lists)('that ends before it starts is refused: %s', async (list) => {
     const answer = await ask(list, 'fromDate=1767225600000&toDate=33299');
     expect([answer.status, errorOf(answer)]).toEqual([
       400,

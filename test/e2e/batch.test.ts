@@ -12,11 +12,11 @@ const published = z.object({ messageId: z.string() });
 const batch = async (items: unknown): Promise<readonly unknown[]> =>
   z.array(z.unknown()).parse(await ok(api('POST', '/v2/batch', { body: items })));
 
-/** The most messages in a batch. An emulator gets fewer, since it starts a process for each few of them. */
+/** An emulator gets fewer, because it starts a process for every few messages. */
 const largest = service.target === 'local' ? 1_000 : 100;
 
 describe('a batch', () => {
-  it('answers each message in its place, and delivers each as it says', async () => {
+  it('answers each message in its place, and delivers each with its settings', async () => {
     const inbox = receiver.inbox();
     const queue = unique('queue');
     const answers = z.array(published).parse(
@@ -41,7 +41,7 @@ describe('a batch', () => {
     expect(of(2)?.body).toHaveLength(0);
   });
 
-  it('takes null for what is not given', async () => {
+  it('accepts null for omitted fields', async () => {
     const inbox = receiver.inbox();
     const nothing = { body: null, headers: null, queue: null };
     const answers = z.array(published).parse(await batch([{ destination: inbox.url, ...nothing }]));
@@ -51,7 +51,7 @@ describe('a batch', () => {
     expect(delivery?.headers).not.toHaveProperty('svc-queue-name');
   });
 
-  it('answers a list for a group, in its place', async () => {
+  it('answers with a list for a group, in its place', async () => {
     const inboxes = [receiver.inbox(), receiver.inbox()];
     const name = await makeGroup(inboxes.map(({ url }) => ({ url })));
     const [first, second, third] = await batch([
@@ -68,7 +68,7 @@ describe('a batch', () => {
     }
   });
 
-  it('answers an error in the place of each message that has one, and delivers the others', async () => {
+  it('answers with an error in the place of each wrong message, and delivers the others', async () => {
     const inbox = receiver.inbox();
     const destination = inbox.url;
     const answers = await batch([
@@ -140,7 +140,7 @@ describe('a batch', () => {
     expect(answers.map(({ messageId }) => bodies.get(messageId))).toEqual(items.map(({ body }) => body));
   });
 
-  it('that its groups make larger than can be stored in time is refused, whole', async () => {
+  it('that becomes too large to store in time through its groups is refused as a whole', async () => {
     const inbox = receiver.inbox();
     const endpoints = Array.from({ length: 100 }, (_, index) => ({ url: `${inbox.url}/${index}` }));
     const group = await makeGroup(endpoints);
@@ -153,11 +153,11 @@ describe('a batch', () => {
     expect(inbox.deliveries).toHaveLength(0);
   });
 
-  it('of none answers none', async () => {
+  it('without messages has an empty answer', async () => {
     expect(await batch([])).toEqual([]);
   });
 
-  it('speaks the dialect of each message', async () => {
+  it('uses the dialect of each message', async () => {
     const inbox = receiver.inbox();
     await batch([
       { destination: inbox.url, headers: { 'Upstash-Method': 'PUT' } },

@@ -26,7 +26,6 @@ async function search(path: string, filters: Filters) {
   return { searched, cursor, ids: [...new Set(rows.map(({ messageId }) => messageId))] };
 }
 
-/** Publishes messages that fail, with a label of their own, and waits for their dead letters. */
 async function failed(
   bodies: readonly (string | Uint8Array<ArrayBuffer>)[],
   headers: Record<string, string> = {},
@@ -45,7 +44,7 @@ async function failed(
 const sizes = { 'in its row': 100, 'in a row of its own': 5_000, 'in the bucket': 60_000 };
 const paths = ['/v2/logs', '/v2/events', '/v2/dlq'];
 
-/** Text that no compression makes small, with something in its middle. */
+/** Returns incompressible text with the given text in its middle. */
 function textOf(bytes: number, inside: string): string {
   let number = 1;
   const noise = Array.from({ length: bytes / 2 }, () => {
@@ -56,26 +55,29 @@ function textOf(bytes: number, inside: string): string {
 }
 
 describe('a search in bodies', () => {
-  it.each(Object.entries(sizes))('finds what is %s, and says how many it has read', async (_where, size) => {
-    const text = unique('order-№');
-    const { label, ids } = await failed([
-      textOf(size, 'nothing'),
-      textOf(size, text),
-      textOf(size, text.toUpperCase()),
-      '',
-    ]);
-    for (const path of paths) {
-      const found = await search(path, { label, body: text });
-      expect(found.ids).toEqual([ids[1]]);
-      expect(found.cursor).toBeUndefined();
-      // The log has a row for each message, and one for its attempt.
-      expect(found.searched).toBe(path === '/v2/dlq' ? 4 : 8);
-    }
-    const several = await search('/v2/dlq', { label, body: [text, 'nothing'], order: 'earliestFirst' });
-    expect(several.ids).toEqual([ids[0], ids[1]]);
-  });
+  it.each(Object.entries(sizes))(
+    'finds text that is %s, and says how many bodies it has read',
+    async (_where, size) => {
+      const text = unique('order-№');
+      const { label, ids } = await failed([
+        textOf(size, 'nothing'),
+        textOf(size, text),
+        textOf(size, text.toUpperCase()),
+        '',
+      ]);
+      for (const path of paths) {
+        const found = await search(path, { label, body: text });
+        expect(found.ids).toEqual([ids[1]]);
+        expect(found.cursor).toBeUndefined();
+        // The log has a row for each message, and one for its attempt.
+        expect(found.searched).toBe(path === '/v2/dlq' ? 4 : 8);
+      }
+      const several = await search('/v2/dlq', { label, body: [text, 'nothing'], order: 'earliestFirst' });
+      expect(several.ids).toEqual([ids[0], ids[1]]);
+    },
+  );
 
-  it('finds texts with commas and spaces, in bodies that are not text, and goes on behind a cursor', async () => {
+  it('finds texts with commas and spaces in binary bodies, and continues after a cursor', async () => {
     const text = `{"id": ${Date.now()}, "of": "ü"}`;
     const bytes = new Uint8Array([0xff, 0, ...new TextEncoder().encode(text), 0xfe]);
     const { label, ids } = await failed([bytes, `a${text}b`, 'other']);
@@ -87,7 +89,7 @@ describe('a search in bodies', () => {
     expect(both).toEqual([ids[1], ids[0]]);
   });
 
-  it('never finds what is redacted, nor its hash', async () => {
+  it('never finds redacted text, nor its hash', async () => {
     const text = unique('secret');
     const { label } = await failed([text], { 'Svc-Redact-Fields': 'body' });
     for (const path of paths) {
@@ -97,13 +99,13 @@ describe('a search in bodies', () => {
     }
   });
 
-  it('has no number where no body is read', async () => {
+  it('has no number if no body is read', async () => {
     const { label, ids } = await failed(['one']);
     expect(await search('/v2/logs', { label })).toMatchObject({ ids, searched: undefined });
     expect(await search('/v2/dlq', { label })).toMatchObject({ ids, searched: undefined });
   });
 
-  it('is refused where it has no text, and for what changes many', async () => {
+  it('is refused without a text, and for operations on many messages', async () => {
     expect(errorOf(await api('GET', '/v2/logs?body='))).toContain('body is empty');
     for (const [method, path] of [
       ['DELETE', '/v2/dlq'],

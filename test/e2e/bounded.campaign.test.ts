@@ -7,10 +7,9 @@ import { startStage } from '../support/stage.ts';
 
 const dayMs = 86_400_000;
 const days = 24;
-/** More make the figures more exact: `MESSAGES_A_DAY=10000 npx vitest run --project e2e test/e2e/bounded.test.ts`. */
+/** Higher numbers are more exact: `MESSAGES_A_DAY=10000 npx vitest run --project e2e test/e2e/bounded.test.ts`. */
 const messagesADay = Number(process.env['MESSAGES_A_DAY'] ?? 100);
 
-/** The bytes of all files in a folder. */
 function bytesOf(folder: string): number {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).reduce((sum, name) => {
     const found = statSync(join(folder, name), { throwIfNoEntry: false });
@@ -19,7 +18,7 @@ function bytesOf(folder: string): number {
 }
 
 describe.runIf(service.target === 'local')('the data of a stage', () => {
-  it('takes no more room when as much is past its time each day as comes in', async () => {
+  it('do not grow if as much expires each day as is added', async () => {
     const receiver = await startReceiver();
     const stage = await startStage({ testControl: true });
     const { url, token, dataDir } = stage;

@@ -15,8 +15,8 @@ const change = async (messageId: string, body: unknown) => {
   return answer;
 };
 
-describe('a message that waits', () => {
-  it('is delivered earlier, with the settings that it was given since', async () => {
+describe('a waiting message', () => {
+  it('is delivered earlier, with its changed settings', async () => {
     const inbox = receiver.inbox();
     const messageId = await publishDelayed(inbox.url, {
       'Svc-Delay': '2h',
@@ -45,7 +45,7 @@ describe('a message that waits', () => {
     expect(delivery?.body.toString()).toBe('later');
   });
 
-  it('is delivered later, and once', async () => {
+  it('is delivered later, once', async () => {
     const inbox = receiver.inbox();
     const messageId = await publishDelayed(inbox.url, { 'Svc-Delay': '8s' });
     const changedAt = Date.now();
@@ -70,7 +70,7 @@ describe('a message that waits', () => {
     expect(second?.headers['svc-retried']).toBe('1');
   });
 
-  it('is retried no more, where it is given fewer retries', async () => {
+  it('is no longer retried if it is given fewer retries', async () => {
     const inbox = receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const headers = { 'Svc-Retry-Delay': '3600000', 'Svc-Retries': '5' };
     const messageId = messageIdOf(await publish(inbox.url, { headers }));
@@ -90,7 +90,7 @@ describe('a message that waits', () => {
     [{ headers: { 'Svc-Method': 'PUT' } }, '"Svc-Method" cannot be changed; allowed are delay'],
     [{ headers: { 'X-Tenant': 'acme' } }, '"headers.x-tenant" cannot be changed; allowed are delay'],
     [{}, 'The request changes nothing; allowed is {"delay"?'],
-  ])('refuses the change %j and stays as it is', async (body, error) => {
+  ])('refuses the change %j and stays unchanged', async (body, error) => {
     const messageId = await publishDelayed('https://example.com/later');
     const before = await getInAnyState(messageId);
     const answer = await change(messageId, body);
@@ -116,7 +116,7 @@ it('A message in the line of a paused queue is changed, and keeps its place', as
   const ids: string[] = [];
   for (const body of ['first', 'second'])
     ids.push(messageIdOf(await api('POST', `/v2/enqueue/${queueName}/${inbox.url}`, { body })));
-  // The first is in the line once the queue counts it.
+  // The first message is in the line once the queue counts it.
   await eventually(
     async () => (await api('GET', `/v2/queues/${queueName}`)).json,
     (queue) => z.object({ lag: z.number() }).parse(queue).lag === 2,
@@ -131,8 +131,8 @@ it('A message in the line of a paused queue is changed, and keeps its place', as
   ]);
 });
 
-describe('a message that cannot be changed any more', () => {
-  it('is one whose attempt is under way', async () => {
+describe('a message that can no longer be changed', () => {
+  it('is in the middle of its attempt', async () => {
     const inbox = receiver.inbox(() => undefined);
     const messageId = messageIdOf(
       await publish(inbox.url, { headers: { 'Svc-Timeout': '2s', 'Svc-Retries': '0' } }),
@@ -147,7 +147,7 @@ describe('a message that cannot be changed any more', () => {
     expect((await change(messageId, { retries: 1 })).status).toBe(404);
   });
 
-  it('is one that is not there', async () => {
+  it('does not exist', async () => {
     expect((await change('msg_unknown', { delay: '1m' })).status).toBe(404);
   });
 });

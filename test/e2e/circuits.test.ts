@@ -7,7 +7,7 @@ import { makeGroup, setDefaults } from '../support/groups.ts';
 import { errorOf, messageIdOf, publish, refusalOf, type Answer } from '../support/publish.ts';
 import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
 
-/** A receiver of the test's own, because a circuit is of a host. */
+/** A separate receiver, because a circuit belongs to a host. */
 let receiver: Receiver;
 let inbox: Inbox;
 let status = 200;
@@ -44,7 +44,7 @@ const close = ({ token }: Owner, of = host): Promise<Answer> =>
 const send = async (owner: Owner, headers: Readonly<Record<string, string>> = {}): Promise<string> =>
   messageIdOf(await publishAs(owner, inbox.url, { headers }));
 
-/** Lets a host's circuit open: its first message fails twice, more than a second apart. */
+/** Fails the first message twice, more than a second apart. */
 async function openCircuit(owner: Owner): Promise<string> {
   status = 503;
   const id = await send(owner, { 'Svc-Retries': '5', 'Svc-Retry-Delay': '1500' });
@@ -69,7 +69,7 @@ describe('the circuit of a host that is down', () => {
     expect((shown?.nextProbeAt ?? 0) - (shown?.openedAt ?? 0)).toBe(600_000);
     expect(inbox.deliveries).toHaveLength(failed);
 
-    // Both the log and the list of messages have what waits.
+    // The log and the list of messages both show the waiting message.
     const logged = async (id: string) => {
       const { logs } = logPage.parse(await ok(api('GET', `/v2/logs?messageId=${id}`, owner)));
       return logs.map(({ state, retried }) => (retried === undefined ? state : `${state} ${retried}`));
@@ -83,7 +83,7 @@ describe('the circuit of a host that is down', () => {
     expect((await logged(first))[0]).toBe('HELD 2');
     const inAnyState = (id: string) => ok(api('GET', `/v2/messages/${id}?state=ALL`, owner));
     expect(await inAnyState(second)).toMatchObject({ heldBy: shown });
-    // A message that waits for its time only is held by nothing.
+    // A message that only waits for its time is not held.
     const later = await send(owner, { 'Svc-Delay': '1h' });
     expect(await inAnyState(later)).not.toHaveProperty('heldBy');
     await ok(api('DELETE', `/v2/messages/${later}`, owner));
@@ -99,7 +99,7 @@ describe('the circuit of a host that is down', () => {
       ]),
     );
 
-    // Another account's circuits are none of it.
+    // Another account does not see the circuit.
     expect(await list(await makeAccount({}))).toEqual([]);
     const readOnly = { token: owner.read_only_token };
     expect(await list(readOnly)).toHaveLength(1);
@@ -136,7 +136,7 @@ describe('the circuit of a host that is down', () => {
 });
 
 describe('the setting of circuits', () => {
-  it('is an account’s, and is refused with what is allowed', async () => {
+  it('belongs to an account, and is refused with the allowed values', async () => {
     const account = await makeAccount({});
     expect(account).not.toHaveProperty('circuit');
     const circuit = { enabled: true, failures: 7, longest_wait_seconds: 3_600 };
@@ -160,7 +160,7 @@ describe('the setting of circuits', () => {
     }
   });
 
-  it('is a message’s, a URL group’s and a queue’s', async () => {
+  it('belongs to a message, a URL group or a queue', async () => {
     const delay = { 'Svc-Delay': '1h' };
     const circuitOf = async (answer: Answer): Promise<unknown> =>
       (await getMessage(messageIdOf(answer)))['circuit'];

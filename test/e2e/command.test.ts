@@ -4,8 +4,6 @@ import { svcQueue } from '../support/command.ts';
 import { api } from '../support/api.ts';
 import { service } from '../support/publish.ts';
 
-/** `svc-queue`: which command is meant, and `svc-queue accounts`, from an account's first day to its last. */
-
 const accountShape = z.object({
   id: z.string(),
   customer_id: z.optional(z.string()),
@@ -30,7 +28,7 @@ async function record(...args: readonly string[]) {
 }
 
 describe('svc-queue accounts', () => {
-  it('makes, shows, changes, suspends, resumes, rotates and deletes an account', async () => {
+  it('creates, shows, changes, suspends, resumes, rotates and deletes an account', async () => {
     const made = await accounts('create', 'ops@command.example', 'type=paid', `region=${service.region}`);
     expect(made.code, made.output).toBe(0);
     const id = /^# id: (.+)$/m.exec(made.stdout)?.[1] ?? '';
@@ -54,7 +52,7 @@ describe('svc-queue accounts', () => {
     expect((await accounts()).stdout).not.toMatch(new RegExp(`^${id} .* active$`, 'm'));
   });
 
-  it('makes a named token, shows it once, lists it and revokes it', async () => {
+  it('creates a named token, shows it once, lists it and revokes it', async () => {
     const { id } = await record('create', 'ops@command.example', 'type=paid', `region=${service.region}`);
     const fields = ['name=web shop', 'scope=publish', 'destinations=["orders"]', 'expires_at=4102444800'];
     const made = await accounts('add-token', id, ...fields);
@@ -72,7 +70,7 @@ describe('svc-queue accounts', () => {
     expect((await api('GET', '/v2/queues', { token })).status).toBe(401);
   });
 
-  it('says a refusal in the words of the service, and that nothing answers', async () => {
+  it('prints the service’s refusal, and says if nothing answers', async () => {
     const refused = await accounts('create', 'ops@command.example', 'max_retries=-1');
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.output).toMatch(/ answered 400: .*max_retries is -1; allowed is a whole number/);
@@ -81,7 +79,7 @@ describe('svc-queue accounts', () => {
       SVC_MANAGEMENT_PASSWORD: 'wrong',
     });
     expect(wrong.output).toContain(' answered 401: ');
-    // The emulator does not put an authorizer's words into the gateway's answer, as AWS does.
+    // The emulator’s gateway does not put an authorizer’s sentence into its answer, unlike AWS.
     if (service.target === 'local') expect(wrong.output).toContain('The user name or the password is wrong.');
     expect(wrong.code).toBe(2);
     const silent = await svcQueue(['accounts'], {
@@ -112,7 +110,7 @@ describe('svc-queue accounts', () => {
 });
 
 describe('svc-queue', () => {
-  it('lists its commands, each of which has a help', async () => {
+  it('lists its commands, each of which has a help text', async () => {
     const { code, stdout } = await svcQueue(['--help']);
     expect(code).toBe(0);
     const [, listed = ''] = /^Commands:\n([^]+?)\n\n/m.exec(stdout) ?? [];

@@ -11,7 +11,7 @@ interface Got {
   readonly text: string;
 }
 
-/** Asks for a file as a browser does, which decodes what it gets. */
+/** Requests a file like a browser, which decodes it. */
 async function get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Got> {
   const response = await fetch(`${service.url}${path}`, {
     headers,
@@ -21,7 +21,7 @@ async function get(path: string, headers: Readonly<Record<string, string>> = {})
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** Asks for a file and leaves it compressed. */
+/** Requests a file without decoding it. */
 const rawly = (path: string, accepted: string) =>
   new Promise<{ encoding: string | null; vary: string | undefined; body: Uint8Array }>((resolve, reject) => {
     const asking = request(`${service.url}${path}`, {
@@ -38,14 +38,14 @@ const rawly = (path: string, accepted: string) =>
     asking.end();
   });
 
-/** The files that the page names, relative to its address. */
+/** Returns the files that the page names, relative to its address. */
 async function filesOfPage(): Promise<readonly string[]> {
   const { text } = await get('/console');
   return [...text.matchAll(/(?:src|href)="(console\/[^"]+)"/g)].map(([, path = '']) => `/${path}`);
 }
 
 describe('the console', () => {
-  it('is a page that needs no token, that nobody keeps, and that runs its own files only', async () => {
+  it('is a page that needs no token, is not cached, and runs only its own files', async () => {
     const page = await get('/console');
     expect(page.status).toBe(200);
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -58,7 +58,7 @@ describe('the console', () => {
     expect(page.text).not.toMatch(/<script(?![^>]*\ssrc=)|\son\w+=|style="|<style/);
   });
 
-  it('has files with their content in their names, which a browser keeps for ever', async () => {
+  it('has files whose names contain their hash, which a browser caches for ever', async () => {
     const paths = await filesOfPage();
     expect(paths.map((path) => path.replace(/-\w+(?=\.)/, '')).sort()).toEqual([
       '/console/app.js',
@@ -79,7 +79,7 @@ describe('the console', () => {
     ['gzip, deflate', 'gzip', gunzipSync],
     ['gzip;q=0.5, br;q=0', 'gzip', gunzipSync],
     ['identity', null, (bytes: Uint8Array) => bytes],
-  ] as const)('sends a file compressed as `%s` allows', async (accepted, encoding, decode) => {
+  ] as const)('sends a file with the compression that `%s` allows', async (accepted, encoding, decode) => {
     const [path = ''] = (await filesOfPage()).filter((one) => one.endsWith('.css'));
     const plain = await get(path, { 'accept-encoding': 'identity' });
     const response = await rawly(path, accepted);
@@ -88,7 +88,7 @@ describe('the console', () => {
     expect(Buffer.from(decode(response.body)).toString()).toBe(plain.text);
   });
 
-  it('says that a file is not there, and that a token does not belong in its address', async () => {
+  it('says that a file is missing, and that a token does not belong in its address', async () => {
     const unknown = await get('/console/app-0000000000.js');
     expect(unknown.status).toBe(404);
     expect(unknown.text).toContain('The console has no file \\"app-0000000000.js\\".');
@@ -99,7 +99,7 @@ describe('the console', () => {
     expect(withToken.text).not.toContain(service.token);
   });
 
-  it('takes no other method', async () => {
+  it('accepts no other method', async () => {
     const response = await fetch(`${service.url}/console`, {
       method: 'POST',
       signal: AbortSignal.timeout(limitForHangsMs),

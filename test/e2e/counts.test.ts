@@ -7,8 +7,6 @@ import { errorOf, messageIdOf, publish } from '../support/publish.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Counts, before an operation on many, of what it would take. */
-
 const receiver = useReceiver();
 
 type Filters = Parameters<typeof query>[0];
@@ -37,7 +35,6 @@ const none: Counted = { count: 0, groups: [], errors: [], labels: [], urls: [] }
 const count = async (list: string, filters: Filters): Promise<Counted> =>
   counted.parse(await ok(api('GET', `/v2/${list}/count${query(filters)}`)));
 
-/** Waits for so many to be counted. */
 const counts = (list: string, filters: Filters, most: number): Promise<Counted> =>
   eventually(
     () => count(list, filters),
@@ -45,7 +42,7 @@ const counts = (list: string, filters: Filters, most: number): Promise<Counted> 
   );
 
 describe('the count of messages', () => {
-  it('is of those that a cancellation would cancel: they wait, match, and are of no run', async () => {
+  it('includes those that a cancellation would cancel: they wait, match, and belong to no run', async () => {
     const label = unique('label');
     const headers = { 'Svc-Label': label };
     const failing = receiver.inbox((_delivery, response) => response.writeHead(500).end());
@@ -74,7 +71,7 @@ describe('the count of messages', () => {
 });
 
 describe('the count of dead letters', () => {
-  it('is of those that a deletion would delete, and divides them among hosts and statuses', async () => {
+  it('includes those that a deletion would delete, grouped by host and status', async () => {
     const label = unique('label');
     const before = Date.now();
     const gone = await startReceiver();
@@ -110,7 +107,7 @@ describe('the count of dead letters', () => {
     expect(await count('dlq', { label })).toEqual(none);
   });
 
-  it('divides them by reason without its numbers and ids, by label and by URL; each reason is a filter', async () => {
+  it('groups them by reason without numbers and ids, by label and by URL, and each reason is a filter', async () => {
     const [label, customer] = [unique('label'), unique('customer')];
     const failing = receiver.inbox((delivery, response) => {
       response.writeHead(500).end(JSON.stringify({ error: 'Error', message: delivery.body.toString() }));
@@ -155,7 +152,7 @@ describe('the count of dead letters', () => {
 });
 
 describe('the counts of runs', () => {
-  it('are of those that go on, and of those that have failed', async () => {
+  it('include active runs and failed ones', async () => {
     const label = unique('label');
     const failing = receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const trigger = async (url: string, headers: Readonly<Record<string, string>>): Promise<string> =>
@@ -180,7 +177,7 @@ describe('the counts of runs', () => {
     });
     expect(await count('workflows/dlq', { label, responseStatus: 503 })).toEqual(none);
     expect(await count('dlq', { label })).toEqual(none);
-    // The list learns of an end a moment after it.
+    // The list shows a run’s end with a short delay.
     await eventually(
       () => count('workflows/runs', { label }),
       (found) => found.count === 3,
@@ -198,7 +195,7 @@ describe('the counts of runs', () => {
     expect((await count('workflows/dlq', { label })).count).toBe(0);
   });
 
-  it('stand where no run’s own record is: no run has the id "count"', async () => {
+  it('are at a path that no run can have: no run has the id "count"', async () => {
     const answer = await api('POST', `/v2/trigger/${receiver.inbox().url}`, {
       headers: { 'Svc-Workflow-RunId': 'count' },
     });

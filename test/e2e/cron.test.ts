@@ -27,14 +27,14 @@ describe('a cron expression', () => {
     expect(answer.nextFires).toEqual(answer.nextFires.toSorted((a, b) => a - b));
   });
 
-  it('fires next when the clocks of its zone say so', async () => {
+  it('fires next by the clocks of its zone', async () => {
     const { nextFires } = explained.parse(await ok(explain('CRON_TZ=Europe/Berlin 30 9 * * *')));
     const clock = new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Berlin', timeStyle: 'short' });
     expect(nextFires.map((time) => clock.format(time))).toEqual(Array(5).fill('09:30'));
     expect(nextFires[0]).toBeGreaterThan(Date.now() - 60_000);
   });
 
-  it('that is wrong is refused as a schedule with it would be', async () => {
+  it('is refused, if wrong, like in a schedule', async () => {
     const { status, json } = await api('POST', '/v2/schedules/https://example.com/', {
       headers: { 'upstash-cron': '61 * * * *' },
     });
@@ -50,7 +50,7 @@ describe('a cron expression', () => {
     ['?expression=', 'expression is empty'],
     ['?expression=1&expression=2', 'expression is given twice'],
     ['?cron=1', '"cron" is not a parameter here'],
-  ])('must be given, once: /v2/cron%s', async (text, error) => {
+  ])('must be given exactly once: /v2/cron%s', async (text, error) => {
     const answer = await api('GET', `/v2/cron${text}`);
     expect(answer.status).toBe(400);
     expect(errorOf(answer)).toContain(error);

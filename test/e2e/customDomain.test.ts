@@ -4,9 +4,9 @@ import * as z from 'zod/mini';
 import { makeAccount } from '../support/accounts.ts';
 import { service } from '../support/service.ts';
 
-/** The custom domain of a deployment, with its base path. On one machine `server.test.ts` tries `--public-url`. */
+/** `server.test.ts` tests `--public-url` on one machine. */
 
-/** Asks AWS for a path of the domain. It has no name server here, so the host is a header. */
+/** The domain has no name server here, so the host is a header. */
 const ask = (
   path: string,
   token: string,

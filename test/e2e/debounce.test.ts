@@ -26,7 +26,7 @@ describe('debounced messages', () => {
     expect(inbox.deliveries).toHaveLength(1);
   });
 
-  it('may be items of a batch, beside others, and go to each endpoint of a group', async () => {
+  it('may be items of a batch, together with others, and go to each endpoint of a group', async () => {
     const [one, two] = [receiver.inbox(), receiver.inbox()];
     const group = await makeGroup([{ url: one.url }, { url: two.url }]);
     const headers = { 'Svc-Debounce': '2s', 'Svc-Debounce-Id': unique('cart') };
@@ -49,7 +49,7 @@ describe('debounced messages', () => {
     }
   });
 
-  it('cannot be changed otherwise, and are cancelled', async () => {
+  it('cannot be changed in another way, but can be cancelled', async () => {
     const headers = { 'Svc-Debounce': '10m', 'Svc-Debounce-Id': unique('cart') };
     const messageId = messageIdOf(await publish('https://example.com', { headers }));
     const changed = await api('PATCH', `/v2/messages/${messageId}`, { body: { delay: '1m' } });
@@ -81,7 +81,7 @@ describe('debounced messages', () => {
     expect([answer.status, errorOf(answer)]).toEqual([400, error]);
   });
 
-  it('are none of a schedule', async () => {
+  it('are not supported by a schedule', async () => {
     const headers = { 'Svc-Cron': '0 0 1 1 *', 'Svc-Debounce': '30s', 'Svc-Debounce-Id': 'a' };
     const answer = await api('POST', '/v2/schedules/https://example.com', { headers });
     expect([answer.status, errorOf(answer)]).toEqual([

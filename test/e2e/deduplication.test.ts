@@ -9,14 +9,13 @@ import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
 
-/** Publishes with a label, waits until all of the label's messages are delivered, and counts them. */
 async function countOf(label: string, count: number): Promise<number> {
   await logged({ label, state: 'DELIVERED' }, count);
   return (await logged({ label, state: 'CREATED' }, count)).length;
 }
 
-describe('a message with the deduplication id of another', () => {
-  it('is answered with 202 and the first one’s id, and not delivered', async () => {
+describe('a message with another message’s deduplication id', () => {
+  it('is answered with 202 and the first one’s id, and is not delivered', async () => {
     const inbox = receiver.inbox();
     const label = unique('label');
     const headers = { 'Svc-Deduplication-Id': unique('id'), 'Svc-Label': label };
@@ -41,14 +40,14 @@ describe('a message with the deduplication id of another', () => {
     expect(inbox.deliveries).toHaveLength(1);
   });
 
-  it('is a duplicate of one that waits, too', async () => {
+  it('is a duplicate of a waiting message, too', async () => {
     const headers = { 'Svc-Deduplication-Id': unique('id') };
     const first = await publishDelayed(receiver.origin, headers);
     const second = await publish(receiver.origin, { headers });
     expect([second.status, second.json]).toEqual([202, { messageId: first, deduplicated: true }]);
   });
 
-  it('is another message where the first was cancelled or has failed for good, and then has the id', async () => {
+  it('is a new message if the first was cancelled or has failed permanently, and then takes over the id', async () => {
     const headers = { 'Svc-Deduplication-Id': unique('id') };
     const cancelled = await publishDelayed(receiver.origin, headers);
     await ok(api('DELETE', `/v2/messages/${cancelled}`));
@@ -63,7 +62,7 @@ describe('a message with the deduplication id of another', () => {
     expect([fourth.status, fourth.json]).toEqual([202, { messageId: third, deduplicated: true }]);
   });
 
-  it('is a duplicate of one that was delivered while it was cancelled', async () => {
+  it('is a duplicate of a message that was delivered during its cancellation', async () => {
     const inbox = heldInbox(receiver);
     const headers = { 'Svc-Deduplication-Id': unique('id') };
     const first = messageIdOf(await publish(inbox.url, { headers }));
@@ -114,7 +113,7 @@ describe('a message with the deduplication id of another', () => {
 describe('a message with content-based deduplication', () => {
   const on = { 'Svc-Content-Based-Deduplication': 'true', 'Content-Type': 'text/plain' };
 
-  it('is a duplicate when destination, body, content type and forwarded headers are the same', async () => {
+  it('is a duplicate if destination, body, content type and forwarded headers are the same', async () => {
     const inbox = receiver.inbox();
     const body = unique('body');
     const headers = { ...on, 'Svc-Forward-X-A': 'a', 'Svc-Forward-X-B': 'b' };
@@ -132,7 +131,7 @@ describe('a message with content-based deduplication', () => {
     await inbox.received(5);
   });
 
-  it('is none when that is off', async () => {
+  it('is not a duplicate if deduplication is off', async () => {
     const inbox = receiver.inbox();
     const headers = { ...on, 'Svc-Content-Based-Deduplication': 'false' };
     expect((await publish(inbox.url, { headers })).status).toBe(200);

@@ -11,17 +11,16 @@ import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
 
-/** A destination that answers each delivery with 202. */
 const acceptingInbox = (): Inbox =>
   receiver.inbox((_delivery, response) => response.writeHead(202).end('later'));
 
 const urlOf = (delivery: Delivery | undefined, dialect = 'svc'): string =>
   delivery?.headers[`${dialect}-complete-url`] ?? '';
 
-/** Completes an attempt as its destination does: without a token. */
+/** Completes an attempt like its destination, without a token. */
 async function complete(url: string, completion: unknown): Promise<Answer> {
   const body = typeof completion === 'string' ? completion : JSON.stringify(completion);
-  // An emulator is called by another name than the one that AWS would give the API.
+  // An emulator has another host name than the one in the completion URL.
   const [path = ''] = /\/v2\/complete\/.*$/.exec(url) ?? [];
   return call(path, { method: 'POST', body });
 }
@@ -67,7 +66,7 @@ describe('an attempt that its destination completes later', () => {
     expect(await statesOf(messageId)).toEqual(['DELIVERED', 'ACTIVE', 'CREATED']);
   });
 
-  it('may be completed twice, which changes nothing', async () => {
+  it('may be completed twice without a change', async () => {
     const callbacks = receiver.inbox();
     const { messageId, url } = await publishDeferred({ 'Svc-Callback': callbacks.url });
     const first = await complete(url, { status: 200, body: 'one' });
@@ -79,7 +78,7 @@ describe('an attempt that its destination completes later', () => {
     await callbacks.received(1);
   });
 
-  it('is retried and put into the dead letter queue by completions that are failures', async () => {
+  it('is retried, and then becomes a dead letter, if its completions are failures', async () => {
     const { messageId, inbox, url } = await publishDeferred({ 'Svc-Retries': '1', 'Svc-Retry-Delay': '1' });
     const failed = await complete(url, { status: 500, body: 'busy' });
     expect(failed.json).toMatchObject({ state: 'RETRY' });
@@ -102,18 +101,18 @@ describe('an attempt that its destination completes later', () => {
       responseBody: 'gone',
       deferred: 3_600,
     });
-    // The URL of the first attempt is none of the second.
+    // The URL of the first attempt does not apply to the second.
     expect((await complete(url, { status: 200 })).json).toMatchObject({ retried: 0, state: 'RETRY' });
   });
 
-  it('is retried no more after a completion that says so', async () => {
+  it('is no longer retried after a completion that says so', async () => {
     const { messageId, url } = await publishDeferred({ 'Svc-Retries': '3' });
     await isOpen(messageId);
     const answer = await complete(url, { status: 489, headers: { 'Svc-NonRetryable-Error': 'true' } });
     expect(answer.json).toMatchObject({ state: 'FAILED' });
   });
 
-  it('fails with status 0 when its time is over', async () => {
+  it('fails with status 0 at its deadline', async () => {
     const failures = receiver.inbox();
     const headers = { 'Svc-Deferred': '1s', 'Svc-Retries': '0', 'Svc-Failure-Callback': failures.url };
     const { messageId, url } = await publishDeferred(headers);
@@ -131,7 +130,7 @@ describe('an attempt that its destination completes later', () => {
     expect((await completeById(messageId, { status: 200 })).status).toBe(410);
   });
 
-  it('has ended with any other answer than 202', async () => {
+  it('ends with any answer other than 202', async () => {
     const inbox = receiver.inbox((_delivery, response) => response.writeHead(200).end());
     const { messageId, url } = await publishDeferred({}, inbox);
     await eventually(
@@ -182,7 +181,7 @@ describe('an attempt that its destination completes later', () => {
     expect(errorOf(late)).toBe(`The completion of the message "${messageId}" is too late: it was cancelled.`);
   });
 
-  it('holds the slots of its queue and its key, and no slot of its account', async () => {
+  it('holds the slots of its queue and its key, but no slot of its account', async () => {
     const queue = unique('deferred');
     const inbox = acceptingInbox();
     const enqueue = (headers: Record<string, string>) =>
@@ -195,7 +194,7 @@ describe('an attempt that its destination completes later', () => {
     await isOpen(third.messageId);
     const other = acceptingInbox();
     const fourth = messageIdOf(await publish(other.url, { headers: { 'Svc-Deferred': '1h', ...key } }));
-    // Both wait: what passes meanwhile is another message.
+    // Both messages wait while another one passes.
     const free = receiver.inbox();
     await ok(publish(free.url));
     await free.received(1);
@@ -207,7 +206,7 @@ describe('an attempt that its destination completes later', () => {
     for (const id of [second, fourth]) await ok(api('DELETE', `/v2/messages/${id}`));
   });
 
-  it('takes a large answer, which its callback tells whole', async () => {
+  it('accepts a large answer, which its callback contains in full', async () => {
     const callbacks = receiver.inbox();
     const { url } = await publishDeferred({ 'Svc-Callback': callbacks.url });
     const body = 'x'.repeat(200_000);
@@ -219,7 +218,7 @@ describe('an attempt that its destination completes later', () => {
     expect(Buffer.from(callback.body, 'base64').toString()).toBe(body);
   });
 
-  it('is asked for by a group, a batch and a schedule', async () => {
+  it('is available to a group, a batch and a schedule', async () => {
     const inbox = acceptingInbox();
     const group = await makeGroup([{ url: inbox.url }]);
     await ok(api('PATCH', `/v2/topics/${group}`, { body: { headers: { 'Svc-Deferred': '2h' } } }));
@@ -260,7 +259,7 @@ describe('a request that completes an attempt', () => {
     await ok(api('DELETE', `/v2/messages/${messageId}`));
   });
 
-  it('is refused with a URL that was changed, and its token is a key to nothing else', async () => {
+  it('is refused with a changed URL, whose token opens nothing else', async () => {
     const { messageId, url } = await publishDeferred();
     await isOpen(messageId);
     const [text = '', mac = ''] = url.replace(/^.*\/v2\/complete\//, '').split('.');
@@ -281,13 +280,16 @@ describe('a request that completes an attempt', () => {
     await ok(api('DELETE', `/v2/messages/${messageId}`));
   });
 
-  it.each(['0s', '8d', 'soon', '604801s'])('is never asked for with Svc-Deferred: %s', async (value) => {
-    const refused = await publish(receiver.origin, { headers: { 'Svc-Deferred': value } });
-    expect(refused.status).toBe(400);
-    expect(errorOf(refused)).toContain(`Svc-Deferred is "${value}"; allowed is`);
-  });
+  it.each(['0s', '8d', 'soon', '604801s'])(
+    'is not offered with an invalid Svc-Deferred: %s',
+    async (value) => {
+      const refused = await publish(receiver.origin, { headers: { 'Svc-Deferred': value } });
+      expect(refused.status).toBe(400);
+      expect(errorOf(refused)).toContain(`Svc-Deferred is "${value}"; allowed is`);
+    },
+  );
 
-  it('needs a message and a token that may write', async () => {
+  it('requires a message and a token that may write', async () => {
     const unknown = await completeById('msg_01KDVDNA00M3A9X2C4D6F8GHJK', { status: 200 });
     expect([unknown.status, refusalOf(unknown).code]).toEqual([404, 'message_not_found']);
     const path = '/v2/messages/msg_01KDVDNA00M3A9X2C4D6F8GHJK/complete';

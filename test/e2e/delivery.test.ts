@@ -12,7 +12,7 @@ const receiver = useReceiver();
 const logsShape = z.object({ logs: z.array(z.object({ responseBody: z.optional(z.string()) })) });
 
 describe('a published message', () => {
-  it('arrives with its body, its content type and what the service says of it', async () => {
+  it('arrives with its body, its content type and the service’s headers', async () => {
     const inbox = receiver.inbox();
     const answer = await publish(inbox.url, {
       body: '{"hello":"world"}',
@@ -35,7 +35,7 @@ describe('a published message', () => {
 
   it('arrives within a second', async () => {
     const waits: number[] = [];
-    // The shortest wait of three counts, since the machine may be busy with other tests.
+    // The shortest of three times, because the machine may be busy.
     for (let round = 0; round < 3; round += 1) {
       const inbox = receiver.inbox();
       const sentAt = Date.now();
@@ -91,7 +91,7 @@ describe('a published message', () => {
     expect(delivery?.headers['x-other']).toBeUndefined();
   });
 
-  it('forwards every incoming header when asked to, save those that are not the sender’s', async () => {
+  it('forwards every incoming header if asked to, except those that are not the sender’s', async () => {
     const inbox = receiver.inbox();
     await publish(inbox.url, {
       token: null,
@@ -152,7 +152,7 @@ describe('a published message', () => {
     });
   });
 
-  it('can be configured by query parameters, and a header wins over its parameter', async () => {
+  it('can be configured by query parameters, which headers override', async () => {
     const inbox = receiver.inbox();
     await publish(inbox.url, {
       query: 'svc-method=PUT&svc-forward-x-a=from-query&svc-forward-x-b=also&page=2',
@@ -166,7 +166,7 @@ describe('a published message', () => {
 });
 
 describe('the Upstash dialect', () => {
-  it('is understood in headers, and spoken to the destination', async () => {
+  it('is understood in headers, and used to the destination', async () => {
     const inbox = receiver.inbox();
     const answer = await publish(inbox.url, {
       headers: { 'Upstash-Method': 'PUT', 'Upstash-Forward-X-Tenant': 'acme' },
@@ -182,7 +182,7 @@ describe('the Upstash dialect', () => {
     expect(Object.keys(delivery?.headers ?? {}).filter((name) => name.startsWith('svc-'))).toEqual([]);
   });
 
-  it('is spoken beside the other where a publish has no setting that shows its dialect', async () => {
+  it('is used together with the other one if a publish has no setting that shows its dialect', async () => {
     const inbox = receiver.inbox();
     const messageId = messageIdOf(await publish(inbox.url));
     const [delivery] = await inbox.received(1);
@@ -194,7 +194,7 @@ describe('the Upstash dialect', () => {
     });
   });
 
-  it('is understood in the query, its token included', async () => {
+  it('is understood in the query, including its token', async () => {
     const inbox = receiver.inbox();
     await publish(inbox.url, {
       token: null,
@@ -219,11 +219,11 @@ describe('a delayed message', () => {
     await publish(inbox.url, { headers: { [name]: given } });
     const [delivery] = await inbox.received(1);
     expect(delivery?.at).toBeGreaterThanOrEqual(dueAt);
-    // Two seconds, and what a busy machine and the emulator's polling may add.
+    // Two seconds, plus a slow machine’s delay and the emulator’s polling.
     expect(delivery?.at).toBeLessThan(dueAt + 8_000);
   });
 
-  it('is delivered at once when its time is past', async () => {
+  it('is delivered at once if its time is past', async () => {
     const inbox = receiver.inbox();
     await publish(inbox.url, { headers: { 'Svc-Not-Before': '1700000000' } });
     await inbox.received(1);

@@ -8,7 +8,7 @@ import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
 
-/** Publishes with a path that no client library has touched. */
+/** Publishes with a path that no client library has changed. */
 async function publishRaw(rawTail: string): Promise<number> {
   const headers = { authorization: `Bearer ${service.token}` };
   return (await send(service.url, { path: `/v2/publish/${rawTail}`, headers })).status;
@@ -31,9 +31,9 @@ describe('a destination', () => {
     await inbox.received(1);
   });
 
-  // Emulators of AWS do otherwise with a path that has slashes too many.
+  // Emulators of AWS handle extra slashes differently.
   it.runIf(service.target === 'local')(
-    'arrives unchanged where the operation before it has slashes too many',
+    'arrives unchanged if the operation before it has extra slashes',
     async () => {
       const inbox = receiver.inbox();
       const headers = { authorization: `Bearer ${service.token}` };
@@ -62,7 +62,7 @@ describe('a destination', () => {
     expect(delivery?.target).toBe(`${new URL(inbox.url).pathname}${tail}`);
   });
 
-  it('that is percent-encoded as a whole is decoded once for a run that is triggered, too', async () => {
+  it('that is percent-encoded as a whole is decoded once for a triggered run, too', async () => {
     const inbox = receiver.inbox();
     const { status } = await api('POST', `/v2/trigger/${encodeURIComponent(`${inbox.url}/a%2Fb?x=1`)}`);
     expect(status).toBe(200);
@@ -71,14 +71,13 @@ describe('a destination', () => {
   });
 });
 
-/** The headers of a delivery that a request can hand on: all but those of its own connection. */
 const copyable = ({ headers }: Delivery): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers).filter(([name]) => !['host', 'connection', 'content-length'].includes(name)),
   );
 
 describe('the service itself', () => {
-  /** All APIs, and on this machine every name that they have. */
+  /** All APIs, under every name that they have on this machine. */
   const urls = [
     service.url,
     service.publishUrl,
@@ -101,7 +100,7 @@ describe('the service itself', () => {
     );
   });
 
-  it('is refused as a destination, however it is spelled', async () => {
+  it('is refused as a destination in any spelling', async () => {
     for (const origin of spellings) {
       const answer = await publish(`${origin}/v2/publish/http://example.com/?svc_token=${service.token}`);
       expect([origin, answer.status, errorOf(answer)]).toEqual([
@@ -140,9 +139,9 @@ describe('the service itself', () => {
       'GET',
     ],
   ])(
-    'knows its own delivery to the %s API, by whatever host it comes',
+    'recognizes its own delivery to the %s API under any host',
     async (_api, url, path, authorization, method) => {
-      // A proxy that the service does not know of; it stands for another region and a custom domain as well.
+      // A proxy unknown to the service. It also stands for another region and a custom domain.
       const answers: number[] = [];
       const proxy = receiver.inbox((delivery, response) => {
         const target = delivery.target.slice(delivery.target.indexOf('/v2/'));
@@ -163,7 +162,7 @@ describe('the service itself', () => {
     },
   );
 
-  it('takes a request that has the headers of a delivery, from a receiver that copies them', async () => {
+  it('accepts a request with a delivery’s headers from a receiver that copies them', async () => {
     const end = receiver.inbox();
     const statuses: Promise<number>[] = [];
     const copying = receiver.inbox((delivery, response) => {
@@ -179,11 +178,11 @@ describe('the service itself', () => {
         }),
       );
     });
-    // The second path looks like an API's, but no operation has it.
+    // The second path resembles an API’s, but no operation has it.
     for (const path of ['/hook', '/v2/hook'])
       messageIdOf(await publish(`${copying.url}${path}`, { body: 'x' }));
     await end.received(2);
-    // A message may come before the answer to its publish does.
+    // A message may arrive before the answer to its publish.
     expect(await Promise.all(statuses)).toEqual([200, 200]);
   });
 });

@@ -8,7 +8,7 @@ import { call, messageIdOf, publish, service } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { runStage, startStage, type Stage } from '../support/stage.ts';
 
-/** A stage whose disk is full, cannot be written, or is damaged. A small disk of its own needs the right to mount one. */
+/** Mounting a small disk requires the permission to do so. */
 
 function mounted(options: string): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'svc-disk-'));
@@ -16,7 +16,7 @@ function mounted(options: string): string | undefined {
     execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: 'ignore' });
     return folder;
   } catch {
-    // Not root, or in a container that may not mount.
+    // Not root, or in a container without the permission.
     rmSync(folder, { recursive: true });
     return undefined;
   }
@@ -27,7 +27,7 @@ function unmount(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** A disk that its kernel makes read-only when it finds an error, as most are set up: an image of a real file system. */
+/** Creates an image of a file system, which the kernel makes read-only when it finds an error, like most disks. */
 function failingDisk() {
   const folder = mkdtempSync(join(tmpdir(), 'svc-disk-'));
   const image = `${folder}.img`;
@@ -61,7 +61,7 @@ function failingDisk() {
         () => Promise.resolve(spawnSync('umount', [folder]).status),
         (status) => status === 0,
       );
-      // It exits with 1 where it mended something.
+      // It exits with 1 if it repaired something.
       spawnSync('e2fsck', ['-p', image]);
       mount();
     },
@@ -103,7 +103,7 @@ describe.runIf(probe !== undefined)('a disk', () => {
     disk = '';
   });
 
-  it('that is full: publishes are a 503, a sentence says why, nothing is lost, and it goes on when there is room', async () => {
+  it('that is full: publishes get a 503, a sentence says why, nothing is lost, and the stage continues when there is room', async () => {
     disk = mounted('size=24m') ?? '';
     stage = await startStage({ dataDir: join(disk, 'data') });
     const { url, token, output } = stage;
@@ -172,7 +172,7 @@ describe.runIf(probe !== undefined)('a disk', () => {
 });
 
 describe.runIf(failing !== undefined)('a disk that becomes read-only while the stage runs', () => {
-  it('publishes are a 503, a sentence says why, and all is delivered when it has been repaired', async () => {
+  it('publishes get a 503, a sentence says why, and everything is delivered after the repair', async () => {
     const disk = failingDisk();
     if (disk === undefined) throw new Error('The second disk could not be made.');
     const receiver = await startReceiver();

@@ -11,7 +11,7 @@ const receiver = useReceiver();
 
 type Filters = Parameters<typeof query>[0];
 
-/** Makes an inbox that fails so many first deliveries, by default all. */
+/** Makes an inbox that fails this number of first deliveries. */
 const failing = (status = 500, body: string | Uint8Array = 'no', times = Infinity): Inbox =>
   receiver.inbox((_delivery, response, before) => {
     response.writeHead(before < times ? status : 200, { 'x-why': 'because' }).end(body);
@@ -23,7 +23,6 @@ const idOfAnswer = (json: unknown): string => {
   return messageId;
 };
 
-/** Publishes a message that fails, and waits until it is in the dead letter queue. */
 async function fail(destination: string, headers: Readonly<Record<string, string>> = {}, path = 'publish') {
   const answer = await api('POST', `/v2/${path}/${destination}`, {
     headers: { 'Svc-Retries': '0', ...headers },
@@ -34,7 +33,6 @@ async function fail(destination: string, headers: Readonly<Record<string, string
   return entry;
 }
 
-/** Makes so many failed messages with a label of their own; each fails once. */
 async function failMany(count: number) {
   const label = unique('label');
   const inbox = failing(500, 'no', count);
@@ -57,7 +55,7 @@ const remove = (filters: Filters, body?: unknown) => api('DELETE', `/v2/dlq${que
 const getEntry = (dlqId: string) => api('GET', `/v2/dlq/${dlqId}`);
 
 describe('a dead letter', () => {
-  it('shows its message, and what its destination answered last', async () => {
+  it('shows its message, and its destination’s last answer', async () => {
     const inbox = failing(503, 'out of order');
     const label = unique('label');
     const messageId = messageIdOf(
@@ -91,7 +89,7 @@ describe('a dead letter', () => {
     expect(failedAt).toBeGreaterThanOrEqual(createdAt);
     expect(expiresAt - failedAt).toBe(7 * 86_400_000);
     expect(listed?.dlqId).toMatch(/^dlq_[0-9A-HJKMNP-TV-Z]{26}$/);
-    // Lists read no messages' bodies.
+    // Lists do not read messages’ bodies.
     expect(listed).not.toHaveProperty('body');
     expect(await ok(getEntry(listed?.dlqId ?? ''))).toMatchObject({
       ...shown,
@@ -100,8 +98,8 @@ describe('a dead letter', () => {
     });
   });
 
-  it('shows the beginning of a long answer in lists, and more of it by itself', async () => {
-    // No character is cut in two: with the first byte, none ends at the 1,024th or the 20,000th.
+  it('shows the beginning of a long answer in lists, and more of it singly', async () => {
+    // No character is cut: after the first byte, none ends at the 1,024th or the 20,000th.
     const answer = `x${'ü'.repeat(15_000)}`;
     const inbox = failing(500, answer);
     const messageId = messageIdOf(await publish(inbox.url, { headers: { 'Svc-Retries': '0' } }));
@@ -110,7 +108,7 @@ describe('a dead letter', () => {
     expect(await ok(getEntry(listed?.dlqId ?? ''))).toMatchObject({ responseBody: `x${'ü'.repeat(9_999)}` });
   });
 
-  it('shows nothing of bodies that are empty', async () => {
+  it('shows no bodies if they are empty', async () => {
     const inbox = failing(500, '');
     const messageId = messageIdOf(
       await publish(inbox.url, { headers: { 'Svc-Retries': '0', 'Svc-Redact-Fields': 'body' } }),
@@ -123,13 +121,13 @@ describe('a dead letter', () => {
     expect(error).not.toHaveProperty('responseBody');
   });
 
-  it('shows what is no text in base64', async () => {
+  it('shows binary bodies in base64', async () => {
     const bytes = Buffer.from([0xff, 0xfe, 0x00, 0x41]);
     const inbox = failing(500, bytes);
     const messageId = messageIdOf(
       await publish(inbox.url, {
         body: Uint8Array.from(bytes),
-        // Without it the emulator hands the body over as text.
+        // Without it the emulator passes the body as text.
         headers: { 'Svc-Retries': '0', 'Content-Type': 'application/octet-stream' },
       }),
     );
@@ -225,7 +223,7 @@ describe('a retried dead letter', () => {
     expect(entry).toMatchObject({ retried: 1, maxRetries: 1, method: 'PATCH' });
   });
 
-  it('comes back as another entry when it fails again', async () => {
+  it('becomes another entry if it fails again', async () => {
     const label = unique('label');
     const { dlqId } = await fail(failing().url, { 'Svc-Label': label });
     await ok(api('POST', `/v2/dlq/retry/${dlqId}`), 201);
@@ -305,7 +303,7 @@ describe('many dead letters', () => {
     expect((await listDlq({ label })).messages).toEqual([]);
   });
 
-  it('that are retried 10 times at once are 20 new messages, each delivered once', async () => {
+  it('that are retried 10 times at once become 20 new messages, each delivered once', async () => {
     const { inbox, dlqIds, label } = await failMany(20);
     const answers = await Promise.all(Array.from({ length: 10 }, () => retry({ dlqIds })));
     const ids = new Set(answers.flatMap(({ responses }) => responses.map(({ messageId }) => messageId)));
@@ -318,7 +316,7 @@ describe('many dead letters', () => {
     expect(inbox.deliveries).toHaveLength(40);
   });
 
-  it('are paged without a gap and with nothing twice while new ones come', async () => {
+  it('are paged without gaps or repetitions while new ones arrive', async () => {
     const { label, dlqIds } = await failMany(12);
     const seen: string[] = [];
     let cursor: string | undefined;
@@ -335,7 +333,7 @@ describe('many dead letters', () => {
 });
 
 describe('the dead letter queue', () => {
-  /** The entry that the filters find; another one differs in what they look at. */
+  /** The entry that the filters find. Another entry differs only in that field. */
   type Found = readonly [dlqId: string, filters: Filters];
   it.each<[filter: string, make: (label: string) => Promise<Found>]>([
     [

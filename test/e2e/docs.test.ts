@@ -19,8 +19,7 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { service } from '../support/service.ts';
 
 /**
- * The examples of the documents: programs are compiled and run, shell blocks are run, JSON is parsed. They are taken from the
- * files, so a new example is tested as soon as it is written.
+ * Programs in documents are compiled and run, shell blocks are run, and JSON is parsed. New examples are found automatically.
  */
 
 const blocks = documents.flatMap(blocksOf);
@@ -37,7 +36,6 @@ beforeAll(async () => {
 }, limitForInstallsMs);
 afterAll(() => receiver.close());
 
-/** The variables that a reader has, for an account of its own. */
 async function readersEnv(fields: Readonly<Record<string, unknown>> = {}) {
   const account = await makeAccount(fields);
   const authorization = { authorization: `Bearer ${account.token}` };
@@ -54,7 +52,7 @@ async function readersEnv(fields: Readonly<Record<string, unknown>> = {}) {
     SVC_MANAGEMENT_URL: management.url,
     SVC_MANAGEMENT_USER: management.user,
     SVC_MANAGEMENT_PASSWORD: management.password,
-    // What readers of the migration have of the hosted service.
+    // The hosted service’s variables for readers of the migration guide.
     QSTASH_URL: service.url,
     QSTASH_TOKEN: account.token,
     QSTASH_CURRENT_SIGNING_KEY: keys.current,
@@ -67,7 +65,7 @@ async function readersEnv(fields: Readonly<Record<string, unknown>> = {}) {
   return { authorization, env };
 }
 
-it('examples have a language that is known', () => {
+it('examples have a known language', () => {
   expect(new Set(blocks.map(({ language }) => language))).toEqual(
     new Set(['sh', 'json', 'ts', 'js', 'python', 'yaml']),
   );
@@ -77,7 +75,7 @@ it.each(ofLanguages('json'))('the JSON at $at is JSON', ({ text }) => {
   expect(() => JSON.parse(text) as unknown).not.toThrow();
 });
 
-// Their destinations are on this machine, where a deployed service does not reach.
+// Their destinations are on this machine, which a deployed service does not reach.
 describe.skipIf(service.target === 'deployed')('examples against the service:', () => {
   describe('programs', () => {
     let programs: readonly Program[] = [];
@@ -97,7 +95,7 @@ describe.skipIf(service.target === 'deployed')('examples against the service:', 
       limitForInstallsMs,
     );
 
-    it('run, where they have all that they use', async () => {
+    it('run, if everything that they use is available', async () => {
       const complete = programs.filter(({ isComplete, at }) => isComplete && !at.includes(', '));
       expect(complete.length).toBeGreaterThan(2);
       for (const { at, file } of complete) {
@@ -165,14 +163,14 @@ describe.skipIf(service.target === 'deployed')('examples against the service:', 
       made.set(kind, making);
       return (await making) ?? '';
     };
-    // Documents publish to the URL group and the queue of another.
+    // Documents publish to the URL group and the queue of another document.
     await ask('POST', '/v2/topics/orders/endpoints', JSON.stringify({ endpoints: [{ url: inbox.url }] }));
     await ask('POST', '/v2/queues', JSON.stringify({ queueName: 'orders' }));
     const other = await startReceiver();
     const isServed = own.some(({ text }) => /\.listen\(/.test(text));
     const port = Number(new URL(other.origin).port);
     if (isServed) await other.close();
-    // A document closes the circuit of this host, which has to be open for that.
+    // A document closes this host’s circuit, which must be open for that.
     else if (own.some(({ text }) => text.includes('/v2/circuits/localhost:3000'))) {
       const down = other.inbox((_delivery, response) => response.writeHead(500).end());
       const url = down.url.replace('127.0.0.1', 'localhost');

@@ -9,8 +9,6 @@ import { errorOf, publish } from '../support/publish.ts';
 import { findPython } from '../support/python.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** The signatures that endpoints of URL groups have in headers of their own. */
-
 const receiver = useReceiver();
 
 const example = blocksOf('docs/receiving.md').find(({ language }) => language === 'python');
@@ -52,13 +50,11 @@ const hmac = (secret: string, body: string, encoding: 'hex' | 'base64') =>
 
 const signature = { header: 'X-Acme-Signature', encoding: 'hex', prefix: 'sha256=' } as const;
 
-/** A group with one endpoint that has a signature. */
 async function signedGroup(settings: object = signature) {
   const inbox = receiver.inbox();
   const group = groupName();
   const secret = await secretIn(add(group, [{ url: inbox.url, name: 'acme', signature: settings }]));
   let seen = 0;
-  /** Publishes, and gives the header of the delivery. */
   const sent = async (body: string, headers: Record<string, string> = {}): Promise<string | undefined> => {
     expect((await publish(group, { body, headers })).status).toBe(200);
     seen += 1;
@@ -67,8 +63,8 @@ async function signedGroup(settings: object = signature) {
   return { group, inbox, secret, sent };
 }
 
-describe('an endpoint with a signature of its own', () => {
-  it('gets the HMAC of the body in its header, with its prefix, beside the signatures of the service', async () => {
+describe('an endpoint with its own signature', () => {
+  it('gets the HMAC of the body in its header, with its prefix, in addition to the service’s signatures', async () => {
     const { inbox, secret, sent } = await signedGroup();
     expect(await sent('{"n":1}')).toBe(`sha256=${hmac(secret, '{"n":1}', 'hex')}`);
     const [delivery] = await inbox.received(1);
@@ -83,19 +79,19 @@ describe('an endpoint with a signature of its own', () => {
     expect(await sent('hidden', { 'Svc-Hide-Headers': 'true' })).toBe(hmac(secret, 'hidden', 'base64'));
   });
 
-  it('is not fooled by a publisher that forwards a header of the same name', async () => {
+  it('is not deceived by a publisher that forwards a header with that name', async () => {
     const { secret, sent } = await signedGroup();
     expect(await sent('real', { 'Svc-Forward-X-Acme-Signature': 'sha256=forged' })).toBe(
       `sha256=${hmac(secret, 'real', 'hex')}`,
     );
   });
 
-  it('is shown without its secret, which is answered once', async () => {
+  it('is shown without its secret, which is only answered once', async () => {
     const { group, inbox, secret } = await signedGroup();
     const { json } = await api('GET', `/v2/topics/${group}`);
     expect(JSON.stringify(json)).not.toContain(secret);
     expect(await signatureOf(group)).toEqual(signature);
-    // Sent again, or with other settings, it keeps its secret.
+    // It keeps its secret if it is sent again or with other settings.
     const changed = { ...signature, encoding: 'base64' };
     expect(await ok(add(group, [{ url: inbox.url, name: 'acme', signature: changed }]))).toEqual({});
     expect(await signatureOf(group)).toEqual(changed);
@@ -103,7 +99,7 @@ describe('an endpoint with a signature of its own', () => {
     expect(await signatureOf(group)).toEqual(changed);
   });
 
-  it('has a secret that no other has, nor the same endpoint when it is added again', async () => {
+  it('has a unique secret, which changes if the endpoint is added again', async () => {
     const { group, inbox, secret } = await signedGroup();
     const other = await secretIn(add(group, [{ url: `${inbox.url}/other`, signature }]));
     await ok(api('DELETE', `/v2/topics/${group}/endpoints`, { body: { endpoints: [{ name: 'acme' }] } }));
@@ -111,37 +107,34 @@ describe('an endpoint with a signature of its own', () => {
     expect(new Set([secret, other, again]).size).toBe(3);
   });
 
-  it('leaves the answer for endpoints without one as it was', async () => {
+  it('does not change the answer for endpoints without one', async () => {
     const group = groupName();
     expect(await ok(add(group, [{ url: receiver.inbox().url }]))).toEqual({});
     expect(await ok(add(group, [{ url: receiver.inbox().url, signature: null }]))).toEqual({});
   });
 });
 
-it.skipIf(python === undefined)(
-  'the example in the documents verifies it, also during an overlap',
-  async () => {
-    const { group, secret, sent } = await signedGroup();
-    const next = await secretIn(rotate(group, { endpoints: [{ name: 'acme' }] }));
-    const header = await sent('{"n":1}');
-    const isGenuine = (...given: readonly unknown[]): unknown => {
-      const program = `${example?.text ?? ''}
+it.skipIf(python === undefined)('the documents’ example verifies it, even during an overlap', async () => {
+  const { group, secret, sent } = await signedGroup();
+  const next = await secretIn(rotate(group, { endpoints: [{ name: 'acme' }] }));
+  const header = await sent('{"n":1}');
+  const isGenuine = (...given: readonly unknown[]): unknown => {
+    const program = `${example?.text ?? ''}
 import json, sys
 secret, body, header = json.loads(sys.argv[1])
 print(json.dumps(is_genuine(secret, body.encode(), header)))`;
-      return JSON.parse(
-        execFileSync(python ?? '', ['-c', program, JSON.stringify(given)], { encoding: 'utf8' }),
-      );
-    };
-    expect(isGenuine(secret, '{"n":1}', header)).toBe(true);
-    expect(isGenuine(next, '{"n":1}', header)).toBe(true);
-    expect(isGenuine(secret, '{"n":2}', header)).toBe(false);
-    expect(isGenuine('another', '{"n":1}', header)).toBe(false);
-  },
-);
+    return JSON.parse(
+      execFileSync(python ?? '', ['-c', program, JSON.stringify(given)], { encoding: 'utf8' }),
+    );
+  };
+  expect(isGenuine(secret, '{"n":1}', header)).toBe(true);
+  expect(isGenuine(next, '{"n":1}', header)).toBe(true);
+  expect(isGenuine(secret, '{"n":2}', header)).toBe(false);
+  expect(isGenuine('another', '{"n":1}', header)).toBe(false);
+});
 
 describe('the rotation of a signature', () => {
-  it('gives a new secret, and signs with both until the overlap is ended', async () => {
+  it('creates a new secret, and signs with both until the overlap ends', async () => {
     const { group, secret, sent } = await signedGroup();
     const before = Date.now();
     const next = await secretIn(rotate(group, { endpoints: [{ name: 'acme' }] }));
@@ -158,7 +151,7 @@ describe('the rotation of a signature', () => {
     expect(await signatureOf(group)).toEqual(signature);
   });
 
-  it('has no overlap where it is told so, and keeps the last three secrets otherwise', async () => {
+  it('has no overlap if told so, and otherwise keeps the last three secrets', async () => {
     const { group, secret, sent } = await signedGroup();
     const alone = await secretIn(rotate(group, { endpoints: [{ name: 'acme' }], overlap: '0s' }));
     expect(await sent('alone')).toBe(`sha256=${hmac(alone, 'alone', 'hex')}`);
@@ -228,7 +221,7 @@ describe('a signature is refused', () => {
     [{ header: 'X-Acme', encoding: 'hex', prefix: '' }, 'endpoints.0.signature.prefix is ""'],
     [{ header: 'X-Acme', encoding: 'hex', prefix: 'v 1' }, 'endpoints.0.signature.prefix is "v 1"'],
     [{ header: 'X-Acme', encoding: 'hex', secret: 's' }, 'endpoints.0.signature.secret'],
-  ])('as %j, and the group is not made', async (given, sentence) => {
+  ])('if it is %j, and the group is not created', async (given, sentence) => {
     const group = groupName();
     const answer = await add(group, [{ url: receiver.inbox().url, signature: given }]);
     expect(answer.status).toBe(400);
@@ -236,7 +229,7 @@ describe('a signature is refused', () => {
     expect((await api('GET', `/v2/topics/${group}`)).status).toBe(404);
   });
 
-  it('to be rotated where there is none, or for longer than seven days', async () => {
+  it('if it is rotated but missing, or overlaps for longer than seven days', async () => {
     const { group } = await signedGroup();
     const { url } = receiver.inbox();
     await ok(add(group, [{ url }]));

@@ -6,7 +6,7 @@ import { api, ok, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { call, publish, refusalOf, service, type Answer } from '../support/publish.ts';
 
-/** Where nothing is delivered to: what is accepted waits for longer than a test. */
+/** Gets nothing, because accepted messages are delayed longer than a test. */
 const somewhere = 'https://example.com/hook';
 const later = { 'Svc-Delay': '1h' };
 
@@ -16,7 +16,7 @@ const batchOf = (length: number) =>
 
 type Refused = readonly [status: number, code: ErrorCode, what: string, ask: () => Promise<Answer>];
 
-/** Sends until one is refused. Each process of a function lets some pass before it knows that there are others. */
+/** Each process of a function allows some requests before it knows of the others. */
 async function untilRefused(send: () => Promise<Answer>): Promise<Answer> {
   for (let round = 0; round < 100; round += 1) {
     const answers = await Promise.all([send(), send(), send(), send()]);
@@ -103,7 +103,6 @@ const notAllowed: readonly Refused[] = [
   [403, 'delivery_loop', 'the service itself', () => publish(`${service.url}/v2/publish/x`)],
 ];
 
-/** The token of an account with a password that is not its own. */
 const forged = (): string => {
   const token: unknown = JSON.parse(Buffer.from(service.token, 'base64').toString());
   const parts = z.looseObject({ UserID: z.string() }).parse(token);
@@ -145,13 +144,11 @@ const notThere: readonly Refused[] = [
   ],
 ];
 
-/** Asks as an account that has a limit. */
 const limited =
   (limits: Readonly<Record<string, number>>, ask: (token: string) => Promise<Answer>) =>
   async (): Promise<Answer> =>
     ask((await makeAccount(limits)).token);
 
-/** Publishes as an account that has a limit. */
 const publishing = (limits: Readonly<Record<string, number>>, headers: Record<string, string>) =>
   limited(limits, (token) => publish(somewhere, { token, headers }));
 
@@ -232,23 +229,23 @@ const expectRefusal = async (ask: () => Promise<Answer>, status: number, code: E
   ]);
 };
 
-describe('what is refused has a code: what', () => {
+describe('a refusal has a code if the request', () => {
   it.each(malformed)('is malformed, %i %s: %s', (status, code, _, ask) => expectRefusal(ask, status, code));
   it.each(notAllowed)('is not allowed, %i %s: %s', (status, code, _, ask) =>
     expectRefusal(ask, status, code),
   );
-  it.each(notThere)('is not there, or is already, %i %s: %s', (status, code, _, ask) =>
+  it.each(notThere)('concerns something missing or existing, %i %s: %s', (status, code, _, ask) =>
     expectRefusal(ask, status, code),
   );
-  it.each(overLimits)('is more than a limit allows, %i %s: %s', (status, code, _, ask) =>
+  it.each(overLimits)('exceeds a limit, %i %s: %s', (status, code, _, ask) =>
     expectRefusal(ask, status, code),
   );
 });
 
-describe('each message of a batch that is refused', () => {
+describe('each refused message of a batch', () => {
   const entry = z.array(z.object({ code: z.optional(z.string()), status: z.optional(z.int()) }));
 
-  it('has a code and a status of its own', async () => {
+  it('has a separate code and status', async () => {
     const body = [
       { destination: somewhere, headers: later },
       { destination: somewhere, headers: { 'Svc-Delay': 'soon' } },
@@ -265,7 +262,7 @@ describe('each message of a batch that is refused', () => {
     ]);
   });
 
-  it('has one where the month’s budget does not suffice for all', async () => {
+  it('has one if the month’s budget does not suffice for all', async () => {
     const { token } = await makeAccount({ budget: 1 });
     const answers = entry.parse(await ok(api('POST', '/v2/batch', { token, body: batchOf(50) })));
     expect(answers.at(-1)).toEqual({ code: 'budget_reached', status: 412 });
@@ -275,7 +272,7 @@ describe('each message of a batch that is refused', () => {
 describe('the credentials of the management API', () => {
   const { user } = service.management;
 
-  // The emulator does not put an authorizer's words into the gateway's answer, as AWS does.
+  // The emulator’s gateway does not put an authorizer’s sentence into its answer, unlike AWS.
   it.runIf(service.target === 'local').each<[authorization: string | null, code: ErrorCode]>([
     [null, 'credentials_missing'],
     ['Bearer token', 'credentials_invalid'],
@@ -285,7 +282,7 @@ describe('the credentials of the management API', () => {
   });
 });
 
-describe('what the gateway refuses by itself', () => {
+describe('refusals of the gateway', () => {
   it.each<Refused>([
     [404, 'path_not_found', 'a path that is none', () => api('GET', '/v2/nothing')],
     [405, 'method_not_allowed', 'a method that is none', () => api('DELETE', '/v2/logs')],

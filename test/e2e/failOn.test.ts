@@ -9,7 +9,6 @@ import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
 const deadLetterOf = async (messageId: string) => (await deadLettered({ messageId }, 1))[0];
-/** Waits until another account has a message in its dead letter queue. */
 const isDead = (messageId: string, token: string) =>
   eventually(
     () => ok(api('GET', `/v2/dlq${query({ messageId })}`, { token })),
@@ -19,8 +18,8 @@ const isDead = (messageId: string, token: string) =>
 const answering = (status: number) =>
   receiver.inbox((_delivery, response) => response.writeHead(status).end());
 
-describe('an answer that is not tried again', () => {
-  it('is one on the list of the message, which its record shows', async () => {
+describe('an answer without a retry', () => {
+  it('is one in the message’s list, which its record shows', async () => {
     const inbox = answering(404);
     const headers = { 'Svc-Fail-On': '400-499, !408', 'Svc-Retry-Delay': '1000', 'Svc-Retries': '3' };
     const messageId = messageIdOf(await publish(inbox.url, { headers }));
@@ -37,7 +36,7 @@ describe('an answer that is not tried again', () => {
     expect(inbox.deliveries).toHaveLength(2);
   });
 
-  it('is one on the list of the account, where the message has none', async () => {
+  it('is one in the account’s list, if the message has none', async () => {
     const account = await makeAccount({ fail_on: '400 - 404' });
     const inbox = answering(403);
     const headers = { 'Svc-Retry-Delay': '1', 'Svc-Retries': '1' };
@@ -52,15 +51,15 @@ describe('an answer that is not tried again', () => {
     expect(await changeAccount(account.id, { fail_on: null })).not.toHaveProperty('fail_on');
   });
 
-  it.each(['4xx', '!404', '200', '404,,405', ''])('on the list %j is refused by name', async (list) => {
+  it.each(['4xx', '!404', '200', '404,,405', ''])('in the list %j is refused by name', async (list) => {
     const answer = await publish('https://example.com', { headers: { 'Svc-Fail-On': list } });
     expect(answer.status).toBe(400);
     expect(errorOf(answer)).toMatch(/^Svc-Fail-On is .*; allowed are up to 20 statuses from 300 to 599/);
   });
 });
 
-describe('a group whose default is to remove what is gone', () => {
-  it('loses the endpoint that answers 410, with a dead letter and an entry in the audit trail', async () => {
+describe('a group whose default is to remove endpoints that are gone', () => {
+  it('removes an endpoint that answers 410, with a dead letter and an entry in the audit trail', async () => {
     const [gone, well] = [answering(410), answering(200)];
     const name = await makeGroup([{ url: gone.url, name: 'gone' }, { url: well.url }]);
     await setDefaults(name, { 'Svc-Gone': 'remove', 'Svc-Retry-Delay': '1' });
@@ -75,7 +74,7 @@ describe('a group whose default is to remove what is gone', () => {
     expect(gone.deliveries).toHaveLength(1);
     const trail = await ok(api('GET', `/v2/audit?subject=${name}&actor=service`));
     expect(trail).toMatchObject({ entries: [{ action: 'urlGroup.removeEndpoints', subject: name }] });
-    // Added again, it is one of the group's until it answers 410 again.
+    // If the endpoint is added again, it stays in the group until its next 410.
     await addEndpoints(name, [{ url: gone.url, name: 'gone' }]);
     expect(await ok(publish(name))).toHaveLength(2);
   });

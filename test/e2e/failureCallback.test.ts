@@ -9,7 +9,7 @@ const receiver = useReceiver();
 const test = (id: string) => manage('POST', `/v2/svc/users/${id}/failure-callback/test`);
 
 describe('the failure callback of an account', () => {
-  it('is told of a message that has failed for good', async () => {
+  it('reports a message that has failed permanently', async () => {
     const told = receiver.inbox();
     const account = await makeAccount({ failure_callback: told.url });
     const failing = receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
@@ -26,7 +26,7 @@ describe('the failure callback of an account', () => {
     });
   });
 
-  it('is tested with a failure that is made up, signed as a delivery is', async () => {
+  it('is tested with an invented failure, which is signed like a delivery', async () => {
     const told = receiver.inbox((_delivery, response) => response.writeHead(202).end('thanks'));
     const { id } = await makeAccount({ failure_callback: told.url });
     const answer = await test(id);
@@ -45,7 +45,7 @@ describe('the failure callback of an account', () => {
     });
   });
 
-  it('shows no credentials, and keeps them where it is written back as it was shown', async () => {
+  it('shows no credentials, and keeps them if it is written back as it was shown', async () => {
     const told = receiver.inbox();
     const withUser = told.url.replace('//', '//me:secret@');
     const account = await makeAccount({ failure_callback: withUser });
@@ -62,7 +62,7 @@ describe('the failure callback of an account', () => {
     ['arn:aws:lambda:eu-central-1:123456789012:function:orders', 400, 'destination_invalid'],
     ['http://10.0.0.1/', 403, 'destination_not_allowed'],
     [5, 400, 'field_invalid'],
-  ])('is not %j: %i', async (failure_callback, status, code) => {
+  ])('must not be %j: %i', async (failure_callback, status, code) => {
     const { id } = await makeAccount();
     const refused = await manage('PATCH', `/v2/svc/users/${id}`, { body: { failure_callback } });
     expect([refused.status, refusalOf(refused).code]).toEqual([status, code]);
@@ -89,7 +89,7 @@ describe('the fields of an account', () => {
     expect(refusalOf(refused).error).toMatch(new RegExp(`^${field} is .*; allowed is `));
   });
 
-  it('go back to none, and to the days of the plan', async () => {
+  it('can be reset to none, or to the plan’s days', async () => {
     const account = await makeAccount({
       failure_callback: 'https://example.com/failed',
       lambda_destinations: ['arn:aws:lambda:*:123456789012:function:orders-*'],

@@ -8,7 +8,7 @@ import { getInAnyState } from '../support/listedMessages.ts';
 import { errorOf, messageIdOf, publish } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Tenants take turns where messages wait, and a message may have a priority among those of its tenant. */
+/** A message may have a priority within its tenant. */
 
 const receiver = useReceiver();
 
@@ -23,11 +23,11 @@ const of = (fairKey: string | undefined, priority?: string): Record<string, stri
   ...(priority !== undefined && { 'Svc-Priority': priority }),
 });
 
-/** More customers than a lane's row keeps. */
+/** More customers than a lane’s row keeps. */
 const customers = upTo(7).map((number) => `customer ${number}`);
 
 describe('a queue', () => {
-  it('delivers the messages of its customers in turn, and shows who waits', async () => {
+  it('delivers its customers’ messages in turn, and shows who waits', async () => {
     const inbox = receiver.inbox();
     const name = unique('fair');
     await putQueue(name, { paused: true });
@@ -56,7 +56,7 @@ describe('a queue', () => {
     expect(laneShape.parse(await ok(api('GET', `/v2/queues/${name}`))).fairKeys).toBeUndefined();
   });
 
-  it('delivers by priority within a customer, of whose starts one in eight is of a lower priority', async () => {
+  it('delivers by priority within a customer, with one of eight starts for a lower priority', async () => {
     const inbox = receiver.inbox();
     const name = unique('urgent');
     await putQueue(name, { paused: true });
@@ -75,7 +75,7 @@ describe('a queue', () => {
     ]);
   });
 
-  it('takes the messages of a batch, of a group and of a schedule by their own keys', async () => {
+  it('uses the keys of each message in a batch, a group and a schedule', async () => {
     const inbox = receiver.inbox();
     const name = unique('mixed');
     await putQueue(name, { paused: true });
@@ -132,7 +132,7 @@ describe('a flow-control key', () => {
     const shown = async () => laneShape.parse(await ok(api('GET', `/v2/flowControl/${key}`)));
     const waits = (count: number) =>
       eventually(shown, (lane) => lane['waitListSize'] === count && lane['parallelismCount'] === 0);
-    // One after another: each takes its place when its job is handed out.
+    // One after another, because each gets its place when its job is received.
     const all = ['busy 0', 'busy 1', 'busy 2', 'other 0', 'other 1', 'third 0'];
     for (const [index, body] of all.entries()) {
       await send(inbox.url, { body, headers: { ...headers, ...of(body.slice(0, -2)) } });

@@ -28,7 +28,7 @@ describe('flow control', () => {
     await ok(api('DELETE', `/v2/messages/${messageId}`));
   });
 
-  it('is shown on a dead letter and kept by its retry, unless that has another', async () => {
+  it('is shown on a dead letter and kept by its retry, unless the retry has another', async () => {
     const inbox = receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const flowControlKey = unique('flow');
     await publish(inbox.url, {
@@ -48,7 +48,7 @@ describe('flow control', () => {
     expect(last).toMatchObject({ flowControlKey: other, rate: 2 });
   });
 
-  it('can be a default of a group', async () => {
+  it('can be a group’s default', async () => {
     const flowControlKey = unique('flow');
     const name = await makeGroup([{ url: receiver.inbox().url }]);
     await setDefaults(name, headersOf(flowControlKey, 'parallelism=1'));
@@ -102,7 +102,7 @@ describe('flow control', () => {
     expect([answer.status, errorOf(answer)]).toEqual([400, expect.stringMatching(says)]);
   });
 
-  it.each(['Callback', 'Failure-Callback'])('of a %s is checked like that of a message', async (scope) => {
+  it.each(['Callback', 'Failure-Callback'])('of a %s is checked like a message’s', async (scope) => {
     const headers = (value: string) => ({
       [`Svc-${scope}`]: receiver.origin,
       [`Svc-${scope}-Flow-Control-Key`]: 'key',

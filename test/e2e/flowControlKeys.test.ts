@@ -44,7 +44,6 @@ const headersOf = (key: string, value: string) => ({
 const send = async (url: string, key: string, value: string, body = ''): Promise<string> =>
   messageIdOf(await publish(url, { headers: headersOf(key, value), body }));
 
-/** Makes a key known, by a message that is delivered. */
 async function makeKey(value: string, key = unique('key'), owner: Owner = service): Promise<string> {
   const inbox = receiver.inbox();
   messageIdOf(await publishAs(owner, inbox.url, { headers: headersOf(key, value) }));
@@ -52,7 +51,7 @@ async function makeKey(value: string, key = unique('key'), owner: Owner = servic
   return key;
 }
 
-/** Waits until a message without a key has arrived: what was free to go before it has had its chance. */
+/** Waits for a message without a key, which is after any that could start. */
 async function probe(): Promise<void> {
   const inbox = receiver.inbox();
   messageIdOf(await publish(inbox.url));
@@ -76,7 +75,7 @@ describe('a flow-control key', () => {
       parallelismMax: 2,
       parallelismCount: 2,
       rateMax: 50,
-      // A start that is held up on its way counts again when it is made.
+      // A start that is delayed counts again when it is made.
       rateCount: found.rateCount,
       ratePeriod: 3_600,
       ratePeriodStart: found.ratePeriodStart,
@@ -95,7 +94,7 @@ describe('a flow-control key', () => {
     expect(after.rateCount).toBeGreaterThanOrEqual(3);
   });
 
-  it('can be shown, pinned and paused as soon as a message that names it is accepted, long before that is due', async () => {
+  it('can be shown, pinned and paused as soon as a message with it is accepted, even if that is due much later', async () => {
     const key = unique('key');
     const inbox = receiver.inbox();
     const headers = { ...headersOf(key, 'parallelism=2, rate=5'), 'Svc-Delay': '1h' };
@@ -106,7 +105,7 @@ describe('a flow-control key', () => {
     expect(await shown(key)).toMatchObject({ parallelismMax: 1, isPaused: true, isPinnedParallelism: true });
   });
 
-  it('begins a new period of its rate by both names of that', async () => {
+  it('starts a new period of its rate through both paths', async () => {
     for (const operation of ['resetRate', 'reset']) {
       const key = await makeKey('rate=5, period=1h');
       await becomes(key, ({ rateCount }) => rateCount === 1);
@@ -115,7 +114,7 @@ describe('a flow-control key', () => {
     }
   });
 
-  it('shows 0 for what is not limited', async () => {
+  it('shows 0 for missing limits', async () => {
     const parallel = await makeKey('parallelism=4');
     expect(await shown(parallel)).toMatchObject({
       parallelismMax: 4,
@@ -131,7 +130,7 @@ describe('a flow-control key', () => {
     });
   });
 
-  it('is listed with the others of its account by name, and found by a part of it', async () => {
+  it('is listed by name with the others of its account, and found by a part of its name', async () => {
     const [owner, other] = [await makeAccount(), await makeAccount()];
     for (const key of ['tenant-b', 'tenant-a', 'Tenant-C', 'other']) await makeKey('rate=9', key, owner);
     const names = async (query?: string): Promise<readonly string[]> =>
@@ -177,14 +176,14 @@ describe('a flow-control key', () => {
     expect((await get(key)).status).toBe(status);
   });
 
-  // The emulator's gateway decodes paths before it looks at them, unlike API Gateway.
+  // The emulator’s gateway decodes paths before it matches them, unlike API Gateway.
   it.runIf(service.target === 'local').each(['a/b', 'a?b#c', '100%', 'a b+c', 'ü\u{1f9fe}', 'two\nlines'])(
     'may be any text: %j',
     async (name) => {
       const key = `${name}${unique('')}`;
       const inbox = receiver.inbox();
       const query = new URLSearchParams({ 'svc-flow-control-key': key, 'svc-flow-control-value': 'rate=5' });
-      // As in a form: a plus is a space.
+      // Like in a form, a plus is a space.
       messageIdOf(await publish(inbox.url, { query: query.toString().replaceAll('+', '%20') }));
       await inbox.received(1);
       await ok(change(key, 'pin?parallelism=2'));
@@ -195,7 +194,7 @@ describe('a flow-control key', () => {
     },
   );
 
-  it('is shown to the read-only token, which changes nothing', async () => {
+  it('is shown to the read-only token, which cannot change it', async () => {
     const key = await makeKey('parallelism=3');
     const reader = { token: service.readOnlyToken };
     expect((await shown(key, reader)).parallelismMax).toBe(3);
@@ -214,8 +213,8 @@ describe('a flow-control key', () => {
   });
 });
 
-describe('a key that is paused', () => {
-  it('holds its messages until it is resumed, and lets them go in their order', async () => {
+describe('a paused key', () => {
+  it('holds its messages until it is resumed, and then starts them in order', async () => {
     const inbox = receiver.inbox();
     const key = await makeKey('parallelism=1');
     await ok(change(key, 'pause'));
@@ -232,7 +231,7 @@ describe('a key that is paused', () => {
     expect(await becomes(key, ({ waitListSize }) => waitListSize === 0)).toMatchObject({ isPaused: false });
   });
 
-  it('lets the delivery end that is in flight', async () => {
+  it('lets a delivery in flight finish', async () => {
     const inbox = heldInbox(receiver);
     const key = unique('key');
     const messageId = await send(inbox.url, key, 'parallelism=1', 'first');
@@ -263,7 +262,7 @@ describe('the limits of a key', () => {
     expect(await shown(key)).toMatchObject({ parallelismMax: 0, rateMax: 8, ratePeriod: 1 });
   });
 
-  it('stay where they are pinned, each for itself, until they are unpinned', async () => {
+  it('are kept while they are pinned, each separately, until they are unpinned', async () => {
     const key = await makeKey('parallelism=5, rate=50');
     expect(await ok(change(key, 'pin?parallelism=4'))).toEqual({});
     await makeKey('parallelism=6, rate=60', key);
@@ -293,7 +292,7 @@ describe('the limits of a key', () => {
     });
   });
 
-  it('hold from when they are pinned on: a wider one lets more go at once', async () => {
+  it('apply once they are pinned: a higher one starts more at once', async () => {
     const inbox = heldInbox(receiver);
     const key = await makeKey('parallelism=5');
     await ok(change(key, 'pin?parallelism=1'));
@@ -309,11 +308,11 @@ describe('the limits of a key', () => {
     await inbox.received(4);
   });
 
-  it('let go as many as the rate, and no more, whenever that is reset', async () => {
+  it('start no more than the rate, whenever it is reset', async () => {
     const inbox = receiver.inbox();
     const key = unique('key');
     for (let number = 0; number < 5; number += 1) await send(inbox.url, key, 'rate=2, period=7d');
-    // A start that is held up on its way counts again: fewer may have been made than the rate allows, and none more.
+    // A delayed start counts again, so fewer may have started than the rate allows, but never more.
     await becomes(key, ({ waitListSize }) => waitListSize >= 3);
     await probe();
     expect(inbox.deliveries.length).toBeLessThanOrEqual(2);
@@ -369,7 +368,7 @@ describe('the limits of a key', () => {
 describe('all deliveries of an account', () => {
   const globalShape = z.strictObject({ parallelismMax: z.number(), parallelismCount: z.number() });
 
-  it('are held to its limit, and counted', async () => {
+  it('are limited and counted', async () => {
     const owner = await makeAccount({ max_global_parallelism: 2 });
     const counted = async (token = owner.token) =>
       globalShape.parse(await ok(api('GET', '/v2/globalParallelism', { token })));

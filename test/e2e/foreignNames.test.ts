@@ -8,15 +8,14 @@ import type { Inbox } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
 /**
- * Names that come from outside may be those that every JavaScript object has. They are names like any others, wherever
- * names may be chosen, and are refused with a sentence wherever they may not.
+ * Names that every JavaScript object has are ordinary names where names are free, and are refused with a sentence elsewhere.
  */
 const names = Object.getOwnPropertyNames(Object.prototype);
 const lower = names.map((name) => name.toLowerCase());
 
 const receiver = useReceiver();
 
-/** A list of header values by name as pairs: only so `__proto__` is seen like the others. */
+/** Returns header values as pairs, because only pairs show `__proto__` like other names. */
 const pairsOf = (headers: unknown): readonly (readonly [string, unknown])[] =>
   Object.entries(headers ?? {}).map(([name, values]) => [name.toLowerCase(), values]);
 
@@ -25,7 +24,6 @@ const prefixed = (prefix: string): [string, string][] =>
   names.map((name) => [`${prefix}${name}`, `is ${name}`]);
 const original = (name: string): string => `is ${names[lower.indexOf(name)] ?? ''}`;
 
-/** An endpoint that answers with all the names as headers. */
 const inboxWithHeaders = (status: number): Inbox =>
   receiver.inbox((_delivery, response) => {
     response.statusCode = status;
@@ -33,7 +31,7 @@ const inboxWithHeaders = (status: number): Inbox =>
     response.end('answered');
   });
 
-/** Publishes with headers as pairs: `fetch` keeps them in an object, and loses one. */
+/** As pairs, because `fetch` keeps headers in an object and loses one. */
 async function publishWith(
   destination: string,
   headers: readonly [string, string][],
@@ -52,7 +50,7 @@ async function publishWith(
 const objectOf = (pairs: readonly [string, unknown][]): object => Object.fromEntries(pairs);
 
 describe('names that every object has', () => {
-  it('stand in records as the headers of a destination’s answer, after one attempt', async () => {
+  it('are recorded as headers of a destination’s answer, after one attempt', async () => {
     const inbox = inboxWithHeaders(500);
     const callback = receiver.inbox();
     const label = unique('names');
@@ -116,7 +114,7 @@ describe('names that every object has', () => {
     await ok(api('DELETE', `/v2/schedules/${id}`));
   });
 
-  it('are the destination’s as parameters of the query', async () => {
+  it('belong to the destination as parameters of the query', async () => {
     const inbox = receiver.inbox();
     messageIdOf(await publish(inbox.url, { query: new URLSearchParams(prefixed('')).toString() }));
     const [delivery] = await inbox.received(1);
@@ -140,7 +138,7 @@ describe('names that every object has', () => {
     expect(carrying).toHaveLength(2);
   });
 
-  it('are left alone as fields of a message in a batch, and refused elsewhere by a sentence that names them', async () => {
+  it('are ignored as fields of a message in a batch, and refused elsewhere by a sentence with the name', async () => {
     const inbox = receiver.inbox();
     for (const name of names) {
       const foreign = objectOf([[name, 1]]);
@@ -179,7 +177,7 @@ describe('names that every object has', () => {
     }
   });
 
-  it('are headers by default of a URL group', async () => {
+  it('are default headers of a URL group', async () => {
     const inbox = receiver.inbox();
     const group = unique('names');
     await ok(api('POST', `/v2/topics/${group}/endpoints`, { body: { endpoints: [{ url: inbox.url }] } }));
@@ -203,7 +201,7 @@ describe('names that every object has', () => {
     await ok(api('DELETE', `/v2/topics/${group}`));
   });
 
-  it('configure nothing behind the service’s prefixes', async () => {
+  it('configure nothing after the service’s prefixes', async () => {
     const inbox = receiver.inbox();
     const configured = [
       ...prefixed('svc-'),
@@ -216,7 +214,7 @@ describe('names that every object has', () => {
     expect(delivery?.headerPairs.filter(([name]) => lower.includes(name))).toEqual([]);
   });
 
-  it('are refused as filters, and as values of filters find nothing', async () => {
+  it('are refused as filters, and find nothing as values of filters', async () => {
     for (const list of ['/v2/logs', '/v2/dlq']) {
       for (const name of names) {
         const unknown = await api('GET', `${list}?${name}=x`);
@@ -228,7 +226,7 @@ describe('names that every object has', () => {
       const fields = ['url', 'host', 'path', 'label', 'topicName', 'queueName', 'callerIp', 'flowControlKey'];
       const fromDate = Date.now();
       for (const field of fields) {
-        // Some filters take one value only.
+        // Some filters accept one value only.
         for (const name of ['url', 'path'].includes(field)
           ? ['__proto__', 'constructor']
           : [names.join(',')]) {
@@ -281,7 +279,7 @@ describe('names that every object has', () => {
     await inbox.received(names.length);
   });
 
-  it('are refused in expressions, and redact headers that are so called', async () => {
+  it('are refused in expressions, and redact headers with these names', async () => {
     const inbox = receiver.inbox();
     for (const name of names) {
       for (const expression of [
@@ -311,7 +309,7 @@ describe('names that every object has', () => {
     for (const [, values] of shown) expect(values).toEqual([expect.stringMatching(/^REDACTED:/)]);
   });
 
-  it('are nobody’s ids, tokens or accounts', async () => {
+  it('are not ids, tokens or accounts', async () => {
     const { management } = service;
     const basic = Buffer.from(`${management.user}:${management.password}`).toString('base64');
     for (const name of names) {

@@ -10,11 +10,11 @@ import { messageIdOf, publish, refusalOf, service, type Answer } from '../suppor
 import type { Delivery, Inbox } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Messages to Lambda functions. The reporter sends its event to an inbox, and returns, or throws, what that answers. */
+/** The reporter sends its event to an inbox, and returns or throws the inbox’s answer. */
 
 const receiver = useReceiver();
 
-/** A function that the deployment and the account allow, and that is not there. */
+/** A missing function that the deployment and the account allow. */
 const missingArn = (): string => service.reporterArn.replace(/[^:]+$/, 'receiver-missing');
 
 const accountId = (): string =>
@@ -77,7 +77,7 @@ describe('a message to a Lambda function', () => {
     expect(delivered).toMatchObject({ url: service.reporterArn, responseStatus: 201 });
   });
 
-  it('may be named percent-encoded, in a batch, by an endpoint of a URL group, and by a callback', async () => {
+  it('may be percent-encoded, in a batch, an endpoint of a URL group, or a callback', async () => {
     const inbox = reporting();
     const headers = reportTo(inbox);
     messageIdOf(await publish(encodeURIComponent(service.reporterArn), { headers, body: 'encoded' }));
@@ -107,7 +107,7 @@ describe('a message to a Lambda function', () => {
     expect(events.map(({ headers: { 'svc-endpoint-name': name } }) => name)).toContain('function');
   });
 
-  it('that throws has failed with its error, and is tried again', async () => {
+  it('that throws fails with its error, and is retried', async () => {
     const inbox = receiver.inbox((_delivery, response, count) =>
       count === 0
         ? response.writeHead(500).end('no such order')
@@ -119,14 +119,14 @@ describe('a message to a Lambda function', () => {
     expect(entry).toMatchObject({ url: service.reporterArn, responseStatus: 503, responseBody: 'busy' });
     const errors = await logged({ messageId, state: 'ERROR' }, 2);
     expect(errors.find(({ responseStatus }) => responseStatus === 500)).toMatchObject({
-      // AWS names the class of the error, the emulator its own.
+      // AWS names the error’s class, and the emulator uses its own.
       error: expect.stringMatching(/^The function failed\. .*no such order$/) as string,
     });
     const events = (await inbox.received(2)).map(eventOf);
     expect(events.map(({ headers: { 'svc-retried': retried } }) => retried)).toEqual(['0', '1']);
   });
 
-  it('that is not there has failed with a sentence', async () => {
+  it('that is missing fails with a sentence', async () => {
     const messageId = messageIdOf(await publish(missingArn(), { headers: { 'Svc-Retries': '0' } }));
     const [entry] = await deadLettered({ messageId }, 1);
     expect(entry).toMatchObject({ responseStatus: 0, error: `There is no function ${missingArn()}.` });
@@ -136,7 +136,7 @@ describe('a message to a Lambda function', () => {
 describe('a function is refused', () => {
   const refusalBy = (answer: Answer) => ({ status: answer.status, ...refusalOf(answer) });
 
-  it('that the account does not have, when the message comes, or later', async () => {
+  it('that the account does not allow, when the message is published or later', async () => {
     const { id, token } = await makeAccount();
     expect(refusalBy(await publishAs({ token }, service.reporterArn))).toEqual({
       status: 403,
@@ -149,7 +149,7 @@ describe('a function is refused', () => {
     await inbox.received(1);
   });
 
-  it('that the deployment does not have', async () => {
+  it('that the deployment does not allow', async () => {
     const elsewhere = 'arn:aws:s3:::bucket';
     expect(refusalBy(await publish(elsewhere))).toMatchObject({ status: 400, code: 'destination_invalid' });
     const query = await publish(service.reporterArn, { query: 'a=b' });

@@ -26,11 +26,10 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { sizeOf } from '../support/sample.ts';
 
 /**
- * Every operation is sent requests that are made from its description: those that it allows, and those with one odd part.
- * The seeds are fixed, so each run sends the same, but for ids and ports. `npm run test:fuzz` sends many more.
+ * Generates valid requests and ones with one odd part from each operation’s description. Fixed seeds make runs the same except
+ * for ids and ports. `npm run test:fuzz` sends many more.
  */
 
-/** What requests to an operation are made from. */
 function targetOf(within: Document, method: string, path: string): Target {
   const described = describedPath(path);
   const operation = within.paths[described]?.[method.toLowerCase()];
@@ -63,17 +62,14 @@ afterAll(async () => {
 
 interface Sent {
   readonly status: number;
-  /** The request and its answer, for the report of a failure. */
   readonly shown: string;
 }
 
-/** Where requests are sent to, and what shows who sends them. */
 interface Endpoint {
   readonly url: string;
   readonly authorization: string;
 }
 
-/** An endpoint with the rights that all operations of a document ask for. */
 function endpointOf(within: Document): Endpoint {
   const { management } = service;
   return within === document
@@ -81,7 +77,7 @@ function endpointOf(within: Document): Endpoint {
     : { url: management.url, authorization: basic(management.user, management.password) };
 }
 
-/** How many requests of each kind were answered with each class of statuses, as in `odd path 4XX`. */
+/** Counts requests by kind and class of status, like `odd path 4XX`. */
 const answered = new Map<string, number>();
 
 const answersOf = (kind: string): Readonly<Record<string, number>> =>
@@ -91,7 +87,6 @@ const answersOf = (kind: string): Readonly<Record<string, number>> =>
     ),
   );
 
-/** Sends a request, and checks that the answer is as described. */
 async function send(
   { url, authorization }: Endpoint,
   { kind, method, path, headers, body }: FuzzedRequest,
@@ -129,7 +124,7 @@ describe.runIf(service.target === 'local').each<[api: string, within: Document, 
     ]) {
       await send(endpointOf(within), request);
     }
-    // What was made before may be gone by now.
+    // Earlier resources may be gone by now.
     const { status, shown } = await send(
       endpointOf(within),
       plainRequest(target, await makers.knownFor(method, path)),
@@ -158,7 +153,7 @@ describe.runIf(service.target === 'local')('requests with the read-only token', 
     async ({ method, path, access }) => {
       const target = targetOf(document, method, path);
       const endpoint = { url: service.url, authorization: `Bearer ${account.read_only_token}` };
-      // What is not there is as good: a change is refused before anything is looked for.
+      // A change is refused before missing resources are looked up.
       const odd = fc.sample(spoiledRequests(target, {}), { seed, numRuns: elsewhereEach });
       for (const request of odd) {
         const { status, shown } = await send(endpoint, request);
@@ -172,7 +167,7 @@ describe.runIf(service.target === 'local')('requests with the read-only token', 
 });
 
 describe.runIf(service.target === 'local')('all of these requests', () => {
-  it('were of each kind, and those with an odd part were refused now and then, the others accepted', () => {
+  it('were of each kind, and odd ones were sometimes refused, the others accepted', () => {
     const counts = Object.fromEntries(requestKinds.map((kind) => [kind, answersOf(kind)]));
     const lines = requestKinds.map((kind) => `${kind}: ${JSON.stringify(counts[kind])}\n`);
     const shown = lines.join('');

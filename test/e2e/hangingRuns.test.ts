@@ -9,11 +9,11 @@ import type { Delivery } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Runs whose endpoints answer and submit nothing: nothing would let them go on, and the service says so. */
+/** Runs hang if their endpoints answer without submitting anything. */
 
 const receiver = useReceiver();
 
-/** A stage whose clock is set forward: a run hangs only after a minute. */
+/** A stage whose clock is set forward, because a run hangs only after a minute. */
 let stage: Stage;
 beforeAll(async () => {
   stage = await startStage({ testControl: true });
@@ -35,7 +35,6 @@ async function hangingNow() {
   return attention.parse(answer.json).hangingRuns;
 }
 
-/** Opens an endpoint: its answers follow what it does within each delivery. */
 const endpoint = (act: (delivery: Delivery, before: number) => Promise<unknown>) =>
   receiver.inbox((delivery, response, before) => {
     void act(delivery, before).then(
@@ -48,7 +47,6 @@ const nothing = (): Promise<void> => Promise.resolve();
 
 const one = { stepId: 1, stepName: 'reserve' };
 
-/** Starts a run that makes a step and then hangs, and waits until it does. */
 async function hang(next: (runId: string, before: number) => Promise<unknown> = nothing) {
   const inbox = endpoint(async (delivery, before) => {
     const run = { runId: runIdOf(delivery), url: inbox.url };
@@ -65,8 +63,8 @@ async function hang(next: (runId: string, before: number) => Promise<unknown> = 
   return { inbox, run };
 }
 
-describe('a run whose endpoint answers 200 and submits nothing', () => {
-  it('is named with the moment and the answer, once nothing was submitted for a minute', async () => {
+describe('a run whose endpoint answers 200 without submitting anything', () => {
+  it('is shown with the time and the answer, after a minute without a submission', async () => {
     const inbox = endpoint((delivery, before) =>
       before === 0
         ? ok(submitRaw(stage, { runId: runIdOf(delivery), url: inbox.url }, [one]))
@@ -100,7 +98,7 @@ describe('a run whose endpoint answers 200 and submits nothing', () => {
         status: 200,
       }),
     ]);
-    // A late submission lets it go on.
+    // A late submission continues the run.
     await ok(submitRaw(stage, run, [{ stepId: 2, stepName: 'charge' }]));
     await inbox.received(3);
     expect((await logOfRaw(stage, run)).hanging).toBeUndefined();
@@ -109,7 +107,7 @@ describe('a run whose endpoint answers 200 and submits nothing', () => {
     expect(await hangingNow()).toEqual([]);
   });
 
-  it('has its last refusal beside it, where its endpoint may not submit', async () => {
+  it('shows its last refusal if its endpoint may not submit', async () => {
     let refused: Answer | undefined;
     const inbox = endpoint(async (delivery) => {
       const run = { runId: runIdOf(delivery), url: inbox.url };
@@ -134,7 +132,7 @@ describe('a run whose endpoint answers 200 and submits nothing', () => {
     await ok(api('DELETE', `/v2/workflows/runs/${run.runId}`, { url: stage.url, token: stage.token }));
   });
 
-  it('is resumed with its steps: a new run takes its place, once, however often that is asked for', async () => {
+  it('is resumed with its steps: one new run replaces it, however often that is requested', async () => {
     const { inbox, run } = await hang((runId, before) =>
       before === 2
         ? ok(submitRaw(stage, { runId, url: inbox.url }, [{ stepId: 2, stepName: 'charge' }]))
@@ -168,7 +166,7 @@ describe('a run whose endpoint answers 200 and submits nothing', () => {
     expect(inbox.deliveries.filter((delivery) => runIdOf(delivery) === runId)).not.toHaveLength(0);
   });
 
-  it('is restarted from its payload, once, also where several ask at the same time', async () => {
+  it('is restarted once from its payload, even for simultaneous requests', async () => {
     const { run, inbox } = await hang();
     const path = `/v2/workflows/runs/${run.runId}/restart`;
     const answers = await Promise.all(
@@ -186,8 +184,8 @@ describe('a run whose endpoint answers 200 and submits nothing', () => {
   });
 });
 
-describe('a run is not named', () => {
-  it('while it waits, sleeps, calls, is retried, or works; and is neither resumed nor restarted', async () => {
+describe('a run is not shown as hanging', () => {
+  it('while it waits, sleeps, calls, is retried, or works, and is neither resumed nor restarted', async () => {
     const slow: (() => void)[] = [];
     const quiet = receiver.inbox((_delivery, response) => response.writeHead(503).end());
     const at = (act: (run: { runId: string; url: string }) => Promise<Answer>) => {

@@ -7,7 +7,7 @@ import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
 
-/** The headers of the service, in either dialect, by their names without the prefix. */
+/** Returns the service’s headers of either dialect, without their prefix. */
 const ownOf = (headers: Readonly<Record<string, string>>): readonly string[] =>
   Object.keys(headers)
     .filter((name) => /^(svc|upstash|webhook)-/.test(name))
@@ -16,8 +16,8 @@ const ownOf = (headers: Readonly<Record<string, string>>): readonly string[] =>
 
 const signatures = ['signature', 'webhook-id', 'webhook-signature', 'webhook-timestamp'];
 
-describe('a delivery whose headers are hidden', () => {
-  it.each(['Svc', 'Upstash'])('has the signatures only: %s', async (prefix) => {
+describe('a delivery with hidden headers', () => {
+  it.each(['Svc', 'Upstash'])('has only the signatures: %s', async (prefix) => {
     const [one, other] = [receiver.inbox(), receiver.inbox()];
     const topicName = await makeGroup([{ url: one.url, name: 'one' }]);
     const headers = {
@@ -28,15 +28,15 @@ describe('a delivery whose headers are hidden', () => {
     const answer = await publish(topicName, { headers });
     expect(answer.status).toBe(200);
     const [delivery] = await one.received(1);
-    // What is published in the dialect of this service is signed in the other one as well.
+    // A publish in this dialect is signed in the other one, too.
     expect([...new Set(ownOf(delivery?.headers ?? {}))]).toEqual(signatures);
     expect(delivery?.headers['x-tenant']).toBe('acme');
-    // The callback is another message, whose receiver is the publisher's own.
+    // The callback goes to the publisher’s own receiver.
     const [callback] = await other.received(1);
     expect(ownOf(callback?.headers ?? {})).toContain('message-id');
   });
 
-  it('may be a callback, that of a group by default, or that of a schedule', async () => {
+  it('may be a callback, a group’s default, or a schedule’s', async () => {
     const [one, other] = [receiver.inbox(), receiver.inbox()];
     const topicName = await makeGroup([{ url: one.url }]);
     await ok(
@@ -60,7 +60,7 @@ describe('a delivery whose headers are hidden', () => {
     await ok(api('DELETE', `/v2/schedules/${scheduleId}`));
   });
 
-  it('is shown with its message, and takes true and false only', async () => {
+  it('is shown with its message, and accepts only true and false', async () => {
     const headers = { 'Svc-Hide-Headers': 'TRUE', 'Svc-Delay': '1h' };
     const messageId = messageIdOf(await publish(receiver.origin, { headers }));
     expect(await getInAnyState(messageId)).toMatchObject({ hideHeaders: true });

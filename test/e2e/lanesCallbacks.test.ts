@@ -6,15 +6,14 @@ import { enqueue, lagOf, numberOf, sendFrom, startGate, upTo } from '../support/
 import type { Delivery } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** A message of a queue is over when its callbacks are delivered or failed, and the next starts then. */
+/** A message of a queue is over when its callbacks are delivered or failed. */
 
 const receiver = useReceiver();
 
-/** The number that the message of a callback has in its body. */
 const sourceOf = (delivery: Delivery): number =>
   Number(Buffer.from(callbackOf(delivery).sourceBody, 'base64').toString());
 
-/** A destination and its callbacks, with the messages that came and the callbacks that were answered, in their order. */
+/** Records messages, and callbacks when they are answered, in their order. */
 function startRecord(answers: {
   readonly message: (number: number) => number;
   readonly callback: (number: number, before: number) => number;
@@ -36,7 +35,7 @@ function startRecord(answers: {
     receiver.inbox((delivery, response) => {
       const number = sourceOf(delivery);
       const status = answers.callback(number, timesOf(what, number));
-      // A callback is noted when it is answered. The slower it is, the more time has the next message to come too early.
+      // A slow answer gives the next message more time to arrive too early.
       setTimeout(() => {
         note({ what, number });
         response.writeHead(status).end();
@@ -46,7 +45,6 @@ function startRecord(answers: {
     inbox,
     callbacks: callbackInbox('callback'),
     failures: callbackInbox('failure'),
-    /** Waits until there are so many, and returns all. */
     noted: (count: number) =>
       new Promise<typeof events>((done) => {
         const check = (): void => {
@@ -82,7 +80,7 @@ describe('the next message of a queue', () => {
   it('starts when the callback of the one before was delivered by a retry, or has failed', async () => {
     const { noted, inbox, callbacks } = startRecord({
       message: () => 200,
-      // Those of even messages are delivered by their retry, those of odd ones fail.
+      // Callbacks of even messages are delivered by a retry, and those of odd ones fail.
       callback: (number, before) => (number % 2 === 0 && before === 1 ? 200 : 500),
     });
     const queue = unique('queue');
@@ -113,7 +111,7 @@ describe('the next message of a queue', () => {
     };
     await sendFrom(1, 6, (number) => enqueue(queue, inbox.url, { body: String(number), headers }));
     const events = await noted(30);
-    // Of one message they come in any order.
+    // The events of one message arrive in any order.
     expect(events.map(({ number }) => number)).toEqual(
       upTo(6).flatMap((number) => [number, number, number, number, number]),
     );
@@ -123,7 +121,7 @@ describe('the next message of a queue', () => {
     }
   });
 
-  it('waits for a callback that is held, and nobody else does', async () => {
+  it('waits for a held callback, and other messages do not', async () => {
     const gate = startGate();
     const callbacks = receiver.inbox(gate.answer);
     const inbox = receiver.inbox();

@@ -15,18 +15,14 @@ import {
 } from '../support/lanes.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** A lane that is full, or paused, holds back its own messages, and nothing else. */
-
 const receiver = useReceiver();
 
-/** More than the account may have in flight: were they to wait with slots of the account, nothing else would go. */
+/** More than the account may have in flight. If they held slots of the account, nothing else would start. */
 const waiting = 12;
 const accountParallelism = 3;
 
-/** An account of its own, and the ways that its messages can take. */
 async function startAccount() {
   const { token } = await makeAccount({ max_global_parallelism: accountParallelism });
-  /** Checks that messages go that are not of the full lane. */
   const expectOthersGo = async (): Promise<void> => {
     const inbox = receiver.inbox();
     const headers = underKey(unique('key'), 'parallelism=1,rate=100');
@@ -40,8 +36,8 @@ async function startAccount() {
   return { token, expectOthersGo };
 }
 
-describe('a lane that is full', () => {
-  it('holds back nothing else, if it is a queue', async () => {
+describe('a full lane', () => {
+  it('holds back nothing else if it is a queue', async () => {
     const { token, expectOthersGo } = await startAccount();
     const gate = startGate();
     const inbox = receiver.inbox(gate.answer);
@@ -54,7 +50,7 @@ describe('a lane that is full', () => {
     expect(numbersOf(await inbox.received(waiting))).toEqual(upTo(waiting));
   });
 
-  it('holds back nothing else, if it is a key', async () => {
+  it('holds back nothing else if it is a key', async () => {
     const { token, expectOthersGo } = await startAccount();
     const gate = startGate();
     const inbox = receiver.inbox(gate.answer);
@@ -67,7 +63,7 @@ describe('a lane that is full', () => {
     expect(mostOpen(await inbox.received(waiting))).toBe(1);
   });
 
-  it('holds back nothing else, if it is a key whose rate is used up', async () => {
+  it('holds back nothing else if it is a key with a used-up rate', async () => {
     const { token, expectOthersGo } = await startAccount();
     const inbox = receiver.inbox();
     const headers = underKey(unique('key'), 'rate=1,period=1h');
@@ -77,7 +73,7 @@ describe('a lane that is full', () => {
     expect(inbox.deliveries).toHaveLength(1);
   });
 
-  it('holds back those of a queue that are under its key, and the others of the queue while there is room', async () => {
+  it('holds back its key’s messages in a queue, and the queue’s others only when the queue is full', async () => {
     const { token, expectOthersGo } = await startAccount();
     const gate = startGate();
     const held = receiver.inbox(gate.answer);
@@ -95,7 +91,7 @@ describe('a lane that is full', () => {
     expect(mostOpen(await held.received(3))).toBe(1);
   });
 
-  it('holds back no other account, if it is an account', async () => {
+  it('holds back no other account if it is an account', async () => {
     const full = await startAccount();
     const other = await startAccount();
     const gate = startGate();
@@ -110,8 +106,8 @@ describe('a lane that is full', () => {
   });
 });
 
-describe('a queue that is paused', () => {
-  it('holds back its own messages and no others, and drains in order when it is resumed', async () => {
+describe('a paused queue', () => {
+  it('holds back only its own messages, and drains in order when it is resumed', async () => {
     const { token, expectOthersGo } = await startAccount();
     const inbox = receiver.inbox();
     const queue = unique('queue');
@@ -123,7 +119,7 @@ describe('a queue that is paused', () => {
     expect(numbersOf(await inbox.received(waiting))).toEqual(upTo(waiting));
   });
 
-  it('lets the one that has started go to its end, and the next wait', async () => {
+  it('lets a started message finish, and holds the next one', async () => {
     const { token, expectOthersGo } = await startAccount();
     const gate = startGate();
     const inbox = receiver.inbox(gate.answer);
@@ -138,7 +134,7 @@ describe('a queue that is paused', () => {
     expect(numbersOf(await inbox.received(3))).toEqual([0, 1, 2]);
   });
 
-  it('and deleted cancels what waits in it, and one of its name delivers', async () => {
+  it('that is deleted cancels its waiting messages, and a new queue with its name delivers', async () => {
     const { token } = await startAccount();
     const inbox = receiver.inbox();
     const queue = unique('queue');

@@ -17,18 +17,17 @@ import {
 } from '../support/lanes.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** A queue of parallelism 1 delivers strictly first in, first out: the next starts when the one before is over. */
+/** With parallelism 1, the next message starts when the one before is over. */
 
 const receiver = useReceiver();
 
-/** Waits until a queue has nothing left to deliver: no place of its line was lost, or is held by somebody gone. */
+/** Waits until a queue is empty: no place of its line is lost or still held. */
 const drained = (queue: string): Promise<number> =>
   eventually(
     () => lagOf(queue),
     (lag) => lag === 0,
   );
 
-/** Cancels a message. */
 const cancel = (messageId: string): Promise<unknown> => ok(api('DELETE', `/v2/messages/${messageId}`));
 
 describe('the messages of a queue', () => {
@@ -42,7 +41,7 @@ describe('the messages of a queue', () => {
     await drained(queue);
   });
 
-  it('are delivered in the order of each of their senders', async () => {
+  it('are delivered in the order of each sender', async () => {
     const inbox = receiver.inbox((_delivery, response, before) => {
       setTimeout(() => response.writeHead(200).end(), (before * 7) % 20);
     });
@@ -56,7 +55,7 @@ describe('the messages of a queue', () => {
     }
   });
 
-  it('are delivered in the order in which they stand in a batch', async () => {
+  it('are delivered in the order of their batch', async () => {
     const inbox = receiver.inbox();
     const [one, other] = [unique('queue'), unique('queue')];
     const items = upTo(2 * many).map((number) => ({
@@ -74,7 +73,7 @@ describe('the messages of a queue', () => {
     await drained(other);
   });
 
-  it('wait for the retries of the one before', async () => {
+  it('wait for the retries of the message before', async () => {
     const inbox = receiver.inbox((delivery, response) => {
       const fails = numberOf(delivery) % 3 === 0 && retriedOf(delivery) < 1;
       response.writeHead(fails ? 500 : 200).end();
@@ -95,7 +94,7 @@ describe('the messages of a queue', () => {
     );
   });
 
-  it('go on when one has failed', async () => {
+  it('continue after one has failed', async () => {
     const inbox = receiver.inbox((delivery, response) =>
       response.writeHead(numberOf(delivery) % 2 === 0 ? 500 : 200).end(),
     );
@@ -107,11 +106,11 @@ describe('the messages of a queue', () => {
     await drained(queue);
   });
 
-  it('that are cancelled are skipped, wherever they wait', async () => {
+  it('that are cancelled are skipped wherever they wait', async () => {
     const gate = startGate();
     const inbox = receiver.inbox(gate.answer);
     const queue = unique('queue');
-    // More than have room at the two ends of a line: some wait in its pages.
+    // More than fit into the two ends of a line, so that some wait in its pages.
     const count = 40;
     const ids: string[] = [];
     for (const number of upTo(count)) ids.push(await enqueue(queue, inbox.url, { body: String(number) }));
@@ -126,7 +125,7 @@ describe('the messages of a queue', () => {
     expect(inbox.deliveries).toHaveLength(left.length);
   });
 
-  it('wait for the attempt of one that is cancelled in flight', async () => {
+  it('wait for the attempt of a message that is cancelled in flight', async () => {
     const gate = startGate();
     const inbox = receiver.inbox(gate.answer);
     const queue = unique('queue');
@@ -134,7 +133,7 @@ describe('the messages of a queue', () => {
     await inbox.received(1);
     await enqueue(queue, inbox.url, { body: '1' });
     await cancel(first);
-    // One that goes another way shows that the next could have come, too.
+    // Another queue’s message shows that the next one could have arrived, too.
     const other = receiver.inbox();
     await enqueue(unique('queue'), other.url);
     await other.received(1);
@@ -145,7 +144,7 @@ describe('the messages of a queue', () => {
     await drained(queue);
   });
 
-  it('go on when one is cancelled between two attempts', async () => {
+  it('continue after one is cancelled between two attempts', async () => {
     const inbox = receiver.inbox((delivery, response) =>
       response.writeHead(numberOf(delivery) === 0 ? 500 : 200).end(),
     );
@@ -160,7 +159,7 @@ describe('the messages of a queue', () => {
     await drained(queue);
   });
 
-  it('are cancelled all at once, and the next goes', async () => {
+  it('are cancelled all at once, and the next one starts', async () => {
     const gate = startGate();
     const inbox = receiver.inbox(gate.answer);
     const queue = unique('queue');
@@ -176,7 +175,7 @@ describe('the messages of a queue', () => {
     await drained(queue);
   });
 
-  it('are cancelled with their queue, save the one that is being delivered', async () => {
+  it('are cancelled with their queue, except the one that is being delivered', async () => {
     const gate = startGate();
     const inbox = receiver.inbox(gate.answer);
     const queue = unique('queue');
@@ -190,7 +189,7 @@ describe('the messages of a queue', () => {
     expect(numbersOf(inbox.deliveries)).toEqual([0]);
   });
 
-  it('that are delayed take their place when they are due', async () => {
+  it('that are delayed get their place when they are due', async () => {
     const inbox = receiver.inbox(answerSlowly);
     const queue = unique('queue');
     await enqueue(queue, inbox.url, { body: '99', headers: { 'Svc-Delay': '2s' } });

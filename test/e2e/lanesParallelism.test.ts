@@ -18,21 +18,21 @@ import { service } from '../support/publish.ts';
 import type { Delivery } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Attempts in flight at once, counted at the receiver: as many as a lane allows, and never one more. */
+/** Counts simultaneous attempts at the receiver. */
 
 const receiver = useReceiver();
 
-/** An emulator starts a process for each request that comes beside others. */
+/** An emulator starts a process for each parallel request. */
 const senders = service.target === 'local' ? 5 : 2;
 
-/** Checks that every message came once, and that as many were in flight at once as may be. */
+/** Expects each message once, and exactly the allowed number in flight. */
 function expectAll(deliveries: readonly Delivery[], count: number, parallelism: number): void {
   expect([...numbersOf(deliveries)].sort((one, other) => one - other)).toEqual(upTo(count));
   expect(mostOpen(deliveries)).toBe(parallelism);
 }
 
 describe('a queue', () => {
-  it.each([1, 2, 3])('of parallelism %i has so many in flight, and no more', async (parallelism) => {
+  it.each([1, 2, 3])('of parallelism %i has exactly that many in flight', async (parallelism) => {
     const inbox = receiver.inbox(answerTogether(parallelism));
     const queue = unique('queue');
     await putQueue(queue, { parallelism });
@@ -40,7 +40,7 @@ describe('a queue', () => {
     expectAll(await inbox.received(many), many, parallelism);
   });
 
-  it('that becomes wider and narrower has no more in flight than it allows then', async () => {
+  it('that becomes wider and narrower never has more in flight than it allows at the time', async () => {
     const inbox = receiver.inbox(answerSlowly);
     const queue = unique('queue');
     const part = Math.floor(many / 3);
@@ -55,12 +55,12 @@ describe('a queue', () => {
     const wideFrom = inbox.deliveries.length;
     const all = await inbox.received(3 * part);
     expect(mostOpen(all)).toBeLessThanOrEqual(3);
-    // Those that had their slots before it became narrower still come.
+    // Attempts that had their slots before it became narrower still arrive.
     expect(mostOpen(all.slice(narrowFrom + 3, narrowUpTo))).toBeLessThanOrEqual(1);
     expect(mostOpen(all.slice(wideFrom + 3))).toBeLessThanOrEqual(2);
   });
 
-  it('that is changed again and again while it delivers has no more in flight than it ever allowed', async () => {
+  it('that is changed repeatedly while it delivers never has more in flight than its highest limit', async () => {
     const inbox = receiver.inbox(answerSlowly);
     const queue = unique('queue');
     await putQueue(queue, { parallelism: 1 });
@@ -76,21 +76,21 @@ describe('a queue', () => {
 });
 
 describe('a flow-control key', () => {
-  it.each([1, 3])('of parallelism %i has so many in flight, and no more', async (parallelism) => {
+  it.each([1, 3])('of parallelism %i has exactly that many in flight', async (parallelism) => {
     const inbox = receiver.inbox(answerTogether(parallelism));
     const headers = underKey(unique('key'), `parallelism=${parallelism}`);
     await sendFrom(senders, many, (number) => send(inbox.url, { body: String(number), headers }));
     expectAll(await inbox.received(many), many, parallelism);
   });
 
-  it.runIf(service.target === 'local')('of parallelism 50 has so many in flight, and no more', async () => {
+  it.runIf(service.target === 'local')('of parallelism 50 has exactly that many in flight', async () => {
     const inbox = receiver.inbox(answerTogether(50));
     const headers = underKey(unique('key'), 'parallelism=50');
     await sendFrom(20, 150, (number) => send(inbox.url, { body: String(number), headers }));
     expectAll(await inbox.received(150), 150, 50);
   });
 
-  it('holds together what goes to different destinations through different queues', async () => {
+  it('limits messages to different destinations through different queues together', async () => {
     let open = 0;
     let most = 0;
     const inboxes = upTo(3).map(() =>
@@ -137,14 +137,14 @@ describe('a flow-control key', () => {
     await sendPart('c', 2);
     const all = await inbox.received(3 * part);
     expect(mostOpen(all)).toBeLessThanOrEqual(3);
-    // When the first of the second part came, its limit held; those that had their slots before still come.
+    // The new limit applied when the second part’s first message arrived, but earlier slots still count.
     const narrowFrom = all.findIndex(isOf('b')) + 3;
     expect(mostOpen(all.slice(narrowFrom, narrowUpTo))).toBeLessThanOrEqual(1);
     const wideFrom = all.findIndex(isOf('c')) + 3;
     expect(mostOpen(all.slice(wideFrom))).toBeLessThanOrEqual(2);
   });
 
-  it('whose limits change with each message has no more in flight than the highest', async () => {
+  it('whose limits change with each message never has more in flight than the highest', async () => {
     const inbox = receiver.inbox(answerSlowly);
     const key = unique('key');
     await sendFrom(senders, many, (number) => {
@@ -156,7 +156,7 @@ describe('a flow-control key', () => {
     expect(mostOpen(all)).toBeLessThanOrEqual(3);
   });
 
-  it('frees its slot for the time between two attempts', async () => {
+  it('frees its slot between two attempts', async () => {
     const failing = receiver.inbox((_delivery, response, before) =>
       response.writeHead(before === 0 ? 500 : 200).end(),
     );
@@ -172,7 +172,7 @@ describe('a flow-control key', () => {
 });
 
 describe('an account', () => {
-  it('has no more in flight than max_global_parallelism, by whatever way they came', async () => {
+  it('has no more in flight than max_global_parallelism, whichever way they were sent', async () => {
     const { token } = await makeAccount({ max_global_parallelism: 3 });
     const inbox = receiver.inbox(answerTogether(3));
     const queue = unique('queue');
@@ -186,16 +186,16 @@ describe('an account', () => {
     expectAll(await inbox.received(many), many, 3);
   });
 
-  // Where workers are many, one that still remembers the older limit may hold back what comes to it.
+  // With many workers, one that remembers the older limit may hold back its messages.
   it.runIf(service.target === 'local')(
-    'that becomes wider lets more go, though none that went before is over',
+    'that becomes wider starts more, even if all earlier ones are still in flight',
     async () => {
       const { id, token } = await makeAccount({ max_global_parallelism: 1 });
-      // The destination answers none before two are open.
+      // The destination answers only when two requests are open.
       const inbox = receiver.inbox(answerTogether(2));
       await sendFrom(1, 4, (number) => send(inbox.url, { body: String(number), token }));
       await inbox.received(1);
-      // Work is handed out in its order: when another account's message is delivered, the others wait in the line.
+      // Jobs are received in order, so the others wait in the line when this message is delivered.
       const marker = receiver.inbox();
       await send(marker.url);
       await marker.received(1);

@@ -7,9 +7,8 @@ import { startStage, type Stage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
 /**
- * The rate of a flow-control key, at the receiver. A request arrives after its start was counted, on a busy machine long after,
- * so two that arrive close together may have started far apart. What holds all the same is compared with moments that came
- * before the start: it was published, and in a lane of parallelism 1 the attempt before it had its answer.
+ * On a slow machine a request may arrive long after its start was counted. Arrivals are therefore compared with times before
+ * the start: the publish, and with parallelism 1 the answer before.
  */
 
 const receiver = useReceiver();
@@ -17,14 +16,13 @@ const receiver = useReceiver();
 const senders = 5;
 
 /**
- * Seconds of a period of one second. Work that comes to its worker more than a period after it was admitted loses its turn to
- * what was admitted since; an emulator that is busy may need seconds to start a worker.
+ * Seconds of a period. A job that arrives a period late loses its turn, and a busy emulator may need seconds to start a worker.
  */
 const second = service.target === 'local' ? 1 : 6;
-/** Enough to begin a second period, where each takes long. */
+/** Enough for a second period if each takes long. */
 const periods = service.target === 'local' ? 5 : 2;
 
-/** Checks that no request came before its period began: the first `rate` belong to the one that begins when all begins. */
+/** Expects that no request arrived before its period. The first `rate` requests belong to the first period. */
 function expectPeriods(
   deliveries: readonly Delivery[],
   beganAt: number,
@@ -38,7 +36,7 @@ function expectPeriods(
 const sorted = (deliveries: readonly Delivery[]): readonly number[] =>
   [...numbersOf(deliveries)].sort((one, other) => one - other);
 
-/** A marker that goes the same way later, under no key, has arrived: what was sent before it has been looked at. */
+/** Waits for a later message without a key: all earlier ones have been handled. */
 async function othersGo(stage: { readonly url?: string; readonly token?: string } = {}): Promise<void> {
   const marker = receiver.inbox();
   await send(marker.url, stage);
@@ -54,7 +52,7 @@ describe('a rate', () => {
       periodMs: 1_000 * second,
     },
     { value: `rate=1,period=${second}`, rate: 1, periodMs: 1_000 * second },
-  ])('of $value never has more starts in its periods', async ({ value, rate, periodMs }) => {
+  ])('of $value never has more starts in a period', async ({ value, rate, periodMs }) => {
     const count = periods * rate;
     const inbox = receiver.inbox(answerSlowly);
     const headers = underKey(unique('key'), value);
@@ -77,14 +75,14 @@ describe('a rate', () => {
     await sendFrom(senders, count, (number) => send(inbox.url, { body: String(number), headers }));
     const all = await inbox.received(count);
     expect(sorted(all)).toEqual(upTo(count));
-    // A start is counted after the answer before it, and the one that is `rate` later comes a whole period after that.
+    // A start is counted after the answer before it, and the one `rate` later is a whole period after that.
     for (let index = 1; index + rate < count; index += 1) {
       const at = all[index + rate]?.at ?? 0;
       expect(at).toBeGreaterThanOrEqual((answeredAt[index - 1] ?? Infinity) + periodMs);
     }
   });
 
-  it('counts retries, and what comes through queues', async () => {
+  it('counts retries, and messages of queues', async () => {
     const [rate, periodMs] = [3, 1_000 * second];
     const inbox = receiver.inbox((delivery, response) =>
       response.writeHead(delivery.headers['svc-retried'] === '0' ? 500 : 200).end(),
@@ -105,7 +103,7 @@ describe('a rate', () => {
     expectPeriods(all, beganAt, { rate, periodMs });
   });
 
-  it('of a long period lets so many start, and holds back nothing else', async () => {
+  it('of a long period starts that many, and holds back nothing else', async () => {
     const inbox = receiver.inbox();
     const headers = underKey(unique('key'), 'rate=5,period=1h');
     await sendFrom(senders, many, (number) => send(inbox.url, { body: String(number), headers }));
@@ -114,7 +112,7 @@ describe('a rate', () => {
     expect(inbox.deliveries).toHaveLength(5);
   });
 
-  it('that a newer message raises lets more start at once', async () => {
+  it('that a newer message raises starts more at once', async () => {
     const inbox = receiver.inbox();
     const key = unique('key');
     await sendFrom(1, 6, (number) =>
@@ -135,7 +133,7 @@ describe.runIf(service.target === 'local')('as time passes, a rate', () => {
   });
   afterAll(() => stage.remove());
 
-  it('lets so many start in each period, exactly', async () => {
+  it('starts exactly that many in each period', async () => {
     const { url, token } = stage;
     const inbox = receiver.inbox();
     const headers = underKey('hourly', 'rate=5,period=1h');
@@ -150,7 +148,7 @@ describe.runIf(service.target === 'local')('as time passes, a rate', () => {
     expect(sorted(inbox.deliveries)).toEqual(upTo(13));
   });
 
-  it('of a week lets them start a week later', async () => {
+  it('of a week starts the next ones a week later', async () => {
     const { url, token } = stage;
     const inbox = receiver.inbox();
     const headers = underKey('weekly', 'rate=1,period=7d');

@@ -6,7 +6,7 @@ import type { Delivery, Inbox } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Lanes of a stage that is killed while it delivers: nothing is lost, no queue loses its order, and no lane is stuck. */
+/** Nothing is lost, no queue loses its order, and no lane is stuck. */
 
 const receiver = useReceiver();
 
@@ -14,17 +14,16 @@ const queues = 10;
 const each = 50;
 const kills = [60, 200, 350];
 
-/** The numbers of deliveries in the order in which each came for the first time. */
 const firstsOf = (deliveries: readonly Delivery[]): readonly number[] => [
   ...new Set(deliveries.map(numberOf)),
 ];
 
-/** Messages that are under a key besides: each key has those of several queues. */
+/** Messages that also have a key. Each key has messages of several queues. */
 const keyOf = (number: number): Record<string, string> =>
   number % 4 === 0 ? underKey(`key-${(number / 4) % 3}`, `parallelism=${1 + ((number / 4) % 3)}`) : {};
 
-describe.runIf(service.target === 'local')('a stage that is killed again and again', () => {
-  it('delivers what each queue accepted, in its order, and its lanes go on', async () => {
+describe.runIf(service.target === 'local')('a stage that is killed repeatedly', () => {
+  it('delivers what each queue accepted in order, and its lanes continue', async () => {
     let stage: Stage = await startStage();
     const { dataDir } = stage;
     /** Resolves when a stage runs. */
@@ -46,12 +45,11 @@ describe.runIf(service.target === 'local')('a stage that is killed again and aga
           const number = numberOf(delivery);
           const fails = number % 11 === 3 && !failed.has(number);
           failed.add(number);
-          // Some answers come after the stage that waits for them was killed.
+          // Some answers are sent after the stage that waits for them was killed.
           setTimeout(() => response.writeHead(fails ? 500 : 200).end(), number % 20);
         });
       });
 
-      /** Enqueues a message until it is accepted: where the kill cut off the answer, it may be there twice. */
       const accept = async (queue: number, number: number): Promise<void> => {
         const headers = { ...keyOf(number), 'Svc-Timeout': '20s', 'Svc-Retry-Delay': '1' };
         for (;;) {
@@ -62,7 +60,7 @@ describe.runIf(service.target === 'local')('a stage that is killed again and aga
             await enqueue(`queue-${queue}`, inboxes[queue]?.url ?? '', init);
             return;
           } catch (error) {
-            // The connection was refused or ended. All else is a failure of the test.
+            // The connection was refused or closed. Any other error fails the test.
             if (!(error instanceof TypeError)) throw error;
           }
         }
@@ -92,7 +90,7 @@ describe.runIf(service.target === 'local')('a stage that is killed again and aga
           (lag) => lag === 0,
         );
       }
-      // Every lane lets one more go.
+      // Every lane starts one more.
       const after = receiver.inbox();
       for (const queue of upTo(queues)) await enqueue(`queue-${queue}`, after.url, { url, token });
       for (const key of upTo(3)) {

@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { messageIdOf } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** An account whose limits allow very much has more partitions. It may get them later, and its limits may be lowered again. */
+/** Very high limits need more partitions. An account may get them later, and its limits may be lowered again. */
 
 const receiver = useReceiver();
 
@@ -17,7 +17,6 @@ const page = z.object({
   cursor: z.optional(z.string()),
 });
 
-/** The messages that all pages of a list show of an account. */
 async function listed({ token }: AccountRecord, path: string): Promise<ReadonlySet<string>> {
   const seen = new Set<string>();
   let cursor: string | undefined;
@@ -33,7 +32,7 @@ async function listed({ token }: AccountRecord, path: string): Promise<ReadonlyS
 
 const stats = z.object({ today: z.object({ delivered: z.number(), failed: z.number() }) });
 
-it('an account that becomes a large one keeps all that it had in its lists, and when its limits are lowered too', async () => {
+it('an account whose limits become very high keeps everything in its lists, even after they are lowered', async () => {
   const account = await makeAccount();
   const failing = receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
   const working = receiver.inbox();
@@ -55,7 +54,7 @@ it('an account that becomes a large one keeps all that it had in its lists, and 
       ({ dead, delivered, failed }) =>
         [...sent.failed].every((id) => dead.has(id)) &&
         failed === sent.failed.size &&
-        // Each that failed had a callback, which was delivered.
+        // Each failed message had a callback, which was delivered.
         delivered === sent.delivered.size + sent.failed.size,
     );
     const seen = await listed(account, '/v2/logs');
@@ -66,7 +65,7 @@ it('an account that becomes a large one keeps all that it had in its lists, and 
   await seesAll();
   await changeAccount(account.id, { max_requests_per_second: 5_000 });
   await publishSome(10);
-  // A message of before that is published again is one of now.
+  // An older message that is published again is a new one.
   const [before = ''] = sent.delivered;
   const again = messageIdOf(await api('POST', `/v2/messages/${before}/publish`, { token: account.token }));
   expect(again).toMatch(/U$/);

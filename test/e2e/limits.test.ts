@@ -8,11 +8,9 @@ import { errorOf, messageIdOf, service, type Answer } from '../support/publish.t
 import * as z from 'zod/mini';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Each limit of an account is reached, and what was refused has left nothing behind. */
-
 const receiver = useReceiver();
 
-/** Messages that may pass beyond a limit: one for each process, before it hears of the others. Locally there is one process. */
+/** Each process may exceed a limit by one message before it knows of the others. The local stage has one process. */
 const processes = service.target === 'local' ? 0 : 4;
 
 const later = { 'Svc-Delay': '1h' };
@@ -20,7 +18,6 @@ const somewhere = 'https://example.com/hook';
 
 const logs = z.object({ logs: z.array(z.looseObject({ messageId: z.string() })) });
 
-/** Counts all messages that an account has ever had. */
 async function messagesOf({ token }: AccountRecord): Promise<number> {
   const { json } = await api('GET', '/v2/logs?state=CREATED', { token });
   return logs.parse(json).logs.length;
@@ -49,7 +46,7 @@ describe('a single message', () => {
       { 'Svc-Flow-Control-Key': 'k', 'Svc-Flow-Control-Value': 'parallelism=4' },
       "Svc-Flow-Control-Value asks for a parallelism of 4, but the account's limit max_parallelism is 3.",
     ],
-  ])('is held to %s', async (limit, value, headers, sentence) => {
+  ])('is limited by %s', async (limit, value, headers, sentence) => {
     const account = await makeAccount({ [limit]: value });
     expect(refusal(await publishAs(account, somewhere, { headers }))).toEqual([412, sentence]);
     expect(await messagesOf(account)).toBe(0);
@@ -59,12 +56,12 @@ describe('a single message', () => {
     ['max_retries', 2, { 'Svc-Retries': '2' }],
     ['max_delay', 3600, later],
     ['max_parallelism', 3, { 'Svc-Flow-Control-Key': 'k', 'Svc-Flow-Control-Value': 'parallelism=3' }],
-  ])('may have all that %s allows', async (limit, value, headers) => {
+  ])('may use all that %s allows', async (limit, value, headers) => {
     const account = await makeAccount({ [limit]: value });
     messageIdOf(await publishAs(account, somewhere, { headers: { ...later, ...headers } }));
   });
 
-  it('is held to max_message_size', async () => {
+  it('is limited by max_message_size', async () => {
     const account = await makeAccount({ max_message_size: 10 });
     const tooLarge = await publishAs(account, somewhere, { body: '12345678901' });
     expect(refusal(tooLarge)).toEqual([
@@ -75,9 +72,9 @@ describe('a single message', () => {
     expect(await messagesOf(account)).toBe(1);
   });
 
-  it('has no more time than the account’s timeout', async () => {
+  it('waits no longer than the account’s timeout', async () => {
     const account = await makeAccount({ timeout: 1 });
-    // The destination answers only when the connection is closed: nothing waits for its answer any more.
+    // Answers only when the connection is closed, so that nothing waits for the answer.
     const inbox = receiver.inbox((_delivery, response) => {
       response.on('close', () => response.end());
     });
@@ -92,7 +89,7 @@ describe('a single message', () => {
     expect(String(messages[0]?.['error'])).toMatch(/1 ?s|1000 ?ms|time/i);
   });
 
-  it('keeps so much of a failed attempt’s answer as max_events_size says', async () => {
+  it('keeps the part of a failed attempt’s answer that max_events_size allows', async () => {
     const account = await makeAccount({ max_events_size: 5 });
     const inbox = receiver.inbox((_delivery, response) => response.writeHead(500).end('0123456789'));
     const id = messageIdOf(await publishAs(account, inbox.url, { headers: { 'Svc-Retries': '0' } }));
@@ -112,7 +109,7 @@ const dlqOf = async ({ token }: AccountRecord): Promise<{ readonly messages: rea
   dlqPage.parse((await api('GET', '/v2/dlq', { token })).json);
 
 describe('deliveries in flight', () => {
-  it.each([1, 3])('are at most max_global_parallelism, %d; all are made', async (limit) => {
+  it.each([1, 3])('are at most max_global_parallelism, %d, and all are made', async (limit) => {
     const account = await makeAccount({ max_global_parallelism: limit });
     let inFlight = 0;
     let most = 0;
@@ -136,14 +133,14 @@ describe('deliveries in flight', () => {
   });
 });
 
-describe('what an account keeps', () => {
+describe('the stored resources of an account', () => {
   const addEndpoints = (account: AccountRecord, name: string, urls: readonly string[]): Promise<Answer> =>
     api('POST', `/v2/topics/${name}/endpoints`, {
       token: account.token,
       body: { endpoints: urls.map((url) => ({ url })) },
     });
 
-  it('is held to max_topics', async () => {
+  it('are limited by max_topics', async () => {
     const account = await makeAccount({ max_topics: 1 });
     expect((await addEndpoints(account, 'one', [somewhere])).status).toBe(200);
     const answer = await addEndpoints(account, 'two', [somewhere]);
@@ -154,7 +151,7 @@ describe('what an account keeps', () => {
     expect((await api('GET', '/v2/topics/two', { token: account.token })).status).toBe(404);
   });
 
-  it('is held to max_endpoints_per_topic', async () => {
+  it('are limited by max_endpoints_per_topic', async () => {
     const account = await makeAccount({ max_endpoints_per_topic: 2 });
     const urls = ['https://example.com/1', 'https://example.com/2', 'https://example.com/3'];
     const answer = await addEndpoints(account, 'group', urls);
@@ -166,7 +163,7 @@ describe('what an account keeps', () => {
     expect((await addEndpoints(account, 'group', urls.slice(1))).status).toBe(200);
   });
 
-  it('is held to max_schedules', async () => {
+  it('are limited by max_schedules', async () => {
     const account = await makeAccount({ max_schedules: 1 });
     const schedule = (id: string): Promise<Answer> =>
       api('POST', `/v2/schedules/${somewhere}`, {
@@ -179,11 +176,11 @@ describe('what an account keeps', () => {
       "The schedule would be number 2, but the account's limit max_schedules is 1.",
     ]);
     expect((await api('GET', '/v2/schedules/two', { token: account.token })).status).toBe(404);
-    // A schedule that exists may be overwritten.
+    // An existing schedule may be overwritten.
     expect((await schedule('one')).status).toBe(200);
   });
 
-  it('is held to max_dlq_size: the oldest dead letters go', async () => {
+  it('are limited by max_dlq_size, which removes the oldest dead letters', async () => {
     const size = 8;
     const account = await makeAccount({ max_dlq_size: size });
     const inbox = receiver.inbox((_delivery, response) => response.writeHead(500).end());
@@ -200,10 +197,7 @@ describe('what an account keeps', () => {
 });
 
 describe('requests in a second', () => {
-  /**
-   * Sends until enough were refused. Each process of a function lets some pass before it knows that there are others, and how
-   * many processes there are is the platform's business.
-   */
+  /** Each process of a function allows some requests before it knows of the others, whose number the platform decides. */
   async function untilRefused(send: () => Promise<Answer>): Promise<readonly Answer[]> {
     const answers: Answer[] = [];
     while (answers.length < 400 && answers.filter(({ status }) => status === 429).length < 3) {
@@ -213,7 +207,7 @@ describe('requests in a second', () => {
   }
   const burst = ['limit', 'remaining', 'reset'].map((name) => `burst-ratelimit-${name}`);
 
-  it('are held to max_requests_per_second, whatever they ask for', async () => {
+  it('are limited by max_requests_per_second, for any kind of request', async () => {
     const limit = 3;
     const account = await makeAccount({ max_requests_per_second: limit });
     const answers = await untilRefused(() => api('GET', '/v2/logs', { token: account.token }));
@@ -245,7 +239,7 @@ describe('requests in a second', () => {
     expect(await messagesOf(account)).toBe(accepted);
   });
 
-  it('have no more bytes than max_bandwidth_per_second; a larger body is paid for by waiting', async () => {
+  it('are limited by max_bandwidth_per_second, and a larger body delays the next ones', async () => {
     const account = await makeAccount({ max_bandwidth_per_second: 1_000 });
     const send = (): Promise<Answer> =>
       publishAs(account, somewhere, { body: 'x'.repeat(20_000), headers: later });
@@ -262,7 +256,7 @@ describe('requests in a second', () => {
     expect(await messagesOf(account)).toBe(answers.length - refused.length);
   });
 
-  it('are told to the published client as it knows it', async () => {
+  it('are reported to the published client in its format', async () => {
     const account = await makeAccount({ max_requests_per_second: 1 });
     const client = new Client({ baseUrl: service.url, token: account.token, retry: false });
     const errors: unknown[] = [];
@@ -317,7 +311,7 @@ describe('messages in a day', () => {
     messageIdOf(await publishAs(account, somewhere, { headers: later }));
   });
 
-  it('of a batch are counted one by one: those beyond the limit are refused in their places', async () => {
+  it('of a batch are counted one by one, and those beyond the limit are refused in their places', async () => {
     const account = await makeAccount({ max_requests_per_day: 2, max_requests_per_day_hard: 3 });
     const body = Array.from({ length: 5 }, () => ({ destination: somewhere, headers: later }));
     const { status, json } = await api('POST', '/v2/batch', { token: account.token, body });
@@ -327,7 +321,7 @@ describe('messages in a day', () => {
     expect(await messagesOf(account)).toBe(3);
   });
 
-  it('of a URL group are all accepted, or none', async () => {
+  it('of a URL group are all accepted or all refused', async () => {
     const account = await makeAccount({ max_requests_per_day: 1, max_requests_per_day_hard: 2 });
     const endpoints = ['1', '2', '3'].map((path) => ({ url: `https://example.com/${path}` }));
     await api('POST', '/v2/topics/three/endpoints', { token: account.token, body: { endpoints } });
@@ -350,7 +344,7 @@ describe('messages in a day', () => {
       more.push((await publishAs(account, somewhere, { headers: later })).status);
     }
     expect(more.at(-1)).toBe(429);
-    // A duplicate is not sent, so no limit refuses it. A refused message does not make later ones duplicates.
+    // A duplicate is not sent, so no limit refuses it. A refused message causes no duplicates.
     expect((await publishAs(account, somewhere, { headers: once })).status).toBe(202);
     const another = { ...later, 'Svc-Deduplication-Id': 'another' };
     expect((await publishAs(account, somewhere, { headers: another })).status).toBe(429);
@@ -358,7 +352,7 @@ describe('messages in a day', () => {
     expect((await publishAs(account, somewhere, { headers: another })).status).toBe(200);
   });
 
-  it('include dead letters that are sent again, which stay where they are when they may not be', async () => {
+  it('include dead letters that are sent again, which stay if they may not be sent', async () => {
     const account = await makeAccount({ max_requests_per_day: 2, max_requests_per_day_hard: 2 });
     const inbox = receiver.inbox((_delivery, response) => response.writeHead(500).end());
     for (let number = 0; number < 2; number += 1) {
@@ -378,7 +372,7 @@ describe('messages in a day', () => {
     expect(again.status).toBe(201);
   });
 
-  it('are told to the published client as it knows it', async () => {
+  it('are reported to the published client in its format', async () => {
     const account = await makeAccount({ max_requests_per_day: 0, max_requests_per_day_hard: 0 });
     const client = new Client({ baseUrl: service.url, token: account.token, retry: false });
     await expect(client.publish({ url: somewhere })).rejects.toBeInstanceOf(QstashDailyRatelimitError);
@@ -386,7 +380,7 @@ describe('messages in a day', () => {
 });
 
 describe('the budget', () => {
-  it('once used up, ends publishing until the month is over', async () => {
+  it('once used up, ends publishing until the end of the month', async () => {
     // A message costs 0.1 dollars, so the budget is used up after ten.
     const account = await makeAccount({ budget: 1 });
     const answers: Answer[] = [];

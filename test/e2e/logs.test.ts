@@ -24,7 +24,6 @@ type Filters = Parameters<typeof query>[0];
 
 const statesOf = (entries: readonly LogEntry[]): readonly string[] => entries.map(({ state }) => state);
 
-/** Publishes a message that is delivered at once, and waits until the log knows. */
 async function delivered(destination: string, headers: Record<string, string> = {}): Promise<string> {
   const answer = await publish(destination, { headers });
   const messageId = /msg_[0-9A-Z]{26}/.exec(JSON.stringify(answer.json))?.[0];
@@ -33,7 +32,6 @@ async function delivered(destination: string, headers: Record<string, string> = 
   return messageId;
 }
 
-/** All of a list, page by page. */
 async function allPages(filters: Filters, between: () => Promise<unknown> = () => Promise.resolve()) {
   const pages: LogEntry[][] = [];
   let cursor: string | undefined;
@@ -93,7 +91,7 @@ describe('the log of a message', () => {
     expect(retry?.['nextDeliveryTime']).toBe(error?.['nextDeliveryTime']);
   });
 
-  it('shows in every entry what the message is configured with', async () => {
+  it('shows the message’s configuration in every entry', async () => {
     const inbox = receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const callback = receiver.inbox();
     const headers = {
@@ -114,7 +112,7 @@ describe('the log of a message', () => {
     const message = await getMessage(messageId);
     await ok(api('DELETE', `/v2/messages/${messageId}`));
     const byId = await logged({ messageId }, 6);
-    // The callbacks have the label too.
+    // The callbacks have the label, too.
     const { logs: byLabel } = await listLogs({ label: headers['Svc-Label'], url: inbox.url });
     expect(statesOf(byId)).toEqual(['CANCELED', 'CANCEL_REQUESTED', 'RETRY', 'ERROR', 'ACTIVE', 'CREATED']);
     expect(byLabel).toEqual(byId);
@@ -149,7 +147,7 @@ describe('the log of a message', () => {
     expect(JSON.stringify(byId)).toContain('REDACTED:');
   });
 
-  it('that fails for good has FAILED, and why there was no answer', async () => {
+  it('that fails permanently has FAILED, and why there was no answer', async () => {
     const gone = await startReceiver();
     await gone.close();
     const messageId = messageIdOf(await publish(`${gone.origin}/x`, { headers: { 'Svc-Retries': '0' } }));
@@ -167,12 +165,12 @@ describe('the log of a message', () => {
     expect(statesOf(entries)).toEqual(['CANCELED', 'CANCEL_REQUESTED', 'CREATED']);
   });
 
-  it('is answered for several ids, newest first, and once for an id that is there twice', async () => {
+  it('is answered for several ids, newest first, and once for a repeated id', async () => {
     const first = await delivered(receiver.inbox().url);
     const second = await delivered(receiver.inbox().url);
     const ids = [first, second, first, 'msg_x'];
     for (const messageIds of [ids, [ids.join(',')]]) {
-      // With ids, all other filters are ignored.
+      // All other filters are ignored if ids are given.
       const { logs } = await listLogs({ messageIds, state: 'FAILED', fromDate: 1, toDate: 2 });
       expect(logs).toHaveLength(6);
       expect(new Set(logs.map(({ messageId }) => messageId))).toEqual(new Set([first, second]));
@@ -181,7 +179,7 @@ describe('the log of a message', () => {
     }
   });
 
-  it('is answered under its older name too, with both keys', async () => {
+  it('is answered under its older name, too, with both keys', async () => {
     const messageId = await delivered(receiver.inbox().url);
     const page = z
       .object({ logs: z.array(logEntry), events: z.array(logEntry) })
@@ -192,7 +190,7 @@ describe('the log of a message', () => {
 });
 
 describe('the log', () => {
-  it('shows what came of messages to a group, with group and endpoint', async () => {
+  it('shows the outcomes of messages to a group, with group and endpoint', async () => {
     const name = await makeGroup([{ url: receiver.inbox().url, name: 'named' }]);
     await delivered(name);
     const entries = await logged({ topicName: name }, 3);
@@ -231,7 +229,7 @@ describe('the log', () => {
     }
   });
 
-  /** Two messages, of which the filters find the first. */
+  /** Two messages, the first of which the filters find. */
   type Pair = readonly [found: string, filters: Filters];
   it.each<[filter: string, make: (label: string) => Promise<Pair>]>([
     [
@@ -330,11 +328,11 @@ describe('the log', () => {
     expect(new Set(entries.map(({ messageId }) => messageId))).toEqual(new Set([found]));
   });
 
-  it('finds nothing of a schedule that is none', async () => {
+  it('finds nothing for a missing schedule', async () => {
     expect(await listLogs({ scheduleId: 'scd_none' })).toEqual({ logs: [] });
   });
 
-  it('is paged without a gap and with nothing twice while new entries come', async () => {
+  it('is paged without gaps or repetitions while new entries arrive', async () => {
     const label = unique('label');
     const inbox = receiver.inbox();
     const send = () => publish(inbox.url, { headers: { 'Svc-Label': label } });
@@ -351,7 +349,7 @@ describe('the log', () => {
     expect(seen).toEqual(expect.arrayContaining(known));
   });
 
-  it('is paged for a few ids as well', async () => {
+  it('is paged for a few ids, too', async () => {
     const messageIds = [await delivered(receiver.inbox().url), await delivered(receiver.inbox().url)];
     const pages = await allPages({ messageIds, count: 2 });
     expect(pages.map((page) => page.length)).toEqual([2, 2, 2]);
@@ -383,7 +381,7 @@ describe('a wrong request for the log', () => {
     }
   });
 
-  it('with a cursor that it did not hand out is refused', async () => {
+  it('with a cursor that the service did not make is refused', async () => {
     const label = unique('label');
     await delivered(receiver.inbox().url, { 'Svc-Label': label });
     const { cursor = '' } = await listLogs({ label, count: 1 });

@@ -9,8 +9,6 @@ import type { Inbox } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** A stage whose destinations take long to answer: it waits for thousands at once, and for as long as it is allowed to. */
-
 const receiver = useReceiver();
 const hours = 12;
 const longest = hours * 3_600;
@@ -19,7 +17,6 @@ const waiting = 1_000;
 let stage: Stage | undefined;
 afterEach(() => stage?.remove());
 
-/** An inbox that answers when it is let go. */
 function heldInbox(): Inbox & { readonly letGo: () => void } {
   const held: ServerResponse[] = [];
   return {
@@ -30,7 +27,6 @@ function heldInbox(): Inbox & { readonly letGo: () => void } {
   };
 }
 
-/** Makes an account that may have its messages wait for so many seconds. */
 const patientAccount = ({ management }: Stage, fields: object = { timeout: longest }) =>
   makeAccount({ ...fields }, management);
 
@@ -56,7 +52,7 @@ describe.runIf(service.target === 'local')('a stage', () => {
     const limits = { timeout: longest, max_global_parallelism: 2 * waiting };
     const { token } = await patientAccount(stage, limits);
     const slow = heldInbox();
-    // One by one, so that each has an invocation of its own.
+    // One by one, so that each has a separate invocation.
     for (let sent = 1; sent <= waiting; sent += 1) {
       await send({ url, token }, slow.url, `${hours}h`);
       await slow.received(sent);
@@ -68,28 +64,25 @@ describe.runIf(service.target === 'local')('a stage', () => {
     slow.letGo();
   });
 
-  it.each(['stop', 'kill'] as const)(
-    'makes an attempt again soon after a %s, and no third time',
-    async (way) => {
-      stage = await startStage();
-      const { dataDir } = stage;
-      const { token } = await patientAccount(stage);
-      const slow = heldInbox();
-      const messageId = await send({ url: stage.url, token }, slow.url, `${hours}h`);
-      await slow.received(1);
-      await stage[way]();
-      stage = await startStage({ dataDir });
-      const { url } = stage;
-      await slow.received(2);
-      slow.letGo();
-      const states = await eventually(
-        () => logOf({ url, token }, messageId),
-        (all) => all.includes('DELIVERED'),
-      );
-      expect(states.filter((state) => state === 'DELIVERED')).toHaveLength(1);
-      expect(slow.deliveries).toHaveLength(2);
-    },
-  );
+  it.each(['stop', 'kill'] as const)('repeats an attempt once, soon after a %s', async (way) => {
+    stage = await startStage();
+    const { dataDir } = stage;
+    const { token } = await patientAccount(stage);
+    const slow = heldInbox();
+    const messageId = await send({ url: stage.url, token }, slow.url, `${hours}h`);
+    await slow.received(1);
+    await stage[way]();
+    stage = await startStage({ dataDir });
+    const { url } = stage;
+    await slow.received(2);
+    slow.letGo();
+    const states = await eventually(
+      () => logOf({ url, token }, messageId),
+      (all) => all.includes('DELIVERED'),
+    );
+    expect(states.filter((state) => state === 'DELIVERED')).toHaveLength(1);
+    expect(slow.deliveries).toHaveLength(2);
+  });
 
   it.each([
     ['functions', 840, ' (5280 where the deployment has the setting longDelivery: instances)'],

@@ -21,7 +21,6 @@ type Filters = Parameters<typeof query>[0];
 const idsOf = (messages: readonly ListedMessage[]): readonly string[] =>
   messages.map(({ messageId }) => messageId);
 
-/** All of a list, page by page. */
 async function allPages(filters: Filters, between: () => Promise<unknown> = () => Promise.resolve()) {
   const pages: (readonly ListedMessage[])[] = [];
   let cursor: string | undefined;
@@ -34,7 +33,6 @@ async function allPages(filters: Filters, between: () => Promise<unknown> = () =
   return pages;
 }
 
-/** Publishes one message of each state, all with one label, and waits until they are so. */
 async function oneOfEach(label: string): Promise<Readonly<Record<string, string>>> {
   const failing = receiver.inbox((_delivery, response) => response.writeHead(503).end('busy'));
   const headers = { 'Svc-Label': label };
@@ -53,7 +51,7 @@ async function oneOfEach(label: string): Promise<Readonly<Record<string, string>
 }
 
 describe('the list of messages', () => {
-  it('shows what waits, each message once, the newest first, with how it stands', async () => {
+  it('shows waiting messages once each, the newest first, with their state', async () => {
     const label = unique('label');
     const before = Date.now();
     const { CREATED: created, RETRY: retried } = await oneOfEach(label);
@@ -95,7 +93,7 @@ describe('the list of messages', () => {
     expect(idsOf(await listedMessages({ label, state: 'CREATED,ALL' }, 5))).toEqual(idsOf(all));
   });
 
-  it('shows the messages of ids whatever their states and the other filters are', async () => {
+  it('shows the messages of ids in any state, regardless of other filters', async () => {
     const byState = await oneOfEach(unique('label'));
     const ids = Object.values(byState);
     const given = [...ids, ids[0] ?? '', 'msg_x', 'msg_01M7W4BM2WG14BG3V1YN3YTREK', `${ids[0]}~000000`];
@@ -186,7 +184,7 @@ describe('the list of messages', () => {
     expect(idsOf(await listedMessages(filters, 1))).toEqual([found]);
   });
 
-  it('is paged without a gap and with nothing twice while messages come and end', async () => {
+  it('is paged without gaps or repetitions while messages start and end', async () => {
     const label = unique('label');
     const headers = { 'Svc-Label': label };
     const before = await Promise.all(
@@ -202,7 +200,7 @@ describe('the list of messages', () => {
     expect(seen).toEqual([...before].sort().reverse());
   });
 
-  it('is paged through thousands, and a filter that matches few of them finds them with few requests', async () => {
+  it('is paged through thousands, and a selective filter needs few requests', async () => {
     const most = sizeOf({ ordinary: 1_000, thorough: 10_000 });
     const label = unique('label');
     const published = new Set<string>();
@@ -218,12 +216,12 @@ describe('the list of messages', () => {
     }
     await listedMessages({ messageIds: [...published].at(-1) }, 1);
     const pages = await allPages({ label });
-    // Behind the last of them there may be other messages, to be looked through.
+    // There may be other messages after the last one, which are searched, too.
     expect([most / 100, most / 100 + 1]).toContain(pages.length);
     expect(idsOf(pages.flat())).toEqual([...published].sort().reverse());
     const few = await allPages({ label: `${label}-few`, count: most / 100 });
     expect(few.flat()).toHaveLength(most / 100);
-    // A page ends after a second, but not before it has looked at so many rows; other tests' messages are among them.
+    // A page ends after a second, but not before this number of rows, including other tests’.
     const leastLooked = 300;
     expect(few.length).toBeLessThanOrEqual(Math.ceil(most / leastLooked) + 2);
     expect((await allPages({ label: `${label}-none` })).flat()).toEqual([]);
@@ -237,7 +235,7 @@ describe('the list of messages', () => {
 });
 
 describe('a message that has ended', () => {
-  it('is shown with its body and what became of it, where its state is not asked for as waiting', async () => {
+  it('is shown with its body and its outcome, unless only waiting states are requested', async () => {
     const label = unique('label');
     const byState = await oneOfEach(label);
     expect(await getInAnyState(byState['DELIVERED'] ?? '')).toMatchObject({
@@ -267,7 +265,7 @@ describe('a message that has ended', () => {
     }
   });
 
-  it('names the messages that are its callbacks, and its dead letter', async () => {
+  it('names its callbacks and its dead letter', async () => {
     const told = receiver.inbox();
     const failing = receiver.inbox((_delivery, response) => response.writeHead(503).end());
     const messageId = messageIdOf(
@@ -299,7 +297,7 @@ describe('a message that has ended', () => {
     expect(dlqId).toBe(deadLetter?.dlqId);
   });
 
-  it('is delivered, where its cancellation came too late for the attempt in flight', async () => {
+  it('counts as delivered if its cancellation was too late for the attempt in flight', async () => {
     let answer = (): void => undefined;
     const inbox = receiver.inbox((_delivery, response) => {
       answer = () => {
@@ -340,7 +338,7 @@ describe('a wrong request for messages', () => {
     expect([answer.status, errorOf(answer)]).toEqual([400, 'messageIds has 1001 ids; allowed are 1000.']);
   });
 
-  it('with the cursor of another list is refused', async () => {
+  it('with another list’s cursor is refused', async () => {
     const label = unique('label');
     await Promise.all([1, 2].map(() => publishDelayed(receiver.origin, { 'Svc-Label': label })));
     await listedMessages({ label }, 2);
@@ -355,7 +353,7 @@ describe('a wrong request for messages', () => {
     }
   });
 
-  it('for one message in a state that is none is refused', async () => {
+  it('for one message in an invalid state is refused', async () => {
     const messageId = await publishDelayed(receiver.origin);
     for (const state of ['DELIVERED', 'all', '']) {
       const answer = await api('GET', `/v2/messages/${messageId}?state=${state}`);

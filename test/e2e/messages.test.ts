@@ -21,15 +21,15 @@ const receiver = useReceiver();
 const cancel = (filters: Parameters<typeof query>[0], body?: unknown) =>
   api('DELETE', `/v2/messages${query(filters)}`, { body });
 
-/** Waits for a message that is due after so many seconds: all that was due before it has had its time to come. */
+/** Waits for a message with this delay in seconds, which is after any that was due before. */
 async function pass(seconds: number): Promise<void> {
   const marker: Inbox = receiver.inbox();
   await publish(marker.url, { headers: { 'Svc-Delay': `${seconds}s` } });
   await marker.received(1);
 }
 
-describe('a message that waits', () => {
-  it('is shown with all that it was published with', async () => {
+describe('a waiting message', () => {
+  it('is shown with all its settings', async () => {
     const before = Date.now();
     const url = `${receiver.inbox().url}?a=1`;
     const messageId = messageIdOf(
@@ -88,7 +88,7 @@ describe('a message that waits', () => {
     await ok(cancel({ messageIds: messageId }));
   });
 
-  it('is shown between its attempts with how many were made', async () => {
+  it('is shown between its attempts with their number', async () => {
     const inbox = receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const messageId = messageIdOf(await publish(inbox.url, { headers: { 'Svc-Retry-Delay': '600000' } }));
     const message = await eventually(
@@ -125,7 +125,7 @@ describe('a message that waits', () => {
 describe('a cancelled message', () => {
   it('that waited for its time is never delivered', async () => {
     const inbox = receiver.inbox();
-    // It is cancelled before it is due, on a busy machine as well.
+    // It is cancelled before it is due, even on a slow machine.
     const messageId = messageIdOf(await publish(inbox.url, { headers: { 'Svc-Delay': '15s' } }));
     await ok(api('DELETE', `/v2/messages/${messageId}`));
     expect(await isWaiting(messageId)).toBe(false);
@@ -133,12 +133,12 @@ describe('a cancelled message', () => {
     expect(inbox.deliveries).toHaveLength(0);
   });
 
-  it('that waited for its next attempt is not tried again', async () => {
+  it('that waited for its next attempt is not retried', async () => {
     const inbox = receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const callbacks = receiver.inbox();
     const messageId = messageIdOf(
       await publish(inbox.url, {
-        // The retry waits so long that the message is cancelled before it, on a busy machine as well.
+        // Long enough that the message is cancelled first, even on a slow machine.
         headers: { 'Svc-Retry-Delay': '15000', 'Svc-Failure-Callback': callbacks.url },
       }),
     );
@@ -151,7 +151,7 @@ describe('a cancelled message', () => {
     expect(states).toEqual(['CANCELED', 'CANCEL_REQUESTED', 'RETRY', 'ERROR', 'ACTIVE', 'CREATED']);
   });
 
-  it('whose last attempt is in flight fails without a dead letter and without callbacks', async () => {
+  it('whose last attempt is in flight fails without a dead letter or callbacks', async () => {
     const callbacks = receiver.inbox();
     let answer = (): void => undefined;
     const inbox = receiver.inbox((_delivery, response) => {
@@ -201,7 +201,7 @@ describe('many messages', () => {
     await ok(cancel({ messageIds: other }));
   });
 
-  /** Two messages that differ in what a filter looks at, and the filter that finds the first. */
+  /** Two messages, and a filter that finds only the first. */
   interface Pair {
     readonly found: string;
     readonly other: string;
@@ -344,7 +344,7 @@ describe('many messages', () => {
     ],
   ])('are cancelled by %s', async (_filter, make) => {
     const { found, other, filters } = await make();
-    // The list that is looked through may follow its messages by a moment.
+    // The searched list may lag behind its messages.
     await eventually(
       async () => {
         await ok(cancel(filters));
@@ -356,7 +356,7 @@ describe('many messages', () => {
     await ok(cancel({ messageIds: other }));
   });
 
-  it('that match are all cancelled, those between their attempts too, and counted once', async () => {
+  it('that match are all cancelled and counted once, including those between their attempts', async () => {
     const label = unique('label');
     const failing = receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const headers = { 'Svc-Label': label, 'Svc-Retry-Delay': '600000' };
@@ -374,7 +374,7 @@ describe('many messages', () => {
     expect(await ok(cancel({ label }))).toEqual({ cancelled: 0 });
   });
 
-  it('are cancelled a few at a time when a count is given', async () => {
+  it('are cancelled a few at a time if a count is given', async () => {
     const label = unique('label');
     await Promise.all(
       Array.from({ length: 5 }, () => publishDelayed(receiver.origin, { 'Svc-Label': label })),

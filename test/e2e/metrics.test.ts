@@ -5,8 +5,6 @@ import { checkMetrics, findPromtool } from '../support/promtool.ts';
 import { service } from '../support/service.ts';
 import { eventually } from '../support/eventually.ts';
 
-/** `GET /v2/metrics` as Prometheus asks for it. */
-
 const promtool = findPromtool();
 
 async function scrape(token: string): Promise<{ readonly response: Response; readonly text: string }> {
@@ -22,8 +20,8 @@ async function scrape(token: string): Promise<{ readonly response: Response; rea
 
 const lines = (text: string): readonly string[] => text.split('\n');
 
-describe('the figures of an account', () => {
-  it('are in Prometheus’ text format, and tell of its queues and keys', async () => {
+describe('the metrics of an account', () => {
+  it('are in Prometheus’ text format, and include its queues and keys', async () => {
     const account = await makeAccount({ max_queues: 33 });
     const { token, read_only_token } = account;
     await ok(api('POST', '/v2/queues', { token, body: { queueName: 'mail', paused: true } }));
@@ -34,7 +32,7 @@ describe('the figures of an account', () => {
     const key = { 'Svc-Flow-Control-Key': 'tenant "7"', 'Svc-Flow-Control-Value': 'parallelism=1' };
     await publishAs(account, 'https://example.com/later', { headers: { ...key, 'Svc-Delay': '1h' } });
 
-    // The names of queues come into lists a moment after they are made.
+    // The names of queues appear in lists shortly after they are created.
     const { response, text } = await eventually(
       () => scrape(read_only_token),
       (asked) => asked.text.includes('svc_queue_waiting{queue="mail"} 3'),
@@ -60,7 +58,7 @@ describe('the figures of an account', () => {
     if (promtool !== undefined) expect(checkMetrics(promtool, text)).toBe('');
   });
 
-  it('are of the account that asks, and of no other', async () => {
+  it('are only those of the requesting account', async () => {
     const [one, other] = [await makeAccount(), await makeAccount()];
     await ok(api('POST', '/v2/queues', { token: one.token, body: { queueName: 'only-here' } }));
     await eventually(

@@ -9,12 +9,10 @@ import { service } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
-/** `svc-queue migrate`, from one account to another, and from APIs that misbehave. */
-
-// The command is the same whatever is behind the APIs.
+// The command is the same for all services behind the APIs.
 const here = describe.runIf(service.target === 'local');
 
-/** Will not fire while the tests run. */
+/** Does not fire while the tests run. */
 const rarely = '0 0 29 2 *';
 const secret = 'a-secret-of-the-destination';
 
@@ -25,7 +23,6 @@ beforeEach(async () => {
   [source, target] = await Promise.all([makeAccount(), makeAccount()]);
 });
 
-/** Runs the command from the one account to the other. */
 async function run(...flags: readonly string[]): Promise<Ran> {
   const ran = await svcQueue([
     'migrate',
@@ -65,13 +62,12 @@ async function schedule(
   );
 }
 
-/** Without what differs between two schedules that are the same: when and from where they were made. */
+/** Removes the fields that differ between equal schedules: time and origin of their creation. */
 const comparable = async (account: AccountRecord, path: string) => {
   const { createdAt: _c, updatedAt: _u, callerIp: _i, callerIP: _I, ...rest } = await read(account, path);
   return rest;
 };
 
-/** Makes one of everything in the source. */
 async function fill(): Promise<void> {
   await as(source, 'POST', '/v2/queues', { body: { queueName: 'mail', parallelism: 3 } });
   await as(source, 'POST', '/v2/queues', { body: { queueName: 'held', parallelism: 1 } });
@@ -124,7 +120,7 @@ const everything = [
 ];
 
 here('svc-queue migrate', () => {
-  it('says what it would do, and changes nothing', async () => {
+  it('prints its plan, and changes nothing', async () => {
     await fill();
     const ran = await run();
     expect(ran.code).toBe(3);
@@ -155,7 +151,7 @@ here('svc-queue migrate', () => {
     expect(await Promise.all(everything.map((path) => read(target, path)))).toEqual(before);
   });
 
-  it('reports what differs by the names of its settings, and replaces it only when told to', async () => {
+  it('reports differences by the names of their settings, and replaces them only if told to', async () => {
     await fill();
     await run('--apply');
     await as(target, 'POST', '/v2/queues', { body: { queueName: 'mail', parallelism: 9 } });
@@ -186,7 +182,7 @@ here('svc-queue migrate', () => {
     }
   });
 
-  it('copies what was set by hand of a flow-control key, once the key is there', async () => {
+  it('copies a flow-control key’s manual settings once the key exists', async () => {
     const keyed = { headers: { 'Svc-Flow-Control-Key': 'crm', 'Svc-Flow-Control-Value': 'parallelism=9' } };
     const publish = (account: AccountRecord, delay: string) =>
       as(account, 'POST', '/v2/publish/https://example.com/', {
@@ -255,7 +251,7 @@ here('schedules that are switched over', () => {
     (await read(account, `/v2/schedules/${id}`))['isPaused'];
   const states = async (id: string) => [await paused(source, id), await paused(target, id)];
 
-  it('wait in the target, until each fires there and no longer in the source', async () => {
+  it('wait in the target until each fires there and no longer in the source', async () => {
     await schedule(source, 'active');
     await schedule(source, 'stopped');
     await as(source, 'POST', '/v2/schedules/stopped/pause');
@@ -284,12 +280,12 @@ here('schedules that are switched over', () => {
     expect(await states('often')).toEqual([false, true]);
 
     expect((await run('--switch', '--apply')).output).toMatch(/same +active +fires in the target/);
-    // What fires in the target now is not paused by another copy.
+    // A schedule that fires in the target is not paused by another copy.
     await run('--apply', '--overwrite');
     expect(await states('active')).toEqual([true, false]);
   });
 
-  it('go back the same way', async () => {
+  it('switch back in the same way', async () => {
     await schedule(source, 'active');
     await run('--apply', '--paused');
     await run('--switch', '--apply');
@@ -298,7 +294,7 @@ here('schedules that are switched over', () => {
     expect(await states('active')).toEqual([true, false]);
   });
 
-  it('of which one was resumed there and not yet paused here, because a run died, are switched by the next', async () => {
+  it('are switched by the next run if one died after it resumed one there and before it paused it here', async () => {
     await schedule(source, 'active');
     await run('--apply');
     expect(await states('active')).toEqual([false, false]);
@@ -306,7 +302,7 @@ here('schedules that are switched over', () => {
     expect(await states('active')).toEqual([true, false]);
   });
 
-  it('of which one was begun, because a run died before it was paused, are paused by the next', async () => {
+  it('are paused by the next run if one died after it began one and before it paused it', async () => {
     await schedule(source, 'active', { 'Svc-Cron': '0 9 * * *' }, 'body');
     await schedule(target, 'active', { 'Svc-Cron': '53 4 15 6 *', 'Upstash-Method': 'POST' }, 'body');
     const ran = await run('--apply', '--paused');
@@ -399,12 +395,12 @@ here('a source', () => {
     return ran.output.trimEnd();
   };
 
-  it('that refuses the token is named, with what it says', async () => {
+  it('that refuses the token is named, with its sentence', async () => {
     const ran = await from(() => ({ status: 401, body: { error: 'invalid token the-token-of-the-source' } }));
     expect(sentence(ran)).toBe(`The source, ${other?.url}, refuses the token: 401 (invalid token …).`);
   });
 
-  it('that has no time is asked again when it says', async () => {
+  it('that is busy is asked again at the time that it names', async () => {
     const ran = await from((_asked, times) =>
       times === 0 ? { status: 429, headers: { 'retry-after': '1' }, body: { error: 'too many' } } : {},
     );
@@ -412,7 +408,7 @@ here('a source', () => {
     expect(other?.asked.filter((one) => one === 'GET /v2/queues')).toHaveLength(2);
   });
 
-  it('that has no time for long is not waited for', async () => {
+  it('that is busy for long is not awaited', async () => {
     const ran = await from(() => ({
       status: 429,
       headers: { 'retry-after': '7200' },
@@ -430,7 +426,7 @@ here('a source', () => {
     expect(other?.asked).toHaveLength(5);
   });
 
-  it('that fails now and then is read whole', async () => {
+  it('that fails occasionally is read completely', async () => {
     const ran = await from((_asked, times) => (times < 2 ? { status: 502 } : {}));
     expect(ran.code).toBe(0);
   });
@@ -456,12 +452,12 @@ here('a source', () => {
     );
   });
 
-  it('that leads elsewhere is not followed', async () => {
+  it('that redirects is not followed', async () => {
     const ran = await from(() => ({ status: 301, headers: { location: 'https://example.com/' } }));
     expect(sentence(ran)).toContain('answered 301 to GET /v2/queues');
   });
 
-  it('whose list never ends is left', async () => {
+  it('whose list never ends is given up', async () => {
     const ran = await from(() => ({ headers: { 'Upstash-Cursor': 'again' } }));
     expect(sentence(ran)).toContain('repeats the list at /v2/queues for ever');
   });
@@ -532,7 +528,7 @@ here('a target', () => {
     ]);
   });
 
-  it('that stops answering ends the run, and the next one goes on', async () => {
+  it('that stops answering ends the run, and the next run continues', async () => {
     for (const queueName of ['a', 'b']) await as(source, 'POST', '/v2/queues', { body: { queueName } });
     let made = 0;
     const other = await startOtherApi((asked) => {

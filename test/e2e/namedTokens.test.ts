@@ -32,7 +32,6 @@ async function makeToken(
   return made.parse(answer.json);
 }
 
-/** The status and the code of a refusal. */
 const refusal = (answer: Answer): readonly unknown[] => [
   answer.status,
   z.object({ code: z.string() }).parse(answer.json).code,
@@ -65,7 +64,7 @@ describe('a named token', () => {
     ]);
   });
 
-  it('with the scope read reads what the account has, and changes nothing', async () => {
+  it('with the scope read reads the account’s data, and changes nothing', async () => {
     const { token } = await makeToken(await makeAccount(), 'read');
     expect((await api('GET', '/v2/queues', { token })).status).toBe(200);
     expect((await api('GET', '/v2/audit', { token })).status).toBe(200);
@@ -106,7 +105,7 @@ describe('a named token', () => {
     }
   });
 
-  it('may be for some destinations only, in batches and for callbacks as well', async () => {
+  it('may be for some destinations only, even in batches and for callbacks', async () => {
     const account = await makeAccount();
     const inbox = receiver.inbox();
     const [queue, group] = [unique('queue'), unique('group')];
@@ -149,7 +148,7 @@ describe('a named token', () => {
     await inbox.received(4);
   });
 
-  it('of another account, or made up, is refused', async () => {
+  it('of another account, or invented, is refused', async () => {
     const { token } = await makeToken(await makeAccount(), 'full');
     const parts = z.object({ UserID: z.string(), Password: z.string() }).parse(JSON.parse(atob(token)));
     const other = await makeAccount();
@@ -164,7 +163,7 @@ describe('a named token', () => {
 });
 
 describe('a request for a named token', () => {
-  it('that is malformed is answered with 400, and the field', async () => {
+  it('that is malformed is answered with 400 and the field', async () => {
     const { id } = await makeAccount();
     for (const [body, part] of [
       [{ scope: 'full' }, 'name'],
@@ -180,7 +179,7 @@ describe('a request for a named token', () => {
     expect(await ok(manage('GET', tokensOf(id)))).toEqual([]);
   });
 
-  it('of no account is answered with 404, and without the operator’s credentials with 401', async () => {
+  it('for an unknown account is answered with 404, and without the operator’s credentials with 401', async () => {
     const nobody = tokensOf('00000000-0000-4000-8000-000000000000');
     expect((await manage('GET', nobody)).status).toBe(404);
     const { id } = await makeAccount();
@@ -194,7 +193,7 @@ describe('a request for a named token', () => {
 describe('an account', () => {
   const future = Math.floor(Date.now() / 1_000) + 3_600;
 
-  it('makes a token for a colleague, which is in its trail, and revokes it', async () => {
+  it('creates a token for a colleague, which is in its trail, and revokes it', async () => {
     const { id: accountId, token } = await makeAccount();
     const body = { name: 'Ada', scope: 'read', expires_at: future };
     const answer = await api('POST', '/v2/tokens', { token, body });
@@ -221,7 +220,7 @@ describe('an account', () => {
     ]);
   });
 
-  it('makes and revokes no token that may do everything, and no other token makes one', async () => {
+  it('cannot create or revoke a token with full rights, and other tokens cannot create one', async () => {
     const account = await makeAccount();
     const { token } = account;
     const full = await makeToken(account, 'full');
@@ -236,7 +235,7 @@ describe('an account', () => {
       const less = await makeToken(account, scope);
       expect((await api('POST', '/v2/tokens', { token: less.token, body })).status).toBe(403);
     }
-    // A full token of the operator's is as good as the account's own.
+    // A full token from the operator has the rights of the account’s own.
     expect((await api('POST', '/v2/tokens', { token: full.token, body })).status).toBe(201);
   });
 });

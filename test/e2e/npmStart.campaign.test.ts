@@ -6,7 +6,7 @@ import { eventually } from '../support/eventually.ts';
 import { call, service } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
-/** A stage that npm has started ends with npm, however that ends, and finishes the attempts in flight. */
+/** However npm ends, its stage ends, too, and finishes the attempts in flight. */
 
 const command = ['npm', 'start', '--', '--in-memory', '--port', '0'];
 
@@ -16,7 +16,6 @@ interface Started {
   readonly token: string;
 }
 
-/** Starts npm in a process group of its own, and waits until its stage is ready. */
 async function startNpm([file = '', ...args]: readonly string[]): Promise<Started> {
   const child = spawn(file, args, { cwd: root, detached: true, stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';
@@ -78,7 +77,7 @@ describe.runIf(service.target === 'local' && process.platform !== 'win32')('a st
       ({ length }) => length === 1,
     );
     ways[way]?.(started);
-    // The stage takes no requests any more, and waits for this answer alone.
+    // The stage accepts no more requests, and waits only for this answer.
     await eventually(
       () => isUp(url),
       (is) => !is,
@@ -109,7 +108,7 @@ describe.runIf(service.target === 'local' && process.platform !== 'win32')('a st
   });
 });
 
-/** Whether no process of a group is left; one that has ended and that nobody has asked for is not counted. */
+/** Whether no process of a group is left, except zombies. */
 async function groupIsEmpty(group: number): Promise<boolean> {
   const ps = spawn('ps', ['-eo', 'pgid=,stat='], { stdio: ['ignore', 'pipe', 'inherit'] });
   let output = '';

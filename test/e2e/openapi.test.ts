@@ -19,17 +19,15 @@ interface Init {
   readonly body?: unknown;
 }
 
-/** The operations of waits are asked where runs wait: see the tests of workflows. */
+/** The tests of workflows check the operations of waits. */
 const aboutEvents = /^\w+ \/v2\/(wait|notify|waiters|workflows\/hooks)\//;
-/** A run hangs only after a minute: `hangingRuns.test.ts` sets the clock forward, and checks these. */
+/** A run hangs only after a minute. `hangingRuns.test.ts` sets the clock forward and checks these. */
 const aboutHanging = ['resume', 'restart'].map((kind) => `POST /v2/workflows/runs/{runId}/${kind}`);
-/** The tests of all files share one account: its signing keys have to stay as they are. */
+/** All test files share an account, whose signing keys must not change. */
 const unasked: readonly string[] = [...aboutHanging, 'POST /v2/keys/rotate', 'POST /v2/rotate'];
 
-/** The operations whose answers were checked. */
 const checked = new Set<string>();
 
-/** Sends a request, and checks that its answer is as the description has it. */
 async function ask(method: string, path: string, init: Init = {}): Promise<Answer> {
   const { token = service.token, headers, body } = init;
   const answer = await call(path, {
@@ -45,7 +43,7 @@ async function ask(method: string, path: string, init: Init = {}): Promise<Answe
 
 const deadLetters = z.object({ messages: z.array(z.object({ dlqId: z.string() })) });
 
-/** The ids of the dead letters of a destination, once there are as many as expected. */
+/** Waits for this number of dead letters of a destination, and returns their ids. */
 const deadLettersOf = (url: string, count: number): Promise<readonly string[]> =>
   vi.waitFor(
     async () => {
@@ -57,7 +55,6 @@ const deadLettersOf = (url: string, count: number): Promise<readonly string[]> =
     { timeout: limitForHangsMs, interval: 200 },
   );
 
-/** Lets the circuit of a host of its own open, lists it and closes it. */
 async function askCircuits(): Promise<void> {
   const down = await startReceiver();
   const { url } = down.inbox((_delivery, response) => response.writeHead(503).end());
@@ -72,7 +69,6 @@ async function askCircuits(): Promise<void> {
   await down.close();
 }
 
-/** Completes an attempt at its URL, and by its message's id. */
 async function askCompletions(): Promise<void> {
   const accepting = receiver.inbox((_delivery, response) => response.writeHead(202).end());
   const headers = { 'svc-deferred': '1h' };
@@ -90,7 +86,7 @@ const madeToken = z.object({ id: z.string() });
 
 const circuits = z.array(z.object({ host: z.string() }));
 
-/** A publish with nearly everything it can be configured with. */
+/** A publish with nearly every setting. */
 const everything = {
   'content-type': 'application/json',
   'svc-method': 'PUT',
@@ -105,17 +101,17 @@ const everything = {
 };
 
 describe('the API’s description', () => {
-  it('is served to everybody, and may be kept for a while', async () => {
+  it('is served to everyone, and may be cached for a while', async () => {
     const response = await fetch(`${service.url}/v2/openapi.json`);
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toMatch(/^application\/json/);
     expect(response.headers.get('cache-control')).toMatch(/max-age=\d+/);
-    // A stage's name is part of the URL; the local stage has none.
+    // A stage’s name is part of the URL, except on the local stage.
     const servers = [{ url: service.target === 'local' ? '/' : '/api' }];
     expect(await response.json()).toEqual(JSON.parse(JSON.stringify({ ...document, servers })));
   });
 
-  it('says what every operation answers', async () => {
+  it('describes every operation’s answers', async () => {
     const failing = receiver.inbox((_delivery, response) => response.writeHead(500).end('away'));
     const ok = receiver.inbox();
     const group = `described-${Date.now()}`;
@@ -155,7 +151,7 @@ describe('the API’s description', () => {
     for (const action of ['pause', 'resume']) await ask('POST', `/v2/queues/${group}/${action}`);
     await ask('DELETE', `/v2/queues/${group}`);
 
-    // The key is there once its first message is on its way.
+    // The key exists once its first message is in flight.
     const key = encodeURIComponent(everything['svc-flow-control-key']);
     await deadLettersOf(failing.url, 3);
     await ask('GET', `/v2/flowControl/${key}`);
@@ -343,7 +339,7 @@ describe('the description’s refusals', () => {
     expect(errorsOf(operationOf(method, path), status)).toContain(errorOf(answer));
   });
 
-  // The emulator's gateway decodes paths before it looks at them, unlike API Gateway.
+  // The emulator’s gateway decodes paths before it matches them, unlike API Gateway.
   it.runIf(service.target === 'local')('say what is wrong with a path', async () => {
     const answer = await ask('GET', '/v2/dlq/50%');
     expect(answer.status).toBe(400);

@@ -6,14 +6,12 @@ import { api, ok, unique } from '../support/api.ts';
 import { call, messageIdOf, publish, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** What clients of other languages, proxies and monitors send, and mean. */
-
 const receiver = useReceiver();
 const headers = { authorization: `Bearer ${service.token}` };
 
 describe('HEAD', () => {
   it.each(['/v2/health', '/v2/openapi.json', '/v2/queues', '/v2/metrics', '/v2/logs', '/console'])(
-    'is answered as GET is, without the body: %s',
+    'is answered like GET without the body: %s',
     async (path) => {
       const [head, get] = await Promise.all([
         fetch(`${service.url}${path}`, { method: 'HEAD', headers }),
@@ -29,19 +27,19 @@ describe('HEAD', () => {
     },
   );
 
-  it('is refused as GET is', async () => {
+  it('is refused like GET', async () => {
     expect((await call('/v2/queues', { method: 'HEAD' })).status).toBe(401);
     expect((await call('/v2/messages/msg_1', { method: 'HEAD', headers })).status).toBe(404);
   });
 
-  it.runIf(service.target === 'local')('tells whether a server on one machine is ready', async () => {
+  it.runIf(service.target === 'local')('says if a server on one machine is ready', async () => {
     expect((await call('/v2/ready', { method: 'HEAD' })).status).toBe(200);
     expect((await call('/v2/ready?probe=1')).status).toBe(200);
   });
 });
 
 describe('the name of an operation', () => {
-  it('may be written in another case, and what belongs to the destination is kept', async () => {
+  it('may have another case, and the destination’s part is kept', async () => {
     const inbox = receiver.inbox();
     const scheduleId = unique('Schedule');
     const cron = { ...headers, 'Upstash-Cron': '0 0 1 1 *', 'Upstash-Schedule-Id': scheduleId };
@@ -54,7 +52,7 @@ describe('the name of an operation', () => {
   });
 });
 
-describe('headers of the publisher’s own request, passed on by name,', () => {
+describe('headers of the publisher’s own request, forwarded by name,', () => {
   it('leave out those of its connection and of gateways', async () => {
     const inbox = receiver.inbox();
     const answer = await publish(inbox.url, {
@@ -83,7 +81,7 @@ describe('headers of the publisher’s own request, passed on by name,', () => {
 });
 
 describe.runIf(service.target === 'local')('a head', () => {
-  it('that is larger than Node reads is a 431, too', async () => {
+  it('that is larger than Node reads gets 431, too', async () => {
     const { hostname, port } = new URL(service.url);
     const socket = connect(Number(port), hostname);
     await once(socket, 'connect');
@@ -97,7 +95,7 @@ describe.runIf(service.target === 'local')('a head', () => {
 });
 
 describe.runIf(service.target === 'local')('a name under `localhost`', () => {
-  it('is this machine, where that may be reached', async () => {
+  it('is this machine, if it may be reached', async () => {
     const inbox = receiver.inbox();
     messageIdOf(await publish(inbox.url.replace('127.0.0.1', 'app.localhost')));
     const [delivery] = await inbox.received(1);

@@ -8,7 +8,7 @@ import { service } from '../support/service.ts';
 import { runStage, startStage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Deliveries through a proxy: of a stage whose environment names one, and of a deployment with the setting `outboundProxy`. */
+/** A stage’s environment names a proxy, and a deployment has the setting `outboundProxy`. */
 
 const receiver = useReceiver();
 const endings: (() => Promise<void> | void)[] = [];
@@ -16,7 +16,7 @@ afterAll(async () => {
   for (const end of endings.splice(0).reverse()) await end();
 });
 
-/** A public address, to which nothing here leads but the proxy. */
+/** A public address that only the proxy can reach here. */
 const away = '93.184.216.34';
 
 const logs = z.object({
@@ -68,7 +68,7 @@ describe.skipIf(service.target === 'deployed')('a stage behind a proxy', () => {
     expect(proxy.requests.map(({ asked }) => asked)).toEqual([`http://${away}${pathname}`]);
   });
 
-  it('tells in the log that the proxy refused, without the credentials', async () => {
+  it('logs that the proxy refused, without the credentials', async () => {
     const { proxy, publish, errorOf } = await proxiedStage(() => 407);
     await publish(`https://${away}/hook`);
     const error = await errorOf();
@@ -89,7 +89,7 @@ describe.skipIf(service.target === 'deployed')('a stage behind a proxy', () => {
 });
 
 describe.runIf(service.target === 'deployed')('a deployment with an outbound proxy', () => {
-  it('delivers through it, and tells in the log when it refuses', async () => {
+  it('delivers through it, and logs its refusals', async () => {
     const receiverPort = Number(new URL(receiver.origin).port);
     const { proxyPort = 0 } = service.deployment ?? {};
     const isTunnel = ({ method }: { readonly method: string }) => method === 'CONNECT';

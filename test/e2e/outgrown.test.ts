@@ -7,7 +7,7 @@ import { call, messageIdOf, publish, service, type Answer } from '../support/pub
 import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
-/** From a loaded machine to a deployment, as docs/server.md and docs/migration.md say. */
+/** Follows docs/server.md and docs/migration.md. */
 
 interface Place {
   readonly url: string;
@@ -53,7 +53,7 @@ describe('a stage that has outgrown its machine', () => {
   beforeAll(async () => {
     receiver = await startReceiver();
     source = await startStage({ testControl: true });
-    // A stage lets its clock pass, so that schedules fire; a deployment has the time of the machine.
+    // A stage advances its clock, so that schedules fire. A deployment uses real time.
     if (service.target === 'local') ownTarget = await startStage({ testControl: true });
   });
   afterAll(async () => {
@@ -98,7 +98,7 @@ describe('a stage that has outgrown its machine', () => {
     };
     await migrate('--paused');
     expect([await isPaused(source, 'hourly'), await isPaused(target, 'hourly')]).toEqual([false, true]);
-    // The publishers are switched; the queue there waits for the one here, which goes on.
+    // The publishers are switched. The queue there waits for the one here, which continues.
     await send(target, 'POST', '/v2/queues/mail/pause');
     for (let at = 0; at < 5; at += 1) await enqueue(target);
     await load(target);
@@ -114,7 +114,7 @@ describe('a stage that has outgrown its machine', () => {
 
     await arrived.until((deliveries) => deliveries.length >= accepted.size);
     await ordered.until(({ length }) => length >= inOrder.length);
-    // Without failures each arrives once, from where it was accepted.
+    // Without failures each message arrives once, from where it was accepted.
     expect(arrived.deliveries.map(idOf).toSorted()).toEqual([...accepted].toSorted());
     expect(ordered.deliveries.map(idOf)).toEqual(inOrder);
     if (ownTarget === undefined) return;

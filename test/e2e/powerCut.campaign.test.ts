@@ -19,18 +19,18 @@ const hasAll = (deliveries: readonly Delivery[], ids: Iterable<string>): boolean
   return [...ids].every((id) => seen.has(id));
 };
 
-/** The messages among deliveries, in the order in which they first came. */
+/** Returns the given messages in the order in which they first arrived. */
 const firstOf = (deliveries: readonly Delivery[], ids: readonly string[]): readonly string[] =>
   [...new Set(deliveries.map(idOf))].filter((id) => ids.includes(id));
 
-describe.runIf(service.target === 'local' && canWatch())('a stage whose machine loses its power', () => {
+describe.runIf(service.target === 'local' && canWatch())('a stage after a power failure', () => {
   let receiver: Receiver;
   beforeAll(async () => {
     receiver = await startReceiver();
   });
   afterAll(() => receiver.close());
 
-  it('delivers what it accepted, and keeps the order of a queue, whatever of the last writes is lost', async () => {
+  it('delivers what it accepted, and keeps a queue’s order, whichever of the last writes are lost', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'svc-power-'));
     let stage: Stage = await startWatched({ dataDir });
     const plain = receiver.inbox();
@@ -39,7 +39,7 @@ describe.runIf(service.target === 'local' && canWatch())('a stage whose machine 
     const inOrder: string[] = [];
     const random = randomOf(11);
     const cuts = [0, 0.6, 0.9];
-    // A cut counts when it took something.
+    // A power failure counts if it lost something.
     let struck = 0;
     let number = 0;
     try {
@@ -68,7 +68,7 @@ describe.runIf(service.target === 'local' && canWatch())('a stage whose machine 
         const publishers = [enqueueUntilKilled(), ...Array.from({ length: 16 }, publishUntilKilled)];
         const enough = accepted.size + 100;
         await plain.until(() => accepted.size >= enough);
-        // At any moment: an answer comes when nothing is left to write.
+        // At a random time: an answer is sent when nothing is left to write.
         await setTimeout(random() * 50);
         await stage.kill();
         await Promise.all(publishers);
@@ -84,7 +84,7 @@ describe.runIf(service.target === 'local' && canWatch())('a stage whose machine 
     }
   });
 
-  it('delivers what waits, in order, retries, and fires schedules, after each of several cuts', async () => {
+  it('delivers waiting messages in order, retries, and fires schedules, after each of several power failures', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'svc-power-'));
     let stage: Stage = await startWatched({ dataDir, testControl: true });
     const arrived = receiver.inbox();
@@ -126,7 +126,7 @@ describe.runIf(service.target === 'local' && canWatch())('a stage whose machine 
         await stage.kill();
         cutPower(dataDir, kept, random);
         stage = await startWatched({ dataDir, testControl: true });
-        // The next round begins while some of this one still waits.
+        // The next round begins while messages of this one still wait.
         await stage.advance(round === cuts.length - 1 ? 4 * 3_600_000 : 15 * 60_000);
       }
       await arrived.until((deliveries) => hasAll(deliveries, accepted));

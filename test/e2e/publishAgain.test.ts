@@ -13,16 +13,14 @@ const receiver = useReceiver();
 const askAgain = (messageId: string, headers: Readonly<Record<string, string>> = {}, body?: unknown) =>
   api('POST', `/v2/messages/${messageId}/publish`, { headers, body });
 
-/** Publishes a message again, and returns the id of the new one. */
 const again = async (messageId: string, headers?: Readonly<Record<string, string>>): Promise<string> =>
   messageIdOf(await askAgain(messageId, headers));
 
-/** The answer of a retry, as one of a publish. */
+/** Turns the answer of a republish into that of a publish. */
 async function ok201(answer: Promise<Answer>): Promise<Answer> {
   return { ...(await answer), status: 200, json: await ok(answer, 201) };
 }
 
-/** The last of so many deliveries. */
 async function lastOf(inbox: Inbox, count: number) {
   const last = (await inbox.received(count)).at(-1);
   if (last === undefined) throw new Error('Nothing was delivered.');
@@ -34,7 +32,7 @@ describe('a message that is published again', () => {
     ['in its row', 100],
     ['in a row of its own', 5_000],
     ['in the bucket', 60_000],
-  ])('arrives as the first one did, under an id of its own, with its body %s', async (_where, size) => {
+  ])('arrives like the first one, with a new id and its body %s', async (_where, size) => {
     const inbox = receiver.inbox();
     const body = new Uint8Array(size).map((_, index) => index % 251);
     const url = `${inbox.url}/a?b=c`;
@@ -70,7 +68,7 @@ describe('a message that is published again', () => {
     expect(await getInAnyState(first)).toEqual({ ...before, retriedAs: second });
   });
 
-  it('names the first message to its receiver, and the one before in its log, however often it is made again', async () => {
+  it('names the first message to its receiver, and the one before in its log, however often it is published again', async () => {
     const inbox = receiver.inbox((_delivery, response, before) =>
       response.writeHead(before === 0 ? 500 : 200).end(),
     );
@@ -97,7 +95,7 @@ describe('a message that is published again', () => {
     }
   });
 
-  it('may wait, be cancelled or have failed, and stays as it is', async () => {
+  it('may wait, be cancelled or have failed, and does not change', async () => {
     const inbox = receiver.inbox((_delivery, response, before) =>
       response.writeHead(before === 0 ? 500 : 200).end(),
     );
@@ -106,7 +104,7 @@ describe('a message that is published again', () => {
     const cancelled = await publishDelayed(inbox.url);
     await ok(api('DELETE', `/v2/messages/${cancelled}`));
     const waiting = await publishDelayed(inbox.url);
-    // The delay of the first is not made again.
+    // The delay of the first is not repeated.
     for (const messageId of [failed, cancelled, waiting])
       await untilState(await again(messageId), 'DELIVERED');
     await untilState(failed, 'FAILED');
@@ -115,7 +113,7 @@ describe('a message that is published again', () => {
     await ok(api('DELETE', `/v2/messages/${waiting}`));
   });
 
-  it('has the settings that the request gives in the place of its own', async () => {
+  it('has the request’s settings instead of its own', async () => {
     const messageId = await publishDelayed(receiver.origin, { 'Svc-Label': 'mine', 'Svc-Retries': '1' });
     const callbacks = receiver.inbox();
     const changed = await getInAnyState(
@@ -138,7 +136,7 @@ describe('a message that is published again', () => {
     await ok(api('DELETE', `/v2/messages${query({ messageIds: [messageId, changed.messageId] })}`));
   });
 
-  it('has its callbacks again, and a callback can be published again too', async () => {
+  it('has its callbacks again, and a callback can be published again, too', async () => {
     const inbox = receiver.inbox();
     const callbacks = receiver.inbox();
     const first = messageIdOf(await publish(inbox.url, { headers: { 'Svc-Callback': callbacks.url } }));
@@ -152,7 +150,7 @@ describe('a message that is published again', () => {
     expect(inbox.deliveries).toHaveLength(2);
   });
 
-  it('of a URL group goes to its own endpoint only, and shows the group', async () => {
+  it('of a URL group goes to its endpoint only, and shows the group', async () => {
     const [one, other] = [receiver.inbox(), receiver.inbox()];
     const topicName = await makeGroup([{ url: one.url, name: 'one' }, { url: other.url }]);
     await ok(publish(topicName));
@@ -164,7 +162,7 @@ describe('a message that is published again', () => {
     expect(other.deliveries).toHaveLength(1);
   });
 
-  it('of a queue goes through the queue again, which is made where it is not there any more', async () => {
+  it('of a queue passes the queue again, which is created if it is missing', async () => {
     const queueName = unique('queue');
     const inbox = receiver.inbox();
     const first = messageIdOf(await api('POST', `/v2/enqueue/${queueName}/${inbox.url}`));
@@ -179,7 +177,7 @@ describe('a message that is published again', () => {
     expect(inbox.deliveries).toHaveLength(3);
   });
 
-  it('is delivered as it was where it is redacted, and is redacted again', async () => {
+  it('is delivered unredacted, and is redacted again', async () => {
     const inbox = receiver.inbox();
     const headers = { 'Svc-Redact-Fields': 'body,headers', 'Svc-Forward-X-Tenant': 'acme' };
     const second = await again(messageIdOf(await publish(inbox.url, { body: 'secret', headers })));
@@ -193,7 +191,7 @@ describe('a message that is published again', () => {
 });
 
 describe('a message that is not published again', () => {
-  it('belongs to a run of a workflow, which alone makes its deliveries', async () => {
+  it('belongs to a workflow’s run, which makes its own deliveries', async () => {
     const endpoint = receiver.inbox();
     const started = await ok(
       api('POST', `/v2/trigger/${endpoint.url}`, { headers: { 'Svc-Delay': '10m' }, body: { order: 1 } }),
@@ -210,13 +208,13 @@ describe('a message that is not published again', () => {
     await ok(api('DELETE', `/v2/workflows/runs/${workflowRunId}`));
   });
 
-  it('is one of another account', async () => {
+  it('belongs to another account', async () => {
     const account = await makeAccount();
     const theirs = messageIdOf(await publishAs(account, receiver.inbox().url));
     expect((await askAgain(theirs)).status).toBe(404);
   });
 
-  it('would be beyond a limit of the account', async () => {
+  it('would exceed an account limit', async () => {
     const account = await makeAccount({ max_requests_per_day: 1, max_requests_per_day_hard: 1 });
     const { token } = account;
     const inbox = receiver.inbox();

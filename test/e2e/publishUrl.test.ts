@@ -12,8 +12,6 @@ import { startStage } from '../support/stage.ts';
 import { tellingPaths } from '../support/tellingPaths.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Messages through the publish URL, where no gateway stands before the function: as through the API. */
-
 const receiver = useReceiver();
 
 const isLocal = service.target === 'local';
@@ -21,7 +19,6 @@ const token = { authorization: `Bearer ${service.token}` };
 const delayed = { 'Svc-Delay': '1h' };
 const somewhere = 'https://example.com/hook';
 
-/** Sends a request through both URLs: first the API, then the publish URL. */
 const throughBoth = async (request: RawRequest): Promise<readonly [RawAnswer, RawAnswer]> => [
   await send(service.url, request),
   await send(service.publishUrl, request),
@@ -31,7 +28,7 @@ const refusal = z.object({ error: z.string(), code: z.string() });
 const refusalOf = ({ text }: RawAnswer): z.infer<typeof refusal> => refusal.parse(JSON.parse(text));
 const sentence = (answer: RawAnswer): string => refusalOf(answer).error;
 
-/** What the destination was sent, without what is each message's own. */
+/** Removes the parts of a delivered request that differ for each message. */
 function seen({ method, target, headers, body }: Delivery, inboxUrl: string) {
   const own =
     /^(host|connection|content-length|svc-(message-id|signature)|webhook-.*|upstash-.*|traceparent|x-amz.*)$/;
@@ -47,7 +44,6 @@ function seen({ method, target, headers, body }: Delivery, inboxUrl: string) {
   };
 }
 
-/** Publishes through both URLs, and returns what came of each. */
 async function deliveredThroughBoth(tail: string, request: Omit<RawRequest, 'path'>) {
   const arrived = [];
   for (const url of [service.url, service.publishUrl]) {
@@ -61,7 +57,7 @@ async function deliveredThroughBoth(tail: string, request: Omit<RawRequest, 'pat
   return arrived;
 }
 
-describe('a message through the publish URL arrives as through the API', () => {
+describe('a message through the publish URL arrives like through the API', () => {
   const forwarded = { 'Svc-Header-Forward': 'true' };
   const allBytes = Uint8Array.from({ length: 256 }, (_, index) => index);
   it.each<readonly [title: string, tail: string, headers: OutgoingHttpHeaders, body: string | Uint8Array]>([
@@ -80,7 +76,7 @@ describe('a message through the publish URL arrives as through the API', () => {
     ['a query with a name twice', '?b=1&b=3&b=2', {}, 'x'],
     ...(isLocal
       ? ([
-          // The emulator takes bytes for text. That is Lambda's to do, and the local stage does it.
+          // The emulator reads bytes as text. Lambda does not, and neither does the local stage.
           ['bytes', '', { 'Content-Type': 'application/octet-stream' }, allBytes],
           ['bytes without a type', '', {}, allBytes],
         ] as const)
@@ -111,12 +107,12 @@ describe('a message through the publish URL arrives as through the API', () => {
     expect(targets.sort()).toEqual(['/a', '/a?x=1&svc-retries=9']);
   });
 
-  it('with the order of its query as it was sent, which the gateway loses', async () => {
+  it('with its query in the original order, which the gateway loses', async () => {
     const [, second] = await deliveredThroughBoth('?b=1&a=2&b=3', {});
     expect(second?.target).toBe(isLocal ? '?b=1&a=2&b=3' : '?b=1&b=3&a=2');
   });
 
-  it('with the address of its publisher', async () => {
+  it('with its publisher’s address', async () => {
     const ids = [
       messageIdOf(await publish(somewhere, { headers: delayed })),
       messageIdOf(await publish(somewhere, { headers: delayed, url: service.publishUrl })),
@@ -174,7 +170,7 @@ describe('every way to publish', () => {
     await inbox.received(1);
   });
 
-  it('with the token in the query, for senders that can set nothing but a URL', async () => {
+  it('with the token in the query, for senders that can only set a URL', async () => {
     const path = `/v2/publish/${somewhere}?svc_token=${encodeURIComponent(service.token)}&svc-delay=1h&q=1`;
     const { status, text } = await send(service.publishUrl, { path });
     expect(status).toBe(200);
@@ -182,7 +178,7 @@ describe('every way to publish', () => {
     expect((await getMessage(messageId)).url).toBe(`${somewhere}?q=1`);
   });
 
-  it('knows a duplicate of what came through the other URL', async () => {
+  it('recognizes a duplicate of a message through the other URL', async () => {
     const headers = { ...delayed, 'Svc-Deduplication-Id': unique('duplicate') };
     const first = await publish(somewhere, { headers });
     const second = await publish(somewhere, { headers, url: service.publishUrl });
@@ -194,7 +190,7 @@ describe('every way to publish', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('a refused request', () => {
   const path = `/v2/publish/${somewhere}`;
   it.each<[title: string, status: number, request: RawRequest]>([
     ['a request without a token', 401, { path }],
@@ -215,20 +211,20 @@ describe('what is refused', () => {
     expect(second.headers['content-type']).toBe('application/json');
   });
 
-  it('two values of a setting that may be given once', async () => {
+  it('has two values of a setting that may be given once', async () => {
     const [first, second] = await throughBoth({ path, headers: { ...token, 'Svc-Retries': ['1', '2'] } });
     expect([first.status, second.status]).toEqual([400, 400]);
-    // The emulator's gateway joins them, too.
+    // The emulator’s gateway joins them, too.
     if (isLocal) expect(sentence(first)).toBe('Svc-Retries is given 2 times; allowed is once.');
     expect(sentence(second)).toMatch(/^Svc-Retries is "1, ?2"; allowed is a whole number/);
   });
 
-  it('two tokens, of which one would do', async () => {
+  it('has two tokens, even if one is valid', async () => {
     const headers = { Authorization: [`Bearer ${service.token}`, 'Bearer other'] };
     expect((await send(service.publishUrl, { path, headers })).status).toBe(401);
   });
 
-  it('a token never goes on to a destination, be it one of two values of a header', async () => {
+  it('does not forward a token to a destination, even as one of two values of a header', async () => {
     const foreign = `Basic ${Buffer.from('sender:password').toString('base64')}`;
     for (const values of [
       [foreign, `Bearer ${service.token}`],
@@ -246,7 +242,7 @@ describe('what is refused', () => {
   });
 
   it.each(['GET', 'PUT', 'DELETE', 'OPTIONS', 'HEAD'])(
-    'the method %s, with those that are allowed',
+    'has the method %s, and gets the allowed ones',
     async (method) => {
       for (const place of [path, `/v2/enqueue/q/${somewhere}`, '/v2/batch']) {
         const [first, second] = await throughBoth({ method, path: place, headers: token });
@@ -268,7 +264,7 @@ describe('what is refused', () => {
     ['GET', '/console'],
     ['GET', '/'],
     ['GET', '/favicon.ico'],
-  ])('%s %s, with the address of the API, which has it', async (method, place) => {
+  ])('is %s %s, and gets the address of the API, which has it', async (method, place) => {
     const answer = await send(service.publishUrl, { method, path: place, headers: token });
     const { error: said, code } = refusalOf(answer);
     expect([answer.status, code]).toEqual([404, 'path_not_found']);
@@ -278,7 +274,7 @@ describe('what is refused', () => {
     if (isLocal) expect(said).toContain(`All else is at ${service.url}.`);
   });
 
-  it('a message to either URL of the service, through either URL', async () => {
+  it('goes to either URL of the service, through either URL', async () => {
     for (const own of [service.url, service.publishUrl]) {
       for (const url of [service.url, service.publishUrl]) {
         const answer = await publish(`${own}/v2/publish/${somewhere}`, { url });
@@ -290,7 +286,7 @@ describe('what is refused', () => {
     }
   });
 
-  it('a body over max_message_size', async () => {
+  it('has a body over max_message_size', async () => {
     const account = await makeAccount({ max_message_size: 10 });
     const headers = { authorization: `Bearer ${account.token}` };
     const [first, second] = await throughBoth({ path, headers, body: '12345678901' });
@@ -307,11 +303,11 @@ function wrongToken(): string {
   return Buffer.from(JSON.stringify({ UserID, Password: 'wrong' })).toString('base64');
 }
 
-/** Limits that Lambda and the gateway set, which the local stage plays. */
+/** Limits of Lambda and the gateway, which the local stage imitates. */
 describe.runIf(isLocal)('how large a request may be', () => {
   const path = `/v2/publish/${somewhere}`;
 
-  it('is for its first line and headers the same through both URLs', async () => {
+  it('is the same through both URLs for its first line and headers', async () => {
     for (const length of [8_000, 10_240]) {
       const headers = { ...token, ...delayed, 'X-Padding': 'x'.repeat(length) };
       const [first, second] = await throughBoth({ path, headers });
@@ -340,7 +336,7 @@ describe.runIf(isLocal)('how large a request may be', () => {
     expect(refusalOf(second)).toEqual(refusalOf(first));
   });
 
-  it('is 6 MiB for Lambda, which refuses more in words of its own', async () => {
+  it('is 6 MiB for Lambda, which refuses more in its own words', async () => {
     const [first, second] = await throughBoth({
       path,
       headers: { ...token, 'Content-Type': 'text/plain' },
@@ -350,8 +346,8 @@ describe.runIf(isLocal)('how large a request may be', () => {
   });
 });
 
-describe.runIf(isLocal)('a body that is text by its type, but is not UTF-8', () => {
-  it('is refused, because Lambda would change it, and the API takes it', async () => {
+describe.runIf(isLocal)('a body with a text type that is not UTF-8', () => {
+  it('is refused, because Lambda would change it, but the API accepts it', async () => {
     const inbox = receiver.inbox();
     const body = Uint8Array.from([0x66, 0xfc, 0x72]);
     const request = {
@@ -368,7 +364,7 @@ describe.runIf(isLocal)('a body that is text by its type, but is not UTF-8', () 
     expect((await inbox.received(1)).map((one) => [...one.body])).toEqual([[...body]]);
   });
 
-  it('is refused where nobody says how long it is', async () => {
+  it('is refused if its length is not given', async () => {
     const answer = await send(service.publishUrl, {
       path: `/v2/publish/${somewhere}`,
       headers: { ...token, 'Content-Type': 'text/plain', 'Transfer-Encoding': 'chunked' },
@@ -379,7 +375,7 @@ describe.runIf(isLocal)('a body that is text by its type, but is not UTF-8', () 
 });
 
 describe.runIf(isLocal)('the log of requests to the publish URL', () => {
-  it('says who asked for what, and how it went, and has neither paths nor tokens', async () => {
+  it('says who requested what with which outcome, but has no paths or tokens', async () => {
     const stage = await startStage({
       args: ['--publish-port', '0'],
       env: { POWERTOOLS_LOG_LEVEL: 'INFO' },
@@ -425,7 +421,7 @@ describe.runIf(isLocal)('the log of requests to the publish URL', () => {
 });
 
 describe.runIf(isLocal)('a stage', () => {
-  it('has no publish URL unless it is asked for one', async () => {
+  it('has no publish URL by default', async () => {
     const stage = await startStage();
     try {
       expect([stage.publishUrl, stage.output().includes('SVC_PUBLISH_URL')]).toEqual([undefined, false]);

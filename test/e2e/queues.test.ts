@@ -52,7 +52,6 @@ const enqueue = (
 const later = { 'Svc-Delay': '1h' };
 
 const logs = z.object({ logs: z.array(z.looseObject({ messageId: z.string() })) });
-/** Counts all messages that an account has ever had. */
 const messagesOf = async ({ token }: Owner): Promise<number> =>
   logs.parse(await ok(api('GET', '/v2/logs?state=CREATED', { token }))).logs.length;
 
@@ -61,7 +60,7 @@ const tooMany = (number: number): string =>
   `The queue would be number ${number}, but the account's limit max_queues is ${number - 1}.`;
 
 describe('a queue', () => {
-  it('is created, with a parallelism of 1 unless it says otherwise', async () => {
+  it('is created, with a parallelism of 1 by default', async () => {
     const before = Date.now();
     expect(await ok(put({ queueName: 'plain' }))).toEqual({});
     await ok(put({ queueName: 'wide', parallelism: 7 }));
@@ -72,7 +71,7 @@ describe('a queue', () => {
     expect(Math.abs(plain.createdAt - before)).toBeLessThan(limitForHangsMs);
   });
 
-  it('is changed by saying it again; what is not said stays', async () => {
+  it('is changed by another request, which keeps what it does not name', async () => {
     await ok(put({ queueName: 'changed', parallelism: 2 }));
     const before = await shown('changed');
     await ok(put({ queueName: 'changed', parallelism: 3 }));
@@ -87,7 +86,7 @@ describe('a queue', () => {
     expect(await shown('changed')).toMatchObject({ parallelism: 3, paused: false });
   });
 
-  it('is there once, whole, when many create it at once', async () => {
+  it('exists once if many create it at once', async () => {
     const widths = [1, 2, 3, 4, 5];
     await Promise.all(widths.map((parallelism) => ok(put({ queueName: 'contended', parallelism }))));
     expect((await namesOf(account)).filter((name) => name === 'contended')).toHaveLength(1);
@@ -120,7 +119,7 @@ describe('a queue', () => {
     await ok(remove('short-lived'));
     const again = messageIdOf(await enqueue('short-lived', inbox.url, account));
     const later = messageIdOf(await enqueue('short-lived', inbox.url, account, { 'Svc-Delay': '3s' }));
-    // What was delayed before the deletion is due before this.
+    // Messages delayed before the deletion are due earlier than this one.
     const deliveries = await inbox.received(2);
     expect(deliveries.map(({ headers }) => headers['svc-message-id'])).toEqual([again, later]);
     for (const { headers } of deliveries) expect(headers['svc-queue-name']).toBe('short-lived');
@@ -168,7 +167,7 @@ describe('a queue', () => {
     expect((await get('refused')).status).toBe(404);
   });
 
-  it('takes null for what is not given', async () => {
+  it('accepts null for omitted fields', async () => {
     await ok(put({ queueName: 'nulls', parallelism: null, paused: null }));
     expect(await shown('nulls')).toMatchObject({ parallelism: 1 });
     await ok(put({ queueName: 'nulls', parallelism: 2 }));
@@ -176,7 +175,7 @@ describe('a queue', () => {
     expect(await shown('nulls')).toMatchObject({ parallelism: 2 });
   });
 
-  it('is shown to the read-only token, which changes nothing', async () => {
+  it('is shown to the read-only token, which cannot change it', async () => {
     await ok(put({ queueName: 'read' }));
     const reader = { token: account.read_only_token };
     expect(await shown('read', reader)).toEqual(await shown('read'));
@@ -191,8 +190,8 @@ describe('a queue', () => {
   });
 });
 
-describe('a queue that is missing', () => {
-  it('is created by an enqueue, to a URL and to a group, and stays as it is with the next', async () => {
+describe('a missing queue', () => {
+  it('is created by an enqueue to a URL or a group, and not changed by the next one', async () => {
     const owner = await makeAccount();
     messageIdOf(await enqueue('first', somewhere, owner, later));
     const queue = await shown('first', owner);
@@ -220,7 +219,7 @@ describe('a queue that is missing', () => {
     expect(await namesOf(owner)).toEqual(['one', 'three', 'two']);
   });
 
-  it('is not created by what is refused', async () => {
+  it('is not created by a refused request', async () => {
     const owner = await makeAccount({ max_retries: 2, max_schedules: 0 });
     const many = { 'Svc-Retries': '3' };
     expect((await enqueue('refused', somewhere, owner, many)).status).toBe(412);
@@ -234,7 +233,7 @@ describe('a queue that is missing', () => {
     expect(await namesOf(owner)).toEqual([]);
   });
 
-  it('is not created by a message that is too many for its day', async () => {
+  it('is not created by a message beyond the daily limit', async () => {
     const owner = await makeAccount({ max_requests_per_day: 0, max_requests_per_day_hard: 0 });
     expect((await enqueue('refused', somewhere, owner)).status).toBe(429);
     const items = [{ destination: somewhere, queue: 'refused' }];
@@ -244,20 +243,19 @@ describe('a queue that is missing', () => {
 });
 
 describe('the limit max_queues', () => {
-  /** Makes an account that has all the queues that it may have: one. */
+  /** Creates an account with its only allowed queue. */
   async function full(): Promise<AccountRecord> {
     const owner = await makeAccount({ max_queues: 1, max_requests_per_day_hard: 10_000_000 });
     await ok(put({ queueName: 'only' }, owner));
     return owner;
   }
 
-  /** Checks that a refused request has left nothing behind. */
   async function expectOnly(owner: AccountRecord, messages: number): Promise<void> {
     expect(await namesOf(owner)).toEqual(['only']);
     expect(await messagesOf(owner)).toBe(messages);
   }
 
-  it('refuses to create one more, and lets those that are there change and be replaced', async () => {
+  it('refuses to create one more, but existing ones can be changed and replaced', async () => {
     const owner = await full();
     expect(refusal(await put({ queueName: 'more' }, owner))).toEqual([412, tooMany(2)]);
     await ok(put({ queueName: 'only', parallelism: 2 }, owner));
@@ -267,7 +265,7 @@ describe('the limit max_queues', () => {
     expect(await namesOf(owner)).toEqual(['more']);
   });
 
-  it('refuses to enqueue to one more, and goes on with those that are there', async () => {
+  it('refuses to enqueue to one more, but accepts messages for existing ones', async () => {
     const owner = await full();
     const inbox = receiver.inbox();
     expect(refusal(await enqueue('more', inbox.url, owner))).toEqual([412, tooMany(2)]);
@@ -279,7 +277,7 @@ describe('the limit max_queues', () => {
     await expectOnly(owner, 1);
   });
 
-  it('refuses none at all for 0', async () => {
+  it('does not limit queues if it is 0', async () => {
     const owner = await makeAccount({ max_queues: 0 });
     expect(refusal(await enqueue('more', somewhere, owner))).toEqual([412, tooMany(1)]);
     messageIdOf(await api('POST', `/v2/publish/${somewhere}`, { token: owner.token, headers: later }));
@@ -298,7 +296,7 @@ describe('the limit max_queues', () => {
     await expectOnly(owner, 2);
   });
 
-  it('gives what is left to the first messages of a batch', async () => {
+  it('gives the remaining queues to the first messages of a batch', async () => {
     const owner = await makeAccount({ max_queues: 2 });
     const items = ['d', 'c', 'b', 'd', 'a'].map((queue) => ({
       destination: somewhere,
@@ -326,7 +324,7 @@ describe('the limit max_queues', () => {
     await expectOnly(owner, 0);
   });
 
-  it('holds from when it is raised or lowered on', async () => {
+  it('applies once it is raised or lowered', async () => {
     const owner = await full();
     await changeAccount(owner.id, { max_queues: 2 });
     messageIdOf(await enqueue('more', somewhere, owner, later));

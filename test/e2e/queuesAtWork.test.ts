@@ -24,7 +24,7 @@ const enqueue = async (
   headers: Record<string, string> = {},
 ): Promise<string> => messageIdOf(await api('POST', `/v2/enqueue/${name}/${destination}`, { body, headers }));
 
-/** Waits until a message that went past all queues has arrived: what was free to go before it has had its chance. */
+/** Waits for a message without a queue, which is after any that could start. */
 async function probe(): Promise<void> {
   const inbox = receiver.inbox();
   messageIdOf(await publish(inbox.url));
@@ -33,8 +33,8 @@ async function probe(): Promise<void> {
 
 const texts = (...bodies: readonly string[]): readonly string[] => bodies.map((body) => `"${body}"`);
 
-describe('a queue that is paused', () => {
-  it('holds its messages, shows how many, and lets them go in their order when it is resumed', async () => {
+describe('a paused queue', () => {
+  it('holds its messages, shows how many, and starts them in order when it is resumed', async () => {
     const inbox = receiver.inbox();
     const name = unique('paused');
     await ok(api('POST', '/v2/queues', { body: { queueName: name, paused: true } }));
@@ -50,7 +50,7 @@ describe('a queue that is paused', () => {
     expect(await lagBecomes(name, 0)).toMatchObject({ paused: false });
   });
 
-  it('lets the message end that has started, and starts no other', async () => {
+  it('lets a started message finish, and starts no other', async () => {
     const inbox = heldInbox(receiver);
     const name = unique('paused');
     const first = await enqueue(name, inbox.url, 'first');
@@ -68,7 +68,7 @@ describe('a queue that is paused', () => {
     await inbox.received(2);
   });
 
-  it('may be paused and resumed again, and goes on as it was said last', async () => {
+  it('may be paused and resumed repeatedly, and follows the last request', async () => {
     const inbox = receiver.inbox();
     const name = unique('paused');
     await enqueue(name, inbox.url, 'made');
@@ -81,7 +81,7 @@ describe('a queue that is paused', () => {
     await inbox.received(2);
   });
 
-  it('takes messages that are cancelled out of its lag', async () => {
+  it('removes cancelled messages from its lag', async () => {
     const name = unique('paused');
     await ok(api('POST', '/v2/queues', { body: { queueName: name, paused: true } }));
     const id = await enqueue(name, receiver.origin, 'cancelled');
@@ -93,8 +93,8 @@ describe('a queue that is paused', () => {
   });
 });
 
-describe('a queue that is deleted', () => {
-  it('cancels the messages that wait in it, visibly, and lets the one that has started end', async () => {
+describe('a deleted queue', () => {
+  it('cancels its waiting messages visibly, and lets a started one finish', async () => {
     const inbox = heldInbox(receiver);
     const name = unique('deleted');
     const first = await enqueue(name, inbox.url, 'first');
@@ -116,7 +116,7 @@ describe('a queue that is deleted', () => {
     expect(await logged({ queueName: name, state: 'CANCELED' }, 20)).toHaveLength(20);
   });
 
-  it('cancels its delayed messages, visibly, and none that comes later or belongs to another queue', async () => {
+  it('cancels its delayed messages visibly, but none that are published later or belong to another queue', async () => {
     const [inbox, other] = [receiver.inbox(), receiver.inbox()];
     const [name, otherName] = [unique('deleted'), unique('kept')];
     const delayed = (queue: string, url: string, delay: string): Promise<string> =>
@@ -136,7 +136,7 @@ describe('a queue that is deleted', () => {
     expect(bodiesOf(inbox)).toEqual(texts('2s'));
   });
 
-  it('while it is paused is there again, and not paused, with the next message', async () => {
+  it('while it is paused is created again, and not paused, by the next message', async () => {
     const inbox = receiver.inbox();
     const name = unique('deleted');
     await ok(api('POST', '/v2/queues', { body: { queueName: name, parallelism: 2, paused: true } }));
@@ -151,7 +151,7 @@ describe('a queue that is deleted', () => {
 });
 
 describe('messages of one queue', () => {
-  it('that come with a batch keep their order, past messages of other queues and of none', async () => {
+  it('in a batch keep their order, independently of other messages', async () => {
     const inbox = receiver.inbox();
     const [name, other] = [unique('batch'), unique('batch')];
     const items = Array.from({ length: 30 }, (_, number) => ({
@@ -169,7 +169,7 @@ describe('messages of one queue', () => {
     }
   });
 
-  it('are in flight at once as many as its parallelism, from when it is changed on', async () => {
+  it('are in flight up to its parallelism, as soon as it changes', async () => {
     const inbox = heldInbox(receiver);
     const name = unique('wide');
     for (const body of ['1', '2', '3', '4']) await enqueue(name, inbox.url, body);
@@ -186,7 +186,7 @@ describe('messages of one queue', () => {
     await lagBecomes(name, 0);
   });
 
-  it('go on only when the one before has failed for good, its failure callback included', async () => {
+  it('continue only after the one before has failed permanently, including its failure callback', async () => {
     const callbacks = heldInbox(receiver);
     const name = unique('failing');
     const inbox = receiver.inbox(({ body }, response) =>
@@ -201,14 +201,14 @@ describe('messages of one queue', () => {
     await callbacks.received(1);
     await probe();
     expect(bodiesOf(inbox)).toEqual(texts('bad', 'bad'));
-    // The first is over; only its callback is not.
+    // The first message is over except for its callback.
     expect((await shown(name)).lag).toBe(1);
     callbacks.letGo();
     await inbox.received(3);
     expect(bodiesOf(inbox)).toEqual(texts('bad', 'bad', 'good'));
   });
 
-  it('are refused for a name that none may have', async () => {
+  it('are refused for an invalid name', async () => {
     const answer = await api('POST', `/v2/schedules/${receiver.origin}`, {
       headers: { 'Svc-Cron': '0 0 29 2 *', 'Svc-Queue-Name': 'a b' },
     });

@@ -3,7 +3,7 @@ import { routes } from '../../lambdas/http/routes.ts';
 import { api } from '../support/api.ts';
 import { errorOf, service } from '../support/publish.ts';
 
-/** A path of the route table with something in the place of its variables, and with what it cannot do without. */
+/** Returns a route’s path with its variables and required parameters filled in. */
 const pathOf = (template: string): string =>
   template
     .replace('{destination+}', 'https://example.com')
@@ -28,7 +28,7 @@ describe('the read-only token', () => {
       const { status } = await api(method, pathOf(path), {
         token: service.readOnlyToken,
       });
-      // Some need a parameter.
+      // Some require a parameter.
       expect([200, 400, 404]).toContain(status);
     },
   );

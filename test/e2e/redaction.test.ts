@@ -14,7 +14,7 @@ const secrets = {
   'Svc-Forward-X-Tenant': 'secret tenant',
 };
 
-describe('what is redacted of a message', () => {
+describe('redacted parts of a message', () => {
   it.each<[fields: string, shown: object]>([
     ['body', { body: redacted(body), header: { Authorization: ['Basic c2VjcmV0'] } }],
     [
@@ -46,7 +46,7 @@ describe('what is redacted of a message', () => {
     await ok(api('DELETE', `/v2/messages/${messageId}`));
   });
 
-  it('is delivered, retried and sent again from the dead letter queue as it was, and shown nowhere', async () => {
+  it('are delivered, retried and sent again from the dead-letter queue unchanged, and shown nowhere', async () => {
     const inbox = receiver.inbox((_delivery, response, before) => {
       response.writeHead(before < 2 ? 500 : 200).end();
     });
@@ -66,7 +66,7 @@ describe('what is redacted of a message', () => {
         },
       }),
     );
-    // The callback holds the message's body and headers, and fails into the dead letter queue as well.
+    // The callback contains the message’s body and headers, and becomes a dead letter, too.
     const entries = await deadLettered({ label }, 2);
     const answers: unknown[] = [entries, await listLogs({ label })];
     for (const { dlqId } of entries) answers.push(await ok(api('GET', `/v2/dlq/${dlqId}`)));

@@ -12,7 +12,6 @@ const idOf = (delivery: Delivery): string => delivery.headers['svc-message-id'] 
 const numberOf = (delivery: Delivery): number => Number(delivery.body.toString());
 const failsAtFirst = (number: number): boolean => number % 3 === 0;
 
-/** Counts the deliveries of each message. */
 function countById(deliveries: readonly Delivery[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const delivery of deliveries) counts.set(idOf(delivery), (counts.get(idOf(delivery)) ?? 0) + 1);
@@ -26,7 +25,7 @@ describe.runIf(service.target === 'local')('a local stage', () => {
   });
   afterAll(() => receiver.close());
 
-  it('that is killed in a storm of 500 messages delivers every one that it accepted', async () => {
+  it('that is killed among 500 messages delivers every accepted one', async () => {
     let stage: Stage = await startStage();
     try {
       const { url, token, currentSigningKey, dataDir } = stage;
@@ -34,7 +33,7 @@ describe.runIf(service.target === 'local')('a local stage', () => {
       const storm = receiver.inbox((delivery, response) => {
         const fails = failsAtFirst(numberOf(delivery)) && !seen.has(idOf(delivery));
         seen.add(idOf(delivery));
-        // Some answers come after the stage that waits for them was killed.
+        // Some answers are sent after the stage that waits for them was killed.
         setTimeout(() => response.writeHead(fails ? 500 : 200).end(), numberOf(delivery) % 50);
       });
       const accepted = new Set<string>();
@@ -45,7 +44,7 @@ describe.runIf(service.target === 'local')('a local stage', () => {
           'Svc-Retry-Delay': '1000',
         };
         const init = { url, token, body: String(number), headers };
-        // A message whose answer the kill cut off was accepted or not: its sender cannot know, and would send it again.
+        // A message whose answer the kill cut off may be accepted or not, so its sender would repeat it.
         const answer: Answer | undefined = await publish(storm.url, init).catch(() => undefined);
         if (answer !== undefined) accepted.add(messageIdOf(answer));
       };
@@ -64,7 +63,7 @@ describe.runIf(service.target === 'local')('a local stage', () => {
         const counts = countById(deliveries);
         return [...accepted].every((id) => counts.has(id));
       });
-      // Messages that failed at first were tried again, before the kill or after it.
+      // Messages that failed at first were retried, before or after the kill.
       await storm.until((deliveries) => {
         const counts = countById(deliveries);
         return deliveries.every(
@@ -76,7 +75,7 @@ describe.runIf(service.target === 'local')('a local stage', () => {
     }
   });
 
-  it('that is killed again and again under load delivers what it accepted just before', async () => {
+  it('that is killed repeatedly under load delivers what it accepted just before', async () => {
     let stage: Stage = await startStage();
     const { dataDir } = stage;
     const arrived = receiver.inbox();
@@ -110,7 +109,7 @@ describe.runIf(service.target === 'local')('a local stage', () => {
     }
   });
 
-  it('finishes the attempts in flight when it is asked to end, and exits with 0', async () => {
+  it('finishes the attempts in flight when it is told to end, and exits with 0', async () => {
     const stage = await startStage();
     try {
       const { url, token } = stage;
@@ -159,7 +158,7 @@ describe.runIf(service.target === 'local')('a local stage', () => {
     }
   });
 
-  it('that allows no private destinations refuses a name that leads to one when it connects', async (context) => {
+  it('that allows no private destinations refuses a name that resolves to one when it connects', async (context) => {
     const name = await privateName();
     if (name === undefined) {
       context.skip('This machine knows no name of a private address.');
@@ -191,7 +190,7 @@ describe.runIf(service.target === 'local')('a local stage', () => {
     }
   });
 
-  it('logs in JSON, by message id, and no token, key, header, body or query', async () => {
+  it('logs in JSON with the message id, but no token, key, header, body or query', async () => {
     const stage = await startStage({ env: { POWERTOOLS_LOG_LEVEL: 'DEBUG' } });
     try {
       const { url, token, readOnlyToken, currentSigningKey, nextSigningKey, management } = stage;
@@ -232,7 +231,7 @@ describe.runIf(service.target === 'local')('a local stage', () => {
 const dlqPage = z.object({ messages: z.array(z.object({ responseStatus: z.number(), error: z.string() })) });
 const logLine = z.looseObject({ level: z.string(), messageId: z.optional(z.string()) });
 
-/** A name, of those that machines usually know, that leads to an address that is not public. */
+/** Returns a common host name that resolves to an address that is not public. */
 async function privateName(): Promise<string | undefined> {
   for (const name of [hostname(), 'ip6-localhost', 'localhost.localdomain']) {
     const addresses = await lookup(name, { all: true }).catch(() => []);

@@ -6,11 +6,11 @@ import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
 
-/** Milliseconds that a busy machine, and the emulator's polling, may add to each wait. */
+/** Milliseconds that a slow machine and the emulator’s polling may add to each wait. */
 const slackMs = 8_000;
 
 describe('a message whose destination fails', () => {
-  it('is tried again until it succeeds, with a callback for each attempt', async () => {
+  it('is retried until it succeeds, with a callback for each attempt', async () => {
     const callbacks = receiver.inbox();
     const inbox = receiver.inbox((_delivery, response, before) => {
       response.writeHead(before < 2 ? 500 : 201, { 'x-try': String(before) }).end(`answer ${before}`);
@@ -66,7 +66,7 @@ describe('a message whose destination fails', () => {
     }
   });
 
-  it('ends in the dead letter queue when its retries are used up, and says so to the failure callback', async () => {
+  it('becomes a dead letter when its retries are used up, and is reported to the failure callback', async () => {
     const callbacks = receiver.inbox();
     const failures = receiver.inbox();
     const inbox = receiver.inbox((_delivery, response) => {
@@ -100,7 +100,7 @@ describe('a message whose destination fails', () => {
     expect(failure && callbackOf(failure).dlqId).toMatch(/^dlq_/);
   });
 
-  it('is not tried again after an answer that forbids it', async () => {
+  it('is not retried after an answer that forbids it', async () => {
     const failures = receiver.inbox();
     const inbox = receiver.inbox((_delivery, response) => {
       response.writeHead(489, { 'Svc-NonRetryable-Error': 'true' }).end();
@@ -125,7 +125,7 @@ describe('a message whose destination fails', () => {
         'X-RateLimit-Remaining-Tokens': '0',
       },
     ],
-  ])('waits as long as the answer asks for: %i %o', async (status, hints) => {
+  ])('waits as long as the answer asks: %i %o', async (status, hints) => {
     const inbox = receiver.inbox((_delivery, response, before) => {
       response.writeHead(before === 0 ? status : 200, hints).end();
     });
@@ -140,7 +140,7 @@ describe('a message whose destination fails', () => {
     { 'retry-after': '0' },
     { 'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT' },
     { 'x-ratelimit-reset': '1', 'x-ratelimit-remaining': '99' },
-  ])('waits as the message says where the answer asks for no later moment: %o', async (hints) => {
+  ])('waits as long as its own delay if the answer does not ask for a later time: %o', async (hints) => {
     const inbox = receiver.inbox((_delivery, response, before) => {
       response.writeHead(before === 0 ? 500 : 200, hints).end();
     });
@@ -161,7 +161,7 @@ describe('a message whose destination fails', () => {
     expect(elsewhere.deliveries).toHaveLength(0);
   });
 
-  it('fails with status 0 and a reason when there is no answer in time', async () => {
+  it('fails with status 0 and a reason if there is no answer in time', async () => {
     const failures = receiver.inbox();
     const inbox = receiver.inbox(() => undefined);
     await publish(inbox.url, {
@@ -174,7 +174,7 @@ describe('a message whose destination fails', () => {
     });
   });
 
-  it('fails with status 0 and a reason when nobody listens', async () => {
+  it('fails with status 0 and a reason if nothing listens', async () => {
     const gone = await startReceiver();
     await gone.close();
     const failures = receiver.inbox();
@@ -202,7 +202,7 @@ describe('a message whose destination fails', () => {
     );
     await slow.received(1);
     await quick.received(9);
-    // All of them came while the slow one was waited for.
+    // All of them arrived while the slow one was still waiting.
     expect(isGivenUp).toBe(false);
     expect(slow.deliveries).toHaveLength(1);
     answer();
@@ -210,7 +210,7 @@ describe('a message whose destination fails', () => {
 });
 
 describe('a callback', () => {
-  it('carries a large response cut so that the whole fits the largest message', async () => {
+  it('has a large response shortened so that the callback fits the largest message', async () => {
     const callbacks = receiver.inbox();
     const inbox = receiver.inbox((_delivery, response) =>
       response.writeHead(200).end(Buffer.alloc(4_500_000, 'x')),
@@ -224,7 +224,7 @@ describe('a callback', () => {
     );
   });
 
-  it('is a message of its own, retried on its own terms', async () => {
+  it('is a separate message with its own retries', async () => {
     const callbacks = receiver.inbox((_delivery, response, before) => {
       response.writeHead(before === 0 ? 500 : 200).end();
     });

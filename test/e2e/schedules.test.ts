@@ -41,7 +41,7 @@ const request = (method: string, path: string, where: Where = service): Promise<
 
 const receiver = useReceiver();
 
-/** A cron expression that will not fire while the tests run. */
+/** A cron expression that does not fire while the tests run. */
 const rarely = '0 0 29 2 *';
 
 describe('a schedule', () => {
@@ -108,12 +108,12 @@ describe('a schedule', () => {
     expect(list.json).toContainEqual(json);
   });
 
-  it('has a random id unless it is given one', async () => {
+  it('has a random id by default', async () => {
     const id = await create('https://example.com/', { 'Svc-Cron': rarely });
     expect(id).toMatch(/^scd_[0-9A-Z]{26}$/);
   });
 
-  it('is put, whole, in the place of one with the same id', async () => {
+  it('replaces one with the same id completely', async () => {
     const id = unique('overwritten');
     await create(
       'https://example.com/a',
@@ -133,7 +133,7 @@ describe('a schedule', () => {
     expect(createdAt.parse(json)).toEqual(createdAt.parse(first.json));
   });
 
-  it('is paused and goes on, by POST and by PATCH', async () => {
+  it('is paused and resumed, by POST and by PATCH', async () => {
     const id = await create('https://example.com/', { 'Svc-Cron': rarely });
     for (const method of ['POST', 'PATCH']) {
       expect((await request(method, `/${id}/pause`)).status).toBe(200);
@@ -143,7 +143,7 @@ describe('a schedule', () => {
     }
   });
 
-  it('shows what is redacted as its hash', async () => {
+  it('shows redacted values as hashes', async () => {
     const headers = {
       'Svc-Cron': rarely,
       'Svc-Redact-Fields': 'body,header[x-key]',
@@ -168,7 +168,7 @@ describe('a schedule', () => {
       body: JSON.stringify(body),
     });
 
-  it('is changed in what a request names, and keeps the rest', async () => {
+  it('is changed in the fields of a request, and keeps the others', async () => {
     const id = await create(
       'https://user:secret@example.com/hook',
       {
@@ -217,7 +217,7 @@ describe('a schedule', () => {
     expect(last['body']).not.toBe(before['body']);
   });
 
-  it('loses nothing to changes that are made at once', async () => {
+  it('loses no change to simultaneous ones', async () => {
     const body = randomBytes(3_000).toString('base64');
     const id = await create('https://example.com/', { 'Svc-Cron': rarely }, body);
     const changes = [
@@ -285,7 +285,7 @@ describe('a schedule', () => {
     expect((await request('GET', `/${id}`)).status).toBe(404);
   });
 
-  it('is refused for a group that is not there, for an unsafe destination, and without its id', async () => {
+  it('is refused for a missing group, for an unsafe destination, and without its id', async () => {
     expect((await schedule(unique('nobody'), { 'Svc-Cron': rarely })).status).toBe(404);
     expect((await schedule('http://10.0.0.1/', { 'Svc-Cron': rarely })).status).toBe(403);
     for (const action of ['pause', 'resume']) {
@@ -298,7 +298,7 @@ describe('a schedule that is run by hand', () => {
   const run = (id: string, where: Where = service): Promise<Answer> => request('POST', `/${id}/run`, where);
   const shown = async (id: string): Promise<unknown> => (await request('GET', `/${id}`)).json;
 
-  it('publishes its message each time, paused or not, and triggers next when it would have', async () => {
+  it('publishes its message each time, paused or not, without changing its next fire', async () => {
     const inbox = receiver.inbox();
     const id = scheduleIdOf(
       await schedule(
@@ -359,7 +359,7 @@ describe('a schedule that is run by hand', () => {
     await request('DELETE', `/${id}`);
   });
 
-  it('starts a run of a workflow, where it is one', async () => {
+  it('starts a run if it is a workflow’s', async () => {
     const endpoint = receiver.inbox();
     const headers = { 'Svc-Cron': rarely, 'Svc-Workflow-Init': 'true', 'Svc-Workflow-Url': endpoint.url };
     const id = scheduleIdOf(await schedule(endpoint.url, headers));
@@ -374,7 +374,7 @@ describe('a schedule that is run by hand', () => {
     });
   });
 
-  it('is refused beyond the limit of a day, and publishes nothing then', async () => {
+  it('is refused beyond the daily limit, and publishes nothing then', async () => {
     const { token } = await makeAccount({ max_requests_per_day: 1, max_requests_per_day_hard: 1 });
     const own = { url: service.url, token };
     const inbox = receiver.inbox();
@@ -388,7 +388,7 @@ describe('a schedule that is run by hand', () => {
     expect(await inbox.received(1)).toHaveLength(1);
   });
 
-  it('is refused with a body, without its group, and for a schedule that is not there', async () => {
+  it('is refused with a body, without its group, and for a missing schedule', async () => {
     const topicName = await makeGroup([{ url: receiver.origin }]);
     const id = scheduleIdOf(await schedule(topicName, { 'Svc-Cron': rarely }));
     const authorization = `Bearer ${service.token}`;
@@ -437,7 +437,7 @@ describe.runIf(service.target === 'local')('time', () => {
     scheduleIdOf(await schedule(destination, headers, 'tick', stage));
   const remove = (id: string): Promise<Answer> => request('DELETE', `/${id}`, stage);
 
-  it('lets a schedule fire every minute, until it is paused, and when it goes on', async () => {
+  it('fires a schedule every minute until it is paused, and after it is resumed', async () => {
     const callbacks = receiver.inbox();
     const inbox = receiver.inbox();
     const id = await create(inbox.url, {
@@ -475,7 +475,7 @@ describe.runIf(service.target === 'local')('time', () => {
     expect(inbox.deliveries).toHaveLength(3);
   });
 
-  it('fires what a schedule was changed to, with all that answers do not show of it', async () => {
+  it('fires a changed schedule with its new settings, including hidden ones', async () => {
     const callbacks = receiver.inbox();
     const inbox = receiver.inbox();
     const body = Buffer.from([0, 255, 254, 1]);
@@ -520,7 +520,7 @@ describe.runIf(service.target === 'local')('time', () => {
     await remove(id);
   });
 
-  it('fires what a schedule was overwritten with, and no more what it was', async () => {
+  it('fires an overwritten schedule only in its new form', async () => {
     const before = receiver.inbox();
     const after = receiver.inbox();
     const id = await create(before.url, { 'Svc-Cron': '* * * * *', 'Svc-Schedule-Id': 'overwritten' });
@@ -533,7 +533,7 @@ describe.runIf(service.target === 'local')('time', () => {
     await remove(id);
   });
 
-  it('fires once where both day fields match', async () => {
+  it('fires once if both day fields match', async () => {
     const inbox = receiver.inbox();
     const id = await create(inbox.url, { 'Svc-Cron': '0 12 1-31 * MON-SUN', 'Svc-Schedule-Id': 'either' });
     const twice = await create(inbox.url, {
@@ -554,7 +554,7 @@ describe.runIf(service.target === 'local')('time', () => {
     await remove(twice);
   });
 
-  it('fans a schedule out to a group, and goes on when the group is gone', async () => {
+  it('publishes a schedule to each endpoint of a group, and continues after the group is gone', async () => {
     const inbox = receiver.inbox();
     const group = unique('fan');
     const endpoints = Array.from({ length: 3 }, (_, index) => ({
@@ -588,7 +588,7 @@ describe.runIf(service.target === 'local')('time', () => {
     ['16m', 16 * minuteMs],
     ['40d', 40 * dayMs],
     ['365d', 365 * dayMs],
-  ])('brings a message delayed by %s at its time', async (delay, delayMs) => {
+  ])('delivers a message delayed by %s at its time', async (delay, delayMs) => {
     const inbox = receiver.inbox();
     messageIdOf(
       await publish(inbox.url, { url: stage.url, token: stage.token, headers: { 'Svc-Delay': delay } }),
@@ -599,7 +599,7 @@ describe.runIf(service.target === 'local')('time', () => {
     await inbox.received(1);
   });
 
-  it('never brings a far message that was cancelled', async () => {
+  it('never delivers a cancelled far message', async () => {
     const inbox = receiver.inbox();
     const messageId = messageIdOf(
       await publish(inbox.url, { url: stage.url, token: stage.token, headers: { 'Svc-Delay': '2d' } }),
@@ -626,7 +626,7 @@ describe.runIf(service.target === 'local')('time', () => {
     expect(deliveries.map(({ headers: received }) => received['svc-retried'])).toEqual(['0', '1', '2']);
   });
 
-  it('goes on after a restart', async () => {
+  it('continues after a restart', async () => {
     const inbox = receiver.inbox();
     const id = await create(inbox.url, { 'Svc-Cron': '* * * * *' });
     const { dataDir } = stage;

@@ -16,7 +16,7 @@ import { call, messageIdOf, service } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
-/** Searches all that a stage has stored, byte for byte, for secrets that must not be there. */
+/** Searches everything that a stage has stored, byte for byte, for secrets. */
 
 const keysShape = z.object({ current: z.string(), next: z.string() });
 const passwordShape = z.object({ Password: z.string() });
@@ -24,7 +24,7 @@ const passwordShape = z.object({ Password: z.string() });
 const passwordOf = (token: string): string =>
   passwordShape.parse(JSON.parse(Buffer.from(token, 'base64').toString())).Password;
 
-/** Names of the files that hold the secrets themselves, and no table. */
+/** Names of the files that hold the secrets themselves. They are not tables. */
 const secretFiles = new Set(['env', 'master-secret', 'management-password', 'lock']);
 
 function filesIn(folder: string): readonly string[] {
@@ -36,8 +36,8 @@ function filesIn(folder: string): readonly string[] {
 }
 
 /**
- * The three forms that bytes can have in the base64 of a longer text, by their place in it. The ends are left out, since
- * they depend on the bytes beside them.
+ * Returns how bytes look inside a longer base64 text, for each of the three positions. The ends are left out, because they depend on
+ * the neighbouring bytes.
  */
 function inBase64(bytes: Buffer): readonly string[] {
   return [0, 1, 2].map((before) => {
@@ -48,7 +48,7 @@ function inBase64(bytes: Buffer): readonly string[] {
   });
 }
 
-/** The forms in which bytes may be written down. */
+/** Returns the forms in which bytes may be stored. */
 function writings(bytes: Buffer): readonly Buffer[] {
   const base64 = inBase64(bytes);
   const texts = [
@@ -67,7 +67,7 @@ function writings(bytes: Buffer): readonly Buffer[] {
   ];
 }
 
-/** A secret as text, and the bytes that it is the text of. */
+/** Returns secrets as text, with the bytes that they encode. */
 function secretsOf(
   account: AccountRecord,
   keys: z.infer<typeof keysShape>,
@@ -95,7 +95,7 @@ describe.runIf(service.target === 'local')('what is stored', () => {
     await stage.remove();
   });
 
-  it('holds no token and no signing key, in whatever writing', async ({ skip }) => {
+  it('has no token and no signing key in any encoding', async ({ skip }) => {
     skip(otherDynamodb !== undefined, 'The rows of another database are not in the data directory.');
     const { management, url } = stage;
     const make = () => makeAccount({ region: 'eu-central-1' }, management);
@@ -108,7 +108,7 @@ describe.runIf(service.target === 'local')('what is stored', () => {
     const account = recordOf(await manage('POST', `/v2/svc/rotate-token/${before.id}`, { management }));
     secrets.push(...secretsOf(account, await keysOf(account.token, 'POST', '/v2/keys/rotate')));
 
-    // A token goes every way that a request has: header and query, forwarded headers, callbacks, schedules, failures.
+    // A token is sent in every possible way: header, query, forwarded headers, callbacks, schedules, failures.
     const fails = receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
     const inbox = receiver.inbox();
     const forward = { 'Svc-Header-Forward': 'true', 'X-Plain': 'to-be-found' };
@@ -148,7 +148,7 @@ describe.runIf(service.target === 'local')('what is stored', () => {
 
     const files = filesIn(stage.dataDir);
     const dump = Buffer.concat(files.map((file) => readFileSync(file)));
-    // The search finds what is there, so it would find a secret too.
+    // The search finds existing texts, so it would find a secret, too.
     for (const known of ['to-be-found', account.id]) expect(dump.includes(known), known).toBe(true);
     expect(inBase64(Buffer.from('small-to-be-found')).some((text) => dump.includes(text))).toBe(true);
     for (const [what, secret] of secrets) {
@@ -156,7 +156,7 @@ describe.runIf(service.target === 'local')('what is stored', () => {
         expect(dump.includes(writing), `${what}: ${writing.toString('latin1').slice(0, 12)}…`).toBe(false);
       }
     }
-    // The stage's output is no table, but is kept as well.
+    // The stage’s output is stored, too.
     const output = stage.output().replace(/^SVC_.*$/gm, '');
     for (const [what, secret] of secrets)
       expect(output.includes(secret.toString('latin1')), what).toBe(false);

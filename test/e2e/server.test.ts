@@ -18,11 +18,9 @@ import { call, errorOf, messageIdOf, publish, service } from '../support/publish
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { runStage, startStage, type Stage, type StageOptions } from '../support/stage.ts';
 
-/** The local stage as a server that other machines reach. */
-
 const line = z.looseObject({ level: z.string(), message: z.string(), timestamp: z.string() });
 
-/** The ports on which a process listens. Linux only. */
+/** Returns the ports on which a process listens. Linux only. */
 function portsOf(pid: number): readonly number[] {
   const sockets = new Set(
     readdirSync(`/proc/${pid}/fd`).flatMap(
@@ -42,7 +40,7 @@ function linkOf(path: string): string {
   try {
     return readlinkSync(path);
   } catch {
-    // It was closed meanwhile.
+    // It was closed since.
     return '';
   }
 }
@@ -71,7 +69,7 @@ describe.runIf(service.target === 'local')('a stage in a network', () => {
     return stage;
   };
 
-  it('keeps private destinations closed, writes lines of JSON without secrets, and files for its owner only', async () => {
+  it('refuses private destinations, logs JSON lines without secrets, and writes files for its owner only', async () => {
     const stage = await start(['--host', '0.0.0.0']);
     const { url, token, dataDir } = stage;
     expect((await call('/v2/ready', {}, url)).json).toEqual({ status: 'ready' });
@@ -90,7 +88,7 @@ describe.runIf(service.target === 'local')('a stage in a network', () => {
     }
   });
 
-  it('delivers to a network that is opened, but never to its own servers there', async () => {
+  it('delivers to an allowed network, but never to its own servers there', async () => {
     const stage = await start(['--host', '0.0.0.0', '--allowed-destinations', '127.0.0.0/8']);
     const { url, token, dataDir } = stage;
     const inbox = receiver.inbox();
@@ -108,7 +106,7 @@ describe.runIf(service.target === 'local')('a stage in a network', () => {
     }
   });
 
-  it('is called by its public URL behind a proxy, whose word about clients it takes', async () => {
+  it('has a public URL behind a proxy, whose word about clients it trusts', async () => {
     const port = await freePort();
     const publicUrl = 'https://queue.acme.example';
     const stage = await start(
@@ -134,7 +132,7 @@ describe.runIf(service.target === 'local')('a stage in a network', () => {
   });
 
   it.each([true, false])(
-    'is below a path of a host that it shares; a proxy passes the path on: %s',
+    'is below a path of a shared host, and its proxy passes the path on: %s',
     async (isPassedOn) => {
       const port = await freePort();
       const publicUrl = 'http://acme.example/queue';
@@ -164,7 +162,7 @@ describe.runIf(service.target === 'local')('a stage in a network', () => {
         .looseObject({ servers: z.array(z.object({ url: z.string() })) })
         .parse(await (await fetch(`${url}/v2/openapi.json`)).json());
       expect(described.servers).toEqual([{ url: '/queue' }]);
-      // The rest of the host is somebody else's, and may be a destination.
+      // The rest of the host belongs to others, and may be a destination.
       const headers = { 'Svc-Delay': '1h' };
       for (const path of ['', '/hooks/queue', '/queues'])
         messageIdOf(await publish(`http://acme.example${path}`, { url, token, headers }));
@@ -173,7 +171,7 @@ describe.runIf(service.target === 'local')('a stage in a network', () => {
     },
   );
 
-  it('speaks TLS with the certificate that it is given', async () => {
+  it('uses TLS with its certificate', async () => {
     const folder = temporary();
     const certFile = join(folder, 'cert.pem');
     const keyFile = join(folder, 'key.pem');

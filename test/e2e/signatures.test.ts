@@ -30,7 +30,7 @@ describe('the signature of a delivery', () => {
     expect(protectedHeader.alg).toBe('HS256');
     expect(payload['body']).toBe(createHash('sha256').update(body).digest('base64url'));
     expect([payload.iat, payload.exp]).toEqual([payload.nbf, (payload.nbf ?? 0) + 360]);
-    // Standard Webhooks have the moment of signing as it is.
+    // Standard Webhooks contain the exact time of signing.
     expect(payload.nbf).toBe(Number(delivery.headers['webhook-timestamp']) - 60);
     expect(payload.jti).toBeDefined();
     await expect(
@@ -39,7 +39,7 @@ describe('the signature of a delivery', () => {
   });
 
   it.each(['currentSigningKey', 'nextSigningKey'] as const)(
-    'is one of Standard Webhooks that its library verifies with the %s',
+    'is a Standard Webhooks signature that its library verifies with the %s',
     async (which) => {
       const { delivery } = await deliver();
       const webhook = new Webhook(service[which]);

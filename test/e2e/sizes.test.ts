@@ -8,14 +8,14 @@ import { eventually } from '../support/eventually.ts';
 import { errorOf, messageIdOf, publish, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** No answer is larger than Lambda returns, and what is large is answered all the same. */
+/** No answer exceeds Lambda’s limit, and large data is still answered. */
 
 const receiver = useReceiver();
 
 const largest = 4 * 1_024 * 1_024;
 const somewhere = 'https://example.com/hook';
 
-/** Texts whose JSON is longer than they are, or twice as long once it stands in JSON again. */
+/** Texts whose JSON is longer than the text, or doubles within other JSON. */
 const texts = [
   ['plain text', 'x'],
   ['quotes', '"'],
@@ -27,15 +27,14 @@ const texts = [
 ] as const;
 
 /**
- * The emulator needs half a minute for 4 MiB of characters that JSON escapes, and answers nobody meanwhile. It enforces no sizes
- * either: those are Lambda's, and the local stage's.
+ * The emulator needs half a minute for 4 MiB of escaped characters, and answers nothing else during that time. It does not
+ * enforce sizes, unlike Lambda and the local stage.
  */
 const filled = (text: string): Buffer =>
   Buffer.alloc(service.target === 'local' ? largest : largest / 8, text);
 
 const bodied = z.looseObject({ body: z.optional(z.string()), bodyBase64: z.optional(z.string()) });
 
-/** A record's body, whichever way it is shown. */
 function bodyOf(json: unknown): Buffer {
   const { body, bodyBase64 } = bodied.parse(json);
   return body === undefined ? Buffer.from(bodyBase64 ?? '', 'base64') : Buffer.from(body);
@@ -48,7 +47,7 @@ describe('a message of the largest size', () => {
     [
       ...texts.map(([name, text]) => [name, filled(text)] as const),
       ['bytes', Buffer.alloc(largest, 0xff)] as const,
-      // The emulator takes bodies for text, and puts other bytes in the place of those that are none.
+      // The emulator reads bodies as text, and replaces invalid bytes.
     ].filter(([, body]) => service.target === 'local' || isUtf8(body)),
   )('of %s is answered, byte for byte', async (_name, body) => {
     const answer = await publish(somewhere, { body: bytes(body), headers: { 'Svc-Delay': '1h' } });
@@ -57,7 +56,7 @@ describe('a message of the largest size', () => {
     await ok(api('DELETE', `/v2/messages/${messageId}`));
   });
 
-  it('is a dead letter with its destination’s answer', async () => {
+  it('becomes a dead letter with its destination’s answer', async () => {
     const body = Buffer.alloc(largest, '"');
     const { url } = receiver.inbox((_delivery, response) =>
       response.writeHead(500).end('\u0001'.repeat(100_000)),
@@ -111,7 +110,7 @@ describe('schedules with large bodies', () => {
 });
 
 describe('a list that is an array', () => {
-  it('goes on where its header says', async () => {
+  it('continues where its header says', async () => {
     const account = await makeAccount();
     const { token } = account;
     // Thirty groups have 6 MB of URLs, in which each backslash is escaped.
@@ -136,7 +135,7 @@ describe('a list that is an array', () => {
     expect(found).toEqual(names);
   });
 
-  it.each(['topics', 'queues', 'schedules'])('of %s refuses a cursor that is none', async (list) => {
+  it.each(['topics', 'queues', 'schedules'])('of %s refuses an invalid cursor', async (list) => {
     for (const [text, says] of [
       ['?cursor=', /^cursor is empty/],
       ['?cursor=abc', /^cursor is not one that this list handed out/],
@@ -149,7 +148,7 @@ describe('a list that is an array', () => {
 });
 
 describe.runIf(service.target === 'local')('a log of large answers', () => {
-  it('is read page by page, each as large as fits, and nothing is missing', async () => {
+  it('is read in full pages without a gap', async () => {
     const account = await makeAccount({ max_events_size: 100_000 });
     const { token } = account;
     const { url } = receiver.inbox((_delivery, response) =>
@@ -185,7 +184,7 @@ describe.runIf(service.target === 'local')('a log of large answers', () => {
 });
 
 describe('a batch', () => {
-  it('whose answer would be too large is refused, and nothing of it is accepted', async () => {
+  it('whose answer would be too large is refused, and nothing in it is accepted', async () => {
     const account = await makeAccount();
     const { token } = account;
     const name = unique('long');

@@ -11,8 +11,6 @@ import { enqueue, send } from '../support/lanes.ts';
 import { errorOf, messageIdOf, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** What an account has used, and what became of its messages, as the account itself sees it. */
-
 const receiver = useReceiver();
 
 type Stats = z.infer<typeof answers.ownStats>;
@@ -29,7 +27,7 @@ type Outcomes = Record<(typeof outcomes)[number], number>;
 
 const none: Outcomes = { accepted: 0, delivered: 0, failed: 0, cancelled: 0 };
 
-/** Adds up hours, or days: a test that runs over the end of one has messages in both. */
+/** A test may run past the end of an hour or a day. */
 function sumOf(parts: readonly Outcomes[]): Outcomes {
   const sum = { ...none };
   for (const part of parts) for (const outcome of outcomes) sum[outcome] += part[outcome];
@@ -52,7 +50,7 @@ const failing = (): string =>
 const hourMs = 3_600_000;
 
 describe('the statistics of an account', () => {
-  it('count each message as accepted, and once as what became of it, by hour and by day', async () => {
+  it('count each message as accepted, and once by its outcome, by hour and by day', async () => {
     const account = await makeAccount();
     const inbox = receiver.inbox();
     const broken = failing();
@@ -64,7 +62,7 @@ describe('the statistics of an account', () => {
     const cancelled = messageIdOf(await publishAs(account, inbox.url, { headers: later }));
     await ok(api('DELETE', `/v2/messages/${cancelled}`, { token: account.token }));
 
-    // A message counts as failed a moment before its dead letter is there.
+    // A message counts as failed shortly before its dead letter exists.
     const shown = await eventually(
       () => statsOf(account),
       (stats) => hasEnded(6)(stats) && stats.deadLetters === 2,
@@ -80,7 +78,7 @@ describe('the statistics of an account', () => {
     expect(sumOf(after.hours)).toEqual({ ...expected, cancelled: 2 });
   });
 
-  it('count callbacks as messages of their own', async () => {
+  it('count callbacks as separate messages', async () => {
     const account = await makeAccount();
     const inbox = receiver.inbox();
     messageIdOf(await publishAs(account, inbox.url, { headers: { 'Svc-Callback': inbox.url } }));
@@ -93,7 +91,7 @@ describe('the statistics of an account', () => {
     expect([shown.month.messages, sumOf(shown.hours).accepted]).toEqual([2, 2]);
   });
 
-  it('have the last 48 hours and the last 30 days as they begin in UTC, the present ones last', async () => {
+  it('have the last 48 hours and the last 30 days in UTC, the present ones last', async () => {
     const before = Date.now();
     const { hours, days } = await statsOf(await makeAccount());
     expect([hours.length, days.length]).toEqual([48, 30]);
@@ -110,7 +108,7 @@ describe('the statistics of an account', () => {
     for (const empty of [...hours, ...days]) expect(sumOf([empty])).toEqual(none);
   });
 
-  it('are those of the account that asks, and of no other', async () => {
+  it('are only those of the requesting account', async () => {
     const [one, other] = [await makeAccount(), await makeAccount()];
     const inbox = receiver.inbox();
     messageIdOf(await publishAs(one, inbox.url));
@@ -119,7 +117,7 @@ describe('the statistics of an account', () => {
     expect(sumOf((await statsOf(other)).days)).toEqual(none);
   });
 
-  it('say which rights the token has that asks', async () => {
+  it('show the rights of the request’s token', async () => {
     const account = await makeAccount();
     expect((await statsOf(account)).access).toBe('write');
     expect((await statsOf({ token: account.read_only_token })).access).toBe('read');
@@ -140,7 +138,7 @@ describe('the statistics of an account', () => {
     expect(shown.month).toEqual({ messages: 0, bytes: 0, cost: 0, budget: 20 });
   });
 
-  it('come with what needs attention, how hosts answer, and the last hour', async () => {
+  it('include what needs attention, answer times of hosts, and the last hour', async () => {
     const account = await makeAccount();
     const broken = failing();
     const { host } = new URL(broken);
@@ -160,7 +158,7 @@ describe('the statistics of an account', () => {
   it.each([
     { of: 'queue', asked: (name: string) => ({ queueName: name }) },
     { of: 'flow-control key', asked: (name: string) => ({ flowControlKey: name }) },
-  ])('show how many waited in a $of, and its attempts, by hour', async ({ of, asked }) => {
+  ])('show by hour how many waited in a $of, and its attempts', async ({ of, asked }) => {
     const name = unique('over/time').replace('/', of === 'queue' ? '-' : '/');
     const { token } = await makeAccount();
     const headers = { 'Svc-Flow-Control-Key': name, 'Svc-Flow-Control-Value': 'parallelism=1' };
@@ -208,7 +206,7 @@ describe('the statistics of an account', () => {
     expect([answer.status, errorOf(answer)]).toEqual([status, expect.stringContaining(sentence) as unknown]);
   });
 
-  it('show that a delivery is in flight while it is', async () => {
+  it('show a delivery while it is in flight', async () => {
     const account = await makeAccount();
     let letGo = (): void => undefined;
     const held = receiver.inbox((_, response) => {

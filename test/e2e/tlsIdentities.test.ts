@@ -12,24 +12,21 @@ import { messageIdOf } from '../support/publish.ts';
 import { service } from '../support/service.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
-/** Accounts with certificates for TLS: in files on one machine, in Secrets Manager on AWS. */
-
 const events = z.object({
   events: z.array(z.object({ state: z.string(), error: z.optional(z.string()) })),
 });
 
-/** Where the service is. */
 type Place = Pick<Stage, 'url' | 'management'>;
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The emulator would reach `localhost` itself in plain HTTP. */
+/** The emulator would reach `localhost` itself over plain HTTP. */
 const hostname = 'hooks.localhost';
 const identitiesOf = (ca: string, identity: string) => [{ host: hostname, ca, identity }];
 
 const accountAt = ({ management }: Place, fields: Fields): Promise<AccountRecord> =>
   makeAccount({ region: service.region, ...fields }, management);
 
-/** Publishes to a host. @returns the state in which the message ended, with the error of its attempt */
+/** Publishes to a host. @returns the message’s final state, and its attempt’s error */
 async function deliverAt({ url }: Place, { token }: AccountRecord, port: number) {
   const init = { url, body: 'work', headers: { 'Svc-Retries': '0' } };
   const messageId = messageIdOf(await publishAs({ token }, `https://${hostname}:${port}/`, init));
@@ -70,7 +67,7 @@ describe.skipIf(service.target === 'deployed')('an account with certificates in 
   const deliver = (account: AccountRecord) => deliverAt(place(), account, parts().host.port);
   const identity = (name: string) => identitiesOf('private', name);
 
-  it('delivers with them, and shows their names only', async () => {
+  it('delivers with them, and shows only their names', async () => {
     const [acme, beta] = [
       await accountWith({ tls_identities: identity('acme') }),
       await accountWith({ tls_identities: identity('beta') }),
@@ -82,7 +79,7 @@ describe.skipIf(service.target === 'deployed')('an account with certificates in 
     expect(JSON.stringify(acme)).not.toContain('PRIVATE KEY');
   });
 
-  it('tells in the log what is wrong with them, and delivers once it is repaired', async () => {
+  it('logs what is wrong with them, and delivers after the repair', async () => {
     const account = await accountWith({ tls_identities: identity('new') });
     expect(await deliver(account)).toEqual({
       state: 'FAILED',
@@ -139,7 +136,7 @@ describe.runIf(service.target === 'deployed')('an account with certificates in S
     expect(host?.clients).toEqual(['acme', 'beta']);
   });
 
-  it('tells in the log that a secret does not exist', async () => {
+  it('logs that a secret does not exist', async () => {
     const missing = randomUUID();
     const account = await accountAt(service, { tls_identities: identitiesOf(missing, missing) });
     const { state, error } = await deliver(account);

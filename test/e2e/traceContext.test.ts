@@ -15,7 +15,7 @@ const tracesAt = async (inbox: Inbox, count: number) =>
     tracestate,
   }));
 
-it('A trace goes on from a publish to its deliveries, its retries and its callbacks', async () => {
+it('A trace continues from a publish to its deliveries, retries and callbacks', async () => {
   const inbox = receiver.inbox((_delivery, response, count) =>
     response.writeHead(count === 0 ? 500 : 200).end(),
   );
@@ -25,13 +25,13 @@ it('A trace goes on from a publish to its deliveries, its retries and its callba
   messageIdOf(await publish(inbox.url, { headers }));
   expect(await tracesAt(inbox, 2)).toEqual([trace, trace]);
   expect(await tracesAt(callback, 2)).toEqual([trace, trace]);
-  // What is to be forwarded wins, and the state of another trace does not go with it.
+  // A forwarded trace wins, and the other trace’s state is not forwarded with it.
   const { traceparent } = traceOf(11);
   messageIdOf(await publish(own.url, { headers: { ...trace, 'Svc-Forward-Traceparent': traceparent } }));
   expect(await tracesAt(own, 1)).toEqual([{ traceparent, tracestate: undefined }]);
 });
 
-it('An item of a batch belongs to its own trace, or to that of the request', async () => {
+it('An item of a batch belongs to its own trace, or to the request’s', async () => {
   const [one, other] = [receiver.inbox(), receiver.inbox()];
   const body = [{ destination: one.url, headers: traceOf(20) }, { destination: other.url }];
   expect((await api('POST', '/v2/batch', { body, headers: traceOf(21) })).status).toBe(200);
@@ -39,13 +39,13 @@ it('An item of a batch belongs to its own trace, or to that of the request', asy
   expect(await tracesAt(other, 1)).toEqual([traceOf(21)]);
 });
 
-it('A run that is triggered belongs to the trace of its request', async () => {
+it('A triggered run belongs to the trace of its request', async () => {
   const inbox = receiver.inbox();
   expect((await api('POST', `/v2/trigger/${inbox.url}`, { headers: traceOf(30) })).status).toBe(200);
   expect(await tracesAt(inbox, 1)).toEqual([traceOf(30)]);
 });
 
-it('What is no trace does not go on, nor does the trace of a schedule', async () => {
+it('An invalid trace and the trace of a schedule’s request are not continued', async () => {
   const inbox = receiver.inbox();
   messageIdOf(await publish(inbox.url, { headers: { traceparent: '00-1-2-3', tracestate: 'vendor=1' } }));
   expect(await tracesAt(inbox, 1)).toEqual([{ traceparent: undefined, tracestate: undefined }]);
@@ -57,7 +57,7 @@ it('What is no trace does not go on, nor does the trace of a schedule', async ()
   expect(JSON.stringify(shown.json)).not.toMatch(/trace(parent|state)/i);
 });
 
-it('Messages in two traces are the same by their content', async () => {
+it('Messages in two traces have equal content for deduplication', async () => {
   const inbox = receiver.inbox();
   const send = (id: number) =>
     publish(inbox.url, {

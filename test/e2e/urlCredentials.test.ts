@@ -7,7 +7,7 @@ import { minuteMs } from '../../lambdas/shared/clock.ts';
 import { startStage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
-/** Credentials in a URL, `user:password@` before its host, are for the destination alone. */
+/** Only the destination gets credentials in a URL (`user:password@`). */
 
 const receiver = useReceiver();
 
@@ -16,7 +16,7 @@ const basic = `Basic ${Buffer.from(`user:${secret}`).toString('base64')}`;
 const withCredentials = (url: string, password = secret): string =>
   url.replace('http://', `http://user:${password}@`);
 
-/** Publishes, enqueues or schedules; a destination with credentials is not for `fetch`, but for the path. */
+/** The destination is in the path, because `fetch` refuses URLs with credentials. */
 const send = (path: string, headers: Record<string, string> = {}) =>
   call(path, {
     method: 'POST',
@@ -101,7 +101,7 @@ describe('the credentials in a URL', () => {
     expect(errorOf(callback)).not.toContain(secret);
   });
 
-  it('stay with a URL group’s endpoints that are written back as they are shown', async () => {
+  it('are kept by a URL group’s endpoints that are written back as they are shown', async () => {
     const [one, two] = [receiver.inbox(), receiver.inbox()];
     const callback = receiver.inbox();
     const group = unique('group');
@@ -132,7 +132,7 @@ describe('the credentials in a URL', () => {
       basic,
     ]);
 
-    // New credentials for the same URL replace the old ones. Another URL has none, even under the same name.
+    // New credentials for the same URL replace the old ones. Another URL has none, even with the same name.
     await add({ url: withCredentials(one.url, 'new'), name: 'one' });
     await ok(send(`/v2/publish/${group}`));
     const [, changed] = await one.received(2);
@@ -149,7 +149,7 @@ describe('the credentials in a URL', () => {
   });
 
   it.runIf(service.target === 'local')(
-    'stay with a schedule that is written back as it is shown',
+    'are kept by a schedule that is written back as it is shown',
     async () => {
       const stage = await startStage({ testControl: true });
       const { url, token } = stage;

@@ -27,7 +27,7 @@ const two = 'https://example.com/two';
 const three = 'https://example.com/three';
 
 describe('a URL group', () => {
-  it('is made by adding endpoints to it, and shown alone and in the list', async () => {
+  it('is created by adding endpoints to it, and shown singly and in the list', async () => {
     const before = Date.now();
     const name = await makeGroup([{ url: one, name: 'first' }, { url: two }]);
     const group = await getGroup(name);
@@ -42,7 +42,7 @@ describe('a URL group', () => {
     expect(groups).toContainEqual(group);
   });
 
-  it('takes more endpoints, and remembers when it was changed', async () => {
+  it('accepts more endpoints, and records when it was changed', async () => {
     const name = await makeGroup([{ url: one }]);
     const before = await getGroup(name);
     await addEndpoints(name, [{ url: two, name: 'second' }]);
@@ -52,7 +52,7 @@ describe('a URL group', () => {
     expect(after.updatedAt).toBeGreaterThanOrEqual(before.updatedAt);
   });
 
-  it('updates an endpoint of the same name, else of the same URL', async () => {
+  it('updates an endpoint with the same name, or otherwise with the same URL', async () => {
     const name = await makeGroup([{ url: one, name: 'first' }, { url: two }]);
     await addEndpoints(name, [{ url: three, name: 'first' }]);
     expect(await endpointsOf(name)).toEqual([{ url: three, name: 'first' }, { url: two }]);
@@ -63,7 +63,7 @@ describe('a URL group', () => {
     ]);
   });
 
-  it('loses the endpoints that are removed by URL or by name, and no others', async () => {
+  it('loses only the endpoints that are removed by URL or by name', async () => {
     const name = await makeGroup([{ url: one, name: 'first' }, { url: two }, { url: three, name: 'third' }]);
     await ok(removeEndpoints(name, [{ name: 'first' }]));
     expect(await endpointsOf(name)).toEqual([{ url: two }, { url: three, name: 'third' }]);
@@ -82,7 +82,7 @@ describe('a URL group', () => {
     const name = await makeGroup([{ url: one }]);
     await ok(api('DELETE', `/v2/topics/${name}`));
     expect((await api('GET', `/v2/topics/${name}`)).status).toBe(404);
-    // Deleting it again changes nothing, and neither does deleting one that never was.
+    // Deleting it again changes nothing, and neither does deleting a missing one.
     await ok(api('DELETE', `/v2/topics/${name}`));
     await ok(api('DELETE', `/v2/topics/${unique('never')}`));
   });
@@ -95,8 +95,8 @@ describe('a URL group', () => {
   });
 });
 
-describe('what is published to a group', () => {
-  it('arrives at each endpoint as a message of its own, which says where it came from', async () => {
+describe('a message to a group', () => {
+  it('arrives at each endpoint as a separate message, which names its origin', async () => {
     const inboxes = [receiver.inbox(), receiver.inbox()] as const;
     const name = await makeGroup([{ url: inboxes[0].url, name: 'named' }, { url: inboxes[1].url }]);
     const answer = await publish(name, { body: 'to all', headers: { 'Svc-Forward-X-Tenant': 'acme' } });
@@ -118,7 +118,7 @@ describe('what is published to a group', () => {
     expect(second?.headers).not.toHaveProperty('svc-endpoint-name');
   });
 
-  it('says in its callbacks which group and endpoint they are of', async () => {
+  it('names its group and endpoint in its callbacks', async () => {
     const callbacks = receiver.inbox();
     const name = await makeGroup([{ url: receiver.inbox().url, name: 'named' }]);
     await publish(name, { headers: { 'Svc-Callback': callbacks.url } });
@@ -139,7 +139,7 @@ describe('what is published to a group', () => {
     );
   });
 
-  it('uses the names of the Upstash dialect where it came in that', async () => {
+  it('uses the names of the Upstash dialect if it was published in it', async () => {
     const inbox = receiver.inbox();
     const name = await makeGroup([{ url: inbox.url, name: 'named' }]);
     await publish(name, { headers: { 'Upstash-Method': 'PUT' } });
@@ -152,7 +152,7 @@ describe('what is published to a group', () => {
 });
 
 describe('default headers of a group', () => {
-  it('configure what is published to it, under what the request says', async () => {
+  it('configure messages to it unless the request says otherwise', async () => {
     const inbox = receiver.inbox();
     const name = await makeGroup([{ url: inbox.url }]);
     await setDefaults(name, {
@@ -176,7 +176,7 @@ describe('default headers of a group', () => {
     });
   });
 
-  it('give way to a request that says when in another way', async () => {
+  it('are replaced by a request that gives the time in another way', async () => {
     const inbox = receiver.inbox();
     const group = await makeGroup([{ url: inbox.url }]);
     await setDefaults(group, { 'Svc-Not-Before': String(Math.floor(Date.now() / 1000) + 600) });
@@ -184,7 +184,7 @@ describe('default headers of a group', () => {
     await inbox.received(1);
   });
 
-  it('are shown in the dialect of who asks, and replaced as a whole', async () => {
+  it('are shown in the reader’s dialect, and replaced as a whole', async () => {
     const name = await makeGroup([{ url: one }]);
     await setDefaults(name, { 'Svc-Retries': '2', 'Svc-Header-Forward': ['true'] });
     expect((await getGroup(name)).headers).toEqual({ 'Svc-Retries': ['2'], 'Svc-Header-Forward': ['true'] });
@@ -196,7 +196,7 @@ describe('default headers of a group', () => {
     expect((await getGroup(name)).headers).toEqual({});
   });
 
-  it('stay when endpoints come and go', async () => {
+  it('are kept when endpoints are added and removed', async () => {
     const name = await makeGroup([{ url: one }]);
     await setDefaults(name, { 'Svc-Retries': '2' });
     await addEndpoints(name, [{ url: two }]);
@@ -223,7 +223,7 @@ describe('default headers of a group', () => {
   });
 });
 
-describe('a webhook’s sender, which can set nothing but the URL,', () => {
+describe('a webhook’s sender, which can only set the URL,', () => {
   const token = `svc_token=${encodeURIComponent(service.token)}`;
   const webhook = { token: null, body: '{"event":"paid"}', headers: { 'X-Hub-Signature': 'abc' } };
 
@@ -292,7 +292,7 @@ describe('a malformed request for a group', () => {
     expect((await api('GET', `/v2/topics/${name}`)).status).toBe(404);
   });
 
-  it('that is no JSON is refused', async () => {
+  it('that is not JSON is refused', async () => {
     const answer = await api('POST', `/v2/topics/${groupName()}/endpoints`);
     expect([answer.status, errorOf(answer)]).toEqual([400, 'The body is not JSON.']);
   });
@@ -305,7 +305,7 @@ describe('a malformed request for a group', () => {
     ]);
   });
 
-  it('does not add the rest when the group would be too large', async () => {
+  it('does not add the rest if the group would be too large', async () => {
     const urls = Array.from({ length: 100 }, (_, number) => ({ url: `https://example.com/${number}` }));
     const name = await makeGroup(urls);
     const answer = await api('POST', `/v2/topics/${name}/endpoints`, { body: { endpoints: [{ url: one }] } });
@@ -314,7 +314,7 @@ describe('a malformed request for a group', () => {
     expect(await endpointsOf(name)).toHaveLength(100);
   });
 
-  it('takes null for what is not given of an endpoint', async () => {
+  it('accepts null for omitted fields of an endpoint', async () => {
     const name = groupName();
     await ok(
       api('POST', `/v2/topics/${name}/endpoints`, { body: { endpoints: [{ url: one, name: null }] } }),

@@ -1,4 +1,4 @@
-/** The checks of `npm run verify` that need no AWS, against the local stage, with the code of its receiver. */
+/** Runs the checks of `npm run verify` that need no AWS on the local stage. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
@@ -29,7 +29,7 @@ import { clientsIn } from '../../verify/clients.ts';
 const region = service.region;
 const never = new AbortController().signal;
 
-/** Runs the receiver's code behind a port, as Lambda does behind a URL. */
+/** Runs the receiver’s code on a port, like Lambda behind a URL. */
 async function startVerifyReceiver() {
   const got: Received[] = [];
   const log = vi.spyOn(console, 'log').mockImplementation((line: string) => {
@@ -83,7 +83,6 @@ async function startVerifyReceiver() {
   };
 }
 
-/** The server of the machine, as a process of this one. */
 function lateHostHere(python: string): LateHost & { readonly ended: () => boolean } {
   let child: ChildProcessByStdio<null, Readable, null> | undefined;
   return {
@@ -161,7 +160,7 @@ describe.runIf(service.target === 'local')('verify', () => {
 
   const python = findPython();
   it.skipIf(python === undefined && process.env['CI'] === undefined)(
-    'long-answer waits for the server that its machine has, and takes it away',
+    'long-answer waits for its machine’s server, and removes it',
     async () => {
       const host = lateHostHere(python ?? 'python3');
       const settings = { ...after.settings, longDelivery: 'instances' as const };
@@ -179,7 +178,7 @@ describe.runIf(service.target === 'local')('verify', () => {
     },
   );
 
-  it('takes away its accounts and what they have, also those of runs that were killed', async () => {
+  it('removes its accounts with their data, even those of killed runs', async () => {
     const { url, user, password } = service.management;
     const management = clientOf(sender(url, never), basic(user, password));
     const account = await makeOwn(management, region, []);

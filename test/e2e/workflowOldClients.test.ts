@@ -6,7 +6,7 @@ import { call } from '../support/publish.ts';
 import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
 import { service } from '../support/service.ts';
 
-/** Requests as published clients sent them a year ago and longer, with all their headers. */
+/** Sends requests like published clients from a year ago and earlier, with all their headers. */
 
 let receiver: Receiver;
 beforeAll(async () => {
@@ -21,7 +21,7 @@ const post = (path: string, headers: Readonly<Record<string, string>>, body: unk
     body: JSON.stringify(body),
   });
 
-/** An endpoint that answers each delivery in turn; the last status is that of all further ones. */
+/** Answers each delivery in turn. The last status is repeated. */
 const endpointOf = (...statuses: readonly number[]): Inbox =>
   receiver.inbox((_delivery, response, before) => {
     response
@@ -31,7 +31,7 @@ const endpointOf = (...statuses: readonly number[]): Inbox =>
 
 const ids = (): string => `wfr_${Math.random().toString(36).slice(2)}`;
 
-/** The client of 0.2 triggers a run by a publish, and says nothing of its failure. */
+/** Triggers a run like client 0.2: with a publish, without a failure callback. */
 async function trigger(url: string, features = 'LazyFetch,InitialBody'): Promise<string> {
   const runId = ids();
   const headers = {
@@ -48,7 +48,7 @@ async function trigger(url: string, features = 'LazyFetch,InitialBody'): Promise
   return runId;
 }
 
-/** The headers of a step of 0.2.12 whose endpoint has a failure function, and two retries for it. */
+/** The headers of a step of 0.2.12 whose endpoint has a failure function with two retries. */
 const stepHeaders = (runId: string, url: string, failureUrl: string) => ({
   'content-type': 'application/json',
   'upstash-failure-callback': failureUrl,
@@ -97,7 +97,7 @@ const run = z.object({
 const logOf = async (workflowRunId: string) =>
   run.parse(await ok(api('GET', `/v2/workflows/logs${query({ workflowRunId })}`))).runs[0];
 
-/** The ways in which a step tells of the failure callback; each submits the step, so that a delivery follows it. */
+/** The ways in which a step gives the failure callback. Each submits the step, so that a delivery follows. */
 const ways: readonly (readonly [
   how: string,
   submit: (runId: string, url: string, failureUrl: string) => Promise<void>,
@@ -171,7 +171,7 @@ const ways: readonly (readonly [
   ],
 ];
 
-/** Invokes a run, as clients from 0.2.12 to 1.1.0 do: they do not tell when the invoker was started. */
+/** Clients from 0.2.12 to 1.1.0 do not send the time of the invoker’s start. */
 async function invoke(
   runId: string,
   url: string,
@@ -213,31 +213,28 @@ async function invoke(
 }
 
 describe('an old client', () => {
-  it.each(ways)(
-    'tells whom to tell of a failure with %s only: that holds for the run',
-    async (_how, submit) => {
-      const endpoint = endpointOf(200, 500);
-      const told = endpointOf(200);
-      const runId = await trigger(endpoint.url);
-      await endpoint.received(1);
-      expect((await logOf(runId)).workflowState).toBe('RUN_STARTED');
-      await submit(runId, endpoint.url, told.url);
-      const [delivery] = await told.received(1);
-      expect(delivery?.headers).toMatchObject({
-        'upstash-workflow-runid': runId,
-        'upstash-workflow-is-failure': 'true',
-        'x-user': 'mine',
-      });
-      expect(JSON.parse(String(delivery?.body))).toMatchObject({ workflowRunId: runId, status: 500 });
-      const { workflowState, failureFunction } = await eventually(
-        () => logOf(runId),
-        (log) => log.failureFunction?.state === 'CALLBACK_SUCCESS',
-      );
-      expect([workflowState, failureFunction?.maxRetries]).toEqual(['RUN_FAILED', 2]);
-    },
-  );
+  it.each(ways)('gives the failure callback with %s only, which applies to the run', async (_how, submit) => {
+    const endpoint = endpointOf(200, 500);
+    const told = endpointOf(200);
+    const runId = await trigger(endpoint.url);
+    await endpoint.received(1);
+    expect((await logOf(runId)).workflowState).toBe('RUN_STARTED');
+    await submit(runId, endpoint.url, told.url);
+    const [delivery] = await told.received(1);
+    expect(delivery?.headers).toMatchObject({
+      'upstash-workflow-runid': runId,
+      'upstash-workflow-is-failure': 'true',
+      'x-user': 'mine',
+    });
+    expect(JSON.parse(String(delivery?.body))).toMatchObject({ workflowRunId: runId, status: 500 });
+    const { workflowState, failureFunction } = await eventually(
+      () => logOf(runId),
+      (log) => log.failureFunction?.state === 'CALLBACK_SUCCESS',
+    );
+    expect([workflowState, failureFunction?.maxRetries]).toEqual(['RUN_FAILED', 2]);
+  });
 
-  it('is told of the failure of a run whose first step is refused, though only that step says whom to tell', async () => {
+  it('gets the failure of a run whose first step is refused, even if only that step gives the callback', async () => {
     const [endpoint, told] = [endpointOf(200), endpointOf(200)];
     const runId = await trigger(endpoint.url);
     const headers = { ...stepHeaders(runId, endpoint.url, told.url), 'upstash-delay': 'soon' };

@@ -8,8 +8,8 @@ import { call, type Answer } from '../support/publish.ts';
 import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
 
 /**
- * Refusals of what endpoints of runs send. Clients take 400 for the end of the run and answer their delivery with a success, older
- * ones do so or retry; the endpoints here answer 200 to all, whatever they were refused. No run may stay open.
+ * Clients take 400 as the end of the run and answer their delivery with success, and older ones do so or retry. These endpoints
+ * answer 200 to everything. No run may stay open.
  */
 
 interface Run {
@@ -19,7 +19,6 @@ interface Run {
   readonly told: Inbox;
 }
 
-/** A request as an endpoint sends it. */
 interface Sent {
   readonly method?: string;
   readonly path: string;
@@ -105,7 +104,6 @@ const cutOff =
     return { ...sent, body: sent.body.slice(0, -12) };
   };
 
-/** Wrong requests, and what their refusals say. */
 const wrong: readonly (readonly [what: string, sent: (run: Run) => Sent, says: RegExp])[] = [
   ['no destination', itemWith({ destination: undefined }), /^\[0\]\.destination: /],
   ['a destination of another scheme', itemWith({ destination: 'ftp://x' }), /^\[0\]\.destination is "ftp:/],
@@ -226,7 +224,7 @@ const toldShape = z.object({
   body: z.string(),
   dlqId: z.string(),
 });
-/** The message that tells of the failure: its status, and what the client's failure function reads of it. */
+/** Returns the failure message’s status, and what the client’s failure function reads. */
 async function toldOf({ told }: Run) {
   const [delivery] = await told.received(1);
   const read = toldShape.parse(JSON.parse(String(delivery?.body)));
@@ -239,7 +237,7 @@ async function toldOf({ told }: Run) {
 const errorOf = ({ json }: Answer): string => z.object({ error: z.string() }).parse(json).error;
 
 describe('a wrong request of an endpoint', () => {
-  it('fails its run with the sentence of its refusal, whatever is wrong with it, and is answered 412', async () => {
+  it('fails its run with the refusal’s sentence, and is answered with 412', async () => {
     const small = await makeAccount({ max_message_size: 1_024 });
     await Promise.all(
       wrong.map(async ([what, sent, says]) => {
@@ -260,7 +258,7 @@ describe('a wrong request of an endpoint', () => {
     );
   });
 
-  it('is answered 400 where its run has ended, and changes nothing', async () => {
+  it('is answered with 400 if its run has ended, and changes nothing', async () => {
     const run = await start();
     await ok(api('DELETE', `/v2/workflows/runs/${run.runId}`, { token: account.token }));
     const answers = await Promise.all(
@@ -273,13 +271,13 @@ describe('a wrong request of an endpoint', () => {
   it.each([
     ['with no token', '', 401],
     ['with a wrong token', 'bm9uZQ==', 401],
-  ])('%s leaves its run alone', async (_what, token, status) => {
+  ])('%s does not change its run', async (_what, token, status) => {
     const run = await start();
     expect((await send(itemWith({ destination: 'ftp://x' })(run), token)).status).toBe(status);
     await goesOn(run);
   });
 
-  it('with a read-only token, or with that of another account, leaves its run alone', async () => {
+  it('with a read-only token, or with another account’s, does not change its run', async () => {
     const [run, other] = await Promise.all([start(), makeAccount()]);
     const sent = itemWith({ destination: 'ftp://x' })(run);
     expect((await send(sent, account.read_only_token)).status).toBe(403);
@@ -289,7 +287,7 @@ describe('a wrong request of an endpoint', () => {
   });
 });
 
-/** A run that was left alone takes a right step. The job that fails a run would have been done before the step is over. */
+/** Expects that a run accepts a valid step. A job that fails the run would be done first. */
 async function goesOn(run: Run): Promise<void> {
   const body = JSON.stringify({ ...step, stepType: 'SleepFor', sleepFor: 5 });
   await ok(send(batch([itemOf(run, { body }, { 'Upstash-Delay': '5s' })])));
@@ -301,8 +299,8 @@ async function goesOn(run: Run): Promise<void> {
   expect(log.workflowState).toBe('RUN_STARTED');
 }
 
-describe('what an endpoint may mean', () => {
-  it('is taken: numbers as texts, bodies as JSON, null and an empty queue as absent, unknown fields', async () => {
+describe('a lenient format of an endpoint', () => {
+  it('is accepted: numbers as texts, bodies as JSON, null and an empty queue as absent, unknown fields', async () => {
     const run = await start();
     const item = itemOf(
       run,
@@ -320,7 +318,7 @@ describe('what an endpoint may mean', () => {
     expect((await readLog(run)).steps.filter(({ type }) => type === 'sequential')).toHaveLength(3);
   });
 
-  it('is taken by a batch that starts runs, too', async () => {
+  it('is accepted by a batch that starts runs, too', async () => {
     const inbox = receiver.inbox();
     const body = JSON.stringify([
       {
@@ -335,9 +333,9 @@ describe('what an endpoint may mean', () => {
     expect(await inbox.received(1)).toHaveLength(1);
   });
 
-  it('is a group of 1,001 steps at once', async () => {
+  it('may have a group of 1,001 steps at once', async () => {
     const run = await start();
-    // Steps that sleep: their deliveries would only slow other tests down.
+    // Steps that sleep, because deliveries would slow other tests down.
     const plans = Array.from({ length: 1_001 }, (_, index) => {
       const plan = { stepId: 0, targetStep: index + 1, stepName: `step ${index}`, stepType: 'SleepFor' };
       const body = JSON.stringify({ ...plan, sleepFor: 600, concurrent: 1_001 });

@@ -5,14 +5,12 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { sizeOf } from '../support/sample.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 
-/** Starts of one run that come at once make one run, whose first step is delivered once. */
-
 const rounds = sizeOf({ ordinary: 12, thorough: 60 });
 const afterwardsMs = 3 * 60_000;
 
 const answer = z.object({ workflowRunId: z.string(), workflowCreatedAt: z.number() });
 
-describe.runIf(service.target === 'local')('starts of one run at once', () => {
+describe.runIf(service.target === 'local')('simultaneous starts of one run', () => {
   let stage: Stage;
   let receiver: Receiver;
   beforeAll(async () => {
@@ -25,7 +23,6 @@ describe.runIf(service.target === 'local')('starts of one run at once', () => {
     'Upstash-Workflow-Sdk-Version': '1',
     'Upstash-Feature-Set': 'LazyFetch,InitialBody,WF_TriggerOnConfig',
   };
-  /** The ways in, each with the headers that it needs. */
   const ways = {
     trigger: (url: string, headers: object) => [`/v2/trigger/${url}`, headers, ''] as const,
     'batch/trigger': (destination: string, headers: object) =>

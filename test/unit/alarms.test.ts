@@ -11,7 +11,7 @@ import { metricLines, metricValues } from '../support/metrics.ts';
 import { useFixture } from '../support/useFixture.ts';
 import type { Fixture } from '../support/fixture.ts';
 
-/** Brings about what each alarm on a metric of our own watches, and holds what is written then against its threshold. */
+/** Triggers each alarm on our own metrics, and compares the metric with its threshold. */
 
 switchMetricsOn();
 let fixture: Fixture;
@@ -24,7 +24,7 @@ useFixture(
   { overHttp: true },
 );
 beforeEach(async () => {
-  // The SDK pauses between its tries for a part of a second that chance decides.
+  // The SDK pauses between its tries for a random part of a second.
   vi.spyOn(Math, 'random').mockReturnValue(0);
   await fixture.drain();
   await metricFixture.forget();
@@ -33,7 +33,6 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Publishes so many messages, and returns the texts of their work. */
 async function published(count: number): Promise<readonly string[]> {
   const { url } = fixture.receiver.inbox();
   for (let number = 0; number < count; number += 1) await fixture.send(url, { timeout: '20s' });
@@ -43,7 +42,7 @@ async function published(count: number): Promise<readonly string[]> {
 const sideBySide = (count: number, act: () => Promise<unknown>): Promise<unknown> =>
   Promise.all(Array.from({ length: count }, act));
 
-/** Work that is refused is done: its caller has the error, and only the counts matter here. */
+/** Ignores a refused job’s error, which its caller has. Only the counts matter here. */
 const regardless = (act: () => Promise<unknown>): (() => Promise<unknown>) =>
   metricFixture.withMetrics(() => act().catch(() => undefined));
 
@@ -127,13 +126,13 @@ const conditions: Partial<Record<AlarmName, () => Promise<unknown>>> = {
 
 const own = alarmList.filter(([, { own: watched }]) => watched !== undefined);
 
-describe('an alarm on metrics of our own', () => {
-  it('has a condition here, each of them', () => {
+describe('an alarm on our own metrics', () => {
+  it('has a condition here', () => {
     expect(Object.keys(conditions).sort()).toEqual(own.map(([name]) => name).sort());
   });
 
   it.each(own)(
-    '%s: what it watches crosses its threshold',
+    '%s: its metric crosses its threshold',
     async (name, { own: watched = [], atLeast, statistic }) => {
       const values = metricValues(await metricLines(async () => conditions[name]?.()));
       const found = watched.flatMap((metric) => values.get(metric) ?? []);
@@ -142,7 +141,7 @@ describe('an alarm on metrics of our own', () => {
     },
   );
 
-  it('sees nothing of all that when messages are accepted and delivered', async () => {
+  it('does not react to messages that are accepted and delivered', async () => {
     const values = metricValues(
       await metricLines(async () => {
         await metricFixture.deliver(await published(10));

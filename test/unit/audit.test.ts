@@ -16,7 +16,7 @@ const advisory = {
   vulnerable_versions: '<99',
 };
 
-/** Starts a registry that knows these vulnerabilities, by package; without any it refuses to tell. */
+/** Starts a registry with known vulnerabilities by package. Without any it refuses to answer. */
 async function startRegistry(advisories?: Readonly<Record<string, readonly unknown[]>>): Promise<string> {
   const { server, url } = await listen((request, response) => {
     request.resume();
@@ -28,7 +28,7 @@ async function startRegistry(advisories?: Readonly<Record<string, readonly unkno
   return url;
 }
 
-/** Runs it with no exceptions, whatever the project has. */
+/** Runs the audit without the project’s exceptions. */
 function audit(registry: string): Promise<{ status: number; output: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'svc-audit-'));
   onTestFinished(() => {
@@ -55,7 +55,7 @@ describe('npm run audit', () => {
     expect(status).toBe(1);
   });
 
-  it('passes where nothing is known', async () => {
+  it('passes if nothing is known', async () => {
     const { status, output } = await audit(await startRegistry({}));
     expect(output).toMatch(/^No package has a known vulnerability/);
     expect(status).toBe(0);
@@ -74,7 +74,7 @@ describe('an exception', () => {
   const vulnerabilities = [{ id, text: `${id} (high): jsep` }];
   const reason = 'Only its server is affected, which is not used.';
 
-  it('lets a vulnerability pass up to its last day, and no longer', () => {
+  it('ignores a vulnerability until an exception’s last day', () => {
     const exceptions = readExceptions(JSON.stringify([{ id, reason, expires: '2026-12-31' }]));
     expect(complaintsAbout(vulnerabilities, exceptions, '2026-12-31')).toEqual([]);
     expect(complaintsAbout(vulnerabilities, exceptions, '2027-01-01')).toEqual([
@@ -104,7 +104,7 @@ describe('an exception', () => {
   });
 });
 
-it('npm’s own errors are no answer of the registry', () => {
+it('npm’s own errors do not count as the registry’s answer', () => {
   const output = JSON.stringify({ error: { code: 'ENOLOCK', summary: 'This command requires a lockfile.' } });
   expect(() => readReport(output)).toThrow('ENOLOCK, This command requires a lockfile.');
 });

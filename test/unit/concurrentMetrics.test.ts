@@ -4,12 +4,12 @@ import { afterAll, expect, it, vi } from 'vitest';
 import { switchMetricsOn } from '../support/metricFixture.ts';
 import { metricLines, metricValues } from '../support/metrics.ts';
 
-/** Metrics of a managed instance, where a process has many invocations at once: none is lost, and none is counted twice. */
+/** Tests metrics of a process with simultaneous invocations, as on a managed instance. */
 
 switchMetricsOn();
 process.env['POWERTOOLS_METRICS_NAMESPACE'] = 'Svc';
 process.env['AWS_LAMBDA_MAX_CONCURRENCY'] = '64';
-// What the runtime of Lambda has there for each invocation.
+// Stands in for Lambda’s runtime, which has a store for each invocation.
 const invocations = new AsyncLocalStorage<Map<symbol, unknown>>();
 vi.stubGlobal('awslambda', {
   InvokeStore: {
@@ -23,7 +23,7 @@ afterAll(() => {
   vi.unstubAllGlobals();
 });
 
-it('Invocations of one process at a time write each count and each time once', async () => {
+it('Simultaneous invocations of one process write each count and each time once', async () => {
   const { count, measure, withMetrics } = await import('../../lambdas/aws/metrics.ts');
   const handler = withMetrics(async (turns: number) => {
     measure('DestinationTime', turns);

@@ -14,13 +14,13 @@ const texts = [
 ];
 const read = (name: string): string => readFileSync(join(root, name), 'utf8');
 
-/** Paths from the root, in backticks; `<a concept>` and `*` stand for any name, and what stands before them is looked for. */
+/** Returns paths in backticks from the root. Only the part before `<a concept>` or `*` is checked. */
 const pathsIn = (text: string): readonly string[] =>
   [...text.matchAll(/`((?:bench|bin|lambdas|lib|local|migrate|test)\/[^`\s]*)`/g)].map(([, path = '']) =>
     path.replace(/[<*].*$/, ''),
   );
 
-it.each(texts)('The files and folders that %s names are there', (name) => {
+it.each(texts)('The files and folders that %s names exist', (name) => {
   const missing = pathsIn(read(name)).filter((path) => !existsSync(join(root, path)));
   expect(missing).toEqual([]);
 });
@@ -32,7 +32,7 @@ it('The documents name files', () => {
 
 const withoutCode = (text: string): string => text.replaceAll(/^```.*?^```$/gms, '');
 
-/** The names by which links find the headings of a document: their words in lower case, with hyphens between them. */
+/** Returns the link targets of headings: their words in lower case, joined by hyphens. */
 const anchorsOf = (name: string): readonly string[] =>
   [...withoutCode(read(name)).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading
@@ -41,7 +41,7 @@ const anchorsOf = (name: string): readonly string[] =>
       .replaceAll(/\s/g, '-'),
   );
 
-/** The links of a document that lead into the project: the file and, behind `#`, the heading. */
+/** Returns a document’s links into the project: the file, and the heading after `#`. */
 const linksIn = (name: string): readonly { link: string; file: string; anchor: string }[] =>
   [...withoutCode(read(name)).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]*))?\)/g)].map(
     ([, path = '', anchor = '']) => ({
@@ -51,7 +51,7 @@ const linksIn = (name: string): readonly { link: string; file: string; anchor: s
     }),
   );
 
-it.each(texts)('The links of %s lead to files and headings that are there', (name) => {
+it.each(texts)('The links of %s lead to existing files and headings', (name) => {
   const broken = linksIn(name).filter(
     ({ file, anchor }) =>
       !existsSync(join(root, file)) || (anchor !== '' && !anchorsOf(file).includes(anchor)),
@@ -59,12 +59,12 @@ it.each(texts)('The links of %s lead to files and headings that are there', (nam
   expect(broken.map(({ link }) => link)).toEqual([]);
 });
 
-it('The README leads to every document', () => {
+it('The README links to every document', () => {
   const linked = new Set(linksIn('README.md').map(({ file }) => file));
   expect(texts.filter((name) => name !== 'README.md' && !linked.has(name))).toEqual([]);
 });
 
-it('The runbooks have each command in a block, because blocks are run by tests', () => {
+it('The runbooks have each command in a block, because tests run the blocks', () => {
   const runbooks = ['docs/deploy.md', 'docs/operate.md', 'docs/recovery.md', 'docs/removal.md'].map(read);
   const blocks = runbooks.flatMap((text) => text.match(/^ *```sh$[^]*?^ *```$/gm) ?? []).join('\n');
   const inText = runbooks.flatMap(
@@ -76,7 +76,7 @@ it('The runbooks have each command in a block, because blocks are run by tests',
   expect(nowhere).toEqual([]);
 });
 
-/** References, whose tables tests compare with the code, or with one row for each package, promise or command. */
+/** References: tests compare their tables with the code, or each row is a package, promise or command. */
 const references = [
   'docs/settings.md',
   'docs/errors.md',

@@ -6,7 +6,7 @@ import { errorCodes, type ErrorCode, type Reason } from '../../lambdas/error/err
 const root = resolve(import.meta.dirname, '../..');
 const codes = Object.keys(errorCodes) as ErrorCode[];
 
-/** The code that refuses: not the table itself, and not the examples of the API's description. */
+/** The code that refuses requests, without the table itself and the API description’s examples. */
 const refusing = ['lambdas', 'lib', 'local'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .map((path) => `${folder}/${path}`)
@@ -15,19 +15,19 @@ const refusing = ['lambdas', 'lib', 'local'].flatMap((folder) =>
 );
 
 describe('the codes of refusals', () => {
-  it.each(codes)('have %s, a word in small letters, in use', (code) => {
+  it.each(codes)('have %s, which is a lower-case word and is used', (code) => {
     expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
     expect(refusing.some((text) => text.includes(`'${code}'`))).toBe(true);
   });
 
-  it('come with their own statuses only', () => {
+  it('are only used with their own statuses', () => {
     expectTypeOf<readonly [404, 'queue_not_found']>().toExtend<Reason>();
     expectTypeOf<readonly [400, 'queue_not_found']>().not.toExtend<Reason>();
     expectTypeOf<readonly [404, 'another']>().not.toExtend<Reason>();
     expectTypeOf<readonly [404, undefined]>().not.toExtend<Reason>();
   });
 
-  it('are told in docs/errors.md as the table has them', () => {
+  it('are listed in docs/errors.md like in the table', () => {
     const [, told = ''] = readFileSync(join(root, 'docs/errors.md'), 'utf8').split('## The codes');
     const rows = told
       .split('\n')

@@ -9,11 +9,8 @@ import {
   Tally,
 } from '../support/faults.ts';
 
-/** The faults of other tests come, and a test whose fault does not come fails. */
-
 const each = { ordinary: 1, thorough: 1 };
 
-/** Makes calls at the same time, of which the first is answered last. */
 async function callTogether(fate: Fate, count: number): Promise<readonly string[]> {
   const answers: (() => void)[] = [];
   const outcomes = Array.from({ length: count }, (_, index) =>
@@ -27,7 +24,7 @@ async function callTogether(fate: Fate, count: number): Promise<readonly string[
   return (await settled).map(({ status }) => status);
 }
 
-describe('calls that are made at the same time', () => {
+describe('simultaneous calls', () => {
   const came: string[] = [];
 
   itAtEachDeath(
@@ -39,7 +36,7 @@ describe('calls that are made at the same time', () => {
     { every: each },
   );
 
-  it('have had all of them', () => {
+  it('have each had a death before and after', () => {
     expect(came.toSorted()).toEqual(
       [1, 2, 3]
         .flatMap((call) => ['after', 'before'].map((when) => `${when} call ${call}, call ${call}`))
@@ -47,9 +44,9 @@ describe('calls that are made at the same time', () => {
     );
   });
 
-  it('see no answer of a process that has died, and are not made any more', async () => {
+  it('get no answer after their process has died, and are no longer made', async () => {
     const fate = fateAt({ call: 2, when: 'after' });
-    // The third is answered before the process dies; the first would be answered later.
+    // The third call is answered before the death. The first would be answered later.
     expect(await callTogether(fate, 3)).toEqual(['rejected', 'rejected', 'fulfilled']);
     let isMade = false;
     const later = makeUnder(fate, 'later', async () => {
@@ -61,7 +58,7 @@ describe('calls that are made at the same time', () => {
   });
 });
 
-describe('a way that makes fewer calls the more often it is gone', () => {
+describe('a test that makes fewer calls each time', () => {
   let times = 0;
   let deaths = 0;
 
@@ -78,12 +75,12 @@ describe('a way that makes fewer calls the more often it is gone', () => {
     { every: each },
   );
 
-  it('has met twelve', () => {
+  it('has had twelve deaths', () => {
     expect(deaths).toBe(12);
   });
 });
 
-it('a call that fails has a death after it as well', async () => {
+it('a call that fails is also followed by a death', async () => {
   const fate = fateAt({ call: 1, when: 'after' });
   const refused = makeUnder(fate, 'call', () => Promise.reject(new Error('refused')));
   await expect(refused).rejects.toThrow(Death);
@@ -95,16 +92,16 @@ it('a call that the process survives is the only one that fails', async () => {
   expect(await makeUnder(fate, 'call', () => Promise.resolve(2))).toBe(2);
 });
 
-it('kinds of faults that never came are named', () => {
+it('kinds of faults that never happened are named', () => {
   const faults = new Tally(['death', 'delay']);
   faults.count('death');
   expect([faults.text, faults.missing]).toEqual(['death 1, delay 0', ['delay']]);
 });
 
-it.fails('a test whose fault does not come fails', () => {
+it.fails('a test whose fault does not happen fails', () => {
   declareFault('nobody is there');
 });
 
-it.fails('a test whose death does not come fails', () => {
+it.fails('a test whose death does not happen fails', () => {
   fateAt({ call: 1, when: 'before' });
 });

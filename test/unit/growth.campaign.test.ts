@@ -5,7 +5,7 @@ import { grown } from '../../bench/growth/print.ts';
 import { startFixture, type Fixture } from '../../bench/fixture.ts';
 import { sizeOf } from '../support/sample.ts';
 
-/** `npm run bench -- --growth` looks at 100,000. What reads all that is there costs three times as much with three times as many. */
+/** `npm run bench -- --growth` uses 100,000. Code that reads everything costs three times as much here. */
 const many = sizeOf({ ordinary: 300, thorough: 10_000 });
 
 const branches = sizeOf({ ordinary: 120, thorough: 1_000 });
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-it('a message takes as many calls, and costs as much, however many others wait, have failed, or stand in its line', async () => {
+it('a message takes the same calls and costs the same, however many others wait, have failed, or are in its line', async () => {
   const filled: string[] = [];
   const growths = await measureGrowth(fixture, {
     levels: [100, many],
@@ -34,15 +34,15 @@ it('a message takes as many calls, and costs as much, however many others wait, 
   expect(grown(growths)).toEqual([]);
 });
 
-it('a branch takes as many calls, and costs as much, however many a run has side by side', async () => {
+it('a branch takes the same calls and costs the same, however many parallel branches a run has', async () => {
   const growths = await measureBranches(fixture, [40, branches], () => undefined);
   expect(growths.map(({ there }) => there)).toEqual([40, branches]);
-  // Two deliveries, each of which reads its message and records its attempt; a batch reads the run once.
+  // Two deliveries, which each read their message and record their attempt. A batch reads the run once.
   for (const { calls } of growths) expect(calls.deliver).toBeGreaterThan(4);
   expect(grown(growths)).toEqual([]);
 });
 
-it('calls and dollars that grow are told, with the function and the numbers', () => {
+it('growing calls and dollars are reported, with the function and the numbers', () => {
   const few: Growth = {
     backlog: 'in the line of a queue',
     there: 100,

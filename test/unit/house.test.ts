@@ -1,4 +1,4 @@
-/** The order of concepts and the privacy of their rooms, as `lambdas/README.md` has them. */
+/** Checks the order of concepts and the privacy of their rooms according to `lambdas/README.md`. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, resolve } from 'node:path';
@@ -11,7 +11,7 @@ const filesIn = (folder: string): readonly string[] =>
     .filter((name) => /\.tsx?$/.test(name) && !name.includes('node_modules'))
     .map((name) => `${folder}/${name}`);
 
-/** The modules that a text imports, types included, as it names them. */
+/** Returns the modules that a text imports, types included, as it names them. */
 const importsIn = (text: string): readonly string[] =>
   [...text.matchAll(/(?:\bfrom|\bimport\(?)\s*'([^']+)'/g)].flatMap(([, path]) => path ?? []);
 
@@ -20,7 +20,6 @@ interface Import {
   readonly to: string;
 }
 
-/** All imports of one file of the project by another, and of packages. */
 function importsOf(file: string, text: string): readonly Import[] {
   return importsIn(text).map((path) => ({
     from: file,
@@ -36,7 +35,6 @@ interface Concept {
   readonly rooms: readonly string[];
 }
 
-/** The table of `lambdas/README.md`. */
 const concepts: readonly Concept[] = [
   ...readFileSync(join(root, 'lambdas/README.md'), 'utf8').matchAll(/^\| `(\w+)` *\|[^|]*\|([^|]*)\|$/gm),
 ].map(([, name = '', rooms = '']) => ({
@@ -46,13 +44,13 @@ const concepts: readonly Concept[] = [
 const rank = new Map(concepts.map(({ name }, index) => [name, index]));
 const rankOf = (concept: string): number => rank.get(concept) ?? NaN;
 
-/** A file's concept and room, the room empty for the concept's face; undefined for a file that is not of a function. */
+/** Returns a file’s concept and room (empty for the concept’s face), or undefined outside of functions. */
 function placeOf(file: string): { readonly concept: string; readonly room: string } | undefined {
   const [, concept, inside = ''] = /^lambdas\/(\w+)\/(.*)$/.exec(file) ?? [];
   return concept === undefined ? undefined : { concept, room: dirname(inside).replace(/^\.$/, '') };
 }
 
-/** Says why an import is refused; undefined for one that is allowed. */
+/** Says why an import is refused, or returns undefined if it is allowed. */
 function refusalOf({ from, to }: Import): string | undefined {
   const [user, used] = [placeOf(from), placeOf(to)];
   if (used === undefined || user === undefined) return undefined;
@@ -63,7 +61,7 @@ function refusalOf({ from, to }: Import): string | undefined {
   return undefined;
 }
 
-/** Rooms of a concept have an order, too. The face may use all rooms; a room may use the nouns of the face. */
+/** Rooms have an order, too. The face may use all rooms, and a room the face’s nouns. */
 function roomRefusal(concept: string, user: string, used: string): string | undefined {
   if (user === used || user === '' || used === '') return undefined;
   const rooms = concepts.find(({ name }) => name === concept)?.rooms ?? [];
@@ -79,7 +77,7 @@ const told = (imports: readonly Import[]): readonly string[] =>
 const imports = readImports('lambdas');
 
 describe('concepts', () => {
-  it('import downwards only, and only the face of another', () => {
+  it('import only downwards, and only another concept’s face', () => {
     expect(imports.length).toBeGreaterThan(1_000);
     expect(told(imports)).toEqual([]);
   });
@@ -103,7 +101,7 @@ describe('concepts', () => {
     expect(importsOf(file, `import { it } from '${path}';`).map(refusalOf)).toEqual([undefined]);
   });
 
-  it('are all in the table, with all of their rooms', () => {
+  it('are all in the table, with all their rooms', () => {
     const places = filesIn('lambdas').flatMap((file) => placeOf(file) ?? []);
     const known = new Set(
       concepts.flatMap(({ name, rooms }) => [name, ...rooms.map((room) => `${name}/${room}`)]),
@@ -114,7 +112,7 @@ describe('concepts', () => {
 });
 
 describe('rules', () => {
-  /** All that a file reaches by its imports of values; what it imports as types is not there when it runs. */
+  /** Everything that a file reaches by imports of values. Imported types do not exist at run time. */
   const values = new Map<string, string[]>();
   for (const file of filesIn('lambdas')) {
     const text = readFileSync(join(root, file), 'utf8').replaceAll(/^import type [^;]+;/gm, '');
@@ -152,7 +150,7 @@ describe('rules', () => {
 
 const folders = ['lambdas', 'lib', 'local', 'console', 'operate', 'migrate', 'cli', 'bin', 'verify'];
 
-/** The circles of files that import each other; a circle is given by the files of one way around. */
+/** Returns the circles of files that import each other, each as one way around. */
 function circlesIn(all: readonly Import[]): readonly (readonly string[])[] {
   const next = new Map<string, string[]>();
   for (const { from, to } of all) next.set(from, [...(next.get(from) ?? []), to]);
@@ -180,7 +178,7 @@ describe('files', () => {
     expect(circlesIn(all)).toEqual([]);
   });
 
-  it('of a circle are found', () => {
+  it('in a circle are found', () => {
     const circle = [
       ...importsOf('lambdas/a/one.ts', `import type { Two } from './two.ts';`),
       ...importsOf('lambdas/a/two.ts', `import { three } from '../b/three.ts';`),
@@ -190,7 +188,7 @@ describe('files', () => {
     expect(circlesIn(circle.slice(1))).toEqual([]);
   });
 
-  it('of `bin` are imported by no other folder', () => {
+  it('of `bin` are not imported by other folders', () => {
     const upwards = all.filter(({ from, to }) => to.startsWith('bin/') && !/^(bin|test)\//.test(from));
     expect(upwards).toEqual([]);
   });
@@ -203,7 +201,7 @@ describe('files', () => {
 });
 
 describe('text files', () => {
-  /** The lines that a merge leaves around two versions, also as a Markdown formatter writes them. */
+  /** The lines of a merge conflict, even if a Markdown formatter has indented them. */
   const marker = /^\s*(?:<{7}(?: |$)|>{7}(?: |$)|(?:> ){6}>|\|{7}(?: |$)|={7}$)/m;
 
   it('have no markers of a merge conflict', () => {
@@ -238,7 +236,7 @@ describe('text files', () => {
 
 describe('sizes', () => {
   const files = folders.flatMap(filesIn);
-  /** Folders with a file for each function, option or family of answers, and files that put these together. */
+  /** Folders with a file for each function, option or answer, and files that combine these. */
   const lists = ['lambdas/handlers', 'lambdas/options', 'lambdas/wire'];
 
   it('no file has more than 350 lines', () => {
@@ -246,14 +244,14 @@ describe('sizes', () => {
     expect(files.filter((file) => lines(file) > 350)).toEqual([]);
   });
 
-  it('no folder has more than 16 files, but those that list functions, options or answers', () => {
+  it('no folder has more than 16 files, except those that list functions, options or answers', () => {
     const counts = new Map<string, number>();
     for (const file of files) counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
     const large = [...counts].filter(([folder, count]) => count > 16 && !lists.includes(folder));
     expect(large).toEqual([]);
   });
 
-  it('at most 16 files import from more than 15 others, beside handlers and those that list the options', () => {
+  it('at most 16 files import from more than 15 others, except handlers and the files that list options', () => {
     const hubs = filesIn('lambdas').filter(
       (file) =>
         !lists.includes(dirname(file)) &&
@@ -263,7 +261,7 @@ describe('sizes', () => {
   });
 });
 
-describe('other folders import of the functions', () => {
+describe('other folders import from the functions', () => {
   const others: readonly (readonly [string, RegExp])[] = [
     [
       'lib',
@@ -274,7 +272,7 @@ describe('other folders import of the functions', () => {
     ['console/src', /^lambdas\/(error|shared|value|options|wire)\//],
   ];
 
-  it.each(others)('%s: nothing but its part', (folder, allowed) => {
+  it.each(others)('%s: only its part', (folder, allowed) => {
     const taken = readImports(folder).filter(({ to }) => to.startsWith('lambdas/') && !allowed.test(to));
     expect(taken).toEqual([]);
   });

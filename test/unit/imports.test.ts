@@ -13,12 +13,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-/** Rules on imports that the linter checks (see `.oxlintrc.json`), and on the making of AWS clients. `house.test.ts` has the order of concepts. */
+/**
+ * Tests the linter’s import rules (`.oxlintrc.json`) and the making of AWS clients. `house.test.ts` checks the order of
+ * concepts.
+ */
 
 const root = resolve(import.meta.dirname, '../..');
 const linter = join(dirname(createRequire(import.meta.url).resolve('oxlint/package.json')), 'bin/oxlint');
 
-/** Lints files with our rules in a folder of their own, and returns the linter's output. */
 function lint(files: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'svc-lint-'));
   try {
@@ -53,8 +55,8 @@ const allowed = [
   ['migrate/switch.ts', '../lambdas/schedule/cron.ts'],
 ] as const;
 
-describe('of all these, linted with one start of the linter,', () => {
-  /** A path of its own for each import, in the folder of the file that is meant. */
+describe('of all these, linted in one run,', () => {
+  /** Returns a separate path for each import, in the same folder. */
   const sampleOf = (file: string, path: string): string =>
     file.replace(/[^/]+$/, (name) => `from-${path.replaceAll(/[^a-z]+/gi, '-')}-in-${name}`);
   let complaints: readonly string[] = [];
@@ -78,13 +80,13 @@ describe('of all these, linted with one start of the linter,', () => {
   });
 });
 
-it('no file imports itself by way of others', () => {
+it('no file imports itself through others', () => {
   const one = `import { two } from './two.ts';\n\nexport const one = (): unknown => two;\n`;
   const two = `import { one } from './one.ts';\n\nexport const two = (): unknown => one;\n`;
   expect(lint({ 'lambdas/shared/one.ts': one, 'lambdas/shared/two.ts': two })).toContain('no-cycle');
 });
 
-it('only the local stage gives credentials, nothing that is deployed', () => {
+it('only the local stage gives credentials, never deployed code', () => {
   const files = ['bin', 'lambdas', 'lib', 'local'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .map((name) => join(folder, name))
@@ -94,7 +96,7 @@ it('only the local stage gives credentials, nothing that is deployed', () => {
   expect(giving).toEqual(['lambdas/account/givenCredentials.ts', 'local/stage/devMode.ts']);
 });
 
-it('every client of AWS takes the options of clientOptions.ts, without which it waits for ever', () => {
+it('every AWS client uses the options of clientOptions.ts, without which it has no timeout', () => {
   const folders = ['bin', 'lambdas', 'local', 'lib', 'bench', 'operate', 'verify', 'test/deploy'];
   const files = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -110,7 +112,7 @@ it('every client of AWS takes the options of clientOptions.ts, without which it 
   expect(made.filter(({ hasOptions }) => !hasOptions)).toEqual([]);
 });
 
-it('every client of the functions is prepared: its failures are counted', () => {
+it('every client of the functions is prepared, so that its failures are counted', () => {
   const files = readdirSync(join(root, 'lambdas'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts'))
     .map((name) => join('lambdas', name));
@@ -120,7 +122,7 @@ it('every client of the functions is prepared: its failures are counted', () => 
     ),
   ]);
   expect(made.length).toBeGreaterThan(4);
-  // A function, queue, topic or bus that a message goes to fails for its own reasons, which are the account's to know.
+  // A destination’s function, queue, topic or bus may fail for reasons of the account.
   const uncounted = made.flatMap(([, prepared, name]) => (prepared === undefined ? [name] : []));
   expect(uncounted.sort()).toEqual(['EventBridgeClient', 'LambdaClient', 'SNSClient', 'SQSClient']);
 });

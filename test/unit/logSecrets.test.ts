@@ -1,14 +1,12 @@
 import { afterAll, expect, it, vi } from 'vitest';
 
-/** What is logged has no secrets of URLs, also where an error quotes them. */
-
-// The logger writes to the console of this process, as it does on the local stage.
+// The logger writes to this process’s console, like on the local stage.
 vi.stubEnv('POWERTOOLS_DEV', 'true');
 vi.stubEnv('POWERTOOLS_LOG_LEVEL', 'INFO');
 const { log, urlForLog } = await import('../../lambdas/aws/log.ts');
 afterAll(() => vi.unstubAllEnvs());
 
-it('an error of a URL that cannot be read is logged without its credentials and its query', () => {
+it('an error about an unreadable URL is logged without its credentials and its query', () => {
   const line = vi.spyOn(console, 'error').mockReturnValue(undefined);
   try {
     try {

@@ -10,7 +10,7 @@ import { openRunFixture, resultOf, type RunFixture } from '../support/runFixture
 import { useFixture } from '../support/useFixture.ts';
 import { requestOf, type Fixture } from '../support/fixture.ts';
 
-/** The metrics as CloudWatch would read them from the log: what one invocation writes, and what a second one adds. */
+/** Reads metrics from the log, like CloudWatch: what one invocation writes, and what a second adds. */
 
 switchMetricsOn();
 let fixture: Fixture;
@@ -41,7 +41,6 @@ beforeEach(async () => {
   await metricFixture.forget();
 });
 
-/** The metrics that an invocation writes in which this is done. */
 const sumsOf = (act: () => Promise<unknown>) => metricSums(metricFixture.withMetrics(act));
 
 async function jobsOf(...request: Parameters<Fixture['send']>): Promise<readonly string[]> {
@@ -51,7 +50,7 @@ async function jobsOf(...request: Parameters<Fixture['send']>): Promise<readonly
 }
 
 describe('the line of an invocation', () => {
-  it('is one, for the region, and adds up what the invocation counted', async () => {
+  it('is one for the region, and adds up the invocation’s counts', async () => {
     const [line, ...others] = await metricLines(
       metricFixture.withMetrics(async () => {
         metricFixture.count('Accepted');
@@ -85,12 +84,12 @@ describe('the line of an invocation', () => {
     });
   });
 
-  it('is none when nothing was counted, and none of what an earlier one counted', async () => {
+  it('is missing if nothing was counted, and excludes earlier invocations’ counts', async () => {
     metricFixture.count('Accepted', 0);
     expect(await metricLines(metricFixture.withMetrics(() => Promise.resolve()))).toEqual([]);
   });
 
-  it('is written when the invocation fails, too', async () => {
+  it('is written even if the invocation fails', async () => {
     const failing = metricFixture.withMetrics(() => {
       metricFixture.count('WorkFaults');
       return Promise.reject(new Error('It fails.'));
@@ -114,7 +113,7 @@ describe('the line of an invocation', () => {
 });
 
 describe('messages', () => {
-  it('are counted when they are accepted, one by one and together', async () => {
+  it('are counted when they are accepted, singly and together', async () => {
     expect(await sumsOf(() => fixture.send('https://example.com/'))).toEqual({ Accepted: 1 });
     const { batch } = await import('../../lambdas/publish/batch.ts');
     const body = Buffer.from(JSON.stringify([1, 2, 3].map(() => ({ destination: 'https://example.com/' }))));
@@ -122,12 +121,12 @@ describe('messages', () => {
     expect(await sumsOf(() => batch(fixture.account, request))).toEqual({ Accepted: 3 });
   });
 
-  it('that cannot be stored are not', async () => {
+  it('that cannot be stored are not counted', async () => {
     fixture.refuse('PutItemCommand');
     expect(await sumsOf(() => fixture.send('https://example.com/').catch(() => undefined))).toEqual({});
   });
 
-  it('are delivered once, and the same work handed out again adds nothing', async () => {
+  it('are delivered once, and a redelivered job adds nothing', async () => {
     const bodies = await jobsOf(fixture.receiver.inbox().url, { timeout: '20s' });
     expect(await metricSums(() => metricFixture.deliver(bodies))).toMatchObject({ Delivered: 1 });
     const again = await metricSums(() => metricFixture.deliver(bodies));
@@ -135,8 +134,8 @@ describe('messages', () => {
     expect(again['DestinationTime']).toBeUndefined();
   });
 
-  it('that are made twice side by side are delivered once, and measured twice', async () => {
-    // Neither has its answer before both are open at the destination.
+  it('that are delivered twice at once count once, and are measured twice', async () => {
+    // Both requests are open at the destination before either is answered.
     const open: ServerResponse[] = [];
     const inbox = fixture.receiver.inbox((_, response) => {
       if (open.push(response) === 2) for (const answer of open) answer.writeHead(200).end();
@@ -146,11 +145,11 @@ describe('messages', () => {
     const values = metricValues(sums);
     expect(values.get('Delivered')).toEqual([1]);
     expect(values.get('DestinationTime')).toHaveLength(2);
-    // The second finds that another has recorded the attempt, and comes again.
+    // The second worker finds the other’s record, and its job is retried.
     expect(values.get('WorkOutages')).toEqual([1]);
   });
 
-  it('that fail are retried, then fail, and come to the dead letter queue; callbacks are counted apart', async () => {
+  it('that fail are retried, then fail, and become dead letters, with callbacks counted separately', async () => {
     const inbox = fixture.receiver.inbox((_, response) => response.writeHead(500).end());
     const callback = fixture.receiver.inbox().url;
     const config = { timeout: '20s', retries: '1', 'retry-delay': '1', callback };
@@ -179,7 +178,7 @@ describe('messages', () => {
 });
 
 describe('lanes', () => {
-  it('tell of their longest line', async () => {
+  it('show their longest line', async () => {
     const sums = await sumsOf(async () => {
       for (let number = 0; number < 3; number += 1) await fixture.enqueue('line', 'https://example.com/');
     });
@@ -187,7 +186,7 @@ describe('lanes', () => {
     expect(sums['LongestLine']).toBe(2);
   });
 
-  it('excuse an attempt that waited in a queue for being late', async () => {
+  it('do not count an attempt that waited in a queue as late', async () => {
     await fixture.enqueue('slow', fixture.receiver.inbox().url, { timeout: '20s' });
     const values = metricValues(
       await metricLines(async () => metricFixture.deliver(await metricFixture.take())),
@@ -214,7 +213,7 @@ describe('schedules', () => {
     );
   const minute = Date.UTC(2026, 0, 1, 12, 0);
 
-  it('count a fire and its message once, however often Scheduler sends it', async () => {
+  it('count a fire and its message once, however often Scheduler delivers it', async () => {
     await create(fixture.account, 'counted');
     const notice = await noticeOf('counted', minute);
     expect(await metricSums(() => metricFixture.fire(notice))).toMatchObject({
@@ -224,7 +223,7 @@ describe('schedules', () => {
     expect(await metricSums(() => metricFixture.fire(notice))).toEqual({});
   });
 
-  it('count a fire of which nothing was published as missed', async () => {
+  it('count a fire without a published message as missed', async () => {
     const poor = { ...fixture.account, id: 'acct-poor', budget: 0.000_001 };
     await fixture.saveAccount(poor, undefined);
     await create(poor, 'missed');
@@ -235,7 +234,7 @@ describe('schedules', () => {
 });
 
 describe('runs', () => {
-  it('count their starts, their steps and how they ended, each once', async () => {
+  it('count their starts, their steps and their ends once each', async () => {
     const sums = await sumsOf(async () => {
       await runs.start('wfr_counted');
       await runs.submit('wfr_counted', [resultOf(1)]);
@@ -282,7 +281,7 @@ describe('requests', () => {
     return handler(event.parse(request), context.parse({}));
   };
 
-  it('that are refused are counted apart from those that the service fails on, and those that are answered not at all', async () => {
+  it('that are refused are counted separately from failures of the service, and answered ones are not counted', async () => {
     const { HttpError } = await import('../../lambdas/error/httpError.ts');
     const refused = () => Promise.reject(new HttpError(404, 'queue_not_found', 'There is no such queue.'));
     const unstored = () => Promise.reject(new HttpError(503, 'not_stored', 'Send it again.'));

@@ -95,13 +95,13 @@ describe('the report of a mutation run', () => {
     },
   };
 
-  it('counts a mutant that no test runs as one that no test notices', () => {
+  it('counts a mutant without a test as undetected', () => {
     expect(totalOf(report)).toEqual({ killed: 3, survived: 1, uncovered: 1 });
     expect(percentOf(totalOf(report))).toBe(60);
     expect(percentOf(totalOf({ files: {} }))).toBeUndefined();
   });
 
-  it('is a table by file, with the weakest above the sum', () => {
+  it('is a table by file, with the weakest above the total', () => {
     expect(scoreTable(report).split('\n').slice(2)).toEqual([
       'good.ts        2         0            0  100.0',
       'empty.ts       0         0            0      -',
@@ -110,7 +110,7 @@ describe('the report of a mutation run', () => {
     ]);
   });
 
-  it('shows each mutant that no test notices: where it is, and what it changes', () => {
+  it('shows each undetected mutant with its place and change', () => {
     expect(survivorLines(report)).toEqual([
       'bad.ts:2:5 EqualityOperator\n  - a > b\n  + a >= b',
       'bad.ts:2:5 EqualityOperator, no test runs it\n  - a > b\n  + true',

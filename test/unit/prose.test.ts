@@ -11,7 +11,7 @@ describe('the prose of the repository', () => {
     expect(more).toEqual([]);
   });
 
-  it('is allowed no more of them than it has: `npm run prose -- --shrink` lowers the numbers', () => {
+  it('is allowed only the phrases that it has: `npm run prose -- --shrink` lowers the numbers', () => {
     const counted = countPhrases();
     expect(Object.entries(readAllowed()).filter(([file, most]) => (counted[file] ?? 0) < most)).toEqual([]);
   });
@@ -39,7 +39,7 @@ describe('a phrase of the list', () => {
 });
 
 describe('texts', () => {
-  it('are the comments of code, without what only looks like one', () => {
+  it('are the comments of code, without strings that look like one', () => {
     const code = [
       '/** Counts. @returns a number */',
       "const url = 'https://example.com'; // A URL.",

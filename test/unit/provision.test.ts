@@ -1,4 +1,4 @@
-/** What an app of the CDK has in the service, as CloudFormation makes it: requests come twice, late, and for what never was. */
+/** CloudFormation repeats requests, sends them late, and deletes things that do not exist. */
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -33,7 +33,7 @@ const answerShape = z.object({
   LogicalResourceId: z.string(),
 });
 
-/** Takes the answers, as CloudFormation's bucket does: it refuses a content type, which the signature of the URL does not have. */
+/** Like CloudFormation’s bucket, refuses a content type, because the URL’s signature has none. */
 const answers: { readonly text: string; readonly contentType: string | undefined }[] = [];
 let refusals = 0;
 const server = createServer((request, response) => {
@@ -51,7 +51,6 @@ afterAll(() => server.close());
 
 type Request = 'Create' | 'Update' | 'Delete';
 
-/** Sends a request as CloudFormation does, and reads the answer to it. */
 async function ask(
   RequestType: Request,
   input: unknown,
@@ -90,7 +89,6 @@ const credentialsShape = z.object({
   QSTASH_NEXT_SIGNING_KEY: z.string(),
 });
 
-/** An account that an app wants, and the secret for its credentials. */
 function newAccount(fields: Readonly<Record<string, unknown>> = { type: 'paid' }) {
   const id = randomUUID();
   const secret = `arn:secret:${id}`;
@@ -101,7 +99,7 @@ function newAccount(fields: Readonly<Record<string, unknown>> = { type: 'paid' }
 }
 
 describe('an account of an app', () => {
-  it('is made once, however often CloudFormation asks, and its credentials are in its secret only', async () => {
+  it('is created once, however often CloudFormation asks, and its credentials are only in its secret', async () => {
     const { id, input, credentials } = newAccount({ type: 'paid', max_retries: 7 });
     const requestId = randomUUID();
     const first = await ask('Create', input, { requestId });
@@ -122,7 +120,7 @@ describe('an account of an app', () => {
       for (const value of Object.values(made).slice(1)) expect(text).not.toContain(value);
   });
 
-  it('is changed, and what is not wanted any more goes back to the plan', async () => {
+  it('is changed, and fields that are no longer given return to the plan’s values', async () => {
     const { id, input } = newAccount({ type: 'paid', max_retries: 7, max_topics: 3 });
     await ask('Create', input);
     const after = { ...input, fields: { type: 'paid', max_topics: 4 } };
@@ -133,7 +131,7 @@ describe('an account of an app', () => {
     expect(await lambdas.getAccount(id)).toMatchObject({ max_retries: 5, max_topics: 4 });
   });
 
-  it('is suspended when the app gives it up, and has its token again when it comes back', async () => {
+  it('is suspended when the app removes it, and has its token again when it is added back', async () => {
     const { id, input, credentials } = newAccount();
     await ask('Create', input);
     const { QSTASH_TOKEN: token } = credentials();
@@ -154,7 +152,7 @@ describe('an account of an app', () => {
     expect(token).not.toBe(old);
   });
 
-  it('is replaced by one of another name, and the old one is suspended', async () => {
+  it('is replaced by one with another name, and the old one is suspended', async () => {
     const [one, other] = [newAccount(), newAccount()];
     await ask('Create', one.input);
     const replaced = await ask('Update', other.input, { before: one.input, physicalId: one.id });
@@ -164,7 +162,7 @@ describe('an account of an app', () => {
     expect(await lambdas.getAccount(other.id)).toMatchObject({ active: true });
   });
 
-  it('is refused in the words of the service, after which its deletion finds nothing', async () => {
+  it('is refused with the service’s message, after which its deletion finds nothing', async () => {
     const { input } = newAccount({ max_retries: -1 });
     const refused = await ask('Create', input);
     expect(refused.Status).toBe('FAILED');
@@ -173,7 +171,7 @@ describe('an account of an app', () => {
     expect(deleted.Status).toBe('SUCCESS');
   });
 
-  it('is suspended when it was made half', async () => {
+  it('is suspended if it was only partly created', async () => {
     const { id, input } = newAccount();
     standIns().secretValues.delete(input.secret);
     const failed = await ask('Create', input);
@@ -182,7 +180,7 @@ describe('an account of an app', () => {
     expect(await lambdas.getAccount(id)).toMatchObject({ active: false });
   });
 
-  it('is refused under the name of one that was deleted', async () => {
+  it('is refused under the name of a deleted one', async () => {
     const { id, input } = newAccount();
     await ask('Create', input);
     await lambdas.deleteAccount(id);
@@ -213,7 +211,7 @@ describe('a schedule of an app', () => {
     return (await lambdas.authenticate(credentials().QSTASH_TOKEN)).account ?? id;
   }
 
-  it('is made, replaced and deleted with it; each also twice', async () => {
+  it('is created, replaced and deleted with it, and repetitions change nothing', async () => {
     const account = await accountOf();
     const input = scheduleOf(account.id);
     const made = await ask('Create', input);
@@ -235,7 +233,7 @@ describe('a schedule of an app', () => {
     await expect(lambdas.getSchedule(account, 'daily')).rejects.toMatchObject({ status: 404 });
   });
 
-  it('is refused in the words of the service', async () => {
+  it('is refused with the service’s message', async () => {
     const { id } = await accountOf();
     const refused = await ask('Create', scheduleOf(id, { headers: [['svc-cron', 'daily']] }));
     expect(refused.Status).toBe('FAILED');
@@ -244,7 +242,7 @@ describe('a schedule of an app', () => {
     expect(await ask('Delete', scheduleOf(randomUUID()))).toMatchObject({ Status: 'SUCCESS' });
   });
 
-  it('has a URL group beside it, with the wanted endpoints and no others', async () => {
+  it('has a URL group with exactly the wanted endpoints', async () => {
     const account = await accountOf();
     const group = (...endpoints: readonly object[]) => ({
       kind: 'urlGroup',
@@ -265,8 +263,8 @@ describe('a schedule of an app', () => {
   });
 });
 
-describe('a right that AWS does not know yet', () => {
-  it('is waited for; another failure is not', async () => {
+describe('a permission that AWS does not know yet', () => {
+  it('is awaited, but other failures are not', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     const { onceAllowed } = await import('../../lambdas/provision/onceAllowed.ts');
     const denied = Object.assign(new Error('not yet'), { name: 'AccessDeniedException' });
@@ -287,13 +285,13 @@ describe('a right that AWS does not know yet', () => {
 });
 
 describe('the answer', () => {
-  it('is sent again when it is not taken', async () => {
+  it('is sent again if it is not accepted', async () => {
     const { input } = newAccount();
     refusals = 2;
     expect(await ask('Create', input)).toMatchObject({ Status: 'SUCCESS' });
   });
 
-  it('is given to what cannot be read, too', async () => {
+  it('is also given to an unreadable request', async () => {
     const { Status, Reason } = await ask('Create', { kind: 'unknown' });
     expect(Status).toBe('FAILED');
     expect(Reason).toMatch(/^The service failed. \$?ZodError: /);

@@ -1,6 +1,6 @@
 /**
- * Kills the function that makes what an app of the CDK has in the service at each of its AWS calls. Lambda invokes it again with
- * the same request, because CloudFormation has no answer: what is wanted is there then, once.
+ * Kills the function at each of its AWS calls. Lambda repeats the request, because CloudFormation has no answer. The requested
+ * thing then exists once.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { describe, expect } from 'vitest';
@@ -40,13 +40,11 @@ const eventOf = (RequestType: Event['RequestType'], input: unknown, before = inp
 
 const ask = (...request: Parameters<typeof eventOf>) => services.provision(eventOf(...request));
 
-/** Asks for something in a function that dies, and in one that Lambda starts after it, with the same request. */
 function askUntilDone(fate: Fate, ...request: Parameters<typeof eventOf>): Promise<void> {
   const event = eventOf(...request);
   return fixture.again(fate, () => services.provision(event));
 }
 
-/** What an app wants under the name of a fate. */
 function accountOf({ name }: Fate, fields: object = { type: 'paid', max_retries: 7 }) {
   const hex = createHash('sha256').update(name).digest('hex');
   const id = `${hex.slice(0, 8)}-0000-8000-8000-${hex.slice(8, 20)}`;

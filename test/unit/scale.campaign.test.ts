@@ -9,7 +9,7 @@ useStandIns();
 const shown = ({ place, kind, direction, peak }: KeyLoad): string =>
   `${place}, ${kind}: ${Math.round(peak)} ${direction} units in a second`;
 
-it('An account that publishes 10,000 messages a second writes and reads no key more than a partition takes', async () => {
+it('An account that publishes 10,000 messages a second never exceeds a partition’s limit on one key', async () => {
   const loads = await simulate({ ...oneAccount, seconds: 1 });
   expect(loads.length).toBeGreaterThan(5);
   expect(loads.filter(isTooHot).map(shown)).toEqual([]);

@@ -3,12 +3,14 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startFront, type Fault, type Front } from '../support/front.ts';
 import { startInProcess } from '../support/inProcess.ts';
 
-// Clients wait as long as on AWS, and no longer: a stand-in that is silent here is away, and not slow.
+// Clients wait as long as on AWS: a silent stand-in counts as away instead of slow.
 process.env['CLIENT_PATIENCE'] = '1';
 
-/** AWS is silent: a connection is lost, or a service is away. Every client gives up in time, and asks again before. */
+/**
+ * Tests that AWS does not answer: a connection is lost, or a service is away. Every client retries and then gives up in time.
+ */
 
-/** The variables that give the handlers a service's URL, and its number of connections: one by each client and operation. */
+/** Each service’s URL variable and connections: one for each client and operation. */
 const endpoints = [
   ['AWS_ENDPOINT_URL_DYNAMODB', 2],
   ['AWS_ENDPOINT_URL_SQS', 2],
@@ -17,7 +19,6 @@ const endpoints = [
   ['AWS_ENDPOINT_URL_SECRETS_MANAGER', 1],
 ] as const;
 
-/** One call of each client, of a process that has called nothing yet. */
 async function calls(): Promise<Readonly<Record<string, () => Promise<unknown>>>> {
   const [tables, work, accountChanges, scheduler, secrets, { openBucket }, { prepareClient }] =
     await Promise.all([
@@ -50,9 +51,7 @@ async function calls(): Promise<Readonly<Record<string, () => Promise<unknown>>>
   };
 }
 
-/** A process whose calls all meet services at fault. */
 interface Fixture {
-  /** The outcome of each call, by its name. */
   readonly outcomes: Promise<readonly (readonly [string | undefined, string])[]>;
   readonly faultsMet: () => number;
 }
@@ -60,7 +59,7 @@ interface Fixture {
 let inProcess: Awaited<ReturnType<typeof startInProcess>>;
 const fronts: Front[] = [];
 
-/** Starts a process with services of its own, and makes all its calls; resolves when each has begun. */
+/** Starts a process with separate services. Resolves when all its calls have begun. */
 async function start(fault: Fault, times?: number): Promise<Fixture> {
   const own = await Promise.all(
     endpoints.map(async ([variable, connections]) => {
@@ -74,7 +73,7 @@ async function start(fault: Fault, times?: number): Promise<Fixture> {
   const made = Object.entries(await calls());
   for (const { front } of own) front.fail(fault, times);
   const settled = Promise.allSettled(made.map(([, call]) => call()));
-  // From here on each client knows where its service is.
+  // From here on each client is connected.
   await Promise.all(own.map(({ front, connections }) => front.connected(connections)));
   return {
     outcomes: settled.then((all) => all.map(({ status }, index) => [made[index]?.[0], status] as const)),
@@ -84,7 +83,7 @@ async function start(fault: Fault, times?: number): Promise<Fixture> {
 
 const faults = ['silent', 'halting'] as const;
 const urls = new Map<string, string>();
-/** The fixtures of each fault. They begin one after the other, and all wait at the same time. */
+/** They start one after the other, and then wait in parallel. */
 const fixtures = new Map<Fault, { readonly forGood: Fixture; readonly once: Fixture }>();
 beforeAll(async () => {
   inProcess = await startInProcess({ overHttp: true });
@@ -98,15 +97,15 @@ afterAll(async () => {
 });
 
 describe.each(faults)('services that are %s', (fault) => {
-  it('are given up by every client after some tries, so that its caller can answer in time', async () => {
+  it('are given up by every client after some tries, in time for its caller to answer', async () => {
     const fixture = fixtures.get(fault)?.forGood;
     const outcomes = await fixture?.outcomes;
     expect(outcomes?.filter(([, status]) => status !== 'rejected')).toEqual([]);
-    // Four tries each; three of the bucket, which is called twice.
+    // Four tries each, and three for the bucket, which is called twice.
     expect(fixture?.faultsMet()).toBe(6 * 4 + 2 * 3);
   });
 
-  it('for one request are asked again by every client, and answer', async () => {
+  it('for one request are called again by every client, and answer', async () => {
     const fixture = fixtures.get(fault)?.once;
     const outcomes = await fixture?.outcomes;
     expect(outcomes?.filter(([, status]) => status !== 'fulfilled')).toEqual([]);

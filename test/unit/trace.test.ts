@@ -6,8 +6,6 @@ import { answerOf, openMetricFixture, type MetricFixture } from '../support/metr
 import { useFixture } from '../support/useFixture.ts';
 import type { Fixture } from '../support/fixture.ts';
 
-/** One message is followed from its publish to its callbacks: all that follows from it carries the trace of its publish. */
-
 process.env['TRACING'] = 'true';
 
 const traceOf = (digit: string): string =>
@@ -15,7 +13,7 @@ const traceOf = (digit: string): string =>
 const ofPublish = traceOf('a');
 const ofDelivery = traceOf('b');
 
-/** Does something as an invocation that Lambda has begun a trace for. */
+/** Runs an act like an invocation that Lambda traces. */
 async function traced<T>(trace: string, act: () => Promise<T>): Promise<T> {
   process.env['_X_AMZN_TRACE_ID'] = trace;
   try {
@@ -35,7 +33,6 @@ const schedule = z.object({ Target: z.object({ Input: z.string() }) });
 
 let fixture: Fixture;
 let metricFixture: MetricFixture;
-/** The inputs of what was sent since the test began: by SQS, and by Scheduler. */
 let sent: unknown[] = [];
 let scheduled: unknown[] = [];
 useFixture(
@@ -66,18 +63,17 @@ beforeEach(async () => {
   scheduled = [];
 });
 
-/** The traces that the messages carry which were sent, beside their texts. */
 const tracesSent = (): readonly (string | undefined)[] =>
   sent.map((input) => message.parse(input).MessageSystemAttributes?.AWSTraceHeader.StringValue);
 
 describe('the trace of a publish', () => {
-  it('goes with the work to the queue, beside the text', async () => {
+  it('is sent to the queue with the job, as an attribute', async () => {
     await traced(ofPublish, () => fixture.send('https://example.com/'));
     expect(tracesSent()).toEqual([ofPublish]);
     expect(JSON.stringify(sent.map((input) => message.parse(input).MessageBody))).not.toContain('Root=');
   });
 
-  it('goes on with callbacks and retries, although the delivery is an invocation with a trace of its own', async () => {
+  it('is used by callbacks and retries, even if the delivery’s invocation has another trace', async () => {
     const inbox = fixture.receiver.inbox((_, response) => response.writeHead(500).end());
     const callback = fixture.receiver.inbox().url;
     const config = { timeout: '20s', retries: '1', callback };
@@ -88,7 +84,7 @@ describe('the trace of a publish', () => {
     expect(tracesSent()).toEqual([ofPublish, ofPublish]);
   });
 
-  it('goes on with work that comes again after an outage', async () => {
+  it('is used by a job that is retried after an outage', async () => {
     await traced(ofPublish, () => fixture.send(fixture.receiver.inbox().url, { timeout: '20s' }));
     const bodies = await metricFixture.take();
     sent = [];
@@ -100,21 +96,21 @@ describe('the trace of a publish', () => {
     expect(tracesSent()).toEqual([ofPublish]);
   });
 
-  it('waits with a far message in Scheduler, which carries none beside the text', async () => {
+  it('is in the text of a far message in Scheduler, which has no attributes', async () => {
     await traced(ofPublish, () =>
       fixture.send(fixture.receiver.inbox().url, { timeout: '20s', delay: '1h' }),
     );
     const [input = ''] = scheduled.map((one) => schedule.parse(one).Target.Input);
     expect(JSON.parse(input)).toMatchObject({ trace: ofPublish });
-    // Scheduler sends two minutes early: the worker sends it on, under the trace of the publish.
+    // Scheduler sends two minutes early, and the worker sends the job again with the trace.
     await traced(ofDelivery, () => metricFixture.deliver([input]));
     expect(scheduled).toHaveLength(2);
     expect(schedule.parse(scheduled[1]).Target.Input).toContain(ofPublish);
   });
 });
 
-it('Invocations of one process at a time keep their own traces', async () => {
-  // As the runtime of Lambda has it on a managed instance, where the environment has no trace.
+it('Simultaneous invocations of one process keep their own traces', async () => {
+  // Stands in for Lambda’s runtime on a managed instance, whose environment has no trace.
   const store = new AsyncLocalStorage<string>();
   vi.stubGlobal('awslambda', { InvokeStore: { getXRayTraceId: () => store.getStore() } });
   const { traceHeader } = await import('../../lambdas/aws/trace.ts');
@@ -127,7 +123,7 @@ it('Invocations of one process at a time keep their own traces', async () => {
   vi.unstubAllGlobals();
 });
 
-it('Where nothing is traced, nothing carries a trace', async () => {
+it('Without tracing, nothing carries a trace', async () => {
   process.env['TRACING'] = 'false';
   vi.resetModules();
   const trace = await import('../../lambdas/aws/trace.ts');

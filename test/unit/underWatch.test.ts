@@ -12,7 +12,7 @@ describe.each([
   ['this machine', underWatch],
   ['Windows', byNode],
 ])('a program that runs under watch as on %s', (_, watched) => {
-  /** Prints its process id, and goes on for ever. */
+  /** Prints its process id, and runs for ever. */
   const program = [process.execPath, '-e', 'console.error(process.pid); setInterval(() => {}, 1000)'];
 
   it('ends when the pipe from its parent closes', async () => {
@@ -33,7 +33,7 @@ describe.each([
     ).toBe(false);
   });
 
-  it('ends by itself with its own status, and what watched it with it', async () => {
+  it('ends with its own status, together with its watcher', async () => {
     const { file, args } = watched([process.execPath, '-e', 'process.exit(7)']);
     const child = spawn(file, args, { detached: true, stdio: ['pipe', 'ignore', 'pipe'] });
     expect((await once(child, 'exit'))[0]).toBe(7);

@@ -4,7 +4,7 @@ import { limitForManyDeathsMs } from '../../support/limits.ts';
 import { service } from '../../support/publish.ts';
 import { startStage, type Stage } from '../../support/stage.ts';
 
-/** A free account starts a run with so many parallel steps that each of them must cost little, or nobody else gets an answer. */
+/** Each step must cost little, or other accounts get no answer. */
 
 let stage: Stage;
 beforeAll(async () => {
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => stage.remove());
 
 it.runIf(service.target === 'local')(
-  'a run with 900 parallel steps is delivered, and no publish of another account fails meanwhile',
+  'a run with 900 parallel steps is delivered, and no publish of another account fails during that time',
   async () => {
     const { delivered, failed } = await measureBesideRun(stage, 900);
     expect({ delivered, failed }).toEqual({ delivered: 900, failed: 0 });

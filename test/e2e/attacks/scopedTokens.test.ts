@@ -7,15 +7,13 @@ import { call, publish, refusalOf, type Answer } from '../../support/publish.ts'
 import { startReceiver, type Inbox, type Receiver } from '../../support/receiver.ts';
 
 /**
- * A token that may publish to one destination, in the hands of an attacker: wherever a request can name a URL, it names another one.
- * No request may arrive there, and no run of others may change.
+ * An attacker has a token for one destination, and puts another URL in each place of a request that takes one. No request may
+ * arrive there, and no other run may change.
  */
 
 let receiver: Receiver;
 let account: AccountRecord;
-/** Where the token may publish. */
 let allowed: Inbox;
-/** Where it may not. */
 let elsewhere: Inbox;
 let token: string;
 
@@ -54,7 +52,7 @@ interface Run {
 
 const started = z.tuple([z.object({ workflowRunId: z.string() })]);
 
-/** Starts a run, by the account's own token unless another is given. */
+/** Starts a run, by default with the account’s own token. */
 async function start({ url }: Inbox, by = account.token): Promise<Run> {
   const headers = { 'upstash-workflow-init': 'true', 'upstash-workflow-sdk-version': '1' };
   const body = JSON.stringify([{ destination: url, headers, body: '{}' }]);
@@ -96,7 +94,7 @@ const callStep = (run: Run, destination: string, callback: string): Sent => ({
 const invoke = (run: Run, destination: string, more: object = {}): Sent =>
   invokeOf(run, destination, { ...ofRun(run), 'Upstash-Workflow-RunId': unique('wfr_child') }, more);
 
-/** Each place where a request can name a URL or a group. A run of the token's own is there for each. */
+/** Each place that takes a URL or a group. Each gets a run of the token’s own. */
 const places: readonly (readonly [place: string, sent: (other: string, run: Run) => Sent])[] = [
   ['the destination of a publish', (other) => ({ path: `/v2/publish/${other}` })],
   ['a destination that climbs', () => ({ path: `/v2/publish/${allowed.url}/..;/x` })],
@@ -138,15 +136,15 @@ const places: readonly (readonly [place: string, sent: (other: string, run: Run)
 ];
 
 describe('a token for one destination', () => {
-  it.each(places)('reaches nowhere else by %s', async (_place, sent) => {
+  it.each(places)('reaches no other destination through %s', async (_place, sent) => {
     const run = await start(allowed, token);
     const answer = await send(sent(elsewhere.url, run));
-    // A run of its own fails by what its endpoint is refused.
+    // An endpoint that is refused fails its own run.
     expect([403, 412]).toContain(answer.status);
     expect(refusalOf(answer).error).toContain('the token may only publish to');
   });
 
-  it('has an answer of its own for each item of a batch', async () => {
+  it('has a separate answer for each item of a batch', async () => {
     const items = [{ destination: elsewhere.url }, { destination: allowed.url, body: 'mine' }];
     const answer = await send({ path: '/v2/batch', body: JSON.stringify(items) });
     expect(answer.json).toMatchObject([
@@ -155,7 +153,7 @@ describe('a token for one destination', () => {
     ]);
   });
 
-  it('changes no run at another destination: its steps, its events, or its life', async () => {
+  it('cannot change the steps, events or state of a run at another destination', async () => {
     const other = await start(elsewhere);
     const before = await elsewhere.received(1);
     const forged = [
@@ -181,7 +179,7 @@ describe('a token for one destination', () => {
     expect(elsewhere.deliveries.length).toBe(before.length);
   });
 
-  it('wakes only runs at its own destinations by an event', async () => {
+  it('wakes only runs at its own destinations with an event', async () => {
     const [own, other] = [await start(allowed, token), await start(elsewhere)];
     const eventId = unique('event');
     const wait = (run: Run): Sent => ({
@@ -200,16 +198,16 @@ describe('a token for one destination', () => {
     expect(waiters).toHaveLength(1);
   });
 
-  it('has sent nothing elsewhere in all of this', async () => {
+  it('has sent nothing elsewhere in all these tests', async () => {
     const count = elsewhere.deliveries.length;
-    // What was accepted before has had its chance to arrive when this has.
+    // Anything accepted before would have arrived with this.
     const before = allowed.deliveries.length;
     await ok(publish(allowed.url, { token, body: 'last' }));
     await allowed.until((deliveries) =>
       deliveries.slice(before).some(({ body }) => body.toString() === 'last'),
     );
     expect(elsewhere.deliveries.length).toBe(count);
-    // The two runs that others started there, and no request more.
+    // The two runs that other tests started there, and no other request.
     expect(
       elsewhere.deliveries.filter(({ headers }) => headers['upstash-workflow-runid'] === undefined),
     ).toEqual([]);

@@ -9,8 +9,8 @@ import { startReceiver, type Receiver } from '../../support/receiver.ts';
 import { startStage, type Stage } from '../../support/stage.ts';
 
 /**
- * What those can do who have no token, or the token of a small account, to all others on one machine. Times are compared with those of
- * a harmless request of the same size, because this machine may be slow.
+ * Clients without a token, or with a small account’s, must not slow others down. Times are compared with a harmless request of
+ * the same size, because the machine may be slow.
  */
 
 const megabyte = 2 ** 20;
@@ -29,7 +29,7 @@ describe.runIf(service.target === 'local')('a server on one machine', () => {
   const send = (method: string, path: string, body: Uint8Array<ArrayBuffer> | string) =>
     call(path, { method, headers: { authorization: `Bearer ${stage.token}` }, body }, stage.url);
 
-  /** The longest time for which a request was not answered that needs nothing but a turn, while work goes on; milliseconds. */
+  /** Returns the longest time (ms) in which a trivial request was not answered. */
   async function longestSilence(work: () => Promise<unknown>): Promise<number> {
     const state = { isOver: false };
     const over = work().finally(() => (state.isOver = true));
@@ -68,7 +68,7 @@ describe.runIf(service.target === 'local')('a server on one machine', () => {
     return Number(kilobytes) * 1_024;
   };
 
-  it.runIf(process.platform === 'linux')('keeps no large body of a stranger', async () => {
+  it.runIf(process.platform === 'linux')('keeps no large body of a request without a token', async () => {
     const sockets: Socket[] = [];
     const before = memory();
     const chunk = Buffer.alloc(megabyte, 'x');
@@ -80,7 +80,7 @@ describe.runIf(service.target === 'local')('a server on one machine', () => {
       }
       sockets.push(socket);
     }
-    // 60 of them hold 540 MB back.
+    // 60 of these hold back 540 MB.
     expect(memory() - before).toBeLessThan(200 * megabyte);
     const inbox = receiver.inbox();
     messageIdOf(await publish(inbox.url, { url: stage.url, token: stage.token, body: 'mine' }));
@@ -88,7 +88,7 @@ describe.runIf(service.target === 'local')('a server on one machine', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  it('says what is wrong with the token of a large request, whose body it did not read', async () => {
+  it('says what is wrong with the token of a large request without reading its body', async () => {
     const refused = await publish('https://example.com/', {
       url: stage.url,
       token: 'none',
@@ -102,7 +102,7 @@ describe.runIf(service.target === 'local')('a server on one machine', () => {
     expect(delivery?.body.equals(body)).toBe(true);
   });
 
-  it('makes its description once, whoever asks for it how often', async () => {
+  it('builds its description once, however often it is requested', async () => {
     let asked = 0;
     const ask = async (): Promise<void> => {
       await (await fetch(`${stage.url}/v2/openapi.json`)).arrayBuffer();
@@ -132,7 +132,7 @@ describe.runIf(service.target === 'local')('a server on one machine', () => {
     const answers = asked;
     state.isOver = true;
     await asking;
-    // To send it takes as long as two publishes. To make it anew each time would take many times as long.
+    // Sending it takes as long as two publishes, and building it many times as long.
     expect(beside / answers).toBeLessThan((10 * usual) / number);
   });
 });

@@ -37,7 +37,7 @@ describe('a token', () => {
     }
   });
 
-  it('ends with its generation, its account and its secret', () => {
+  it('becomes invalid with its generation, its account or its secret', () => {
     const password = passwordOf(secret);
     expect(
       verifyToken(secret, { ...account, tokenGeneration: account.tokenGeneration + 1 }, password),
@@ -47,20 +47,20 @@ describe('a token', () => {
     expect(verifyToken(secret, account, '')).toBeUndefined();
   });
 
-  it('of either master secret is good while one follows the other', () => {
+  it('of either master secret is valid during a change of the secret', () => {
     expect(verifyToken(overlap, account, passwordOf(secret))).toBe('write');
     expect(verifyToken(overlap, account, passwordOf({ current: young }))).toBe('write');
     expect(tokenOf(overlap, account, 'read')).toBe(tokenOf({ current: young }, account, 'read'));
   });
 
-  it('of the old master secret ends with a reset even then', () => {
+  it('of the old master secret becomes invalid with a reset even then', () => {
     const reset = { ...account, tokenGeneration: account.tokenGeneration + 1 };
     expect(verifyToken(overlap, reset, passwordOf(secret))).toBeUndefined();
     expect(verifyToken(overlap, reset, passwordOf(secret, reset))).toBe('write');
   });
 
   it.each(['', 'x', 'e30=', Buffer.from('null').toString('base64'), Buffer.from('[1]').toString('base64')])(
-    '%j is none',
+    '%j is not a token',
     (text) => {
       expect(readToken(text)).toBeUndefined();
     },
@@ -78,13 +78,13 @@ describe('signing keys', () => {
     expect(before.current).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
   });
 
-  it('sign as before while one master secret follows another, and what comes then is shown as next', () => {
+  it('do not change while the master secret changes, and the new keys are shown as next', () => {
     const during = signingKeysOf(overlap, account);
     expect(during.current).toBe(signingKeysOf(secret, account).current);
     expect(signingKeysOf(end(overlap), account).current).toBe(during.next);
   });
 
-  it('go on from key to key through one master secret after the other', () => {
+  it('change key by key through several master secrets', () => {
     let master = secret;
     let one = account;
     let known = signingKeysOf(master, one);
@@ -97,7 +97,7 @@ describe('signing keys', () => {
     };
     for (let turn = 0; turn < 6; turn += 1) {
       step(() => (master = begin(master, `${young} ${turn}`)));
-      // Some rotate their keys in the middle, some after it, some never.
+      // Some accounts rotate their keys during the change, some after it, some never.
       if (turn % 3 === 1) step(() => (one = rotated(master, one)));
       step(() => (master = end(master)));
       if (turn % 3 === 2) step(() => (one = rotated(master, one)));
@@ -106,30 +106,30 @@ describe('signing keys', () => {
     expect(() => begin(begin(master, 'x'.repeat(32)), 'y'.repeat(32))).toThrow('is not over yet');
   });
 
-  it('may be rotated in the middle of that', () => {
+  it('may be rotated during the change', () => {
     const during = signingKeysOf(overlap, account);
     const after = rotated(overlap, account);
     expect(signingKeysOf(overlap, after).current).toBe(during.next);
     expect(signingKeysOf(end(overlap), after)).toEqual(signingKeysOf(overlap, after));
   });
 
-  it('may be rotated after it, by an account that was not touched during it', () => {
+  it('may be rotated after it, even by an account that did not change during it', () => {
     const ended = end(overlap);
     const before = signingKeysOf(ended, account);
     expect(signingKeysOf(ended, rotated(ended, account)).current).toBe(before.next);
   });
 
-  it('of an account tell nothing of the master secret by their mark', () => {
+  it('of an account do not reveal the master secret through their mark', () => {
     expect(secretMark(old)).toMatch(/^[0-9a-f]{16}$/);
     expect(old).not.toContain(secretMark(old));
   });
 });
 
-describe('the mark of a delivery that may be to an API', () => {
+describe('the mark of a delivery that may reach an API', () => {
   const markOf = (of: MasterSecret, path: string): string => loopMarkHeaders(of, 'Svc', path)[0]?.[1] ?? '';
   const mark = markOf(secret, '/api/v2/publish/https://example.com?x=/v2/batch');
 
-  it('is known at whatever host and mapping, and in whatever form a gateway hands the path on', () => {
+  it('is recognized at any host and mapping, and with any path encoding of a gateway', () => {
     for (const path of ['/v2/publish/https:/example.com', '/v2/publish/other', '/base/v2/publish']) {
       expect(isOwnDelivery(secret, path, mark)).toBe(true);
     }
@@ -149,23 +149,23 @@ describe('the mark of a delivery that may be to an API', () => {
   ])('is the same for a destination that spells the path %s', (path) => {
     expect(markOf(secret, path)).toBe(mark);
     expect(isOwnDelivery(secret, path, mark)).toBe(true);
-    // What arrives may have been decoded on the way.
+    // The path may have been decoded on the way.
     expect(isOwnDelivery(secret, '/v2/publish/https:/example.com', markOf(secret, path))).toBe(true);
   });
 
-  it('is of one operation and one deployment', () => {
+  it('is for one operation and one deployment', () => {
     expect(isOwnDelivery(secret, '/v2/batch', mark)).toBe(false);
     expect(isOwnDelivery({ current: young }, '/v2/publish/x', mark)).toBe(false);
     expect(isOwnDelivery(secret, '/health', '')).toBe(false);
     expect(isOwnDelivery(secret, '/v2/publish/x', '')).toBe(false);
   });
 
-  it('is known while one master secret follows another', () => {
+  it('is recognized while the master secret changes', () => {
     expect(isOwnDelivery(overlap, '/v2/publish/x', mark)).toBe(true);
     expect(isOwnDelivery(overlap, '/v2/publish/x', markOf(overlap, '/v2/publish/x'))).toBe(true);
   });
 
-  it('is not there where the path is none of an API’s', () => {
+  it('is missing if the path is not one of an API', () => {
     for (const path of ['/', '/hook', '/v2', '/v2/', '/hook?to=/v2/publish']) {
       expect(loopMarkHeaders(secret, 'Svc', path)).toEqual([]);
     }

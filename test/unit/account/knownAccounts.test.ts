@@ -2,8 +2,6 @@ import { beforeAll, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
 import { useStandIns } from '../../support/useStandIns.ts';
 
-/** The reads of a token's account: how many a process makes, and how soon it knows of a change. */
-
 useStandIns();
 
 const importLambdas = async () => {
@@ -48,7 +46,7 @@ async function send(token: string, times: number): Promise<void> {
 
 const refusal = { status: 401, code: 'token_invalid' };
 
-it('an account is read for each request, so that a reset of its tokens holds from the next one on', async () => {
+it('an account is read for each request, so that a token reset applies at once', async () => {
   const { id, token } = await accountWith(2_000);
   expect(await readsOf(() => send(token, 5))).toBe(5);
   const after = record.parse(await lambdas.rotateTokens(id));
@@ -56,7 +54,7 @@ it('an account is read for each request, so that a reset of its tokens holds fro
   await send(after.token, 1);
 });
 
-it('one with very many requests is read once a second', async () => {
+it('an account with very many requests is read once a second', async () => {
   const { token } = await accountWith(2_001);
   vi.useFakeTimers({ toFake: ['Date'] });
   expect(await readsOf(() => send(token, 50))).toBe(1);
@@ -66,14 +64,14 @@ it('one with very many requests is read once a second', async () => {
   expect(await readsOf(() => send(token, 50))).toBe(1);
 });
 
-it('and a reset of its tokens holds within a second, while its new token is good at once', async () => {
+it('and a token reset applies within a second, while the new token is valid at once', async () => {
   const { id, token } = await accountWith(20_000);
   vi.useFakeTimers({ toFake: ['Date'] });
   await send(token, 1);
   const after = record.parse(await lambdas.rotateTokens(id));
   await send(token, 1);
   await send(after.token, 1);
-  // A request with the new token finds the old one gone.
+  // A request with the new token makes the process reject the old one.
   await expect(lambdas.authenticate(token)).rejects.toMatchObject(refusal);
 
   await send(after.token, 1);
@@ -86,7 +84,7 @@ it('and a reset of its tokens holds within a second, while its new token is good
   });
 });
 
-it('a token that is refused costs one read more', async () => {
+it('a refused token costs one more read', async () => {
   const { id, token } = await accountWith(20_000);
   await send(token, 1);
   const old = token;

@@ -4,7 +4,7 @@ import { parseMasterSecret } from '../../../lambdas/account/masterSecret.ts';
 const key = 'k'.repeat(32);
 
 describe('the master secret', () => {
-  it('takes nothing from fields that are called as those of every object', () => {
+  it('ignores fields named like members of every object', () => {
     for (const name of Object.getOwnPropertyNames(Object.prototype)) {
       const foreign = JSON.stringify({ current: key }).replace(
         '}',

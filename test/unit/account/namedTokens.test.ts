@@ -4,8 +4,6 @@ import { itAtEachDeath } from '../../support/faults.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 import { watchedCalls } from '../../support/watchedCalls.ts';
 
-/** Named tokens: what a request with one costs, when it is refused, and how often its use is written. */
-
 useStandIns();
 
 const importLambdas = async () => {
@@ -44,7 +42,7 @@ const makeAccount = async (fields: object = {}) => record.parse(await lambdas.cr
 const makeToken = (accountId: string, fields: object = {}) =>
   lambdas.createToken(accountId, bytes({ name: 'shop', scope: 'full', ...fields }));
 
-/** Sends a request with a token, as the middleware does. */
+/** Authenticates a request with a token, like the middleware. */
 async function use(token: string, by: Lambdas = lambdas): Promise<void> {
   const { named } = await by.authenticate(token);
   if (named !== undefined) await by.noteUse(named);
@@ -53,7 +51,7 @@ async function use(token: string, by: Lambdas = lambdas): Promise<void> {
 const refused = (code: string) => expect.objectContaining({ status: 401, code }) as unknown;
 
 describe('a named token', () => {
-  it('lets in with the rights of its scope', async () => {
+  it('grants the rights of its scope', async () => {
     const { id } = await makeAccount();
     for (const [scope, access] of [
       ['full', 'write'],
@@ -66,17 +64,17 @@ describe('a named token', () => {
     }
   });
 
-  it('costs no call more, once a process has read it and noted its use; the account’s own never do', async () => {
+  it('costs no more calls once a process has read it and recorded its use, and the account’s own tokens never do', async () => {
     const { id, token: own } = await makeAccount();
     const { token } = await makeToken(id);
     expect(await lambdas.callsOf(() => use(own))).toEqual(['GetItem']);
-    // The account and the token; the token once more, before its use is written.
+    // Reads the account and the token, and the token again before its use is written.
     expect(await lambdas.callsOf(() => use(token))).toEqual(['GetItem', 'GetItem', 'GetItem', 'UpdateItem']);
     expect(await lambdas.callsOf(() => use(token))).toEqual(['GetItem']);
     expect(await lambdas.callsOf(() => use(own))).toEqual(['GetItem']);
   });
 
-  it('has its use written once a day, whichever processes see it', async () => {
+  it('has its use written once a day, by all processes together', async () => {
     const { id } = await makeAccount();
     const { token } = await makeToken(id);
     const others = [await importLambdas(), await importLambdas()];
@@ -101,7 +99,7 @@ describe('a named token', () => {
     expect(later?.last_used).toBe(new Date().toISOString().slice(0, 10));
   });
 
-  it('is refused by the next request after it is revoked, also where a process knows it', async () => {
+  it('is refused by the next request after it is revoked, even if a process knows it', async () => {
     const { id, token: own } = await makeAccount();
     const [kept, made] = [await makeToken(id), await makeToken(id)];
     await use(made.token);
@@ -116,7 +114,7 @@ describe('a named token', () => {
     });
   });
 
-  it('ends when it says so, and is listed for a month more', async () => {
+  it('expires at its time, and is listed for another month', async () => {
     const { id } = await makeAccount();
     vi.useFakeTimers({ toFake: ['Date'] });
     const endsAt = Math.floor(Date.now() / 1_000) + 60;
@@ -128,7 +126,7 @@ describe('a named token', () => {
     expect(await lambdas.listTokens(id)).toMatchObject([{ id: made.id, expires_at: endsAt }]);
   });
 
-  it('stays when the account’s own tokens are replaced, and is refused while the account is suspended', async () => {
+  it('stays valid if the account’s own tokens are replaced, and is refused while the account is suspended', async () => {
     const { id } = await makeAccount();
     const { token } = await makeToken(id);
     await lambdas.rotateTokens(id);
@@ -137,7 +135,7 @@ describe('a named token', () => {
     await expect(use(token)).rejects.toEqual(refused('account_inactive'));
   });
 
-  it('is not told by its id, nor by another’s secret', async () => {
+  it('is not valid with its id and another secret', async () => {
     const { id } = await makeAccount();
     const [one, other] = [await makeToken(id), await makeToken(id)];
     const parts = z.object({ UserID: z.string(), Password: z.string() });
@@ -165,7 +163,7 @@ describe('a named token', () => {
 });
 
 describe('an account', () => {
-  it('has 50 named tokens at most, of which one that was revoked is none', async () => {
+  it('has at most 50 named tokens, not counting revoked ones', async () => {
     const { id } = await makeAccount();
     let last = '';
     for (let made = 0; made < 50; made += 1) ({ id: last } = await makeToken(id));
@@ -191,7 +189,7 @@ describe('a request for a named token', () => {
     [{ expires_at: Date.now() }, 'expires_at'],
     [{ expires_at: 'tomorrow' }, 'expires_at'],
     [{ colour: 'red' }, 'colour'],
-  ])('with %j is refused, and makes none', async (fields, part) => {
+  ])('with %j is refused, and creates none', async (fields, part) => {
     const { id } = await makeAccount();
     await expect(makeToken(id, fields)).rejects.toMatchObject({
       status: 400,
@@ -200,7 +198,7 @@ describe('a request for a named token', () => {
     expect(await lambdas.listTokens(id)).toEqual([]);
   });
 
-  it('may have null where it may have nothing', async () => {
+  it('may have null in fields that are optional', async () => {
     const { id } = await makeAccount();
     await makeToken(id, { destinations: null, expires_at: null });
   });

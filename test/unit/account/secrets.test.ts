@@ -8,10 +8,8 @@ import { limitForHangsMs } from '../../support/limits.ts';
 import { startFront, type Front } from '../../support/front.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 
-// Clients wait as long as on AWS, and no longer: a stand-in that is silent here is away, and not slow.
+// Clients wait as long as on AWS: a silent stand-in counts as away instead of slow.
 process.env['CLIENT_PATIENCE'] = '1';
-
-/** Operators change secrets in Secrets Manager, while functions that have read them go on. */
 
 const masterSecret = 'master-secret';
 const old = 'the first master secret of this deployment';
@@ -29,7 +27,7 @@ beforeEach(() => {
   standIns().secretValues.set(masterSecret, old);
 });
 
-/** A function with a secret of its own that it cannot read: it gives up after 13 s, while the other tests go on. */
+/** A function with a secret that it cannot read. It gives up after 13 s, while the other tests run. */
 let ignorant:
   | {
       readonly front: Front;
@@ -81,7 +79,7 @@ async function startFunction() {
 }
 
 describe('the master secret', () => {
-  it('may follow another with an overlap: tokens of both are good, and then only of the new one', async () => {
+  it('may overlap with another: tokens of both are valid, and later only those of the new one', async () => {
     const { accepts } = await startFunction();
     expect([await accepts(old), await accepts(young)]).toEqual([true, false]);
     set({ current: young, previous: old });
@@ -92,7 +90,7 @@ describe('the master secret', () => {
     expect([await accepts(old), await accepts(young)]).toEqual([false, true]);
   });
 
-  it('is read again for a token that it does not know, but not more often than every ten seconds', async () => {
+  it('is read again for an unknown token, but at most every ten seconds', async () => {
     const { accepts } = await startFunction();
     await accepts(old);
     set({ current: young, previous: old });
@@ -103,7 +101,7 @@ describe('the master secret', () => {
     expect(await accepts(young)).toBe(true);
   });
 
-  it('shows with the overlap which signing key comes after it', async () => {
+  it('shows during the overlap which signing key is next', async () => {
     const { account, getSigningKeys } = await startFunction();
     const before = await getSigningKeys(account);
     set({ current: young, previous: old });
@@ -116,7 +114,7 @@ describe('the master secret', () => {
   });
 
   it.each(['too short', JSON.stringify({ current: 'too short' }), '{"previous":1}'])(
-    'is refused when it is %s',
+    'is refused if it is %s',
     async (value) => {
       const { account, getSigningKeys } = await startFunction();
       set(value);
@@ -135,7 +133,7 @@ describe('svc-queue master-secret', () => {
       },
     });
 
-  it('begins and ends the overlap, one after the other', async () => {
+  it('starts and ends the overlap, one step after the other', async () => {
     vi.useRealTimers();
     const values = standIns().secretValues;
     values.set('Svc/master', old);
@@ -152,7 +150,7 @@ describe('svc-queue master-secret', () => {
 });
 
 describe('a secret that cannot be read again', () => {
-  it('stays known: a bad token is refused, and good ones are good', async () => {
+  it('remains known: a bad token is refused, and good ones are accepted', async () => {
     const { accepts } = await startFunction();
     expect(await accepts(old)).toBe(true);
     set('broken');
@@ -177,7 +175,7 @@ describe('Secrets Manager that does not answer', () => {
   const many = <T>(make: () => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: 20 }, make));
 
   it.each(['silent', 'halting'] as const)(
-    'when it is %s, what is known holds for all who ask, they share one reading, and there is a pause before the next',
+    'that is %s keeps known secrets valid for all callers, who share one read, with a pause before the next',
     async (fault) => {
       const { accepts } = await startFunction();
       await accepts(old);
@@ -193,7 +191,7 @@ describe('Secrets Manager that does not answer', () => {
     },
   );
 
-  it('does not keep an ended master secret good once it answers again', async () => {
+  it('does not keep an ended master secret valid once it answers again', async () => {
     const { accepts } = await startFunction();
     await accepts(old);
     front.fail('silent');
@@ -201,7 +199,7 @@ describe('Secrets Manager that does not answer', () => {
     later(60 * 60_000);
     expect([await accepts(old), await accepts(young)]).toEqual([true, false]);
     front.mend();
-    // The reading that went unanswered is tried again by itself.
+    // The unanswered read is repeated without a request.
     await vi.waitFor(
       async () => {
         later(10_000);
@@ -211,7 +209,7 @@ describe('Secrets Manager that does not answer', () => {
     );
   });
 
-  it('lets an operator in by what is known', async () => {
+  it('lets an operator in with the known secret', async () => {
     const { authenticateManager } = await import('../../../lambdas/management/authenticateManager.ts');
     const password = 'the-first-password';
     standIns().secretValues.set('management', JSON.stringify({ username: 'admin', password }));
@@ -224,7 +222,7 @@ describe('Secrets Manager that does not answer', () => {
     expect(front.faults()).toBe(1);
   });
 
-  it('is asked by each request as long as nothing is known', async () => {
+  it('is asked by each request while no secret is known', async () => {
     expect(await ignorant?.first).toBe(false);
     ignorant?.front.mend();
     expect(await ignorant?.accepts(old)).toBe(true);
@@ -238,7 +236,7 @@ describe('the management password', () => {
     standIns().secretValues.set('management', JSON.stringify({ username: 'admin', password }));
   };
 
-  it('can be changed without redeploying: the new one is good at once, the old one for a minute at most', async () => {
+  it('can be changed without redeploying: the new one is valid at once, the old one for at most a minute', async () => {
     change('the-first-password');
     const { authenticateManager } = await import('../../../lambdas/management/authenticateManager.ts');
     const isGood = (password: string): Promise<boolean> =>
@@ -256,7 +254,7 @@ describe('the management password', () => {
     expect(await isGood('the-second-password')).toBe(false);
   });
 
-  it('is not to be tried from one network more than ten times, and other networks do not suffer for it', async () => {
+  it('can be tried at most ten times from one network, without an effect on other networks', async () => {
     change('the-first-password');
     const { authenticateManager } = await import('../../../lambdas/management/authenticateManager.ts');
     const statusFrom = (ip: string, password: string): Promise<unknown> =>
@@ -265,7 +263,7 @@ describe('the management password', () => {
         (error: unknown) => (error instanceof Error && 'status' in error ? error.status : error),
       );
     const tries = await Promise.all(
-      // One subscriber's addresses.
+      // Addresses of one subscriber.
       Array.from({ length: 30 }, (_, number) => statusFrom(`2001:db8:0:1::${number + 1}`, `guess-${number}`)),
     );
     expect(tries.filter((status) => status === 401)).toHaveLength(10);

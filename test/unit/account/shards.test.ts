@@ -10,7 +10,7 @@ it.each([
   [{ max_requests_per_second: 2_001 }, shardCounts.wide],
   [{ max_requests_per_day_hard: 50_000_000 }, shardCounts.usual],
   [{ max_requests_per_day_hard: 50_000_001 }, shardCounts.wide],
-  // The hard limit of a day is ten times the soft one.
+  // A day’s hard limit is ten times the soft one.
   [{ max_requests_per_day: 5_000_001 }, shardCounts.wide],
 ])('an account with the limits %j has %d partitions', (limits, shards) => {
   expect(shardsFor({ ...account, limits })).toBe(shards);

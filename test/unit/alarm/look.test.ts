@@ -11,7 +11,7 @@ import { requestOf, type Fixture } from '../../support/fixture.ts';
 import type { Inbox } from '../../support/receiver.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
-/** The look at the accounts with alarms, over the stand-ins for AWS: what it tells, how often, and what it costs. */
+/** Tests the regular check of accounts with alarms: its alarms, frequency and cost. */
 
 let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
@@ -48,7 +48,6 @@ async function importLambdas() {
   };
 }
 
-/** Units of reading that DynamoDB has billed. */
 let unitsRead = 0;
 const billed = z.object({ ConsumedCapacity: z.object({ CapacityUnits: z.number() }) });
 
@@ -94,7 +93,7 @@ const statesIn = (inbox: Inbox): readonly string[] => told(inbox).map(({ state }
 const refusing = (): Inbox =>
   fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
 
-/** Makes a dead letter. @returns a function that takes it away */
+/** Makes a dead letter. @returns a function that removes it */
 async function fail(account: Account, times = 1): Promise<() => Promise<void>> {
   const { url } = refusing();
   for (let time = 0; time < times; time += 1)
@@ -109,7 +108,7 @@ async function fail(account: Account, times = 1): Promise<() => Promise<void>> {
 
 const anyDeadLetter = { deadLetters: { above: 0, minutes: 1_440 } };
 
-/** By then a look that died is known to be dead. */
+/** By then a dead check counts as dead. */
 const afterDeathMs = 5 * minuteMs;
 
 describe('a look', () => {
@@ -131,7 +130,7 @@ describe('a look', () => {
     expect(statesIn(inbox)).toEqual(['open']);
     await mend();
     await lookUnderFate();
-    // A look that died before it began to tell leaves that to the next one.
+    // A check that dies before it sends the alarm leaves it to the next one.
     await lookAndDeliver();
     expect(statesIn(inbox)).toEqual(['open', 'over']);
     const [open, over] = told(inbox);
@@ -140,7 +139,7 @@ describe('a look', () => {
     await lambdas.removeAlarms(account);
   });
 
-  it('that runs twice at once tells once', async () => {
+  it('that runs twice at once sends one alarm', async () => {
     const account = await newOwner();
     const inbox = fixture.receiver.inbox();
     await set(account, { url: inbox.url, ...anyDeadLetter });
@@ -152,7 +151,7 @@ describe('a look', () => {
     await lambdas.removeAlarms(account);
   });
 
-  it('of a dead process that is late changes nothing that was saved after it had read', async () => {
+  it('of a dead process that continues late does not overwrite later changes', async () => {
     const account = await newOwner();
     const [inbox, other] = [fixture.receiver.inbox(), fixture.receiver.inbox()];
     await set(account, { url: inbox.url, ...anyDeadLetter });
@@ -165,7 +164,7 @@ describe('a look', () => {
     await lambdas.removeAlarms(account);
   });
 
-  it('makes one call without alarms, and with all of them those of the account alone', async () => {
+  it('makes one call without alarms, and otherwise only those of the account', async () => {
     fixture.reset();
     await look();
     expect(fixture.operations()).toEqual({ QueryCommand: 1 });
@@ -182,9 +181,10 @@ describe('a look', () => {
     fixture.reset();
     unitsRead = 0;
     await look();
-    // As docs/cost.md has it.
+    // As docs/cost.md says.
     expect(unitsRead).toBeLessThanOrEqual(20);
-    // The alarms; dead letters and the log, by shard; circuits, schedules, usage and queues; the runs; the account and the size.
+    // Reads the alarms; dead letters and the log by shard; circuits, schedules, usage and queues; runs; the account and its
+    // size.
     expect(fixture.operations()).toEqual({
       QueryCommand: 1 + 2 * account.shards + 4 + shardCounts.usual,
       GetItemCommand: 2,
@@ -192,7 +192,7 @@ describe('a look', () => {
     await lambdas.removeAlarms(account);
   });
 
-  it('makes five calls more to tell something: the account’s row twice, the message, its job, and its count', async () => {
+  it('makes five more calls for an alarm: the account’s row twice, the message, its job, and its count', async () => {
     const account = await newOwner();
     await set(account, { url: fixture.receiver.inbox().url, ...anyDeadLetter });
     await fail(account);
@@ -210,7 +210,7 @@ describe('a look', () => {
     await lambdas.removeAlarms(account);
   });
 
-  it('passes over an account that is suspended, and forgets one that is deleted', async () => {
+  it('skips a suspended account, and forgets a deleted one', async () => {
     const suspended = await newOwner({ active: false, state: 'passive' });
     const deleted = await newOwner({ deletedAt: Date.now() });
     const inbox = fixture.receiver.inbox();
@@ -225,8 +225,8 @@ describe('a look', () => {
   });
 });
 
-describe('what is told', () => {
-  it('are more dead letters than were set, within the minutes that were set', async () => {
+describe('the reported conditions', () => {
+  it('are more dead letters than the set number within the set minutes', async () => {
     const account = await newOwner();
     const inbox = fixture.receiver.inbox();
     await set(account, { url: inbox.url, deadLetters: { above: 1, minutes: 10 } });
@@ -242,7 +242,7 @@ describe('what is told', () => {
     await lambdas.removeAlarms(account);
   });
 
-  it('are hosts that fail, schedules whose fire failed, and limits that are near', async () => {
+  it('are failing hosts, schedules whose fire failed, and limits that are near', async () => {
     const account = await newOwner({ customerId: 'acme', limits: { max_schedules: 2, max_dlq_size: 5 } });
     const inbox = fixture.receiver.inbox();
     await set(account, { url: inbox.url, hosts: true, schedules: true, limits: 50 });
@@ -270,7 +270,7 @@ describe('what is told', () => {
     await lambdas.removeAlarms(account);
   });
 
-  it('waits in quiet hours, by the clocks of their zone', async () => {
+  it('wait during quiet hours in their time zone', async () => {
     const account = await newOwner();
     const inbox = fixture.receiver.inbox();
     const clockAt = (time: number): string => new Date(time).toISOString().slice(11, 16);
@@ -290,7 +290,7 @@ describe('what is told', () => {
     await lambdas.removeAlarms(account);
   });
 
-  it('is told again where the alarms go elsewhere, and not where only the conditions change', async () => {
+  it('are reported again if the alarms’ destination changes, but not if only the conditions do', async () => {
     const account = await newOwner();
     const [first, second] = [fixture.receiver.inbox(), fixture.receiver.inbox()];
     await set(account, { url: first.url, ...anyDeadLetter });
@@ -305,8 +305,8 @@ describe('what is told', () => {
   });
 });
 
-describe('a message of an alarm', () => {
-  it('that fails is a dead letter, and counts for no alarm: not as a host, nor as a dead letter, nor for a callback', async () => {
+describe('an alarm’s message', () => {
+  it('that fails becomes a dead letter, but causes no alarm: not for a host, a dead letter or a callback', async () => {
     const callback = fixture.receiver.inbox();
     const account = await newOwner({
       failureCallback: callback.url,
@@ -323,7 +323,7 @@ describe('a message of an alarm', () => {
     }
     await look();
     expect(await lambdas.getAlarms({ account, access: 'read' })).toMatchObject({ open: [] });
-    // The console shows them, as it does all messages.
+    // The console shows them like all messages.
     expect(await lambdas.getAttention(account)).toMatchObject({
       hostsDown: [],
       failingHosts: [{ failures: 6 }],
@@ -333,7 +333,7 @@ describe('a message of an alarm', () => {
     await lambdas.removeAlarms(account);
   });
 
-  it('is sent while the daily limit is reached, and the budget pays for it', async () => {
+  it('is sent even if the daily limit is reached, and the budget pays for it', async () => {
     const account = await newOwner({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: 1 } });
     const inbox = fixture.receiver.inbox();
     await set(account, { url: inbox.url, ...anyDeadLetter });
@@ -348,7 +348,7 @@ describe('a message of an alarm', () => {
 const pagerDuty = z.object({ event_action: z.string(), dedup_key: z.string() });
 
 describe('a test', () => {
-  it('goes out at once, and at PagerDuty ends by itself', async () => {
+  it('is sent at once, and resolved at PagerDuty when it is over', async () => {
     const account = await newOwner();
     const inbox = fixture.receiver.inbox();
     const key = { format: 'pagerduty', routingKey: 'a'.repeat(32) };

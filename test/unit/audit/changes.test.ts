@@ -10,7 +10,7 @@ import {
 } from '../../../lambdas/audit/changes.ts';
 
 describe('the changes of an entry', () => {
-  it('are the fields that differ, those of an inner record too', () => {
+  it('are the fields that differ, including those of an inner record', () => {
     const before = { parallelism: 1, paused: false, header: { 'X-Tenant': ['a'] }, list: ['a', 'b'] };
     const after = { parallelism: 5, paused: false, header: { 'X-Stage': ['b'] }, list: ['a'] };
     expect(changesBetween(before, after)).toEqual([
@@ -25,7 +25,7 @@ describe('the changes of an entry', () => {
     ]);
   });
 
-  it('show no credentials of a callback, and of a forwarded header only that it changed', () => {
+  it('show no credentials of a callback, and only that a forwarded header changed', () => {
     const config = (secret: string, host: string) =>
       new Map([
         ['forward-authorization', [secret]],
@@ -42,7 +42,7 @@ describe('the changes of an entry', () => {
     ]);
   });
 
-  it('are cut, each and together, and say how many are left out', () => {
+  it('are shortened, each and together, and say how many are left out', () => {
     const long = Object.fromEntries(
       Array.from({ length: 90 }, (_, number) => [`field${number}`, '😀'.repeat(500)]),
     );
@@ -56,7 +56,7 @@ describe('the changes of an entry', () => {
     expect([formatChanges([]), parseChanges(undefined)]).toEqual([undefined, []]);
   });
 
-  it('of repetitions are from before the first to after the last', () => {
+  it('of repetitions compare the first with the last', () => {
     const first = changesBetween({ cron: 'a', retries: 1, label: 'x' }, { cron: 'b', retries: 2 });
     const last = changesBetween({ cron: 'b', delay: 5 }, { cron: 'c', delay: 6 });
     expect(joinedChanges(first, last)).toEqual([

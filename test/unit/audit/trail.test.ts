@@ -6,7 +6,7 @@ import { itAtEachDeath } from '../../support/faults.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 import { watchedCalls } from '../../support/watchedCalls.ts';
 
-/** Kills a function of the API at each of its AWS calls: no change may be without its entry in the audit trail. */
+/** Kills an API function at each of its AWS calls: every change must have an audit entry. */
 
 useStandIns();
 
@@ -14,7 +14,7 @@ const event = z.custom<APIGatewayProxyEvent>((value) => typeof value === 'object
 const updates = z.object({ UpdateExpression: z.optional(z.string()) });
 const context = z.custom<Context>((value) => typeof value === 'object');
 
-/** Stops the clock at the start of a minute: repetitions within a minute are one entry. */
+/** Stops the clock at the start of a minute, because repetitions within a minute share an entry. */
 const stopClock = (): void => {
   vi.useFakeTimers({ toFake: ['Date'], now: Math.ceil(Date.now() / 60_000) * 60_000 + 60_000 });
 };
@@ -50,7 +50,7 @@ async function importLambdas() {
     ...store,
     account,
     ...watched,
-    /** The writes of entries that some work makes; those of usage, which come now and then, do not count. */
+    /** Counts the entry writes of some work, without the occasional writes of usage. */
     entryWritesOf: async (work: () => Promise<unknown>): Promise<number> => {
       entryWrites = 0;
       await work();
@@ -105,7 +105,7 @@ describe('the audit trail', () => {
     if (isMade) expect(await lambdas.actions()).toContain('account.change');
   });
 
-  it('costs one write for a change, and takes the entry of a refused one back', async () => {
+  it('costs one write for a change, and removes a refused change’s entry', async () => {
     stopClock();
     const lambdas = await importLambdas();
     await lambdas.save('mail');
@@ -113,7 +113,7 @@ describe('the audit trail', () => {
       (await lambdas.callsOf(work)).filter((name) => name === 'UpdateItem').length;
     await lambdas.pause('mail');
     const { length } = await lambdas.trail();
-    // Usage may be written as well, by the first requests.
+    // The first requests may write usage, too.
     expect(await writesOf(() => lambdas.pause('mail'))).toBeLessThanOrEqual(2);
     expect(await lambdas.trail()).toHaveLength(length);
     await lambdas.pause('nothing');
@@ -121,14 +121,14 @@ describe('the audit trail', () => {
     expect(await lambdas.rows()).toBe(length + 1);
   });
 
-  it('costs one write more where it has something to tell that was known only then', async () => {
+  it('costs one more write if a fact becomes known only after the change', async () => {
     stopClock();
     const lambdas = await importLambdas();
     await lambdas.save('mail');
     await lambdas.save('post');
     await lambdas.pause('post');
     expect(await lambdas.entryWritesOf(() => lambdas.pause('mail'))).toBe(2);
-    // It is paused already.
+    // The queue is already paused.
     expect(await lambdas.entryWritesOf(() => lambdas.pause('mail'))).toBe(1);
     const entryOf = async (action: string, subject: string) =>
       (await lambdas.trail()).find((one) => one.action === action && one.subject === subject);
@@ -136,7 +136,7 @@ describe('the audit trail', () => {
       count: 2,
       changes: [{ field: 'paused', before: 'false', after: 'true' }],
     });
-    // The account's fields are in the entry's first write.
+    // The account’s fields are in the first write.
     const change = () => lambdas.updateAccount(lambdas.account.id, Buffer.from('{"budget":5}'));
     expect(await lambdas.entryWritesOf(change)).toBe(1);
     const budget = [{ field: 'budget', before: '0', after: '5' }];
@@ -158,7 +158,7 @@ describe('the audit trail', () => {
     },
   );
 
-  it('has one entry for repetitions within a minute, and the next minute another', async () => {
+  it('has one entry for repetitions within a minute, and another one for the next minute', async () => {
     stopClock();
     const lambdas = await importLambdas();
     for (const name of ['mail', 'post']) await lambdas.save(name);
@@ -167,7 +167,7 @@ describe('the audit trail', () => {
       vi.setSystemTime(Date.now() + 1_000);
     }
     await lambdas.pause('post');
-    // A refused one among them does not count, and takes none of the others away.
+    // A refused repetition does not count and removes no other.
     await lambdas.pause('nothing');
     vi.setSystemTime(Date.now() + 60_000);
     await lambdas.pause('mail');
@@ -179,14 +179,14 @@ describe('the audit trail', () => {
     ]);
   });
 
-  it('cannot be filled: an account adds as many entries in a day as it may send messages, or a hundred', async () => {
+  it('cannot be filled: an account’s entries in a day are limited to its daily messages, or a hundred', async () => {
     stopClock();
     const lambdas = await importLambdas();
     const hard = { max_requests_per_day: 2, max_requests_per_day_hard: 2 };
     await lambdas.updateAccount(lambdas.account.id, Buffer.from(JSON.stringify(hard)));
     for (const name of ['a', 'b']) await lambdas.save(name);
     expect((await lambdas.pause('a')).statusCode).toBe(200);
-    // Refused changes are written before, too. All are in one minute, and not more in a second than are allowed.
+    // Refused changes are written first, too. All are in one minute, and within the limit of a second.
     for (let number = 1; number < 100; number += 1) {
       vi.setSystemTime(Date.now() + 100);
       await lambdas.pause(`none-${number}`);
@@ -199,7 +199,7 @@ describe('the audit trail', () => {
     expect(own.map(({ subject, count }) => [subject, count])).toEqual([['a', 2]]);
   });
 
-  it('forgets an entry after 90 days, whether its row is gone or not', async () => {
+  it('drops an entry after 90 days, even if its row still exists', async () => {
     const lambdas = await importLambdas();
     await lambdas.save('mail');
     await lambdas.pause('mail');

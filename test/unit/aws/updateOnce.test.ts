@@ -16,7 +16,6 @@ useFixture(
   { overHttp: true },
 );
 
-/** Fails a try, before it is made or after. */
 type Failing = (made: () => Promise<unknown>) => Promise<never>;
 let failing: Failing | undefined;
 let tries = 0;
@@ -52,7 +51,7 @@ const errorOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-it('adds, and answers what it has become', async () => {
+it('adds, and returns the new value', async () => {
   await stores.updateOnce(adding('once#1'));
   const { Attributes } = await stores.updateOnce(adding('once#1'));
   expect(Attributes).toEqual({ id: { S: 'once#1' }, tried: { N: '2' } });
@@ -64,14 +63,14 @@ it.each([
   'ProvisionedThroughputExceededException',
   'InternalServerError',
   'TimeoutError',
-])('is sent once where it fails with %s, and raises that', async (name) => {
+])('is sent once if it fails with %s, which is thrown', async (name) => {
   const error = errorNamed(name);
   failing = () => Promise.reject(error);
   expect(await errorOf(stores.updateOnce(adding('once#2')))).toBe(error);
   expect(tries).toBe(1);
 });
 
-it('is not made a second time where its answer is lost', async () => {
+it('is not repeated if its answer is lost', async () => {
   failing = async (made) => {
     await made();
     throw errorNamed('TimeoutError');
@@ -82,14 +81,14 @@ it('is not made a second time where its answer is lost', async () => {
   expect(Attributes?.['tried']).toEqual({ N: '2' });
 });
 
-it('raises a refusal with the row that is there', async () => {
+it('throws a refusal with the existing row', async () => {
   await stores.updateOnce(adding('once#4'));
   const error = await errorOf(stores.updateOnce(adding('once#4', 'attribute_not_exists(id)')));
   expect(error).toBeInstanceOf(ConditionalCheckFailedException);
   expect(error).toMatchObject({ Item: { id: { S: 'once#4' }, tried: { N: '1' } } });
 });
 
-it('leaves other updates their tries', async () => {
+it('does not affect the retries of other updates', async () => {
   const { UpdateItemCommand } = await import('@aws-sdk/client-dynamodb');
   let failures = 2;
   failing = async (made) => {

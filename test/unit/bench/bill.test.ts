@@ -29,7 +29,7 @@ const partOf = (workload: Workload, name: string): number =>
 describe('the whole bill of a million messages', () => {
   const alone = () => ordinary({ region: 'us-east-1', batch: 1, counted: counted.api });
 
-  it('has the time in which a function waits for the destination, for each message or for ten', () => {
+  it('includes the time in which a function waits for the destination, for each message or for ten', () => {
     const waiting = (batch: number) =>
       partOf({ ...alone(), batch, answerMs: 11_000 }, 'Lambda, time of deliver') -
       partOf({ ...alone(), batch, answerMs: 1_000 }, 'Lambda, time of deliver');
@@ -38,38 +38,38 @@ describe('the whole bill of a million messages', () => {
     expect(waiting(10)).toBeCloseTo(0.5 * 13.3334, 2);
   });
 
-  it('has for each batch one invocation, one receive and one delete, whatever its size', () => {
+  it('includes one invocation, one receive and one delete for each batch of any size', () => {
     const saved = (name: string) => partOf(alone(), name) - partOf({ ...alone(), batch: 5 }, name);
     expect(saved('Lambda, requests')).toBeCloseTo(0.2 * (1 - 1 / 5), 5);
     expect(saved('SQS')).toBeCloseTo(2 * 0.4 * (1 - 1 / 5), 5);
   });
 
-  it('has the prices of its region', () => {
+  it('uses the prices of its region', () => {
     const [us, eu] = [alone(), { ...alone(), region: 'eu-central-1' as const }];
     expect(partOf(eu, 'DynamoDB, writes') / partOf(us, 'DynamoDB, writes')).toBeCloseTo(0.7625 / 0.625, 5);
     expect(partOf(eu, 'API')).toBe(3.7);
     expect(partOf(us, 'API')).toBe(3.5);
   });
 
-  it('has the units of provisioned capacity by the hour, for the table of messages only', () => {
+  it('includes units of provisioned capacity by the hour, for the table of messages only', () => {
     const provisioned: Workload = { ...alone(), capacityUse: 0.7 };
-    // Three of the writes are of messages and their index; an hour of a unit carries 3,600 of them.
+    // Three writes are of messages and their index. One unit serves 3,600 writes an hour.
     const messages = (3 * 1e6 * 0.000_65) / 3_600 / 0.7;
     const others = partOf(alone(), 'DynamoDB, writes') - 3 * 0.625;
     expect(partOf(provisioned, 'DynamoDB, writes')).toBeCloseTo(messages + others, 5);
   });
 
-  it('has rows until they expire, and recovery of the table without its index', () => {
+  it('includes rows until they expire, and recovery of the table without its index', () => {
     const storage = partOf(alone(), 'DynamoDB, storage') / 0.25;
     const recovery = partOf(alone(), 'DynamoDB, point-in-time') / 0.2;
-    // A message, its attempt, and the attempt in the index: less than 2 KB and half a month together.
+    // A message, its attempt and its index entry: less than 2 KB for half a month.
     expect(storage).toBeGreaterThan(0.5);
     expect(storage).toBeLessThan(1.5);
     expect(recovery).toBeGreaterThan(storage / 2);
     expect(recovery).toBeLessThan(storage);
   });
 
-  it('has what a larger message takes: traffic, and S3 above 9 KB', async () => {
+  it('includes the extra cost of a larger message: traffic, and S3 above 9 KB', async () => {
     const kb = 16;
     const body = randomBytes(kb * 1_024);
     const large: Workload = { ...alone(), kb, counted: await countBody(fixture, body, 'api') };
@@ -82,7 +82,7 @@ describe('the whole bill of a million messages', () => {
 });
 
 describe('a month', () => {
-  it('is its messages, times what a million of them cost', () => {
+  it('is the number of messages times the cost of a million', () => {
     const month = {
       messages: 5e6,
       answerMs: 2_000,
@@ -116,13 +116,13 @@ describe('a month', () => {
     [10, 1, 2],
     [50, 1, 10],
     [25, 2, 10],
-  ])('of %d messages a second, with a window of %d s, has batches of %d', (perSecond, window, batch) => {
+  ])('for %d messages a second, with a window of %d s, has batches of %d', (perSecond, window, batch) => {
     expect(batchAt(perSecond, window)).toBe(batch);
   });
 });
 
 describe('the options of the bill', () => {
-  it('have a default for all but the number of messages', () => {
+  it('have a default except for the number of messages', () => {
     expect(parseOptions(['cost', '--messages', '5000000'])).toEqual({
       kind: 'month',
       month: {
@@ -142,7 +142,7 @@ describe('the options of the bill', () => {
     ['2s', 2_000],
     ['1.5s', 1_500],
     ['1m', 60_000],
-  ])('take %s as a time', (answer, answerMs) => {
+  ])('accept %s as a time', (answer, answerMs) => {
     expect(parseOptions(['cost', '--messages', '1', '--answer', answer])).toMatchObject({
       month: { answerMs },
     });
@@ -177,12 +177,12 @@ describe('the options of the bill', () => {
     expect(() => parseOptions(['cost', ...args])).toThrow(sentence);
   });
 
-  it('take the longer answers of instances', () => {
+  it('accept the longer answers of instances', () => {
     const args = ['cost', '--messages', '1', '--answer', '88m', '--long-delivery', 'instances'];
     expect(parseOptions(args)).toMatchObject({ month: { answerMs: 5_280_000, longDelivery: 'instances' } });
   });
 
-  it('are refused beside another part', () => {
+  it('are refused together with another part', () => {
     expect(() => parseOptions(['idle', '--long-delivery', 'instances'])).toThrow(
       /--long-delivery is a flag of/,
     );
@@ -190,10 +190,9 @@ describe('the options of the bill', () => {
   });
 });
 
-/** A cent: what is counted depends a little on ids and ports. */
+/** A cent: the counts depend a little on ids and ports. */
 const tolerance = 0.011;
 
-/** The dollars of the table's row that begins so. */
 function dollarsIn(text: string, beginning: string): readonly number[] {
   const row = text.split('\n').find((line) => line.startsWith(`| ${beginning} `));
   if (row === undefined) throw new Error(`There is no row ${beginning}.`);
@@ -205,7 +204,7 @@ const differences = (shown: readonly number[], computed: readonly number[]): rea
     ? shown.filter((dollars, at) => Math.abs(dollars - (computed[at] ?? NaN)) > tolerance)
     : shown;
 
-describe('docs/cost.md, which `npm run bench cost` renews,', () => {
+describe('docs/cost.md, which `npm run bench cost` updates,', () => {
   const cost = document('docs/cost.md');
 
   it('has the whole bill by region, batch and time of the answer', () => {
@@ -221,7 +220,7 @@ describe('docs/cost.md, which `npm run bench cost` renews,', () => {
     }
   });
 
-  it('has the calls of a message, and the forecast of `verify --bill` has the same', () => {
+  it('has the calls of a message, equal to the forecast of `verify --bill`', () => {
     expect(ordinaryMessage.lines.map(({ by, what, unit }) => [by, what, unit])).toEqual(
       counted.api.lines.map(({ by, what, unit }) => [by, what, unit]),
     );
@@ -245,20 +244,20 @@ describe('docs/cost.md, which `npm run bench cost` renews,', () => {
     );
     alone.forEach(({ what, dollars }, at) => {
       const computed = [dollars, batched[at]?.dollars ?? NaN];
-      // An ordinary message is not in S3, and on functions nothing passes a NAT gateway.
+      // An ordinary message does not use S3, and functions do not use a NAT gateway.
       if (dollars === 0) return;
       expect(differences(dollarsIn(cost, what), computed), `${what}: ${computed.join(' ')}`).toEqual([]);
     });
   });
 
-  it('has what each lever saves', () => {
+  it('has the savings of each lever', () => {
     for (const { title, without, saved } of leversOf(counted)) {
       const shown = dollarsIn(cost, title);
       expect(differences(shown, [without, saved]), `${title}: ${without} ${saved}`).toEqual([]);
     }
   });
 
-  it('and the README say what a million messages cost, and what QStash takes', () => {
+  it('and the README have the cost of a million messages, and QStash’s price', () => {
     const [us, eu] = (['us-east-1', 'eu-central-1'] as const).map((region) =>
       sumOf(partsOf(ordinary({ region, batch: 1, counted: counted.api }))),
     );

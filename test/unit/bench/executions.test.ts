@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { messagesPerSecond, oneInTwenty } from '../../../bench/simulate/executions.ts';
 
-it('One slow message in twenty costs less than half of the throughput, where it took nearly all', () => {
+it('One slow message in twenty costs less than half of the throughput instead of nearly all', () => {
   const without = messagesPerSecond({ ...oneInTwenty, slowShare: 0 }, true);
   // 200 executions, each with a batch of ten in 167 ms.
   expect(without).toBeGreaterThan(11_800);

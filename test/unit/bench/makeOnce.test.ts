@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(parent, { recursive: true }));
 
-it('fills a folder the first time only', async () => {
+it('fills a folder only the first time', async () => {
   const folder = join(parent, 'made');
   const fillWith =
     (text: string) =>
@@ -23,7 +23,7 @@ it('fills a folder the first time only', async () => {
   expect(await readdir(parent)).toEqual(['made']);
 });
 
-it('leaves nothing when the folder cannot be filled', async () => {
+it('leaves nothing if the folder cannot be filled', async () => {
   const folder = join(parent, 'made');
   await expect(makeOnce(folder, () => Promise.reject(new Error('no network')))).rejects.toThrow('no network');
   expect(existsSync(folder)).toBe(false);

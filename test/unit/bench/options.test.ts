@@ -8,11 +8,11 @@ it.each([
   { args: ['--against', 'bullmq,outpost'], rivals: ['bullmq', 'outpost'] },
   { args: ['--against', 'outpost', '--against', 'bullmq'], rivals: ['outpost', 'bullmq'] },
   { args: ['--against', 'bullmq,outpost', '--against', 'bullmq'], rivals: ['bullmq', 'outpost'] },
-])('measures all rivals of $args in one run, each once', ({ args, rivals }) => {
+])('measures all rivals of $args once, in one run', ({ args, rivals }) => {
   expect(parseOptions(args)).toEqual({ kind: 'againstRivals', rivals });
 });
 
-it('takes any other name for a commit', () => {
+it('takes any other name as a commit', () => {
   expect(parseOptions(['--against', 'HEAD~1'])).toEqual({ kind: 'againstCommit', commit: 'HEAD~1' });
 });
 
@@ -20,10 +20,10 @@ it.each([
   [['--against', 'HEAD~1,bullmq']],
   [['--against', 'bullmq', '--against', 'HEAD~1']],
   [['--against', 'HEAD~1', '--against', 'HEAD~2']],
-])('refuses %j: a commit is compared on its own', (args) => {
+])('refuses %j, because a commit is compared separately', (args) => {
   expect(() => parseOptions(args)).toThrow(Ending);
 });
 
-it('refuses a rival beside a part', () => {
+it('refuses a rival together with a part', () => {
   expect(() => parseOptions(['lanes', '--against', 'outpost'])).toThrow(Ending);
 });

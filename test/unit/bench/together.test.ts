@@ -8,7 +8,7 @@ const closing = (name: string, closed: string[]): Closable => ({
   },
 });
 
-it('stops all that was started, the last one first', async () => {
+it('stops everything that was started, the last one first', async () => {
   const closed: string[] = [];
   const running = await together((add) => {
     add(closing('redis', closed));
@@ -20,7 +20,7 @@ it('stops all that was started, the last one first', async () => {
   expect(closed).toEqual(['service', 'redis']);
 });
 
-it('stops what runs when the next one does not start', async () => {
+it('stops what runs if the next one does not start', async () => {
   const closed: string[] = [];
   const starting = together((add) => {
     add(closing('redis', closed));
@@ -30,7 +30,7 @@ it('stops what runs when the next one does not start', async () => {
   expect(closed).toEqual(['redis']);
 });
 
-it('stops the others when one cannot be stopped', async () => {
+it('stops the others if one cannot be stopped', async () => {
   const closed: string[] = [];
   const running = await together((add) => {
     add(closing('redis', closed));

@@ -29,24 +29,24 @@ const monthOf = (perSecond: number, answerMs: number, more: Partial<Month> = {})
 });
 
 describe('instances', () => {
-  it('are one for each environment of 58 messages, twice as many as wait, and one for the queue `dead`', () => {
+  it('are one for each environment of 58 messages, for twice the waiting messages, and one for the queue `dead`', () => {
     expect(waitingAtOnce({ perSecond: 5, answerMs: 58_000, kb: 1 })).toBeCloseTo(290, 0);
-    // Eleven milliseconds of each message are CPU and calls of AWS.
+    // Each message takes eleven milliseconds of CPU and AWS calls.
     expect(instancesFor({ perSecond: 4.99, answerMs: 58_000, kb: 1 })).toBe(10 + 1);
     expect(instancesFor({ perSecond: 5, answerMs: 58_000, kb: 1 })).toBe(11 + 1);
   });
 
-  it('are never more than the 1,000 executions of a queue take', () => {
+  it('are never more than a queue’s 1,000 executions need', () => {
     expect(instancesFor({ perSecond: 16, answerMs: 60_000, kb: 1 })).toBe(18 + 1);
   });
 
-  it('are four at least, because three environments of `long` are in three zones', () => {
+  it('are at least four, because three environments of `long` are in three zones', () => {
     expect(instancesFor({ perSecond: 0, answerMs: 60_000, kb: 1 })).toBe(4);
     expect(instancesFor({ perSecond: 1, answerMs: 60_000, kb: 1 })).toBe(4);
   });
 
-  it('follow the CPU where answers are quick', () => {
-    // 5,000 messages take 7 CPUs, half of those that are there.
+  it('depend on the CPU if answers are quick', () => {
+    // 5,000 messages take 7 CPUs, half of the available ones.
     expect(instancesFor({ perSecond: 5_000, answerMs: 1, kb: 1 })).toBe(14 + 1);
   });
 
@@ -63,7 +63,7 @@ describe('instances', () => {
       );
   });
 
-  it('are in an idle bill, by the least environments of the versions on them', () => {
+  it('are in an idle bill, with the minimum environments of their versions', () => {
     const uses = idleUses(
       [{ FunctionScalingConfig: { MinExecutionEnvironments: 3, MaxExecutionEnvironments: 18 } }, {}].map(
         (Properties) => ({ Type: 'AWS::Lambda::Version', Properties }),
@@ -76,7 +76,7 @@ describe('instances', () => {
 });
 
 describe('a month', () => {
-  it('on instances has no time of deliver, batches of one, and gigabytes through the NAT gateway', () => {
+  it('on instances has no function time, batches of one, and gigabytes through the NAT gateway', () => {
     const workload = {
       ...ordinary({ region: 'us-east-1', batch: 10, counted: ordinaryMessage }),
       answerMs: 60_000,
@@ -89,14 +89,14 @@ describe('a month', () => {
     expect(on.find(({ what }) => what === 'Lambda, requests')?.dollars).toBeCloseTo(0.4, 9);
   });
 
-  it('on functions has the batches that 200 executions make of what waits', () => {
+  it('on functions has the batches of 200 executions', () => {
     expect(batchOfMonth(monthOf(10, 10_000))).toBe(1);
     expect(batchOfMonth(monthOf(100, 10_000))).toBeCloseTo(5, 1);
     expect(batchOfMonth(monthOf(100, 60_000))).toBe(10);
     expect(batchOfMonth(monthOf(100, 10_000, { batch: 2 }))).toBe(2);
   });
 
-  it('has room for what 1,000 executions take: ten messages each on functions, one on instances', () => {
+  it('has room for 1,000 executions: ten messages each on functions, one on instances', () => {
     expect(mostWaiting('functions')).toBe(10_000);
     expect(mostWaiting('instances')).toBe(1_000);
     expect(roomOfMonth(monthOf(1, 900_000)).most).toBe(0);
@@ -124,13 +124,13 @@ describe('a month', () => {
   });
 });
 
-describe('docs/cost.md, which `npm run bench cost` renews,', () => {
+describe('docs/cost.md, which `npm run bench cost` updates,', () => {
   const cost = readFileSync(join(import.meta.dirname, '../../../docs/cost.md'), 'utf8');
   const [, section = ''] = cost.split('## Functions or instances');
   const text = section.replaceAll(/\s+/g, ' ');
   const whole = (dollars: number): string => `$${Math.round(dollars).toLocaleString('en-US')}`;
 
-  it('has the bill of a month by rate and time of the answer, on functions and on instances', () => {
+  it('has a month’s bill by rate and answer time, on functions and on instances', () => {
     for (const { perSecond, answerMs, dollars } of waitingRows(ordinaryMessage)) {
       const start = `| ${perSecond.toLocaleString('en-US')} | ${answerMs / 1_000} s |`;
       const row = section
@@ -142,7 +142,7 @@ describe('docs/cost.md, which `npm run bench cost` renews,', () => {
     }
   });
 
-  it('says from where on instances are cheaper, and what they cost before the first message', () => {
+  it('says from which rate on instances are cheaper, and what they cost without messages', () => {
     const [us, eu] = (['us-east-1', 'eu-central-1'] as const).map((region) => ({
       from: instancesPayFrom(60_000, region, ordinaryMessage),
       floor: sumOf(instanceLines(instancesFor({ perSecond: 0, answerMs: 1, kb: 1 }), region)),
@@ -157,7 +157,7 @@ describe('docs/cost.md, which `npm run bench cost` renews,', () => {
     expect(idle).toContain(
       `adds ${whole(us?.floor ?? NaN)} a month in us-east-1 and ${whole(eu?.floor ?? NaN)} in eu-central-1`,
     );
-    // The answer of ten seconds makes the same limit.
+    // Answers of ten seconds give the same limit.
     expect(instancesPayFrom(10_000, 'us-east-1', ordinaryMessage)).toBe(us?.from);
     expect(dollarsOfMonth(monthOf(0, 1, { longDelivery: 'instances' }), ordinaryMessage)).toBe(us?.floor);
     expect(dollarsOfMonth(monthOf(0, 1), ordinaryMessage)).toBe(0);

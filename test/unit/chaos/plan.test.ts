@@ -26,24 +26,24 @@ function faultsOf(seed: number, generation = 1, isStormy = true): readonly (Faul
   });
 }
 
-it('has the same faults at the same calls with the same seed, and others with another', () => {
+it('makes the same faults at the same calls with the same seed, and others with another', () => {
   expect(faultsOf(1)).toEqual(faultsOf(1));
   expect(faultsOf(1)).not.toEqual(faultsOf(2));
   expect(faultsOf(1)).not.toEqual(faultsOf(1, 2));
 });
 
-it('has every kind of fault, at few calls, and none in calm', () => {
+it('has every kind of fault at few calls, and none in calm', () => {
   const kinds = faultsOf(7).filter((kind) => kind !== undefined);
   expect(new Set(kinds)).toEqual(new Set(['refuse', 'slow', 'twice', 'reset', 'hang', 'overtaken', 'half']));
   expect(kinds.length).toBeLessThan(1_500);
   expect(faultsOf(7, 1, false).filter((kind) => kind !== undefined)).toEqual([]);
 });
 
-it('owes each kind until it has struck, and says by which service and kind it did', () => {
+it('requires each kind until it has taken effect, and reports it by service and kind', () => {
   const planned = (isTold: boolean) => {
     const counts = new Map<string, number>();
     const plan = planOf(7, 1, true, (what) => counts.set(what, (counts.get(what) ?? 0) + 1));
-    // Each kind suits one of these; the first strikes of all come within few calls.
+    // Each kind of fault fits one of these calls. All kinds take effect within few calls.
     const faults = calls(2_000).flatMap((call) => {
       const fault = plan.faultOf(call);
       if (fault !== undefined && isTold) plan.struck(call, fault);
@@ -58,7 +58,7 @@ it('owes each kind until it has struck, and says by which service and kind it di
   expect(planned(false).faults.length).toBeGreaterThan(2 * faults.length);
 });
 
-it('finds a kind of fault that never struck', () => {
+it('finds a kind of fault that never took effect', () => {
   const all = {
     ofStage: Object.fromEntries<number>([
       ...callFaults.map((kind) => [`sqs ${kind}`, 1] as const),
@@ -77,7 +77,7 @@ it('finds a kind of fault that never struck', () => {
   expect(neverStruck({ ...all, powerLosses: 0 })).toEqual([
     'No fault of the kind "stage: power lost" has struck.',
   ]);
-  // Without a compiler no writes can be watched.
+  // Without a compiler, writes cannot be watched.
   expect(neverStruck({ ...all, powerLosses: undefined })).toEqual([]);
   expect(neverStruck({ ...all, ofStage: { ...all.ofStage, 'sqs half': 0 } })).toEqual([
     'No fault of the kind "call: half" has struck.',
@@ -96,13 +96,13 @@ it('finds a kind of fault that never struck', () => {
   ).toHaveLength(struckKinds(all).size);
 });
 
-it('decides each thing by itself: what was asked of other streams before changes nothing', () => {
+it('makes each decision independently of earlier ones in other streams', () => {
   const first = new Chance(3, 'client 1 act 4').from(0, 1e9);
   new Chance(3, 'client 1 act 3').from(0, 1e9);
   expect(new Chance(3, 'client 1 act 4').from(0, 1e9)).toBe(first);
 });
 
-it('has a few messages whose destination fails for ever', () => {
+it('has a few messages whose destination always fails', () => {
   const doomed = Array.from({ length: 1_000 }, (_, number) => isDoomed(1, number)).filter(Boolean).length;
   expect(doomed).toBeGreaterThan(30);
   expect(doomed).toBeLessThan(150);
@@ -121,7 +121,7 @@ const measure = (heapMb: number, descriptors: number): Measure => ({
 const series = (of: (at: number) => Measure): readonly Measure[] =>
   Array.from({ length: 30 }, (_, at) => of(at));
 
-it('finds a heap and descriptors that grow under the same traffic, and nothing in those that are as they were', () => {
+it('finds a heap and descriptors that grow under the same traffic, and accepts steady ones', () => {
   const quiet = measure(30, 200);
   expect(
     flatness(
@@ -143,7 +143,7 @@ it('finds a heap and descriptors that grow under the same traffic, and nothing i
   ).toHaveLength(1);
 });
 
-it('finds what is left in the end', () => {
+it('finds what is left at the end', () => {
   expect(flatness([], measure(30, 5_000))).toHaveLength(1);
   expect(flatness([], { ...measure(30, 100), threadHeapMb: 400 })).toHaveLength(1);
   expect(flatness([], { ...measure(30, 100), outsideMb: 2_000 })).toHaveLength(1);

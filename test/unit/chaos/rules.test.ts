@@ -22,7 +22,7 @@ interface Told {
   readonly note?: (ledger: Ledger) => void;
 }
 
-/** What the rules say of a run with one message, which was accepted and delivered unless told otherwise. */
+/** Returns the findings for a run with one message, which is delivered by default. */
 function found({
   state = 'DELIVERED',
   answers = ['ok'],
@@ -49,11 +49,11 @@ function found({
   });
 }
 
-it('finds nothing where all holds', () => {
+it('finds nothing if all rules hold', () => {
   expect(found({})).toEqual([]);
 });
 
-it('finds an answer that a sound request never gets', () => {
+it('finds an answer that a valid request must not get', () => {
   const note = (ledger: Ledger): void => void ledger.unexpected.push('publish: 400 {}');
   expect(found({ note })).toEqual(['An answer that a sound request never gets: publish: 400 {}']);
 });
@@ -63,14 +63,14 @@ describe('a message that waits for ever', () => {
     found({ isAccepted: false, ...told, shown: [{ messageId: 'msg_2', url: urlOf(path), state }] });
   const mayLeave = (ledger: Ledger): void => void ledger.mayLeaveMessages.add('schedule-1');
 
-  it('is found where a client was told that it is accepted', () => {
+  it('is found if a client was told that it is accepted', () => {
     expect(found({ state: 'CREATED' })).toEqual([
       `Message ${first} to ${urlOf('/m/7')} is CREATED for ever.`,
     ]);
   });
 
   it.each(['/m/8', '/callback', '/failure'])(
-    'is none to %s that was stored, of which nobody was told, and that was never sent',
+    'is not found if it was for %s, stored, not confirmed to a client, and never sent',
     (path) => {
       expect(left(path)).toEqual([]);
       expect(left(path, {}, 'ACTIVE')).toHaveLength(1);
@@ -78,11 +78,11 @@ describe('a message that waits for ever', () => {
     },
   );
 
-  it.each(['/flow', '/ask', '/last'])('is found to %s, which no client publishes', (path) => {
+  it.each(['/flow', '/ask', '/last'])('is found if it is for %s, which no client publishes', (path) => {
     expect(left(path)).toEqual([`Message msg_2 to ${urlOf(path)} is CREATED for ever.`]);
   });
 
-  it('is none to a run’s endpoint where a run was cancelled: it may be the answer to a call of that run', () => {
+  it('is not found for a run’s endpoint if a run was cancelled, because it may answer a call of that run', () => {
     const cancelRun = (ledger: Ledger): void => {
       ledger.runs.add('wfr_1');
       ledger.cancelAsked.add('wfr_1');
@@ -93,7 +93,7 @@ describe('a message that waits for ever', () => {
     expect(left('/ask', cancelled)).toHaveLength(1);
   });
 
-  it('is found of a schedule, unless the schedule was deleted under a fire or a run of it was not answered', () => {
+  it('is found for a schedule, unless the schedule was deleted during a fire or a manual run was not answered', () => {
     expect(left('/s/schedule-1')).toHaveLength(1);
     expect(left('/s/schedule-1', { note: mayLeave })).toEqual([]);
     expect(left('/s/schedule-2', { note: mayLeave })).toHaveLength(1);
@@ -108,7 +108,7 @@ describe('an accepted message', () => {
     ]);
   });
 
-  it('is delivered only if a destination may have said so', () => {
+  it('counts as delivered only if a destination may have accepted it', () => {
     for (const answers of [['error'], ['redirect', 'hang'], []] as const) {
       expect(found({ answers })).toHaveLength(1);
     }
@@ -117,7 +117,7 @@ describe('an accepted message', () => {
     }
   });
 
-  it('that failed is in the dead letter queue', () => {
+  it('that failed is in the dead-letter queue', () => {
     const told = { state: 'FAILED', answers: ['error'] } as const;
     expect(found({ ...told, dead: [first] })).toEqual([]);
     expect(found(told)).toEqual([
@@ -125,7 +125,7 @@ describe('an accepted message', () => {
     ]);
   });
 
-  it('that failed and was taken out of the dead letter queue is sent again', () => {
+  it('that failed and left the dead-letter queue is sent again', () => {
     const note = (ledger: Ledger): void => void ledger.retried.add(first);
     const failed = { messageId: first, url: urlOf('/m/7'), state: 'FAILED' };
     const again = { messageId: 'msg_2', url: urlOf('/m/7'), state: 'DELIVERED' };
@@ -139,7 +139,7 @@ describe('an accepted message', () => {
     }
   });
 
-  it('is cancelled only where a client asked for it', () => {
+  it('is cancelled only if a client asked for it', () => {
     expect(found({ state: 'CANCELED' })).toHaveLength(1);
     expect(found({ state: 'CANCELED', note: (ledger) => ledger.cancelAsked.add(first) })).toEqual([]);
   });
@@ -160,7 +160,7 @@ describe('a callback', () => {
   const hasFailureCallback = true;
   const failed = { state: 'FAILED', answers: ['error'], dead: [first] } as const;
 
-  it('is told of a delivery, by its success and not by a failure before it', () => {
+  it('reports a delivery by its success instead of an earlier failure', () => {
     expect(found({ hasCallback, callbacks: callback(200) })).toEqual([]);
     for (const callbacks of [[], callback(500), callback(200, true)]) {
       expect(found({ hasCallback, callbacks })).toEqual([
@@ -169,7 +169,7 @@ describe('a callback', () => {
     }
   });
 
-  it('is not missing where it is a dead letter, because each worker that was to send it died', () => {
+  it('is not missing if it is a dead letter, because each worker that was to send it died', () => {
     expect(found({ hasCallback, deadCallbacks: callback(200) })).toEqual([]);
     for (const deadCallbacks of [callback(500), callback(200, true)]) {
       expect(found({ hasCallback, deadCallbacks })).toHaveLength(1);
@@ -181,19 +181,19 @@ describe('a callback', () => {
     ]);
   });
 
-  it('is told of a failure that an attempt came to', () => {
+  it('reports a failure that an attempt had', () => {
     expect(found({ ...failed, hasCallback, callbacks: callback(500) })).toEqual([]);
     expect(found({ ...failed, hasCallback })).toHaveLength(1);
     expect(found({ ...failed, answers: [], hasCallback })).toEqual([]);
   });
 
-  it('for failures is told of one', () => {
+  it('for failures reports one', () => {
     expect(found({ ...failed, hasFailureCallback, callbacks: callback(500, true) })).toEqual([]);
     expect(found({ ...failed, hasFailureCallback, callbacks: callback(500) })).toHaveLength(1);
     expect(found({ hasFailureCallback })).toEqual([]);
   });
 
-  it('tells no success that there was not', () => {
+  it('does not report a success that did not happen', () => {
     expect(found({ ...failed, hasCallback, callbacks: callback(200) })).toEqual([
       `The callback of Message ${first} (number 7) tells a success that there was not.`,
     ]);
@@ -221,7 +221,7 @@ describe('a schedule', () => {
     ]);
   });
 
-  it('may miss a fire for each time that the stage was down since it was made', () => {
+  it('may miss one fire for each time that the stage was down', () => {
     expect(found({ isAccepted: false, note: lived(5), shown: made(3), starts: 2 })).toEqual([]);
     expect(found({ isAccepted: false, note: lived(5, 2), shown: made(3), starts: 2 })).toHaveLength(1);
   });
@@ -242,7 +242,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('is cancelled only where a client asked for it', () => {
+  it('is cancelled only if a client asked for it', () => {
     const runStates = [['wfr_1', 'RUN_CANCELED']] as const;
     expect(found({ note, runStates })).toHaveLength(1);
     const asked = (ledger: Ledger): void => {
@@ -253,7 +253,7 @@ describe('a run', () => {
   });
 });
 
-it('a lane has nobody who waits or is in flight, and lets a last message through', () => {
+it('a lane holds no attempt at the end, and lets a last message pass', () => {
   const lane = { name: 'The queue q', waiting: 0, inFlight: 0, isOpen: true };
   expect(found({ lanes: [lane] })).toEqual([]);
   expect(found({ lanes: [{ ...lane, waiting: 1 }] })).toEqual([

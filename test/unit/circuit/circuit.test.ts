@@ -15,7 +15,7 @@ const down: Verdict = { says: 'down', status: 503, error: undefined, notBefore: 
 const busy: Verdict = { says: 'busy', status: 429, error: undefined, notBefore: undefined };
 const up: Verdict = { says: 'up' };
 
-/** A circuit after so many failures, one every half a second from `time` on. */
+/** Returns a circuit after this number of failures, one every half second from `time` on. */
 const afterFailures = (count: number): Circuit => {
   let circuit = closedCircuit;
   for (let number = 0; number < count; number += 1) {
@@ -44,7 +44,7 @@ describe('an answer', () => {
     expect(verdictOf(response(status), time).says).toBe(says);
   });
 
-  it('that the service refused to ask for says nothing', () => {
+  it('to which the service refused to send says nothing', () => {
     expect(verdictOf({ ...response(0), isRefusal: true }, time).says).toBe('nothing');
   });
 });
@@ -60,13 +60,13 @@ describe('a closed circuit', () => {
     });
   });
 
-  it('stays closed where a success is between them', () => {
+  it('stays closed if a success is between them', () => {
     const after = afterVerdict(afterFailures(4), up, rules, false, time + 2_000);
     expect(after.failures).toBe(0);
     expect(afterVerdict(after, down, rules, false, time + 3_000).openedAt).toBeUndefined();
   });
 
-  it('stays closed while all failures are of one second: processes may not know of successes yet', () => {
+  it('stays closed if all failures are within one second, because processes may not know of successes yet', () => {
     let circuit = closedCircuit;
     for (let number = 0; number < 50; number += 1) {
       circuit = afterVerdict(circuit, down, rules, false, time + number);
@@ -75,7 +75,7 @@ describe('a closed circuit', () => {
     expect(afterVerdict(circuit, down, rules, false, time + 1_000).openedAt).toBe(time + 1_000);
   });
 
-  it('counts no 429, which does not take failures back, either', () => {
+  it('ignores a 429, which does not reset failures either', () => {
     const circuit = afterFailures(4);
     expect(afterVerdict(circuit, busy, rules, false, time + 2_000)).toBe(circuit);
   });
@@ -84,12 +84,12 @@ describe('a closed circuit', () => {
 describe('an open circuit', () => {
   const open = afterFailures(5);
 
-  it('lets nobody go, and then one', () => {
+  it('admits nothing at first, and then one probe', () => {
     expect(heldAtOnce(open, open.openUntil - 1)).toBe(0);
     expect(heldAtOnce(open, open.openUntil)).toBe(1);
   });
 
-  it('waits twice as long after each probe that fails, up to ten minutes', () => {
+  it('waits twice as long after each failed probe, up to ten minutes', () => {
     const waits: number[] = [];
     let circuit = open;
     for (let number = 0; number < 7; number += 1) {
@@ -101,7 +101,7 @@ describe('an open circuit', () => {
     expect(circuit.openedAt).toBe(open.openedAt);
   });
 
-  it('waits for as long as the host asks, up to the longest time', () => {
+  it('waits as long as the host asks, up to the longest time', () => {
     const at = open.openUntil;
     const asking = (ms: number): Verdict => ({ ...down, notBefore: at + ms });
     expect(afterVerdict(open, asking(300_000), rules, true, at).openUntil).toBe(at + 300_000);
@@ -109,22 +109,22 @@ describe('an open circuit', () => {
     expect(afterVerdict(open, asking(86_400_000), rules, true, at).openUntil).toBe(at + 600_000);
   });
 
-  it('is not closed by a probe that gets a 429, nor waits twice as long for it', () => {
+  it('stays open after a probe with a 429, without doubling the wait', () => {
     const after = afterVerdict(open, busy, rules, true, open.openUntil);
     expect(after).toEqual({ ...open, openUntil: open.openUntil + 30_000 });
   });
 
-  it('is not changed by a failure that was in flight when it was opened', () => {
+  it('is not changed by a failure from before it opened', () => {
     expect(afterVerdict(open, down, rules, false, time + 3_000)).toBe(open);
   });
 
-  it('is closed by a success, and lets two go at once, then three', () => {
+  it('is closed by a success, and admits two at once, then three', () => {
     const closed = afterVerdict(open, up, rules, true, open.openUntil);
     expect(closed).toEqual({ ...closedCircuit, window: 2 });
     expect(afterVerdict(closed, up, rules, true, open.openUntil).window).toBe(3);
   });
 
-  it('lets an attempt wait for a day, counted from when both are true: it is due, and the host is down', () => {
+  it('lets an attempt wait for a day, counted from when it is due and the host is down', () => {
     const dayMs = 86_400_000;
     const openedAt = open.openedAt ?? 0;
     expect(isOverdue(open, rules, openedAt - 5 * dayMs, openedAt + dayMs - 1)).toBe(false);
@@ -135,14 +135,14 @@ describe('an open circuit', () => {
 });
 
 describe('the rules', () => {
-  it('have a longest time between probes that is never shorter than the first', () => {
+  it('have a longest time between probes that is at least the first', () => {
     expect(rulesOf({ enabled: true, open_seconds: 900 })).toMatchObject({
       openMs: 900_000,
       longestOpenMs: 900_000,
     });
   });
 
-  it('grow to no endless time, however many probes failed', () => {
+  it('stay finite, however many probes failed', () => {
     const circuit = { ...afterFailures(5), failedProbes: 5_000 };
     expect(afterVerdict(circuit, down, rules, true, time).openUntil).toBe(time + 600_000);
   });
@@ -157,7 +157,7 @@ describe('the host of a URL', () => {
     expect(circuitHostOf(url)).toBe(host);
   });
 
-  it('has no circuit where no name can be so long', () => {
+  it('has no circuit if it is too long for a name', () => {
     expect(circuitHostOf(`https://${'a.'.repeat(160)}com/`)).toBeUndefined();
   });
 });

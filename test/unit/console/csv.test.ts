@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { csvOf } from '../../../console/src/lists/csv.ts';
 
 describe('A list as CSV', () => {
-  it('has a column for each field of any row, and quotes what would end a cell', () => {
+  it('has a column for each field of any row, and quotes cells with separators', () => {
     expect(
       csvOf([
         { id: 'a', text: 'two, "words"' },
@@ -11,7 +11,7 @@ describe('A list as CSV', () => {
     ).toBe('id,text,labels,count\r\na,"two, ""words""",,\r\nb,,"[""x"",""y""]",-1\r\n');
   });
 
-  it('has no cell that a program would take for a formula', () => {
+  it('has no cell that a program would read as a formula', () => {
     expect(csvOf([{ a: '=1+1', b: '@x', c: '-2', d: 'x=1' }])).toBe("a,b,c,d\r\n'=1+1,'@x,'-2,x=1\r\n");
   });
 });

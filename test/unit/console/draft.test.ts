@@ -14,7 +14,7 @@ const request = (draft: Partial<Draft>) =>
   requestOf({ ...emptyDraft, destination: 'https://example.com/a', ...draft });
 
 describe('the request of a draft', () => {
-  it('has what was said, and nothing else', () => {
+  it('contains the given settings and nothing else', () => {
     expect(request({})).toEqual({ path: 'v2/publish/https://example.com/a', headers: [], query: [] });
     expect(
       request({
@@ -83,11 +83,14 @@ describe('the request of a draft', () => {
     ['https://example.com/a/.', 'https%3A%2F%2Fexample.com%2Fa%2F.'],
     ['http://[::1]:80/', 'http%3A%2F%2F%5B%3A%3A1%5D%3A80%2F'],
     ['https://user:pass@example.com/ü', 'https%3A%2F%2Fuser%3Apass%40example.com%2F%C3%BC'],
-  ])('has the destination %s in its path so that nothing on the way changes it', (destination, inPath) => {
-    expect(request({ destination }).path).toBe(`v2/publish/${inPath}`);
-  });
+  ])(
+    'has the destination %s encoded in its path so that nothing on the way changes it',
+    (destination, inPath) => {
+      expect(request({ destination }).path).toBe(`v2/publish/${inPath}`);
+    },
+  );
 
-  it('says in its query what no header can have', () => {
+  it('has settings in its query that do not fit into a header', () => {
     expect(request({ settings: { label: 'grün' }, headers: 'X-Name: José\nX-Tenant: acme' })).toEqual({
       path: 'v2/publish/https://example.com/a',
       headers: [['Svc-Forward-X-Tenant', 'acme']],
@@ -118,7 +121,7 @@ describe('what is wrong with a draft', () => {
     expect(problems[field]).toMatch(sentence);
   });
 
-  it('is nothing where it has a destination', () => {
+  it('is not reported if it has a destination', () => {
     expect(problemsOf({ ...emptyDraft, destination: 'orders' })).toEqual({});
   });
 });
@@ -205,11 +208,11 @@ describe('the draft of a message', () => {
     expect(Object.keys(problemsOf(draft))).toEqual(['headers']);
   });
 
-  it('waits for no moment that is over', () => {
+  it('does not wait for a time in the past', () => {
     expect(draftOf(message, message.notBefore).settings['not-before'] ?? '').toBe('');
   });
 
-  it('has a body that is too long for an answer as text, and keeps one that is none', () => {
+  it('has a truncated text body, and keeps a body that is not text', () => {
     expect(draftOf({ ...message, bodyBase64: btoa('a'.repeat(10)) }, 0)).toMatchObject({
       body: 'aaaaaaaaaa',
       bodyBase64: undefined,
@@ -222,14 +225,14 @@ describe('the draft of a message', () => {
 
 describe('The settings of a callback', () => {
   const { settings } = described;
-  it('are those that the service takes for callbacks', () => {
+  it('are those that the service accepts for callbacks', () => {
     const taken = Object.entries(settings).flatMap(([name, { scopes }]) =>
       scopes.some((scope) => scope === 'callback') && name in described.fields ? [name] : [],
     );
     expect(Object.keys(described.fields).filter(isOfCallback).toSorted()).toEqual(taken.toSorted());
   });
 
-  it('are sent behind its name, and errors about them stand at their fields', () => {
+  it('are sent with its prefix, and their errors are shown at their fields', () => {
     const texts = { 'callback-retries': '1', 'failure-callback-parallelism': '2' };
     expect(settingHeaders(texts)).toEqual([
       ['Svc-Callback-Retries', '1'],

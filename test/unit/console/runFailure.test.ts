@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { returnedIn, statusOfRun } from '../../../console/src/screens/runs/failure.ts';
 
-it('The status of a run is told in words where it is no answer of the endpoint', () => {
+it('The status of a run is shown in words if the endpoint did not answer', () => {
   expect([0, 489, 500].map(statusOfRun)).toEqual(['no answer', 'not to be retried', '500']);
 });
 

@@ -28,7 +28,6 @@ const step = (stepId: number, createdAt: number, more: Partial<RunStep> = {}): R
 const alone = (one: RunStep): Group => ({ type: 'sequential', steps: [one] });
 const { stepId: _none, ...initial } = step(0, 1_000, { stepType: 'Initial', stepName: 'init' });
 
-/** A run that was started at 1,000. */
 const runOf = (groups: readonly Group[], completedAt?: number): Run => ({
   workflowRunId: 'wfr_1',
   workflowUrl: 'https://example.com/flow',
@@ -38,19 +37,19 @@ const runOf = (groups: readonly Group[], completedAt?: number): Run => ({
   steps: [alone(initial), ...groups],
 });
 
-/** Each group with the beginning and the end of its steps. */
+/** Returns the start and the end of the steps in each group. */
 const timesOf = (run: Run, now = 10_000) =>
   timelineOf(run, now).map((bars) => bars.map(({ from, until }) => [from, until]));
 
 describe('A step', () => {
-  it('begins with the end of the one before, and ends when its result was recorded', () => {
+  it('begins at the end of the one before, and ends when its result was recorded', () => {
     expect(timesOf(runOf([alone(step(1, 1_500)), alone(step(2, 4_000))], 4_100))).toEqual([
       [[1_000, 1_500]],
       [[1_500, 4_000]],
     ]);
   });
 
-  it('of a parallel group begins with the group, and what follows with the last of them', () => {
+  it('of a parallel group begins with the group, and the next step with the last branch', () => {
     const branches = [
       step(2, 3_000),
       step(3, 2_000, { stepType: 'SleepFor', sleepFor: 400 }),
@@ -69,7 +68,7 @@ describe('A step', () => {
     ]);
   });
 
-  it('that sleeps alone is recorded when it begins, and ends with its time', () => {
+  it('that sleeps alone is recorded at its start, and ends at its time', () => {
     const sleeps = [
       alone(step(1, 1_100, { stepType: 'SleepFor', sleepFor: 2_000 })),
       alone(step(2, 3_200, { stepType: 'SleepUntil', sleepUntil: 5_000 })),
@@ -78,7 +77,7 @@ describe('A step', () => {
     expect(timesOf(runOf(sleeps))).toEqual([[[1_000, 3_100]], [[3_100, 5_000]], [[5_000, 5_100]]]);
   });
 
-  it('that goes on lasts until now, and one that was under way until the end of its run', () => {
+  it('that is active lasts until now, and an interrupted one until the end of its run', () => {
     const wait = alone(step(1, 1_100, { stepType: 'Wait', state: 'STEP_PROGRESS' }));
     expect(timesOf(runOf([wait]), 7_000)).toEqual([[[1_000, 7_000]]]);
     expect(timesOf(runOf([wait], 6_000), 7_000)).toEqual([[[1_000, 6_000]]]);
@@ -86,14 +85,14 @@ describe('A step', () => {
     expect(timesOf(runOf([sleep], 6_000), 7_000)).toEqual([[[1_000, 6_000]]]);
   });
 
-  it('that is still to come has a place, and a name in the address', () => {
+  it('in the future has a place, and a name in the address', () => {
     const next: Step = { messageId: 'msg_01M7W4BM2WG14BG3V1YN3YTREK', retries: 3, state: 'STEP_RETRY' };
     const run = runOf([alone(step(1, 1_500)), { type: 'next', steps: [next] }]);
     expect(timelineOf(run, 9_000).at(-1)).toEqual([{ key: 'next', step: next, from: 1_500, until: 9_000 }]);
   });
 
-  it('of another clock never ends before it begins', () => {
-    // Copied steps are older than the run that goes on with them.
+  it('with another clock never ends before it begins', () => {
+    // Copied steps are older than the resumed run.
     expect(timesOf(runOf([alone(step(1, 500)), alone(step(2, 1_800))]), 900)).toEqual([
       [[1_000, 1_000]],
       [[1_000, 1_000]],
@@ -114,7 +113,7 @@ describe('A step that is retried', () => {
   });
 });
 
-describe('A run that goes on', () => {
+describe('An active run', () => {
   const next = (more: Partial<Step>): Group => ({
     type: 'next',
     steps: [{ messageId: 'msg_01M7W4BM2WG14BG3V1YN3YTREK', retries: 3, state: 'STEP_PROGRESS', ...more }],
@@ -132,11 +131,11 @@ describe('A run that goes on', () => {
     expect(doingOf(runOf(groups), 10_000)).toBe(words);
   });
 
-  it('is told to hang where nothing is pending, whatever its steps say', () => {
+  it('is shown as hanging if nothing is pending, regardless of its steps', () => {
     expect(doingOf({ ...runOf([next({})]), hanging: { since: 5_000 } }, 10_000)).toBe('hanging');
   });
 
-  it('is told nothing of once it has ended', () => {
+  it('is not shown as hanging once it has ended', () => {
     expect(doingOf(runOf([alone(step(1, 1_500))], 2_000), 10_000)).toBeUndefined();
   });
 });

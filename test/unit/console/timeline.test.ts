@@ -13,7 +13,7 @@ const entry = (state: LogEntry['state'], time: number, more: Partial<LogEntry> =
   ...more,
 });
 
-it('The entries of an attempt are one happening, with its answer and how long it took', () => {
+it('The entries of an attempt are one event, with its answer and its duration', () => {
   const error = entry('ERROR', 1_300, { retried: 0, responseStatus: 503 });
   const happenings = happeningsOf([
     entry('DELIVERED', 9_050, { retried: 1, responseStatus: 200 }),
@@ -31,12 +31,12 @@ it('The entries of an attempt are one happening, with its answer and how long it
   expect(happenings.map(({ failure }) => failure)).toEqual([undefined, error, undefined]);
 });
 
-it('An attempt whose beginning is on the next page has no length yet', () => {
+it('An attempt whose start is on the next page has no duration yet', () => {
   const [attempt] = happeningsOf([entry('FAILED', 2_000, { retried: 3 })]);
   expect(attempt).toMatchObject({ at: 2_000, tookMs: undefined });
 });
 
-it('A cancellation stands by itself, beside the attempt that was in flight', () => {
+it('A cancellation is shown separately beside the attempt in flight', () => {
   const states = happeningsOf([
     entry('ERROR', 1_500, { retried: 0, responseStatus: 0 }),
     entry('ACTIVE', 1_000, { retried: 0 }),
@@ -46,6 +46,6 @@ it('A cancellation stands by itself, beside the attempt that was in flight', () 
   expect(states).toEqual(['ERROR', 'CANCELED', 'CANCEL_REQUESTED']);
 });
 
-it('The log of no message has nothing', () => {
+it('The log of no message is empty', () => {
   expect(happeningsOf([])).toEqual([]);
 });

@@ -23,7 +23,6 @@ const importServices = async () => {
 
 let fixture: Fixture;
 let services: Awaited<ReturnType<typeof importServices>>;
-/** Rows that DynamoDB has handed out. */
 let rowsRead = 0;
 useFixture(
   async (opened) => {
@@ -46,7 +45,7 @@ beforeEach(() => {
   rowsRead = 0;
 });
 
-/** Lets so much time pass that all processes from before count as dead. */
+/** Lets enough time pass that earlier processes count as dead. */
 function later(ms = 5 * 60_000): void {
   const { now } = Date;
   vi.spyOn(Date, 'now').mockImplementation(() => now() + ms);
@@ -71,7 +70,6 @@ const messageOf = (accountId: string, start: number): Message => ({
 const start = Date.now() - hourMs;
 const retentionMs = 7 * dayMs;
 
-/** The queue of an account of its own. */
 function queueOf(accountId: string, size: number) {
   let made = 0;
   const entryAt = (failedAt: number) => ({
@@ -83,7 +81,7 @@ function queueOf(accountId: string, size: number) {
     responseHeaders: [],
     expiresAt: failedAt + retentionMs,
   });
-  /** Writes a dead letter as a delivery does; each is a millisecond younger than the one before. */
+  /** Writes a dead letter like a delivery. Each is a millisecond younger than the one before. */
   const deadLetterAttempt = async (entry = entryAt(start + (made += 1))): Promise<string> => {
     if (await services.putDeadLetter(entry)) {
       await services.keepToSize({ id: accountId, shards: 8 }, entry.expiresAt, size);
@@ -100,7 +98,6 @@ function queueOf(accountId: string, size: number) {
       });
       return ids;
     },
-    /** The ids of what is there, the newest last. */
     left: async (): Promise<readonly string[]> => {
       const ids: string[] = [];
       for (const shard of services.shardsOf({ id: accountId, shards: 8 })) {
@@ -120,7 +117,7 @@ function queueOf(accountId: string, size: number) {
 }
 
 describe('the dead letter queue', () => {
-  it.each([1, 8, 20])('of %d entries is exact: the oldest of all go, and no other', async (size) => {
+  it.each([1, 8, 20])('with %d entries is exact: only the oldest are removed', async (size) => {
     const queue = queueOf(`exact-${size}`, size);
     const ids: string[] = [];
     const written = sizeOf({ ordinary: size + 5, thorough: 30 });
@@ -130,13 +127,13 @@ describe('the dead letter queue', () => {
     }
   });
 
-  it('does not count what was taken out, and what is gone does not come back with its attempt', async () => {
+  it('does not count removed entries, which do not return with their attempt', async () => {
     const queue = queueOf('taken-out', 10);
     const entries = Array.from({ length: 12 }, (_, number) => queue.entryAt(start + number));
     for (const entry of entries.slice(0, 10)) await queue.deadLetterAttempt(entry);
     const ids = entries.map(({ dlqId }) => dlqId);
     expect((await queue.remove([ids[3] ?? '', ids[4] ?? ''])).size).toBe(2);
-    // The second removal finds nothing, and must not count either.
+    // The second removal finds nothing and must not count.
     expect((await queue.remove([ids[3] ?? '', ids[4] ?? ''])).size).toBe(0);
     for (const entry of entries.slice(10)) await queue.deadLetterAttempt(entry);
     const there = ids.filter((_, number) => number !== 3 && number !== 4);
@@ -148,21 +145,21 @@ describe('the dead letter queue', () => {
     expect((await queue.left()).filter((id) => gone.includes(id))).toEqual([]);
   });
 
-  it('does not count what has expired, and takes it out before what has not', async () => {
+  it('does not count expired entries, and removes them first', async () => {
     const queue = queueOf('expired', 10);
     const old = Array.from({ length: 8 }, (_, number) => queue.entryAt(start - retentionMs + number));
     for (const entry of old) await queue.deadLetterAttempt({ ...entry, expiresAt: start + 2 * hourMs });
     later(3 * hourMs);
     const ids = await queue.deadLetterMany(12);
     expect(await queue.left()).toEqual(ids.slice(-10));
-    // Days later nothing of it is counted any more.
+    // Expired entries are no longer counted.
     vi.restoreAllMocks();
     later(2 * dayMs);
     await queue.deadLetterMany(1);
     expect((await services.countIn('expired', [Date.now()], Date.now()))?.entries).toBe(11);
   });
 
-  it('is brought down to a limit that was lowered', async () => {
+  it('is reduced to a lowered limit', async () => {
     const ids = await queueOf('lowered', 1_000_000).deadLetterMany(
       sizeOf({ ordinary: 100, thorough: 500 }),
       20,
@@ -173,22 +170,23 @@ describe('the dead letter queue', () => {
   });
 });
 
-describe('what a dead letter costs', () => {
+describe('the cost of a dead letter', () => {
   const most = [
-    // An entry is written and counted; a trim, one for each entry here, begins, asks eight shards, promises, removes and ends.
+    // Writes and counts an entry. A trim, here once for each entry, begins, reads eight shards, saves its plan, removes and
+    // ends.
     { size: 10, calls: 14, rows: 8, dead: 20 },
-    // One trim takes eleven entries out.
+    // One trim removes eleven entries.
     { size: 1_000, calls: 4.1, rows: 8, dead: 44 },
-    // One trim takes 201 entries out.
+    // One trim removes 201 entries.
     { size: 10_000_000, calls: 3.2, rows: 8, dead: 201 },
   ];
 
-  it.each(most)('at a size of $size is constant', async ({ size, calls, rows, dead }) => {
+  it.each(most)('is constant at a size of $size', async ({ size, calls, rows, dead }) => {
     const accountId = `cost-${size}`;
     const queue = queueOf(accountId, size);
     const real = sizeOf({ ordinary: Math.min(size, dead + 50), thorough: 250 });
     await queue.deadLetterMany(real, 20);
-    // The rest of a full queue is only counted, since a trim reads no more than the oldest entries.
+    // The rest is only counted, because a trim reads the oldest entries only.
     const missing = size - real;
     if (missing > 0) {
       const day = `d${Math.floor((start + retentionMs) / dayMs)}`;
@@ -203,7 +201,7 @@ describe('what a dead letter costs', () => {
       );
       expect(Attributes?.[day]).toEqual({ N: String(size) });
     }
-    // The owner takes some entries out all the while.
+    // The owner keeps removing entries.
     const costs: { readonly calls: number; readonly rows: number }[] = [];
     for (let round = 0; round < sizeOf({ ordinary: 1, thorough: 3 }); round += 1) {
       fixture.reset();
@@ -219,7 +217,7 @@ describe('what a dead letter costs', () => {
     }
   });
 
-  it('is one write more where the queue is not full', async () => {
+  it('is one more write if the queue is not full', async () => {
     const queue = queueOf('cost-empty', 100);
     await queue.deadLetterAttempt();
     fixture.reset();
@@ -228,9 +226,9 @@ describe('what a dead letter costs', () => {
     expect([fixture.callsOf('PutItemCommand'), fixture.callsOf('UpdateItemCommand')]).toEqual([1, 1]);
   });
 
-  it('is no more when many come at once, and the newest are left', async () => {
+  it('does not rise for many at once, and the newest are kept', async () => {
     const queue = queueOf('cost-many', 10);
-    // The clock stands still, so that on a busy machine, too, the trim has the time for all.
+    // Stopped, so that the trim has enough time on a slow machine.
     vi.spyOn(Date, 'now').mockReturnValue(Date.now());
     const count = sizeOf({ ordinary: 150, thorough: 500 });
     const ids = await queue.deadLetterMany(count, 50);
@@ -251,7 +249,7 @@ describe('a process that dies', () => {
     later();
     for (let number = 0; number < 3; number += 1)
       ids.push(await queue.deadLetterAttempt(queue.entryAt(start + 200 + number)));
-    // A process that dies between writing and counting leaves one entry uncounted, until it expires.
+    // A process that dies between writing and counting leaves one entry uncounted until it expires.
     const { call, when } = fate.comesAt ?? {};
     const isUncounted = (call === 1 && when === 'after') || (call === 2 && when === 'before');
     expect(await queue.left()).toEqual(ids.slice(isUncounted ? -6 : -5));
@@ -266,9 +264,9 @@ describe('a process that dies', () => {
   });
 });
 
-describe('an answer of DynamoDB that is lost, so that the SDK asks again,', () => {
+describe('a lost answer of DynamoDB, for which the SDK asks again,', () => {
   it.each([1, 2, 3, 4, 5])(
-    'of update %d of a dead letter counts nothing twice: none goes too early',
+    'of update %d of a dead letter counts nothing twice, so that no entry is removed too early',
     async (call) => {
       const queue = queueOf(`lost-${call}`, 5);
       const ids = [...(await queue.deadLetterMany(5))];
@@ -278,13 +276,13 @@ describe('an answer of DynamoDB that is lost, so that the SDK asks again,', () =
       later();
       for (let more = 0; more < 3; more += 1) ids.push(await queue.deadLetterAttempt());
       const left = await queue.left();
-      // An entry whose count was lost may be there until it expires.
+      // An entry whose count was lost may be kept until it expires.
       expect([ids.slice(-5), ids.slice(-6)]).toContainEqual(left);
     },
   );
 
   it.each([1, 2])(
-    'of update %d of a removal counts nothing twice, and the removal is known as done',
+    'of update %d of a removal counts nothing twice, and the removal is reported as done',
     async (call) => {
       const queue = queueOf(`lost-removal-${call}`, 5);
       const ids = await queue.deadLetterMany(5);
@@ -297,8 +295,8 @@ describe('an answer of DynamoDB that is lost, so that the SDK asks again,', () =
   );
 });
 
-describe('a row that takes no more writes', () => {
-  it('is written to once for each dead letter: no delivery waits for it, and none fails', async () => {
+describe('a row that accepts no more writes', () => {
+  it('is written once for each dead letter, and no delivery waits or fails because of it', async () => {
     const queue = queueOf('throttled', 5);
     let tries = 0;
     fixture.dynamodb.middlewareStack.add(
@@ -319,8 +317,8 @@ describe('a row that takes no more writes', () => {
   });
 });
 
-describe('a process that stands still while it trims', () => {
-  it('and goes on when another has taken over counts nothing of what that one took out', async () => {
+describe('a process that pauses while it trims', () => {
+  it('and continues after another has taken over counts nothing that the other removed', async () => {
     const queue = queueOf('stands-still', 5);
     const ids = [...(await queue.deadLetterMany(5))];
     let goOn = (): void => undefined;

@@ -7,7 +7,7 @@ import type { LaneFixture } from '../../support/laneFixture.ts';
 import type { Inbox } from '../../support/receiver.ts';
 import { useLaneFixtures } from '../../support/useLaneFixtures.ts';
 
-/** Debounced messages. Time is simulated, so that moments are exact. */
+/** Tests debounced messages in simulated time, which makes times exact. */
 
 let fixture: Fixture;
 const importPublishing = async () => {
@@ -17,7 +17,7 @@ const importPublishing = async () => {
   ]);
   return { ...prepare, ...debounce };
 };
-/** Loaded before fleets reset modules: with the clients that die and whose calls are counted. */
+/** Loaded before fleets reset modules, with the clients that can die and whose calls are counted. */
 let importing: ReturnType<typeof importPublishing>;
 const open = useLaneFixtures((opened) => {
   fixture = opened;
@@ -33,7 +33,6 @@ beforeEach(async () => {
 
 const quietly = { debounce: '30s', 'debounce-id': 'cart' };
 
-/** Publishes a body, and returns the answer. */
 async function publish(body: string, config: Readonly<Record<string, string>> = quietly, queueName?: string) {
   const { prepare, publishDebounced } = await importing;
   const { account } = laneFixture;
@@ -46,7 +45,7 @@ async function publish(body: string, config: Readonly<Record<string, string>> = 
 const bodies = (): readonly string[] => inbox.deliveries.map(({ body }) => body.toString());
 
 describe('messages with one debounce id', () => {
-  it('are one, which is delivered with the newest body once no other has come for a while', async () => {
+  it('become one, which is delivered with the newest body after a quiet time', async () => {
     const ids: string[] = [];
     for (const body of ['1', '2', '3']) {
       const answer = await publish(body);
@@ -68,7 +67,7 @@ describe('messages with one debounce id', () => {
     expect(bodies()).toEqual(['3', '4']);
   });
 
-  it('are delivered at the latest after the longest time, with what is the newest by then', async () => {
+  it('are delivered after the longest time at the latest, with the newest body', async () => {
     const config = { ...quietly, 'debounce-max': '1m' };
     for (let body = 0; body < 9; body += 1) {
       await publish(String(body), config);
@@ -78,7 +77,7 @@ describe('messages with one debounce id', () => {
     expect(bodies()).toEqual(['2', '5', '8']);
   });
 
-  it('take over settings, also another delivery queue, and keep large bodies apart', async () => {
+  it('replace settings, even the delivery queue, and keep large bodies separate', async () => {
     const large = (text: string): string => text.repeat(4_000);
     await publish(large('a'));
     await laneFixture.fleet.advance(10 * secondMs);
@@ -88,7 +87,7 @@ describe('messages with one debounce id', () => {
     expect(inbox.deliveries[0]?.method).toBe('PUT');
   });
 
-  it('may have a shorter quiet time than those before, which does not move the delivery earlier', async () => {
+  it('may have a shorter quiet time than earlier ones, which does not make the delivery earlier', async () => {
     await publish('long');
     await publish('short', { ...quietly, debounce: '1s' });
     await laneFixture.fleet.advance(20 * secondMs);
@@ -97,14 +96,14 @@ describe('messages with one debounce id', () => {
     expect(bodies()).toEqual(['short']);
   });
 
-  it('by many at once are one message with one of the bodies', async () => {
+  it('from many clients at once are one message with one of the bodies', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, (_, body) => publish(String(body))));
     expect(new Set(answers.map(idOf)).size).toBe(1);
     await laneFixture.fleet.advance(2 * minuteMs);
     expect(bodies()).toHaveLength(1);
   });
 
-  it('are others after their message was cancelled', async () => {
+  it('become a new message after theirs was cancelled', async () => {
     const cancelled = idOf(await publish('cancelled'));
     const { cancelMessage } = await import('../../../lambdas/publish/cancel.ts');
     await cancelMessage(laneFixture.account, cancelled);
@@ -114,7 +113,7 @@ describe('messages with one debounce id', () => {
     expect(bodies()).toEqual(['next']);
   });
 
-  it('go through their queue, one after the other', async () => {
+  it('pass through their queue, one after the other', async () => {
     for (const body of ['1', '2']) await publish(body, quietly, 'carts');
     await laneFixture.fleet.advance(minuteMs);
     expect(bodies()).toEqual(['2']);
@@ -124,14 +123,14 @@ describe('messages with one debounce id', () => {
   it('cost two conditional writes each', async () => {
     fixture.reset();
     await publish('first');
-    // The period is looked for, begun, and has its message.
+    // Looks for the period, begins it, and writes its message.
     expect(fixture.operations()).toEqual({ UpdateItemCommand: 1, SendMessageCommand: 1, PutItemCommand: 2 });
     fixture.reset();
     await publish('second');
     expect(fixture.operations()).toEqual({ UpdateItemCommand: 1, PutItemCommand: 1 });
   });
 
-  it('have one delivery for each quiet period, whenever they come', async () => {
+  it('have one delivery for each quiet period, at any times', async () => {
     const quietMs = 30 * secondMs;
     let expected: string[] = [];
     let last = { messageId: '', startedAt: -Infinity, endedAt: -Infinity };
@@ -140,7 +139,7 @@ describe('messages with one debounce id', () => {
       const messageId = idOf(await publish(String(body)));
       const endedAt = Date.now();
       const hasJoined = messageId === last.messageId;
-      // The clock goes on during a publish, so close to the end of the period both are right.
+      // The clock advances during a publish, so both results are right close to the period’s end.
       if (endedAt < last.startedAt + quietMs) expect(hasJoined).toBe(true);
       if (startedAt > last.endedAt + quietMs + secondMs) expect(hasJoined).toBe(false);
       if (hasJoined) expected = expected.slice(0, -1);
@@ -193,12 +192,12 @@ describe('a debounced message', () => {
     await laneFixture.fleet.advance(hourMs);
     laneFixture.fleet.setFate(undefined);
     await laneFixture.fleet.advance(3 * hourMs);
-    // A worker that dies between the answer and its record makes the request again.
+    // A worker that dies between the answer and its record repeats the request.
     expect(new Set(bodies())).toEqual(new Set(['new']));
     expect(new Set(inbox.deliveries.map(({ headers }) => headers['svc-message-id'])).size).toBe(1);
   });
 
-  it('whose first publisher died before it wrote the message is delivered with the body of the next', async () => {
+  it('whose first publisher died before it wrote the message is delivered with the next body', async () => {
     const { joinPeriod, periodKey } = await import('../../../lambdas/debounce/joinPeriod.ts');
     const { attemptJob } = await import('../../../lambdas/job/job.ts');
     const { sendJob } = await import('../../../lambdas/job/send.ts');

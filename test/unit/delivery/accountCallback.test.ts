@@ -10,8 +10,6 @@ import { idsOf, type Fixture } from '../../support/fixture.ts';
 import type { Delivery, Inbox } from '../../support/receiver.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
-/** The failure callback of an account, told of what fails for good without one of its own. */
-
 let fixture: Fixture;
 let runs: FailedRuns;
 let told: Inbox;
@@ -66,12 +64,12 @@ describe('the failure callback of an account', () => {
     expect(idsOf(toldOfRun(runId).map((one) => ({ ...one, headers: svcHeaders(one) }))).size).toBe(1);
   });
 
-  it('is that of the failure: an account that gets another meanwhile loses none', async () => {
+  it('is the one at the time of the failure, even if the account’s callback is changed afterwards', async () => {
     const later = fixture.receiver.inbox();
     const messageId = await fixture.send(failing().url, { retries: '0' });
     const { job } = await fixture.receiveAttempt();
     await fixture.deliver(job, false);
-    // The worker dies before it sends the callback, and the account is changed before its job comes back.
+    // The worker dies before it sends the callback, and the account is changed before the retry.
     await fixture.drain();
     await setCallback(later.url);
     try {
@@ -87,7 +85,7 @@ describe('the failure callback of an account', () => {
     }
   });
 
-  it('is not told of what has one of its own, and not of callbacks, its own calls included', async () => {
+  it('is not called for messages with their own one, nor for callbacks, including its own calls', async () => {
     const own = fixture.receiver.inbox();
     const before = told.deliveries.length;
     await fixture.send(failing().url, { retries: '0', 'failure-callback': own.url });
@@ -96,7 +94,7 @@ describe('the failure callback of an account', () => {
     await fixture.doJobs();
     expect([own.deliveries.length, told.deliveries.length]).toEqual([1, before]);
 
-    // Its own call fails for good at the first answer.
+    // Its own call fails permanently with the first answer.
     answer = (response) => response.writeHead(489, { 'Svc-NonRetryable-Error': 'true' }).end();
     const messageId = await fixture.send(failing().url, { retries: '0' });
     await fixture.doJobs();
@@ -106,7 +104,7 @@ describe('the failure callback of an account', () => {
     expect(await fixture.deadLettersOf(callId)).toBe(1);
   });
 
-  it('holds no queue: the next message does not wait for it', async () => {
+  it('does not hold back a queue: the next message does not wait for it', async () => {
     answer = (response) => response.writeHead(500).end();
     const next = fixture.receiver.inbox();
     await fixture.enqueue('told', failing().url, { retries: '0', timeout: '20s' });
@@ -115,7 +113,7 @@ describe('the failure callback of an account', () => {
     expect(next.deliveries).toHaveLength(1);
   });
 
-  it('is told of a run whose endpoint has no failure function, and not where it has one', async () => {
+  it('is called for a run whose endpoint has no failure function, and not if it has one', async () => {
     const withFunction = fixture.receiver.inbox();
     const told1 = await runs.fail(failing().url, { failureUrl: withFunction.url });
     const without = fixture.receiver.inbox((_delivery, response) =>
@@ -129,7 +127,7 @@ describe('the failure callback of an account', () => {
   });
 });
 
-/** The id of a run's message stands under the prefix of its dialect. */
+/** Copies the id of a run’s message from its dialect’s prefix. */
 const svcHeaders = ({ headers }: Delivery): Delivery['headers'] => ({
   ...headers,
   'svc-message-id': headers['upstash-message-id'] ?? '',

@@ -7,8 +7,6 @@ import { setClockAhead } from '../../support/clockAhead.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import { idOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
-/** What follows an attempt, and what does not. */
-
 let fixture: Fixture;
 let services: Awaited<ReturnType<typeof importServices>>;
 
@@ -50,12 +48,11 @@ beforeEach(async () => {
 const slotsOf = async (name: string): Promise<number | undefined> =>
   (await services.loadLane({ accountId: fixture.account.id, kind: 'queue', name }))?.leases.size;
 
-/** Takes the attempts out of the queues. */
 const attempts = async (): Promise<readonly AttemptJob[]> =>
   (await fixture.drain()).flatMap((job) => (job.kind === 'attempt' ? [job] : []));
 
 describe('a queue', () => {
-  it('waits for the callbacks of all attempts of a message, though its last one was told first', async () => {
+  it('waits for the callbacks of all attempts of a message, even if its last one was delivered first', async () => {
     const inbox = fixture.receiver.inbox((_delivery, response, count) =>
       response.writeHead(count === 0 ? 500 : 200).end(),
     );
@@ -78,8 +75,8 @@ describe('a queue', () => {
   });
 });
 
-describe('a message that is cancelled while its attempt is under way', () => {
-  it('keeps its slot until that attempt has surely ended, and nobody is told of its failure', async () => {
+describe('a message that is cancelled during its attempt', () => {
+  it('keeps its slot until the attempt has certainly ended, and its failure is not reported', async () => {
     const slots: (number | undefined)[] = [];
     const inbox = fixture.receiver.inbox(({ headers }, response) => {
       const messageId = headers['svc-message-id'] ?? '';
@@ -103,8 +100,8 @@ describe('a message that is cancelled while its attempt is under way', () => {
   });
 });
 
-describe('a message that is cancelled and delivered all the same', () => {
-  it('was delivered, and its callback is told so', async () => {
+describe('a message that is cancelled but still delivered', () => {
+  it('counts as delivered, and its callback says so', async () => {
     const inbox = fixture.receiver.inbox(({ headers }, response) => {
       const messageId = headers['svc-message-id'] ?? '';
       void services.cancelMessage(fixture.account, messageId).finally(() => response.end());
@@ -123,17 +120,14 @@ describe('the record of an attempt', () => {
     { asked: [], byOutcome: undefined },
     { asked: ['callback'], byOutcome: true },
     { asked: ['failure-callback'], byOutcome: true },
-  ])(
-    'says whether ids of callbacks follow its outcome, for $asked: $byOutcome',
-    async ({ asked, byOutcome }) => {
-      const url = fixture.receiver.inbox().url;
-      await fixture.send(url, Object.fromEntries(asked.map((name) => [name, url])));
-      const { job } = await fixture.receiveAttempt();
-      await fixture.deliver(job, false);
-      const history = await fixture.loadMessage(job);
-      expect(history?.attempts.map(({ callbacksByOutcome }) => callbacksByOutcome)).toEqual([byOutcome]);
-    },
-  );
+  ])('says if callback ids depend on its outcome, for $asked: $byOutcome', async ({ asked, byOutcome }) => {
+    const url = fixture.receiver.inbox().url;
+    await fixture.send(url, Object.fromEntries(asked.map((name) => [name, url])));
+    const { job } = await fixture.receiveAttempt();
+    await fixture.deliver(job, false);
+    const history = await fixture.loadMessage(job);
+    expect(history?.attempts.map(({ callbacksByOutcome }) => callbacksByOutcome)).toEqual([byOutcome]);
+  });
 });
 
 describe('the callbacks of an attempt', () => {
@@ -148,8 +142,8 @@ describe('the callbacks of an attempt', () => {
   });
 });
 
-describe('a message that has waited for its host for too long', () => {
-  it('fails for good with one record, and says why', async () => {
+describe('a message that has waited too long for its host', () => {
+  it('fails permanently with one record, and says why', async () => {
     const messageId = await fixture.send(fixture.receiver.inbox().url, { retries: '3', delay: '1h' });
     const message = { accountId: fixture.account.id, messageId };
     const history = await fixture.loadMessage(message);
@@ -163,13 +157,13 @@ describe('a message that has waited for its host for too long', () => {
 });
 
 describe('a retry', () => {
-  it('is sent for when it is due, and not before', async () => {
+  it('is sent when it is due, and not before', async () => {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const messageId = await fixture.send(inbox.url, { retries: '1', 'retry-delay': '20000' });
     const { job } = await fixture.receiveAttempt();
     await fixture.deliver(job, false);
     expect(await attempts()).toEqual([]);
-    // A job that comes too early makes no attempt, and it does not matter who sent it.
+    // An early job makes no attempt, whoever sent it.
     await fixture.deliver({ ...job, attempt: 1 }, false);
     expect(inbox.deliveries).toHaveLength(1);
     setClockAhead(21_000);
@@ -181,7 +175,7 @@ describe('a retry', () => {
     vi.restoreAllMocks();
   });
 
-  it('does not follow where the account was deleted since', async () => {
+  it('is not sent if the account was deleted since', async () => {
     const owner: Account = { ...fixture.account, id: 'deleted-since' };
     await fixture.saveAccount({ ...owner, deletedAt: 1 }, undefined);
     const { history, attempt } = await failedOf(owner);
@@ -191,7 +185,6 @@ describe('a retry', () => {
   });
 });
 
-/** A message of an account that has failed for good. */
 async function failedOf(owner: Account, body = '') {
   const answer = await fixture.publishRequest(owner, requestOf('https://example.com/', { delay: '1h' }));
   const history = await fixture.loadMessage({ accountId: owner.id, messageId: idOf(answer) });
@@ -203,7 +196,7 @@ async function failedOf(owner: Account, body = '') {
 }
 
 describe('a message that was not accepted', () => {
-  it('is not delivered, though its job was sent and only the answer to that was lost', async () => {
+  it('is not delivered, even if its job was sent and only the answer was lost', async () => {
     const inbox = fixture.receiver.inbox();
     const accepted = await fixture.send(inbox.url, { delay: '1s' });
     const history = await fixture.loadMessage({ accountId: fixture.account.id, messageId: accepted });
@@ -241,14 +234,14 @@ describe('a dead letter', () => {
   it.each([
     { body: 'no', kept: 'no' },
     { body: '', kept: undefined },
-  ])('has the body of the last response, where it has one: "$body"', async ({ body, kept }) => {
+  ])('has the last response’s body, if there is one: "$body"', async ({ body, kept }) => {
     const owner = account(`answered-${body}`, 10);
     await services.deadLetterAttempt(await failedOf(owner, body));
     const bodies = (await deadLettersOf(owner)).map(({ responseBody }) => responseBody);
     expect(bodies.map((one) => one && Buffer.from(one).toString())).toEqual([kept]);
   });
 
-  it('takes the place of the oldest one where there are as many as may be', async () => {
+  it('replaces the oldest one if there are too many', async () => {
     const owner = account('full', 1);
     const [one, two] = [await failedOf(owner), await failedOf(owner)];
     await services.deadLetterAttempt(one);
@@ -259,7 +252,7 @@ describe('a dead letter', () => {
     expect(await idsOf(owner)).toEqual([two.history.message.messageId]);
   });
 
-  it('is not kept for longer than the body of its message', async () => {
+  it('is not kept longer than its message’s body', async () => {
     const owner = account('short-lived', 10);
     const failed = await failedOf(owner);
     const expiresAt = Date.now() + 3_600_000;
@@ -270,7 +263,7 @@ describe('a dead letter', () => {
     ]);
   });
 
-  it('that is left twice by redelivered jobs takes no place from another', async () => {
+  it('that is written twice by redelivered jobs takes one place', async () => {
     const owner = account('left-twice', 2);
     const [one, two] = [await failedOf(owner), await failedOf(owner)];
     for (const failed of [one, one, two, two]) await services.deadLetterAttempt(failed);

@@ -6,7 +6,7 @@ import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.t
 import type { Inbox } from '../../support/receiver.ts';
 import { idsOf, openFixture, type Fixture } from '../../support/fixture.ts';
 
-/** Kills a worker at each of its AWS calls; then its job is redelivered, as SQS does it. */
+/** Kills a worker at each of its AWS calls. Then SQS redelivers its job. */
 
 let fixture: Fixture;
 let loadLane: LaneLambdas['loadLane'];
@@ -26,7 +26,7 @@ interface FailingMessage {
   readonly messageId: string;
 }
 
-/** A message that fails twice, with all that can follow from it. */
+/** Sends a message that fails twice, with everything that can follow. */
 async function failingMessage(): Promise<FailingMessage> {
   const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
   const callbacks = fixture.receiver.inbox();
@@ -40,14 +40,15 @@ async function failingMessage(): Promise<FailingMessage> {
   return { inbox, callbacks, failures, messageId };
 }
 
-describe('a worker that makes a failing message’s way', () => {
-  it('makes so many AWS calls in all', async () => {
+describe('a worker that handles a failing message', () => {
+  it('makes at most 26 AWS calls altogether', async () => {
     const failing = await failingMessage();
     expect(fixture.calls()).toBe(2);
     const counted = new Fate();
     await fixture.doJobs(counted);
     expect(failing.inbox.deliveries).toHaveLength(2);
-    // Two attempts: read, two writes each and what follows; three callbacks: read and write; a lease of slots.
+    // Two attempts: a read, two writes each and their continuations. Three callbacks: a read and a write each. One lease of
+    // slots.
     expect(counted.calls).toBeLessThanOrEqual(26);
     expect(counted.calls).toBeGreaterThan(10);
   });
@@ -61,7 +62,7 @@ describe('a worker that makes a failing message’s way', () => {
     expect(new Set(tries)).toEqual(new Set(['0', '1']));
     expect(tries.length).toBeLessThanOrEqual(3);
 
-    // Each callback is one message, delivered at least once, and tells of its own attempt.
+    // Each callback is one message, delivered at least once, and reports its own attempt.
     expect(idsOf(callbacks.deliveries).size).toBe(2);
     expect(new Set(callbacks.deliveries.map((delivery) => callbackOf(delivery).retried))).toEqual(
       new Set([0, 1]),
@@ -76,14 +77,14 @@ describe('a worker that makes a failing message’s way', () => {
 });
 
 describe('two workers with the same attempt', () => {
-  it('make one record, one callback message and one dead letter', async () => {
+  it('write one record, one callback message and one dead letter', async () => {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const failures = fixture.receiver.inbox();
     const messageId = await fixture.send(inbox.url, { retries: '0', 'failure-callback': failures.url });
     const { job } = await fixture.receiveAttempt();
     const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => fixture.deliver(job, false)));
     expect(outcomes.some(({ status }) => status === 'fulfilled')).toBe(true);
-    // A worker whose record came second gives its job back; redelivered, the job changes nothing.
+    // The worker whose record came second fails its job, which then changes nothing.
     await fixture.deliver(job, true);
     await fixture.doJobs();
     expect(idsOf(failures.deliveries).size).toBe(1);
@@ -98,7 +99,7 @@ const recordOf = async (messageId: string): Promise<void> => {
   );
 };
 
-describe('two workers whose attempts at the same message come to different ends', () => {
+describe('two workers whose attempts at one message have different outcomes', () => {
   it.each([
     { queueName: undefined, recorded: 200, other: 500, retries: '1' },
     { queueName: undefined, recorded: 500, other: 200, retries: '1' },
@@ -106,12 +107,12 @@ describe('two workers whose attempts at the same message come to different ends'
     { queueName: 'twins-failed', recorded: 500, other: 200, retries: '0' },
     { queueName: 'twins-retried', recorded: 500, other: 200, retries: '1' },
   ])(
-    'tell what was recorded, $recorded and not $other, in the queue $queueName',
+    'report the recorded $recorded instead of $other, in the queue $queueName',
     async ({ queueName, recorded, other, retries }) => {
       let answerFirst: (() => void) | undefined;
       const inbox = fixture.receiver.inbox((delivery, response, count) => {
         if (delivery.headers['svc-retried'] !== '0') response.end();
-        // The first answers late, and so its worker records first what the second has not heard of.
+        // The first request is answered late: its worker records before the second has its answer.
         else if (count === 0) answerFirst = () => response.writeHead(recorded).end();
         else {
           answerFirst?.();
@@ -147,9 +148,9 @@ describe('two workers whose attempts at the same message come to different ends'
   );
 });
 
-describe('a message that SQS has handed out twice', () => {
+describe('a message that SQS delivered twice', () => {
   it.each([500, 200])(
-    'is given back by the worker that finds the record of a %i: the other may have failed to continue',
+    'is failed by the worker that finds the record of a %i, because the other may not have continued',
     async (status) => {
       const inbox = fixture.receiver.inbox((delivery, response) =>
         response.writeHead(delivery.headers['svc-retried'] === '0' ? status : 200).end(),
@@ -160,7 +161,7 @@ describe('a message that SQS has handed out twice', () => {
       fixture.refuse('SendMessageCommand');
       await expect(fixture.deliver(job, false)).rejects.toThrow();
       fixture.reset();
-      // Should it end well, SQS would delete the message, and nobody would continue.
+      // If this job succeeded, SQS would delete the message, and the attempt might never be continued.
       await expect(fixture.deliver(job, false)).rejects.toThrow('is not sure to have continued');
       expect(inbox.deliveries).toHaveLength(1);
       await fixture.deliver(job, true);
@@ -178,10 +179,10 @@ describe('a publish', () => {
     { call: 2, when: 'before' },
     { call: 2, when: 'after' },
   ] as const)(
-    'whose storing fails $when call $call is not accepted, and never delivered',
+    'that cannot be stored because $when call $call fails is not accepted, and not delivered',
     async (failure) => {
       const inbox = fixture.receiver.inbox();
-      // The process lives on and has ended the message, so it knows that the message was not accepted.
+      // The process survives and has ended the message, so it was certainly not accepted.
       await fixture.underFate(fateAt({ ...failure, survived: true }), async () => {
         await expect(fixture.send(inbox.url)).rejects.toThrow('was not accepted');
       });

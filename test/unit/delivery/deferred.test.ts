@@ -9,8 +9,6 @@ import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.t
 import type { Inbox } from '../../support/receiver.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
-/** Attempts that their destination completes later: their cost, and processes that die at each of their AWS calls. */
-
 let fixture: Fixture;
 let lambdas: LaneLambdas & Awaited<ReturnType<typeof importCompletions>>;
 
@@ -66,7 +64,6 @@ async function send(config: Readonly<Record<string, string>> = {}): Promise<Defe
   return { messageId, inbox, callbacks };
 }
 
-/** Checks that a message was completed once, and that its callback told so. */
 async function expectCompleted({ messageId, callbacks }: Deferred, status: number): Promise<void> {
   const { attempts, open } = await load(messageId);
   expect(attempts).toHaveLength(1);
@@ -78,25 +75,25 @@ async function expectCompleted({ messageId, callbacks }: Deferred, status: numbe
 
 describe('deferred completion', () => {
   beforeEach(async () => {
-    // The first attempt of a process takes slots of the account for all.
+    // A process’s first attempt takes slots of the account for later ones.
     await fixture.send(fixture.receiver.inbox().url);
     await fixture.doJobs();
   });
 
-  it('costs two writes and no waiting', async () => {
+  it('costs two writes and does not wait', async () => {
     const inbox = accepting();
     const messageId = await fixture.send(inbox.url, { deferred: '1h' });
     const { job } = await fixture.receiveAttempt();
     fixture.reset();
     await fixture.deliver(job, false);
-    // The row is read, and once more to see whether the destination was quicker than its 202.
+    // Reads the row, and again in case the destination was quicker than its 202.
     expect(fixture.operations()).toEqual({ QueryCommand: 2, PutItemCommand: 1 });
     fixture.reset();
     await complete(messageId, 200);
     expect(fixture.operations()).toEqual({ QueryCommand: 1, PutItemCommand: 1, SendMessageCommand: 1 });
   });
 
-  it('costs a message without it nothing', async () => {
+  it('costs nothing for a message without it', async () => {
     await fixture.send(accepting().url);
     const { job } = await fixture.receiveAttempt();
     fixture.reset();
@@ -109,10 +106,10 @@ describe('a worker that leaves an attempt open', () => {
   itAtEachDeath('and dies at any of its AWS calls leaves it to be completed', async (fate) => {
     const deferred = await send({ 'flow-control-key': fate.name, 'flow-control-value': 'parallelism=1' });
     await fixture.doJobs(fate);
-    // A request is made again only where no row says that the attempt is open.
+    // A request is repeated only if no row says that the attempt is open.
     expect(deferred.inbox.deliveries.length).toBeLessThanOrEqual(2);
     expect((await load(deferred.messageId)).open?.number).toBe(0);
-    // The end of its time comes, whoever died.
+    // The attempt’s deadline comes whichever process died.
     expect(schedulesOf(deferred.messageId)).toEqual([`${deferred.messageId}-0-open`]);
     await complete(deferred.messageId, 200);
     await fixture.doJobs();
@@ -120,7 +117,7 @@ describe('a worker that leaves an attempt open', () => {
     await expectNoLease(fate.name);
   });
 
-  it('gives back its slot where it was completed before the slot was kept', async () => {
+  it('gives back its slot if the attempt was completed before the slot was kept', async () => {
     const name = new Fate().name;
     const inbox = fixture.receiver.inbox((delivery, response) => {
       const messageId = delivery.headers['svc-message-id'] ?? '';
@@ -139,7 +136,7 @@ describe('a worker that leaves an attempt open', () => {
     await expectNoLease(name);
   });
 
-  it('gives back its slot where its message was cancelled before', async () => {
+  it('gives back its slot if its message was cancelled before', async () => {
     const name = new Fate().name;
     const inbox = fixture.receiver.inbox((delivery, response) => {
       const messageId = delivery.headers['svc-message-id'] ?? '';
@@ -185,7 +182,7 @@ describe('a request that completes an attempt', () => {
     await expectCompleted(deferred, isRecorded ? 200 : 0);
   });
 
-  it('has one winner among many', async () => {
+  it('wins once among many simultaneous ones', async () => {
     const deferred = await send();
     await fixture.doJobs();
     const answers = await Promise.all(
@@ -199,7 +196,7 @@ describe('a request that completes an attempt', () => {
   });
 });
 
-describe('what follows from a completion', () => {
+describe('the continuation of a completed attempt', () => {
   itAtEachDeath('is done though its worker dies at any of its AWS calls', async (fate) => {
     const inbox = accepting();
     const callbacks = fixture.receiver.inbox();
@@ -209,7 +206,7 @@ describe('what follows from a completion', () => {
       retries: '0',
     });
     await fixture.doJobs();
-    // The body is longer than its record keeps.
+    // The body is longer than the record keeps.
     await complete(messageId, 503, 'x'.repeat(30_000));
     await fixture.doJobs(fate);
     await expectCompleted({ messageId, inbox, callbacks }, 503);
@@ -219,8 +216,8 @@ describe('what follows from a completion', () => {
   });
 });
 
-describe('the end of the time of an attempt that is open', () => {
-  it('is set again where its schedule was lost', async () => {
+describe('the deadline of an open attempt', () => {
+  it('is set again if its schedule was lost', async () => {
     const { recover } = await import('../../../lambdas/recovery/recover.ts');
     const deferred = await send();
     await fixture.doJobs();
@@ -246,14 +243,14 @@ describe('the end of the time of an attempt that is open', () => {
     expect(await fixture.deadLettersOf(deferred.messageId)).toBe(1);
   });
 
-  it('comes early, and is sent again', async () => {
+  it('is sent again if it arrives early', async () => {
     const deferred = await send();
     await fixture.doJobs();
     await fixture.perform(timeoutOf(deferred.messageId), { isAgain: false });
     expect((await load(deferred.messageId)).open?.number).toBe(0);
   });
 
-  it('changes nothing where the message was cancelled', async () => {
+  it('changes nothing if the message was cancelled', async () => {
     const deferred = await send();
     await fixture.doJobs();
     await lambdas.cancelMessage(fixture.account, deferred.messageId);

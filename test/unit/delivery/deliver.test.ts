@@ -7,8 +7,6 @@ import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.t
 import { useFixture } from '../../support/useFixture.ts';
 import { idOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
-/** The work of an attempt, as it finds its message: not due yet, made already, or of an account that is not served. */
-
 let fixture: Fixture;
 let lambdas: LaneLambdas;
 let services: Awaited<ReturnType<typeof importServices>>;
@@ -39,7 +37,6 @@ async function historyOf(messageId: string, { id: accountId } = fixture.account)
   return history;
 }
 
-/** Takes the attempts out of the queues. */
 const attempts = async (): Promise<readonly AttemptJob[]> =>
   (await fixture.drain()).flatMap((job) => (job.kind === 'attempt' ? [job] : []));
 
@@ -49,8 +46,8 @@ const leasesOf = async (kind: 'queue' | 'key', name: string) => [
 
 const failing = () => fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
 
-describe('the work of an attempt that is recorded', () => {
-  it('comes back until the next attempt shows that somebody has continued, and then is dropped', async () => {
+describe('the job of a recorded attempt', () => {
+  it('is retried until the next attempt shows that a worker has continued, and is then dropped', async () => {
     const inbox = failing();
     const messageId = await fixture.send(inbox.url, { retries: '3', 'retry-delay': '0' });
     const { job } = await fixture.receiveAttempt();
@@ -66,7 +63,7 @@ describe('the work of an attempt that is recorded', () => {
     expect((await historyOf(messageId)).attempts).toHaveLength(2);
   });
 
-  it('ends the slot of a queue that it was sent for once more, when its message is over', async () => {
+  it('frees its queue’s slot, which it was granted once more, if its message is over', async () => {
     const messageId = await fixture.enqueue('once more', fixture.receiver.inbox().url, { timeout: '20s' });
     const { job } = await fixture.receiveAttempt();
     await fixture.deliver(job, false);
@@ -81,7 +78,7 @@ describe('the work of an attempt that is recorded', () => {
 });
 
 describe('an attempt', () => {
-  it('for whose body there is no memory gives its slot back, and comes again a second later', async () => {
+  it('gives its slot back and is retried after a second if there is no memory for its body', async () => {
     const [{ plugInRuns }, { putMessage }, runs] = await Promise.all([
       import('../../../lambdas/message/kinds.ts'),
       import('../../../lambdas/message/messages.ts'),
@@ -113,7 +110,7 @@ describe('an attempt', () => {
     expect([lane?.leases.size, lane?.starts]).toEqual([0, []]);
   });
 
-  it('that comes too early is made when it is due, with the grant that it came with', async () => {
+  it('that arrives early is done when it is due, with the same grant', async () => {
     const inbox = fixture.receiver.inbox();
     const messageId = await fixture.send(inbox.url, { delay: '20s' });
     const { message } = await historyOf(messageId);
@@ -133,7 +130,7 @@ describe('an attempt', () => {
     expect(again).not.toHaveProperty('looks');
   });
 
-  it('is made at the moment at which it is due', async () => {
+  it('is done at the exact time at which it is due', async () => {
     const inbox = fixture.receiver.inbox();
     const { message } = await historyOf(await fixture.send(inbox.url, { delay: '20s' }));
     vi.spyOn(Date, 'now').mockReturnValue(message.notBefore);
@@ -141,7 +138,7 @@ describe('an attempt', () => {
     expect(inbox.deliveries).toHaveLength(1);
   });
 
-  it('that cannot be recorded leaves its lanes to others, and comes again', async () => {
+  it('that cannot be recorded gives back its slots, and is retried', async () => {
     const inbox = fixture.receiver.inbox();
     await fixture.send(inbox.url, { 'flow-control-key': 'tried', 'flow-control-value': 'parallelism=1' });
     const { job } = await fixture.receiveAttempt();
@@ -160,7 +157,7 @@ describe('an attempt', () => {
     expect(await leasesOf('key', 'tried')).toEqual([]);
   });
 
-  it('of a cancelled message is not made, and leaves its queue to the next one', async () => {
+  it('of a cancelled message makes no attempt, and frees its queue', async () => {
     const inbox = fixture.receiver.inbox();
     const messageId = await fixture.enqueue('ended', inbox.url);
     const { job } = await fixture.receiveAttempt();
@@ -170,7 +167,7 @@ describe('an attempt', () => {
     expect(await leasesOf('queue', 'ended')).toEqual([]);
   });
 
-  it('of a cancelled message whose work comes again keeps its slot for as long as another worker may be at it', async () => {
+  it('of a cancelled message keeps its slot, if redelivered, as long as another worker may be busy with it', async () => {
     const messageId = await fixture.enqueue('at it', fixture.receiver.inbox().url, { timeout: '20s' });
     const { job } = await fixture.receiveAttempt();
     await services.endMessage((await historyOf(messageId)).message, 'CANCELED', Date.now());
@@ -182,7 +179,6 @@ describe('an attempt', () => {
 });
 
 describe('a message whose account', () => {
-  /** A message of an account of its own, and its work. */
   async function ofOwnAccount(id: string) {
     const inbox = fixture.receiver.inbox();
     const account: Account = { ...fixture.account, id };
@@ -217,7 +213,7 @@ describe('a message whose account', () => {
     expect(inbox.deliveries).toHaveLength(1);
   });
 
-  it('is served again while the message goes to wait is delivered, too', async () => {
+  it('is served again just when the message starts to wait is delivered, too', async () => {
     const { inbox, job, change } = await ofOwnAccount('back');
     await change({ active: false });
     let isBack = false;

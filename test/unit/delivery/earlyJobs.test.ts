@@ -5,7 +5,7 @@ import { setClockAhead } from '../../support/clockAhead.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-/** A job whose message is not there: its row is written beside it, and may come later, or never. */
+/** Tests jobs whose message is missing: its row is written at the same time, and may follow late or never. */
 
 let fixture: Fixture;
 useFixture((opened) => {
@@ -24,7 +24,6 @@ const attemptOf = (messageId: string): AttemptJob => ({
   queue: 'short',
 });
 
-/** Does the job, lets so much time pass, and returns the job that was sent again meanwhile. */
 async function doJob(job: Job, aheadMs: number): Promise<Job | undefined> {
   await fixture.perform(job, { isAgain: false });
   setClockAhead(aheadMs);
@@ -32,7 +31,7 @@ async function doJob(job: Job, aheadMs: number): Promise<Job | undefined> {
   return again;
 }
 
-it('comes again although the clock has jumped past the time that a row may take', async () => {
+it('is retried even if the clock has jumped past the time that a row may take', async () => {
   setClockAhead(0);
   const made = attemptOf(newId('msg', Date.now()));
   setClockAhead(60_000);
@@ -40,7 +39,7 @@ it('comes again although the clock has jumped past the time that a row may take'
   expect(again).toMatchObject({ messageId: made.messageId, looks: 1 });
 });
 
-it('is dropped in the end, when nobody writes the row any more', async () => {
+it('is finally dropped if the row is not written', async () => {
   setClockAhead(0);
   let job: Job | undefined = attemptOf(newId('msg', Date.now()));
   let looks = 0;

@@ -8,8 +8,6 @@ import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.t
 import { useFixture } from '../../support/useFixture.ts';
 import { idOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
-/** A message that is given up fails visibly, and goes without what the service fails with. */
-
 let fixture: Fixture;
 let lambdas: LaneLambdas;
 let services: Awaited<ReturnType<typeof importServices>>;
@@ -40,7 +38,7 @@ async function historyOf(messageId: string, { id: accountId } = fixture.account)
 const fault = new Error('It cannot be done.');
 const outage = Object.assign(new Error('There is no answer.'), { name: 'TimeoutError' });
 
-/** Has each AWS call fail whose input says this, while something is done. */
+/** Fails each AWS call whose input contains the text while an act runs. */
 async function whileFailing<T>(text: string, error: Error, act: () => Promise<T>): Promise<T> {
   let failures = 0;
   const fail = (input: object): void => {
@@ -72,7 +70,6 @@ async function whileFailing<T>(text: string, error: Error, act: () => Promise<T>
   }
 }
 
-/** Takes the attempts out of the queues. */
 const attempts = async (): Promise<readonly AttemptJob[]> =>
   (await fixture.drain()).flatMap((job) => (job.kind === 'attempt' ? [job] : []));
 
@@ -86,7 +83,7 @@ describe('an attempt that is given up', () => {
     { why: 'deaths', error: /^The delivery worker died each time/ },
     { why: 'faults', error: /^The service itself failed 10 times/ },
   ] as const)(
-    'because of $why fails as the last one, in the dead letter queue, and says so',
+    'because of $why fails like the last one, with a dead letter, and says so',
     async ({ why, error }) => {
       const inbox = fixture.receiver.inbox();
       const told = fixture.receiver.inbox();
@@ -106,7 +103,7 @@ describe('an attempt that is given up', () => {
     },
   );
 
-  it('has left the slot of its key that a dead worker had, and that of its queue', async () => {
+  it('gives back the slots of its key and its queue that a dead worker had', async () => {
     const config = { ...keyed('given up'), timeout: '20s' };
     await fixture.enqueue('given up', fixture.receiver.origin, config);
     const { job } = await fixture.receiveAttempt();
@@ -118,7 +115,7 @@ describe('an attempt that is given up', () => {
     expect([await slotsOf('key', 'given up'), await slotsOf('queue', 'given up')]).toEqual([0, 0]);
   });
 
-  it('tells its callback without the body where that cannot be read', async () => {
+  it('has a callback without the body if the body cannot be read', async () => {
     const told = fixture.receiver.inbox();
     const body = Array.from({ length: 3_000 }, () => newId('msg', Date.now())[20]).join('');
     await fixture.send(fixture.receiver.origin, { callback: told.url }, body);
@@ -128,7 +125,7 @@ describe('an attempt that is given up', () => {
     expect(told.deliveries.map((one) => callbackOf(one).sourceBody)).toEqual(['']);
   });
 
-  it('comes again where its body cannot be read for a while', async () => {
+  it('is retried while its body cannot be read', async () => {
     const body = Array.from({ length: 3_000 }, () => newId('msg', Date.now())[20]).join('');
     const messageId = await fixture.send(
       fixture.receiver.origin,
@@ -148,8 +145,7 @@ const laneOf = async (kind: LaneKey['kind'], name: string) => {
   return lane;
 };
 
-describe('an attempt that is given up though it was recorded', () => {
-  /** A message whose first attempt has failed, and whose retry is to be sent. */
+describe('a recorded attempt that is given up', () => {
   async function failed(config: Readonly<Record<string, string>> = {}) {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const messageId = await fixture.send(inbox.url, { retries: '3', 'retry-delay': '0', ...config });
@@ -166,7 +162,7 @@ describe('an attempt that is given up though it was recorded', () => {
     expect((await historyOf(messageId)).attempts).toHaveLength(1);
   });
 
-  it('has the next one fail in its place where the service fails to continue', async () => {
+  it('makes the next attempt fail if the service cannot send it', async () => {
     const { messageId, job } = await failed();
     await whileFailing('attempt\\":1', fault, () => services.giveUp(job, 'faults'));
     expect((await historyOf(messageId)).attempts).toMatchObject([
@@ -176,7 +172,7 @@ describe('an attempt that is given up though it was recorded', () => {
     expect(await fixture.deadLettersOf(messageId)).toBe(1);
   });
 
-  it('changes nothing where the next one is recorded as well', async () => {
+  it('changes nothing if the next attempt is recorded, too', async () => {
     const callback = fixture.receiver.inbox();
     const { messageId, job, following } = await failed({ callback: callback.url });
     for (const one of following) await fixture.deliver(one, false);
@@ -187,7 +183,7 @@ describe('an attempt that is given up though it was recorded', () => {
     expect(await fixture.deadLettersOf(messageId)).toBe(0);
   });
 
-  it('comes again where continuing fails for a while only, or where it was the last one', async () => {
+  it('is retried if continuing fails only for a while, or if it was the last attempt', async () => {
     const { messageId, job } = await failed();
     const again = whileFailing('attempt\\":1', outage, () => services.giveUp(job, 'faults'));
     await expect(again).rejects.toThrow(outage);
@@ -198,8 +194,8 @@ describe('an attempt that is given up though it was recorded', () => {
   });
 });
 
-describe('work that is given up of a message', () => {
-  it('that is not there ends its grant', async () => {
+describe('a job that is given up, and its message', () => {
+  it('is missing: its grant ends', async () => {
     const messageId = newId('msg', Date.now());
     const ticket = 'lost';
     await fixture.send(fixture.receiver.origin, keyed('lost'));
@@ -219,13 +215,13 @@ describe('work that is given up of a message', () => {
     expect(await slotsOf('key', 'lost')).toBe(0);
   });
 
-  it('that was cancelled makes no attempt of it, and frees its slot', async () => {
+  it('was cancelled: no attempt is made, and its slot is freed', async () => {
     const messageId = await fixture.enqueue('withdrawn', fixture.receiver.origin, { timeout: '20s' });
     const { job } = await fixture.receiveAttempt();
     await services.endMessage((await historyOf(messageId)).message, 'CANCELED', Date.now());
     await services.giveUp(job, 'deaths');
     expect((await historyOf(messageId)).attempts).toEqual([]);
-    // Another worker may be at it still.
+    // Another worker may still be busy with it.
     const [lease] = (await laneOf('queue', 'withdrawn')).leases.values();
     expect(lease?.until).toBeGreaterThan(Date.now());
     expect(lease?.until).toBeLessThanOrEqual(Date.now() + 30_000);
@@ -234,7 +230,7 @@ describe('work that is given up of a message', () => {
   it.each([
     { state: 'is suspended', of: { active: false }, waits: 1 },
     { state: 'was deleted', of: { deletedAt: 1 }, waits: 0 },
-  ])('whose account $state does not fail it', async ({ state, of, waits }) => {
+  ])('has an account that $state: the message does not fail', async ({ state, of, waits }) => {
     const account: Account = { ...fixture.account, id: state.replaceAll(' ', '-') };
     await fixture.saveAccount(account, undefined);
     const messageId = idOf(await fixture.publishRequest(account, requestOf(fixture.receiver.origin)));

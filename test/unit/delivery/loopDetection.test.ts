@@ -7,12 +7,12 @@ import { declareFault } from '../../support/faults.ts';
 import { startFront } from '../../support/front.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 
-// Clients wait as long as on AWS, and no longer: a stand-in that is silent here is away, and not slow.
+// Clients wait as long as on AWS: a silent stand-in counts as away instead of slow.
 process.env['CLIENT_PATIENCE'] = '1';
 
 /**
- * The APIs of a deployment note the hosts by which they are called, and all regions read them. A process has modules of its
- * own; those of both regions have one table of accounts.
+ * Each API records the hosts by which it is called, and all regions read them. Each process has separate modules and shares the
+ * table.
  */
 
 const standIns = useStandIns();
@@ -37,7 +37,7 @@ const dayMs = 24 * 60 * 60_000;
 
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
-  // Tomorrow’s noon: as minutes pass no new day begins, whose counts would be written.
+  // Tomorrow’s noon. No new day begins as minutes pass, whose counts would be written.
   vi.setSystemTime(Math.ceil(Date.now() / dayMs) * dayMs + dayMs / 2);
   vi.resetModules();
   await forget();
@@ -46,13 +46,11 @@ beforeEach(async () => {
 const accountsTable = 'accounts';
 const itemShape = z.object({ id: z.string(), hosts: z.array(z.string()) });
 
-/** Takes the rows of hosts out of the table. */
 async function forget(): Promise<void> {
   const { deleteRow } = await import('../../../lambdas/aws/dynamodb.ts');
   for (const { id } of await noted()) await deleteRow(accountsTable, { id });
 }
 
-/** The rows of hosts. */
 async function noted(): Promise<readonly z.infer<typeof itemShape>[]> {
   const [{ dynamodb }, { unmarshall }] = await Promise.all([
     import('../../../lambdas/aws/dynamodb.ts'),
@@ -82,7 +80,6 @@ interface Answer {
   readonly body: string;
 }
 
-/** A process of a function in a region, which has called nothing yet. */
 async function startProcess(region: string, functionName: FunctionName) {
   vi.resetModules();
   process.env['AWS_REGION'] = region;
@@ -111,10 +108,8 @@ async function startProcess(region: string, functionName: FunctionName) {
     ...calls,
     invoke,
     send,
-    /** Calls the messaging API by a host, with a request that only reads. */
     call: (domainName: string, headers: Readonly<Record<string, string>> = authorization) =>
       send({ domainName, path: '/v2/keys', headers }),
-    /** The status of a publish, called by the region's own host. */
     publish: async (destination: string, headers: Readonly<Record<string, string>> = {}): Promise<number> => {
       const { status } = await send({
         domainName: 'a1a1a1a1a1.execute-api.eu-central-1.amazonaws.com',
@@ -128,7 +123,6 @@ async function startProcess(region: string, functionName: FunctionName) {
   };
 }
 
-/** Counts a client's calls by operation, and lets one fail. */
 function watch(dynamodb: DynamoDBClient) {
   const counts = new Map<string, number>();
   let failing:
@@ -162,7 +156,7 @@ function watch(dynamodb: DynamoDBClient) {
 }
 
 describe('the host of another region’s API', () => {
-  it('is refused within ten minutes of the first request to it, however it is spelled', async () => {
+  it('is refused within ten minutes of its first request, in any spelling', async () => {
     const publisher = await startProcess(home, 'publish');
     expect(await publisher.publish(`https://${generated}/api/v2/publish/x`)).toBe(200);
     expect((await (await startProcess(other, 'keys')).call(generated)).status).toBe(200);
@@ -230,7 +224,7 @@ describe('the host of another region’s API', () => {
 });
 
 describe('the host of the management API', () => {
-  it('is refused after the first request that shows its password, and not before', async () => {
+  it('is refused after the first request with the right password, and not before', async () => {
     const { username, password } = standIns().management;
     const api = await startProcess(home, 'accounts');
     const show = (secret: string) =>
@@ -251,9 +245,8 @@ describe('the host of the management API', () => {
 describe('the host of the publish URL', () => {
   const publishHost = 'd4d4d4d4d4d4d4d4d4d4d4d4d4d4d4d4.lambda-url.us-east-1.on.aws';
 
-  it('is refused at once by who is called by it, and everywhere after its first request that has a good token', async () => {
+  it('is refused at once by the process that is called by it, and everywhere after its first request with a good token', async () => {
     const { invoke } = await startProcess(other, 'publish');
-    /** The status of a publish to the publish URL itself. */
     const publish = async (authorization: string): Promise<number> => {
       const returned = await invoke({
         version: '2.0',
@@ -280,8 +273,8 @@ describe('the host of the publish URL', () => {
   });
 });
 
-describe('a host that an API is called by', () => {
-  it('is noted once, whatever a process is called by and however many processes there are', async () => {
+describe('a host by which an API is called', () => {
+  it('is recorded once, regardless of other hosts and of the number of processes', async () => {
     const processes = [await startProcess(other, 'keys'), await startProcess(other, 'logs')];
     for (const { call } of processes) for (let made = 0; made < 3; made += 1) await call(generated);
     await processes[0]?.call(`${generated.toUpperCase()}.`);
@@ -291,7 +284,7 @@ describe('a host that an API is called by', () => {
     expect(processes.map(({ countOf }) => countOf('UpdateItem'))).toEqual([1, 0]);
   });
 
-  it('is noted by the second of two processes that note different ones at once, when it is called again', async () => {
+  it('is recorded at its next call if two processes recorded different hosts at once', async () => {
     const [one, two] = [await startProcess(other, 'keys'), await startProcess(other, 'keys')];
     await Promise.all([one.call(generated), two.call('queue.example.com')]);
     later(1);
@@ -300,7 +293,7 @@ describe('a host that an API is called by', () => {
     expect(row?.hosts.toSorted()).toEqual([generated, 'queue.example.com']);
   });
 
-  it('is noted when the first to call it is a delivery of the deployment itself, which is refused', async () => {
+  it('is recorded if the first call is a delivery of the deployment itself, which is refused', async () => {
     const api = await startProcess(other, 'keys');
     const { loopMark } = await import('../../../lambdas/delivery/loopDetection.ts');
     const mark = await loopMark({ prefix: 'Svc', url: `https://${generated}/v2/keys` });
@@ -309,7 +302,7 @@ describe('a host that an API is called by', () => {
     expect((await noted()).flatMap(({ hosts }) => hosts)).toEqual([generated]);
   });
 
-  it('is not noted without a token, nor where a token is wrong', async () => {
+  it('is not recorded without a token or with a wrong one', async () => {
     const api = await startProcess(other, 'keys');
     expect((await api.call(generated, {})).status).toBe(401);
     expect((await api.call(generated, { Authorization: 'Bearer wrong' })).status).toBe(401);
@@ -325,13 +318,13 @@ describe('a host that an API is called by', () => {
     'single',
     'a b.example',
     '',
-  ])('is not noted where API Gateway cannot have named it: %j', async (host) => {
+  ])('is not recorded if API Gateway cannot have set it: %j', async (host) => {
     const api = await startProcess(other, 'keys');
     expect((await api.call(host)).status).toBe(200);
     expect(await noted()).toEqual([]);
   });
 
-  it('is not taken from a header that a client sends', async () => {
+  it('is not taken from a client’s header', async () => {
     const api = await startProcess(other, 'keys');
     await api.call(generated, {
       Authorization: `Bearer ${tokens.get(other) ?? ''}`,
@@ -342,7 +335,7 @@ describe('a host that an API is called by', () => {
     expect((await noted()).flatMap(({ hosts }) => hosts)).toEqual([generated]);
   });
 
-  it('is one of twenty at most: the oldest are forgotten, and a process notes one a minute', async () => {
+  it('is one of twenty at most: the oldest are removed, and a process records one a minute', async () => {
     const api = await startProcess(other, 'keys');
     for (let number = 0; number < 25; number += 1) {
       await api.call(`n${number}.example.com`);
@@ -353,12 +346,12 @@ describe('a host that an API is called by', () => {
     expect(row?.hosts).toEqual(Array.from({ length: 20 }, (_, index) => `n${index + 5}.example.com`));
   });
 
-  it('is noted by the next process where one dies before the write, and stays where it dies after it', async () => {
+  it('is recorded by the next process if one dies before the write, and kept if it dies after the write', async () => {
     for (const when of ['before', 'after'] as const) {
       await forget();
       const dying = await startProcess(other, 'keys');
       dying.fail('UpdateItem', when);
-      // The request itself succeeds all the same.
+      // The request itself still succeeds.
       expect((await dying.call(generated)).status).toBe(200);
       expect(await noted()).toHaveLength(when === 'before' ? 0 : 1);
       const next = await startProcess(other, 'keys');
@@ -368,7 +361,7 @@ describe('a host that an API is called by', () => {
     }
   });
 
-  it('is not noted where the setting says that the gateway cannot be believed', async () => {
+  it('is not recorded if the setting says that the gateway is not trusted', async () => {
     process.env['LEARN_HOSTS'] = 'false';
     const api = await startProcess(other, 'keys');
     delete process.env['LEARN_HOSTS'];
@@ -378,7 +371,7 @@ describe('a host that an API is called by', () => {
 });
 
 describe('hosts that cannot be read', () => {
-  it('hold up no publish, and those that are known hold until they can be read again', async () => {
+  it('do not delay a publish, and the known ones apply until they can be read again', async () => {
     const publisher = await startProcess(home, 'publish');
     publisher.fail('BatchGetItem');
     expect(await publisher.publish('https://example.com')).toBe(200);
@@ -392,7 +385,7 @@ describe('hosts that cannot be read', () => {
     expect(await publisher.publish('https://example.com')).toBe(200);
   });
 
-  it('because the table is silent are waited for but a moment, by all who ask together', async () => {
+  it('because the table is silent are awaited only briefly, once for simultaneous callers', async () => {
     const variable = 'AWS_ENDPOINT_URL_DYNAMODB';
     const front = await startFront(standIns().urls.dynamodb);
     try {
@@ -402,7 +395,7 @@ describe('hosts that cannot be read', () => {
       front.fail('silent', 1);
       const rules = await Promise.all(Array.from({ length: 20 }, () => deploymentRules()));
       expect(rules.map(({ own }) => own.size)).toEqual(rules.map(() => 0));
-      // All callers shared one request, and none waited for the next try.
+      // All callers shared one request, and none waited for a second try.
       expect(front.faults()).toBe(1);
     } finally {
       process.env[variable] = standIns().urls.dynamodb;
@@ -410,7 +403,7 @@ describe('hosts that cannot be read', () => {
     }
   });
 
-  it('are read once in ten minutes, by whatever is published', async () => {
+  it('are read once in ten minutes, by any publish', async () => {
     const publisher = await startProcess(home, 'publish');
     await Promise.all(Array.from({ length: 10 }, () => publisher.publish('https://example.com')));
     later(9);
@@ -423,7 +416,7 @@ describe('hosts that cannot be read', () => {
 });
 
 describe('a row of hosts', () => {
-  it('is no account: nobody gets in by its key, and no list has it', async () => {
+  it('is not an account: its key is refused, and no list shows it', async () => {
     const api = await startProcess(other, 'keys');
     await api.call(generated);
     const [row] = await noted();
@@ -439,14 +432,14 @@ describe('a row of hosts', () => {
   });
 });
 
-describe('a delivery to an API that comes with several marks', () => {
+describe('a delivery to an API with several loop marks', () => {
   const markFor = async (path: string): Promise<string> => {
     const { loopMark } = await import('../../../lambdas/delivery/loopDetection.ts');
     const [[, mark] = ['', '']] = await loopMark({ prefix: 'Svc', url: `https://queue.example.com${path}` });
     return mark;
   };
 
-  it('is refused whichever of them is its own, in whatever order a proxy sends or joins them', async () => {
+  it('is refused if any of them is its own, in any order that a proxy sends or joins', async () => {
     const { refuseOwnDelivery } = await import('../../../lambdas/delivery/loopDetection.ts');
     const [own, other] = [await markFor('/v2/publish/x'), await markFor('/v2/batch')];
     const withMarks = (...marks: readonly string[]) => ({

@@ -40,7 +40,7 @@ describe('what follows an attempt', () => {
     });
   });
 
-  it('is the end once the retries are used up', async () => {
+  it('is permanent failure once the retries are used up', async () => {
     expect((await outcomeOf(message, {}, 1, response(500), now)).state).toBe('RETRY');
     expect(await outcomeOf(message, {}, 2, response(500), now)).toEqual({ state: 'FAILED' });
     expect(await outcomeOf({ ...message, maxRetries: 0 }, {}, 0, response(500), now)).toEqual({
@@ -48,13 +48,13 @@ describe('what follows an attempt', () => {
     });
   });
 
-  it('is the end at once after an answer that no other attempt would change', async () => {
+  it('is permanent failure after an answer that another attempt would not change', async () => {
     const final = { ...response(413), isFinal: true } as const;
     expect(await outcomeOf(message, {}, 0, final, now)).toEqual({ state: 'FAILED' });
     expect((await outcomeOf(message, {}, 0, response(413), now)).state).toBe('RETRY');
   });
 
-  it('is the end at once after a 489 that says so in the message’s dialect', async () => {
+  it('is permanent failure after a 489 that says so in the message’s dialect', async () => {
     const header = (name: string, value = 'true') => response(489, [[name, value]]);
     expect((await outcomeOf(message, {}, 0, header('svc-nonretryable-error'), now)).state).toBe('FAILED');
     expect((await outcomeOf(message, {}, 0, header('svc-nonretryable-error', 'false'), now)).state).toBe(
@@ -65,7 +65,7 @@ describe('what follows an attempt', () => {
   });
 });
 
-describe('an answer on a list', () => {
+describe('an answer in a list', () => {
   const listed = { ...message, failOn: '400-499,!408' };
 
   it.each([
@@ -79,11 +79,11 @@ describe('an answer on a list', () => {
     expect((await outcomeOf(message, { failOn: listed.failOn }, 0, response(status), now)).state).toBe(state);
   });
 
-  it('is that of the message rather than of its account', async () => {
+  it('follows the message’s list rather than its account’s', async () => {
     expect((await outcomeOf(listed, { failOn: '500' }, 0, response(500), now)).state).toBe('RETRY');
   });
 
-  it('does not end a message of a run, whose client says itself what is final', async () => {
+  it('does not end a message of a run, whose client decides what is final', async () => {
     const workflow = { role: 'list', runId: 'wfr_1', createdAt: now, startSeq: 0 } as const;
     const ofRun = { ...message, workflow };
     expect((await outcomeOf(ofRun, { failOn: '400-499' }, 0, response(404), now)).state).toBe('RETRY');
@@ -108,7 +108,7 @@ describe('a callback’s body', () => {
   const parse = (bytes: Uint8Array): Record<string, unknown> =>
     JSON.parse(Buffer.from(bytes).toString()) as Record<string, unknown>;
 
-  it('is whole where it fits', () => {
+  it('is whole if it fits', () => {
     expect(parse(callbackBody(answered, 10_000))).toMatchObject({
       body: Buffer.alloc(500, 'r').toString('base64'),
       sourceBody: Buffer.from('source').toString('base64'),
@@ -116,7 +116,7 @@ describe('a callback’s body', () => {
     });
   });
 
-  it('has the response’s body cut first, then the message’s own', () => {
+  it('shortens the response’s body first, then the message’s', () => {
     for (const maxBytes of [900, 700, 420]) {
       const bytes = callbackBody(answered, maxBytes);
       expect(bytes.length).toBeLessThanOrEqual(maxBytes);
@@ -124,7 +124,7 @@ describe('a callback’s body', () => {
     expect(parse(callbackBody(answered, 700))['sourceBody']).toBe(Buffer.from('source').toString('base64'));
   });
 
-  it('leaves out what has no value', () => {
+  it('leaves out fields without a value', () => {
     expect(Object.keys(parse(callbackBody(answered, 10_000)))).not.toContain('dlqId');
     expect(Object.keys(parse(callbackBody(answered, 10_000)))).not.toContain('error');
   });

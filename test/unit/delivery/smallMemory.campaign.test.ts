@@ -1,4 +1,4 @@
-/** The memory that deliveries of the largest messages take, in a process that has as little as the setting `deliveryMemory` allows. */
+/** Tests deliveries of the largest messages in a process with the least memory that `deliveryMemory` allows. */
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { bundleUrl, startInvoker } from '../../../bench/child.ts';
@@ -14,7 +14,7 @@ import {
 const mebibyte = 2 ** 20;
 
 it(
-  'delivers as many messages of 4 MiB as it gets at once, with answers and callbacks as large, and has room left for large work',
+  'delivers as many messages of 4 MiB as it gets at once, with equally large answers and callbacks, and has room left for large jobs',
   { timeout: 120_000 },
   async () => {
     const memoryMb = leastDeliveryMemoryMb;
@@ -26,7 +26,7 @@ it(
       memoryMb,
     );
     try {
-      // What nothing compresses. A little is left for what surrounds it.
+      // Incompressible, with a little room left for its surroundings.
       const body = randomBytes(4 * mebibyte - 1_000);
       let delivered = 0;
       const inbox = fixture.receiver.inbox((_, response) => {

@@ -12,16 +12,15 @@ useFixture(async (opened) => {
     import('../../../lambdas/aws/dynamodb.ts'),
     import('../../../lambdas/aws/sqs.ts'),
   ]);
-  // As the functions have it. Other tests add steps after a first call.
+  // Like in the functions. Other tests add steps after a first call.
   for (const { config } of [dynamodb, sqs]) config.cacheMiddleware = true;
 });
 
-it('A process that has published and delivered puts no steps of an AWS client together again', async () => {
+it('A process that has published and delivered does not build the middleware of an AWS client again', async () => {
   const resolved = vi.spyOn(Command.prototype, 'resolveMiddlewareWithContext');
   const inbox = fixture.receiver.inbox();
   const pass = async (count: number): Promise<void> => {
     for (let message = 0; message < count; message += 1) {
-      // As each request to the API does.
       expect(await loadAccount(fixture.account.id, true)).toBeDefined();
       await fixture.send(inbox.url);
     }

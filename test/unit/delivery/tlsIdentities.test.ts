@@ -7,12 +7,10 @@ import { AwsError } from '../../../local/aws/awsError.ts';
 import { pem, startDemandingHost } from '../../support/demandingHost.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 
-/** Deliveries to hosts that demand certificates, or whose authority is private. */
-
 const standIns = useStandIns();
 const minuteMs = 60_000;
 
-/** Each test is a process that has read nothing. */
+/** Each test is like a process that has read nothing. */
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() });
   vi.resetModules();
@@ -37,7 +35,6 @@ async function demanding(...options: Parameters<typeof startDemandingHost>) {
   return host;
 }
 
-/** Counts the reads of certificates. */
 function readsOf() {
   const get = vi.spyOn(standIns().secretValues, 'get');
   onTestFinished(() => {
@@ -48,7 +45,6 @@ function readsOf() {
 
 let accounts = 0;
 
-/** An account whose deliveries go to a port of this machine. */
 function account(...tlsIdentities: readonly TlsIdentity[]) {
   accounts += 1;
   const id = `00000000-0000-4000-8000-${accounts.toString().padStart(12, '0')}`;
@@ -83,8 +79,8 @@ function account(...tlsIdentities: readonly TlsIdentity[]) {
 const acme: TlsIdentity = { host: 'localhost', ca: 'private', identity: 'acme' };
 const beta: TlsIdentity = { host: 'localhost', ca: 'private', identity: 'beta' };
 
-describe('a host that demands a certificate', () => {
-  it('gets that of the account, over one connection, and each secret is read once', async () => {
+describe('a host that requires a certificate', () => {
+  it('gets the account’s over one connection, and each secret is read once', async () => {
     const { port, clients, connections } = await demanding();
     const reads = readsOf();
     const send = account(acme);
@@ -95,7 +91,7 @@ describe('a host that demands a certificate', () => {
     expect(reads().toSorted()).toEqual(['tls/acme.pem', 'tls/private.pem']);
   });
 
-  it('refuses an account that has only the authority, with the error of TLS', async () => {
+  it('refuses an account that has only the authority, with the TLS error', async () => {
     const { port, clients } = await demanding();
     const refused = await account({ host: '*', ca: 'private' })(port);
     expect(refused).toMatchObject({ status: 0, isRefusal: false });
@@ -103,7 +99,7 @@ describe('a host that demands a certificate', () => {
     expect(clients).toEqual([]);
   });
 
-  it('is not trusted without its authority, and nothing is read for it', async () => {
+  it('is not trusted without its authority, for which nothing is read', async () => {
     const { port, clients } = await demanding();
     const reads = readsOf();
     for (const send of [account(), account({ ...acme, host: 'hooks.acme.example' })]) {
@@ -113,7 +109,7 @@ describe('a host that demands a certificate', () => {
     expect([clients, reads()]).toEqual([[], []]);
   });
 
-  it('is not trusted by another authority, nor by another name', async () => {
+  it('is not trusted by another authority or under another name', async () => {
     const { port } = await demanding();
     secret('private', pem('authority'));
     expect((await account(acme)(port)).error).toMatch(/^self-signed certificate|^unable to verify/);
@@ -122,7 +118,7 @@ describe('a host that demands a certificate', () => {
     expect((await account(acme)(other.port)).error).toContain("does not match certificate's altnames");
   });
 
-  it('is trusted by the authorities of the deployment beside those of the account', async () => {
+  it('is trusted by the deployment’s authorities, too', async () => {
     const { port } = await demanding();
     secret('private', pem('authority'));
     vi.stubEnv(
@@ -177,7 +173,7 @@ describe('a secret', () => {
     expect(clients).toEqual(['acme', 'acme', 'beta']);
   });
 
-  it('that stays the same is read again, and keeps its connection', async () => {
+  it('that is unchanged is read again, and keeps its connection', async () => {
     const { port, connections } = await demanding();
     const reads = readsOf();
     const send = account(acme);
@@ -189,7 +185,7 @@ describe('a secret', () => {
   });
 
   it.each([undefined, 'no PEM', pem('clients/expired')])(
-    'that is repaired is used ten seconds after it was last read (%#)',
+    'that is repaired is used ten seconds after the last read (%#)',
     async (wrong) => {
       const { port } = await demanding();
       const send = account({ ...acme, identity: 'new' });
@@ -205,7 +201,7 @@ describe('a secret', () => {
     },
   );
 
-  it('that cannot be read at the moment is no attempt, and the known one is used on', async () => {
+  it('that cannot be read now causes no attempt, and a known one is still used', async () => {
     const { port, clients } = await demanding();
     const send = account(acme);
     await send(port);
@@ -226,7 +222,7 @@ describe('a secret', () => {
   it.each([
     ['Access to KMS is not allowed', 'Access to KMS is not allowed'],
     ['User: arn:aws:sts::1:role/x is not authorized', 'AccessDeniedException'],
-  ])('that may not be read is named, without roles: %s', async (message, shown) => {
+  ])('that may not be read is named in the error without roles: %s', async (message, shown) => {
     const { port } = await demanding();
     const get = vi.spyOn(standIns().secretValues, 'get').mockImplementation(() => {
       throw new AwsError('AccessDeniedException', message);
@@ -237,7 +233,7 @@ describe('a secret', () => {
     expect(error?.endsWith(`could not be read: ${shown}`)).toBe(true);
   });
 
-  it('is forgotten if a process needs more than 200 of them', async () => {
+  it('is removed from memory if a process needs more than 200', async () => {
     const { port } = await demanding();
     const reads = readsOf();
     const send = (name: string) => account({ host: '*', identity: name })(port);
@@ -250,7 +246,7 @@ describe('a secret', () => {
 
 const [certificate = '', key = ''] = pem('clients/acme').split(/(?=-----BEGIN PRIVATE KEY)/);
 
-describe('an attempt fails, and the host is not to blame, with', () => {
+describe('an attempt fails without counting against the host, with', () => {
   it.each([
     ['no secret', undefined, 'tls/x.pem does not exist.'],
     ['no certificate', key, 'tls/x.pem has no certificate in PEM.'],

@@ -3,7 +3,7 @@ import { isReachable, parseAllowedDestinations } from '../../../lambdas/destinat
 
 const nothing = parseAllowedDestinations([]);
 
-/** The first and the last address of each range in IANA's registries of special-purpose IPv4 and IPv6 addresses. */
+/** The bounds of each range in IANA’s registries of special-purpose IPv4 and IPv6 addresses. */
 describe('an address', () => {
   it.each([
     ['this network', '0.0.0.0', '0.255.255.255'],
@@ -91,11 +91,11 @@ describe('an address', () => {
     expect(isReachable(address, nothing)).toBe(true);
   });
 
-  it('is allowed by a name in any spelling', () => {
+  it('is allowed in any spelling', () => {
     expect([...parseAllowedDestinations(['Intranet.Example.COM.']).hosts]).toEqual(['intranet.example.com']);
   });
 
-  it('that is not public is reachable where the deployment allows its network, in its own family', () => {
+  it('that is not public is reachable if the deployment allows its network in the same family', () => {
     const allowed = parseAllowedDestinations(['10.0.0.0/8', 'fd00::/8']);
     const reachable = (address: string) => isReachable(address, allowed);
     expect(['10.1.2.3', '::ffff:10.1.2.3', 'fd12::1'].map(reachable)).toEqual([true, true, true]);

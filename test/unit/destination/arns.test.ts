@@ -37,7 +37,7 @@ describe('an ARN as a destination', () => {
     bus,
     bus.replace('orders', 'default'),
     `${bus}.v-1_2`,
-  ])('is %s, as it is or percent-encoded', (text) => {
+  ])('is %s, plain or percent-encoded', (text) => {
     expect(parseDestination(text)).toEqual({ kind: 'arn', url: text });
     expect(parseDestination(encodeURIComponent(text))).toEqual({ kind: 'arn', url: text });
     expect(parseDestination(text.replace('$', '%24'))).toEqual({ kind: 'arn', url: text });
@@ -75,7 +75,7 @@ describe('an ARN as a destination', () => {
     expect(() => parseAddress('callback', text)).toThrow(refused);
   });
 
-  it('is a function only where Lambda has it', () => {
+  it('is a function only in Lambda’s format', () => {
     expect([arn, queue, topic, bus, 'https://example.com/lambda'].map(isFunction)).toEqual([
       true,
       ...[false, false, false, false],
@@ -94,7 +94,7 @@ describe('an ARN as a destination', () => {
     expect(partsOfArn('https://example.com')).toBeUndefined();
   });
 
-  it('has its ARN for a host, and no path', () => {
+  it('has its ARN as its host, and no path', () => {
     expect([hostOf(arn), pathOf(arn)]).toEqual([arn, '/']);
     expect([hostOf('https://example.com:8443/a?b'), pathOf('https://example.com:8443/a?b')]).toEqual([
       'example.com:8443',
@@ -114,7 +114,7 @@ describe('a pattern of ARNs', () => {
     ['arn:aws:lambda:*:123456789013:function:*', arn, false],
     ['arn:aws:lambda:*:*:function:*ord*rs', arn, true],
     ['arn:aws:lambda:*:*:function:*ord*ers*x', arn, false],
-    // What one star has taken, another cannot take again.
+    // Text that one star has matched cannot be matched by another.
     ['a*bc*c', 'abc', false],
     ['a*b*b', 'ab', false],
     ['a**b', 'ab', true],
@@ -123,12 +123,12 @@ describe('a pattern of ARNs', () => {
     expect(matchesArn(pattern, text)).toBe(expected);
   });
 
-  it('takes no longer for many stars than for one', () => {
+  it('takes no longer with many stars than with one', () => {
     const long = 'a'.repeat(250);
     expect(matchesArn(`${'*a'.repeat(120)}b`, long)).toBe(false);
   });
 
-  it('must be in both lists', () => {
+  it('must match both lists', () => {
     const all = ['arn:aws:lambda:*:*:function:*'];
     expect(refusingList(arn, { deployment: all, account: [arn] })).toBeUndefined();
     expect(refusingList(arn, { deployment: [], account: all })).toContain('lambdaDestinations');

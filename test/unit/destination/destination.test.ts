@@ -87,7 +87,7 @@ describe('a destination in the path', () => {
     expect(() => parseDestination(raw)).toThrow(new HttpError(400, 'destination_invalid', sentence));
   });
 
-  it('of any text is read or refused with the one error, and what is read prints back', () => {
+  it('of any text is either read or refused with one error, and a read one prints back', () => {
     const pieces = fc.constantFrom(
       'http',
       'https',
@@ -141,7 +141,7 @@ describe('a destination in the path', () => {
     );
   });
 
-  it('keeps every byte behind the host that HTTP can carry', () => {
+  it('keeps every byte after the host that HTTP can carry', () => {
     const tails = fc.string({
       unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
     });
@@ -154,9 +154,9 @@ describe('a destination in the path', () => {
   });
 });
 
-describe('a URL that is no destination, such as that of a callback,', () => {
+describe('an invalid URL, for example of a callback,', () => {
   it.each(['', 'orders', 'ftp://example.com/', 'see http://example.com/', '//example.com/'])(
-    '%j is refused: it has another form',
+    '%j is refused because of its form',
     (text) => {
       expect(() => parseUrl('Svc-Callback', text)).toThrow(
         `Svc-Callback is ${JSON.stringify(text)}: it has another form. Allowed is a URL that starts with http:// or https://.`,
@@ -165,7 +165,7 @@ describe('a URL that is no destination, such as that of a callback,', () => {
     },
   );
 
-  it('is one to which messages can be delivered where it can be read', () => {
+  it('can be delivered to if it can be read', () => {
     expect(isDeliverable('https://example.com/a')).toBe(true);
   });
 });
@@ -185,7 +185,7 @@ describe('a request to a destination', () => {
     ['https://user:p%40ss@example.com/', 'user:p@ss'],
     ['https://user:@example.com/', 'user:'],
     ['https://:secret@example.com/', ':secret'],
-  ])('%s has the user and the password of the URL, decoded', (url, credentials) => {
+  ])('%s has the decoded user and password of the URL', (url, credentials) => {
     expect(targetOf(url)).toMatchObject({ credentials, host: 'example.com' });
   });
 });
@@ -232,13 +232,13 @@ describe('an unsafe destination', () => {
     'https://example.com/',
     'http://[2606:2800:220:1::1]/',
     'https://example.com:8080/',
-  ])('%s is none', (url) => {
+  ])('%s is safe', (url) => {
     expect(() => {
       refuseSsrf('The destination', url, rules);
     }).not.toThrow();
   });
 
-  it('is let through where the deployment allows its network or its name, but never to itself', () => {
+  it('is allowed if the deployment allows its network or its name, but never if it is the service itself', () => {
     const allowed = parseAllowedDestinations(['127.0.0.0/8', '10.1.2.3', '::1', 'localhost']);
     const refuse = (url: string) => () => {
       refuseSsrf('The destination', url, { ...rules, allowed });
@@ -327,7 +327,7 @@ describe('an unsafe destination', () => {
     'https://abc1234567.example.com/',
     'http://127.0.0.1:8081/',
     'http://localhost/',
-  ])('is none of it: %s', (raw) => {
+  ])('is not one of the service’s hosts: %s', (raw) => {
     expect(judge(raw)).not.toThrow();
   });
 });

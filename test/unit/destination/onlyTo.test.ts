@@ -56,7 +56,7 @@ describe('a pattern', () => {
     'two words',
     'a/b',
     '*',
-  ])('%j is none', (text) => {
+  ])('%j is invalid', (text) => {
     expect(parsePattern(text)).toBeUndefined();
   });
 });
@@ -112,7 +112,7 @@ describe('a token for https://example.com/hooks/', () => {
     expect(isAllowed(patterns, { destination })).toBe(false);
   });
 
-  it('may reach known URLs besides, and no others for them', () => {
+  it('may reach known URLs of other kinds, and no other URLs', () => {
     const scope = onlyTo(patterns).withKnown([
       'https://hooks.example.net/a',
       'https://hooks.example.net/b?c=1',
@@ -135,14 +135,14 @@ describe('a token for https://example.com/hooks/', () => {
 describe('names of groups and queues', () => {
   const url = 'https://example.com/';
 
-  it.each(['orders', 'group:orders'])('%s is a group, and no queue', (pattern) => {
+  it.each(['orders', 'group:orders'])('%s is a group, but not a queue', (pattern) => {
     expect(isAllowed([pattern], { destination: 'orders' })).toBe(true);
     expect(isAllowed([pattern], { destination: 'order' })).toBe(false);
     expect(isAllowed([pattern], { destination: url, queueName: 'orders' })).toBe(false);
     expect(isAllowed([pattern, url], { destination: url, queueName: 'orders' })).toBe(false);
   });
 
-  it('queue:mail permits the queue, and no destination by itself', () => {
+  it('queue:mail permits the queue, but no destination', () => {
     expect(isAllowed(['queue:mail'], { destination: url, queueName: 'mail' })).toBe(false);
     expect(isAllowed(['queue:mail'], { destination: 'mail' })).toBe(false);
     expect(isAllowed(['queue:mail', url], { destination: url, queueName: 'mail' })).toBe(true);
@@ -151,7 +151,7 @@ describe('names of groups and queues', () => {
   });
 });
 
-it('a token for a function publishes to that function, and has its callbacks there', () => {
+it('a token for a function publishes only to that function, including callbacks', () => {
   const arn = 'arn:aws:lambda:eu-central-1:111122223333:function:orders';
   expect(isAllowed([arn], { destination: arn })).toBe(true);
   expect(isAllowed([`${arn}*`], { destination: `${arn}:live` })).toBe(true);
@@ -164,7 +164,7 @@ it.each([
   'arn:aws:sqs:eu-central-1:111122223333:orders.fifo',
   'arn:aws:sns:eu-central-1:111122223333:orders',
   'arn:aws:events:eu-central-1:111122223333:event-bus/orders',
-])('a token for what is in AWS publishes there only: %s', (arn) => {
+])('a token for an AWS resource publishes only there: %s', (arn) => {
   expect(isAllowed([arn], { destination: arn })).toBe(true);
   expect(isAllowed([arn.replace('eu-central-1', '*')], { destination: arn })).toBe(true);
   expect(isAllowed([arn], { destination: arn.replace('orders', 'other') })).toBe(false);

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
 /**
- * Every URL that a request can make the service call is checked by `refuseDestination`, which knows the deployment's rules and the scope of
- * the request's token. This list has all files that read such a URL: one that is new has to be added, and thought about.
+ * Files that read a URL from a request which the service then calls. `refuseDestination` must check each such URL against the
+ * deployment’s rules and the token’s scope. Add and review new files here.
  */
 const places: Readonly<Record<string, string>> = {
   'alarm/settings.ts': 'where the alarms of an account are told',
@@ -20,7 +20,7 @@ const places: Readonly<Record<string, string>> = {
   'workflow/waits/prepareWait.ts': 'the endpoint that waits, and where its timeout is sent',
 };
 
-/** Files that read such a URL and call nothing by it. */
+/** Files that read such a URL without calling it. */
 const withoutCalls: Readonly<Record<string, string>> = {
   'job/send.ts': 'the URLs of the service’s own queues, by a function of the same name',
   'management/rules/accountFields.ts': 'the operator’s failure callback, checked where the account is saved',
@@ -36,14 +36,14 @@ const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
 describe('URLs from outside', () => {
   const reads = /\b(parseAddress|parseUrl|parseDestination|urlOf|endpointUrl)\(/;
 
-  it('are read in the files of the list only', () => {
+  it('are read only in the listed files', () => {
     const reading = sources.filter(([, source]) => reads.test(source)).map(([file]) => file);
     expect(reading.sort()).toEqual([...Object.keys(places), ...Object.keys(withoutCalls)].sort());
   });
 
   it.each(Object.entries(places))('are checked in %s: %s', (file) => {
     const source = sources.find(([name]) => name === file)?.[1] ?? '';
-    // `urlOf` and `endpointUrl` check what they make, `prepare` and `publishParts` what they are given.
+    // `urlOf` and `endpointUrl` check the URLs that they make, `prepare` and `publishParts` the given ones.
     expect(source).toMatch(/\b(refuseDestination|urlOf|endpointUrl|prepare|publishParts)\(/);
   });
 });

@@ -8,7 +8,7 @@ import { outcomeOf } from '../../../lambdas/delivery/outcome.ts';
 /** Mon, 21 Sep 2026 14:13:20 GMT */
 const now = 1_790_000_000_000;
 const hourMs = 60 * minuteMs;
-/** Milliseconds before a retry without a hint. */
+/** The delay of a retry without a hint, in milliseconds. */
 const own = 7_000;
 const waitAfter = (status: number, ...headers: readonly Header[]): Promise<number> =>
   retryDelayMs(0, String(own), { status, headers }, now);
@@ -33,13 +33,13 @@ describe('a destination that asks for a later retry', () => {
     ['1890000000', dayMs],
     ['1790000090250', 90_250],
     ['99999999999999999999', dayMs],
-    // HTTP dates, in the three forms of RFC 9110.
+    // HTTP dates in the three forms of RFC 9110.
     ['Mon, 21 Sep 2026 14:14:20 GMT', minuteMs],
     ['Monday, 21-Sep-26 14:14:20 GMT', minuteMs],
     ['Mon Sep 21 14:14:20 2026', minuteMs],
     ['Mon, 21 Sep 2026 14:14:20 +0000', minuteMs],
     ['Fri, 01 Jan 2027 00:00:00 GMT', dayMs],
-    // Durations as Go prints them.
+    // Durations in Go’s format.
     ['6m5s', 6 * minuteMs + 5 * secondMs],
     ['1.5s', 1_500],
     ['8.64s', 8_640],
@@ -54,7 +54,7 @@ describe('a destination that asks for a later retry', () => {
     ['2500000000ns', 2_500],
     ['24h0m0s', dayMs],
     ['25h', dayMs],
-  ])('by %j waits so many milliseconds: %i', async (value, wait) => {
+  ])('by %j gets it after this number of milliseconds: %i', async (value, wait) => {
     for (const name of resets) expect(await waitMs([name, value])).toBe(wait);
   });
 
@@ -85,7 +85,7 @@ describe('a destination that asks for a later retry', () => {
     'NaN',
     'Infinity',
     '9'.repeat(101),
-  ])('by %j is not understood, and waits as the message says', async (value) => {
+  ])('by %j is not understood, and gets it after the message’s delay', async (value) => {
     expect(await waitMs(['retry-after', value])).toBe(own);
   });
 
@@ -102,12 +102,12 @@ describe('a destination that asks for a later retry', () => {
     'Mon, 21 Sep 2026 14:13:20 GMT',
     'Mon, 21 Sep 2026 14:13:00 GMT',
     'Sun, 06 Nov 1994 08:49:37 GMT',
-  ])('by %j, which is no later moment, waits as the message says', async (value) => {
+  ])('by %j, which is not in the future, gets it after the message’s delay', async (value) => {
     for (const name of resets) expect(await waitMs([name, value])).toBe(own);
     expect(await waitMs(['retry-after', value], ['x-ratelimit-reset', '9'])).toBe(9 * secondMs);
   });
 
-  it('several times is tried again at the latest moment', async () => {
+  it('in several headers gets it at the latest of the times', async () => {
     const requests: Header = ['x-ratelimit-reset-requests', '120ms'];
     const tokens: Header = ['x-ratelimit-reset-tokens', '6m0s'];
     const date: Header = ['retry-after', 'Mon, 21 Sep 2026 14:14:20 GMT'];
@@ -118,13 +118,13 @@ describe('a destination that asks for a later retry', () => {
     );
   });
 
-  it('by other headers, or by none, waits as the message says', async () => {
+  it('by other headers or none gets it after the message’s delay', async () => {
     expect(await waitMs()).toBe(own);
     expect(await waitMs(['ratelimit-reset', '5'], ['x-retry-after', '5'])).toBe(own);
   });
 
   it.each([301, 400, 404, 418, 429, 489, 500, 503])(
-    'by `Retry-After` is heard with status %i',
+    'by `Retry-After` is respected with status %i',
     async (status) => {
       const message = { maxRetries: 3, retryDelay: String(own), prefix: 'Svc' };
       const response = { status, headers: [['retry-after', '42']] as const, body: new Uint8Array() };
@@ -140,31 +140,31 @@ describe('a destination that asks for a later retry', () => {
   );
 });
 
-describe('a limiter that tells with each answer when its period ends', () => {
-  it.each(limits)('by %s is heard with 429 and 503, which say that its limit was reached', async (reset) => {
-    for (const status of [429, 503]) expect(await waitAfter(status, [reset, '2'])).toBe(2_000);
-    for (const status of [301, 400, 404, 489, 500, 502, 504]) {
-      expect(await waitAfter(status, [reset, '2'])).toBe(own);
-    }
-  });
-
+describe('a rate limiter that reports the end of its period in each answer', () => {
   it.each(limits)(
-    'by %s is heard with another status where nothing remains of the same limit',
+    'by %s is respected with 429 and 503, which say that its limit was reached',
     async (reset) => {
-      const remaining = reset.replace('reset', 'remaining');
-      for (const none of ['0', ' 0 ', '0.0']) {
-        expect(await waitAfter(500, [reset, '2'], [remaining, none])).toBe(2_000);
-      }
-      for (const some of ['99', '1', '0.5', '-1', '', 'none']) {
-        expect(await waitAfter(500, [reset, '2'], [remaining, some])).toBe(own);
-      }
-      for (const other of limits.filter((name) => name !== reset)) {
-        expect(await waitAfter(500, [other, '2'], [remaining, '0'])).toBe(own);
+      for (const status of [429, 503]) expect(await waitAfter(status, [reset, '2'])).toBe(2_000);
+      for (const status of [301, 400, 404, 489, 500, 502, 504]) {
+        expect(await waitAfter(status, [reset, '2'])).toBe(own);
       }
     },
   );
 
-  it('is heard by the circuit of its host in the same cases', () => {
+  it.each(limits)('by %s is respected with another status if the same limit is used up', async (reset) => {
+    const remaining = reset.replace('reset', 'remaining');
+    for (const none of ['0', ' 0 ', '0.0']) {
+      expect(await waitAfter(500, [reset, '2'], [remaining, none])).toBe(2_000);
+    }
+    for (const some of ['99', '1', '0.5', '-1', '', 'none']) {
+      expect(await waitAfter(500, [reset, '2'], [remaining, some])).toBe(own);
+    }
+    for (const other of limits.filter((name) => name !== reset)) {
+      expect(await waitAfter(500, [other, '2'], [remaining, '0'])).toBe(own);
+    }
+  });
+
+  it('is respected by its host’s circuit in the same cases', () => {
     const verdict = (status: number, ...headers: readonly Header[]) =>
       verdictOf({ status, headers, body: new Uint8Array() }, now);
     const reset: Header = ['x-ratelimit-reset', '60'];

@@ -26,14 +26,14 @@ describe('the address of the console', () => {
     const { statusCode, headers, body } = await answerTo(path);
     expect([statusCode, headers?.['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
     const page = Buffer.from(body, 'base64').toString();
-    // Its files and the API are found relative to the page, so whatever stands before it stays.
+    // The page finds its files and the API relative to itself, so any prefix stays.
     const [, script = ''] = /src="([^"]+)"/.exec(page) ?? [];
     const file = new URL(script, `https://example.com${path}`).pathname;
     expect(file.startsWith(`${path}/app-`)).toBe(true);
     expect((await answerTo(file)).statusCode).toBe(200);
   });
 
-  it('that ends with a slash leads to the one without, where relative names fit', async () => {
+  it('that ends with a slash redirects to the one without, which relative names need', async () => {
     const { statusCode, headers } = await answerTo('/live/console/');
     const location = z.string().parse(headers?.['location']);
     expect(statusCode).toBe(308);

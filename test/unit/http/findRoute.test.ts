@@ -11,7 +11,7 @@ import {
 
 const capitalized = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
-/** The route of a request, and its variables, as the function behind the gateway finds them in the raw path. */
+/** Returns a request’s route and variables from its raw path, like the function behind the gateway. */
 function found(method: string, rawPath: string) {
   const { route } = findRoute(method, rawPath);
   return route && [route.path, { ...variablesIn(route.path, rawPath) }];
@@ -19,7 +19,7 @@ function found(method: string, rawPath: string) {
 
 const destination = 'https://example.com//a//b/?';
 
-describe('a path with slashes too many', () => {
+describe('a path with extra slashes', () => {
   it.each([
     ['GET', '/v2/queues/', '/v2/queues', {}],
     ['GET', '/v2/queues//', '/v2/queues', {}],
@@ -39,12 +39,12 @@ describe('a path with slashes too many', () => {
     ],
     ['POST', '/v2//schedules/nightly/pause', '/v2/schedules/{schedule}/pause', { schedule: 'nightly' }],
     ['GET', '/v2/workflows//runs/wfr_1/', '/v2/workflows/runs/{runId}', { runId: 'wfr_1' }],
-  ])('is that of its operation: %s %s', (method, path, route, variables) => {
+  ])('belongs to its operation: %s %s', (method, path, route, variables) => {
     expect(found(method, path)).toEqual([route, variables]);
   });
 });
 
-describe('a name of an operation in another case', () => {
+describe('an operation’s name in another case', () => {
   it.each([
     [
       'POST',
@@ -56,11 +56,11 @@ describe('a name of an operation in another case', () => {
     ['POST', '/v2/queues/Mail/Pause', '/v2/queues/{name}/pause', { name: 'Mail' }],
     ['POST', '/v2/FLOWCONTROL/Key/resetrate', '/v2/flowControl/{key}/resetRate', { key: 'Key' }],
     ['POST', '/v2/DLQ/Retry', '/v2/dlq/retry', {}],
-  ])('is that operation, with its variables as they came: %s %s', (method, path, route, variables) => {
+  ])('belongs to that operation, with unchanged variables: %s %s', (method, path, route, variables) => {
     expect(found(method, path)).toEqual([route, variables]);
   });
 
-  it('is the value of a variable where the path has one at its place', () => {
+  it('is a variable’s value if the path has a variable there', () => {
     expect(found('GET', '/v2/dlq/Retry')).toEqual(['/v2/dlq/{dlqId}', { dlqId: 'Retry' }]);
   });
 });
@@ -72,7 +72,7 @@ describe('HEAD', () => {
       const raw = path.replace(/\{\w+\+?\}/g, 'x').replace('/x/users', '/svc/users');
       const find = routes.some((one) => one.path === path) ? findRoute : findManagementRoute;
       const { route } = find('HEAD', raw);
-      // Webhooks of runs have a route of their own for HEAD.
+      // Webhooks of runs have a separate route for HEAD.
       expect([route?.path, route?.method]).toEqual([
         path,
         path.startsWith('/v2/workflows/hooks/') ? 'HEAD' : 'GET',
@@ -80,7 +80,7 @@ describe('HEAD', () => {
     },
   );
 
-  it('has no route where GET has none', () => {
+  it('has no route if GET has none', () => {
     expect(findRoute('HEAD', '/v2/batch').route).toBeUndefined();
   });
 });
@@ -90,12 +90,12 @@ describe('a destination', () => {
     ['/v2/publish/https://example.com/', 'https://example.com/'],
     ['/v2/publish//example', '/example'],
     ['/v2/publish/https://example.com//v2//publish//x', 'https://example.com//v2//publish//x'],
-  ])('is taken byte for byte: %s', (path, expected) => {
+  ])('is read byte for byte: %s', (path, expected) => {
     expect(found('POST', path)).toEqual(['/v2/publish/{destination+}', { destination: expected }]);
   });
 
   it.each(['https://pause', 'https://run', 'https:///resume', 'https://example.com/pause'])(
-    'that ends as an operation of schedules does is one: %s',
+    'that ends like an operation of schedules is one: %s',
     (schedule) => {
       expect(found('POST', `/v2/schedules/${schedule}`)).toEqual(['/v2/schedules/{schedule+}', { schedule }]);
     },
@@ -109,7 +109,7 @@ describe('a fixed segment', () => {
     ['DELETE', '/v2/dlq//count/', ['GET']],
     ['DELETE', '/v2/workflows/runs/count', ['GET']],
     ['GET', '/v2/workflows/dlq/resume', ['POST']],
-  ])('is no value of a variable at its place, whatever the method: %s %s', (method, path, allowed) => {
+  ])('is not the value of a variable at its place, for any method: %s %s', (method, path, allowed) => {
     const { route, matching } = findRoute(method, path);
     expect([route, matching.map((one) => one.method)]).toEqual([undefined, allowed]);
   });
@@ -126,7 +126,7 @@ describe('the routes of the gateway', () => {
   it.each([
     ['messaging', [...routes, ...consoleRoutes]],
     ['management', [...managementRoutes, ...consoleRoutes]],
-  ])('lead each path of the %s API to its own function', (_, table) => {
+  ])('lead each path of the %s API to its function', (_, table) => {
     const gateway = gatewayRoutesOf(table);
     // API Gateway finds a resource by the exact case of its path.
     const inOtherCases = table.flatMap((route) =>
@@ -145,7 +145,7 @@ describe('the routes of the gateway', () => {
     }
   });
 
-  it('are none for a path that no route has or begins with', () => {
+  it('do not exist for a path that no route has or begins with', () => {
     const paths = gatewayRoutesOf(routes).map(({ path }) => path);
     expect(paths).toEqual(expect.arrayContaining(['/v2/logs', '/v2/publish/{proxy+}']));
     for (const path of ['/v2/logs/{proxy+}', '/v2/publish', '/v2/wait', '/v2/health/{proxy+}'])
@@ -153,7 +153,7 @@ describe('the routes of the gateway', () => {
   });
 });
 
-describe('what is before the API’s own path', () => {
+describe('the prefix before the API’s path', () => {
   it.each([
     ['/v2/queues', ''],
     ['//v2/queues', ''],

@@ -26,7 +26,6 @@ const table: readonly Route[] = [
   { method: 'POST', path: '/v2/publish/{destination+}', function: 'publish', access: 'write' },
 ];
 
-/** An event as Lambda documents it. */
 const eventOf = (own: Partial<LambdaFunctionURLEvent> = {}): LambdaFunctionURLEvent => ({
   version: '2.0',
   routeKey: '$default',
@@ -51,8 +50,8 @@ const eventOf = (own: Partial<LambdaFunctionURLEvent> = {}): LambdaFunctionURLEv
 
 const read = (own: Partial<LambdaFunctionURLEvent>): ApiRequest => http.readFunctionUrlEvent(eventOf(own));
 
-describe('a request that is read from the event of a function URL', () => {
-  it('has what the event says of it', () => {
+describe('a request in the event of a function URL', () => {
+  it('has what the event says', () => {
     const headers = { 'svc-label': 'a,b', 'X-Upper': '1' };
     expect(read({ headers, rawQueryString: 'a=1', body: 'ü' })).toEqual({
       id: 'request-1',
@@ -70,23 +69,23 @@ describe('a request that is read from the event of a function URL', () => {
     });
   });
 
-  it('has the bytes of its body, as text and in base64, and none without a body', () => {
+  it('has its body’s bytes, from text or base64, or no body', () => {
     const bytes = Buffer.from([0, 255, 10]);
     expect(read({ body: bytes.toString('base64'), isBase64Encoded: true }).body).toEqual(bytes);
     expect(read({ body: '{"a":"€"}' }).body.toString()).toBe('{"a":"€"}');
     expect(read({}).body).toHaveLength(0);
   });
 
-  it('has a path before the API’s own, where a proxy puts one', () => {
+  it('has the prefix before the API’s path if a proxy adds one', () => {
     expect(read({ rawPath: '/base/v2/publish/x' }).basePath).toBe('/base');
   });
 
-  // What the documents do not say. Each way, the parameters are the same.
+  // Not documented by AWS. The parameters are the same either way.
   it.each([
     ['as it was sent', 'a=x%20y+z&b=%2B&a=2'],
     ['with a space for each plus, as was seen on AWS', 'a=x%20y z&b=%2B&a=2'],
     ['with a question mark before it, as AWS’s example has it', '?a=x%20y+z&b=%2B&a=2'],
-  ])('has the parameters of a query that comes %s', (_title, rawQueryString) => {
+  ])('has the parameters of a query that is given %s', (_title, rawQueryString) => {
     expect(read({ rawQueryString }).query).toEqual([
       ['a', 'x y z'],
       ['b', '+'],
@@ -103,7 +102,7 @@ describe('a request that is read from the event of a function URL', () => {
     ['%zz=%', [['%zz', '%']]],
     ['__proto__=1', [['__proto__', '1']]],
     ['a=%0A', [['a', '\n']]],
-  ])('has the parameters of the query %j as the gateway would read them', (rawQueryString, query) => {
+  ])('has the parameters of the query %j like behind the gateway', (rawQueryString, query) => {
     expect(read({ rawQueryString }).query).toEqual(query);
   });
 
@@ -117,7 +116,6 @@ describe('a request that is read from the event of a function URL', () => {
 });
 
 describe('a request to the publish URL', () => {
-  /** The answer to an event, and the number of requests that were passed on. */
   async function answerTo(own: Partial<LambdaFunctionURLEvent>) {
     const passed: ApiRequest[] = [];
     const handler = http.throughFunctionUrl((request) => {
@@ -143,7 +141,7 @@ describe('a request to the publish URL', () => {
     });
   });
 
-  it('passes with 10,240 bytes of first line and headers, without what AWS adds, and not with one more', async () => {
+  it('passes with up to 10,240 bytes of first line and headers, without those that AWS adds', async () => {
     const line = 'POST/v2/publish/https://example.com/aq=1';
     const headersOf = (length: number) => ({
       x: 'x'.repeat(length - line.length - 1),
@@ -157,7 +155,7 @@ describe('a request to the publish URL', () => {
     );
   });
 
-  it('counts cookies once, which may be named twice', async () => {
+  it('counts cookies once, even if they are named twice', async () => {
     const cookie = `a=${'x'.repeat(6_000)}`;
     expect((await answerTo({ headers: { cookie }, cookies: [cookie] })).passed).toBe(1);
     expect((await answerTo({ headers: {}, cookies: [cookie, cookie] })).statusCode).toBe(431);
@@ -169,20 +167,17 @@ describe('a request to the publish URL', () => {
     '/v2/publish/https://example.com/a?b',
     '/v2/publish/https://example.com/a#b',
     '/v2/publish/https://example.com/a\nb',
-  ])(
-    'does not pass with the path %j: somebody has decoded it, and it may have been another',
-    async (rawPath) => {
-      expect(await answerTo({ rawPath })).toEqual(
-        refused(
-          400,
-          'request_malformed',
-          'The request cannot be read as HTTP; a path must be percent-encoded.',
-        ),
-      );
-    },
-  );
+  ])('is refused with the path %j, which was decoded and may have been another one', async (rawPath) => {
+    expect(await answerTo({ rawPath })).toEqual(
+      refused(
+        400,
+        'request_malformed',
+        'The request cannot be read as HTTP; a path must be percent-encoded.',
+      ),
+    );
+  });
 
-  it('does not pass where there is nothing, and says where there is more', async () => {
+  it('is refused if there is nothing, with a hint if there is more', async () => {
     expect(await answerTo({ rawPath: '/v2/logs' })).toEqual(
       refused(
         404,
@@ -205,7 +200,7 @@ describe('a request to the publish URL', () => {
     ['that was read in another encoding', { body: 'ü', headers: { 'content-length': '1' } }, 0],
     ['without anything', { headers: { 'content-length': '0' } }, 1],
     ['in base64', { body: '/w==', isBase64Encoded: true, headers: { 'content-length': '1' } }, 1],
-  ])('with a body %s passes only if it is what was sent', async (_title, own, passes) => {
+  ])('with a body %s passes only if the body is unchanged', async (_title, own, passes) => {
     const answer = await answerTo(own);
     expect([answer.passed, answer.statusCode]).toEqual([passes, passes === 1 ? 200 : 400]);
   });

@@ -22,7 +22,7 @@ const event = z.custom<APIGatewayProxyEvent>((value) => typeof value === 'object
 const context = z.custom<Context>((value) => typeof value === 'object');
 const result = z.custom<APIGatewayProxyResult>((value) => typeof value === 'object');
 
-/** Returns the handler's result for the gateway when the endpoint of a request answers so, or throws. */
+/** Returns the handler’s result for an endpoint that answers like this or throws. */
 async function answerTo(method: string, path: string, answer: () => unknown): Promise<APIGatewayProxyResult> {
   const endpoint = async () => Promise.resolve({ status: 200, body: answer() });
   const routes = {
@@ -51,13 +51,13 @@ describe('a request that fails', () => {
       '/v2/keys/rotate',
       'The service failed on this request, which may still have taken effect. Send it again if that does no harm.',
     ],
-  ])('is told no more than is known: %s %s', async (method, path, error) => {
+  ])('is answered without details: %s %s', async (method, path, error) => {
     const answer = await answerTo(method, path, fail);
     expect([answer.statusCode, JSON.parse(answer.body)]).toEqual([500, { error, code: 'service_failed' }]);
   });
 });
 
-describe('a request that meets an outage', () => {
+describe('a request during an outage', () => {
   const throttled = (): never => {
     throw answerOf('ThrottlingException', 400);
   };
@@ -69,14 +69,14 @@ describe('a request that meets an outage', () => {
       '/v2/keys/rotate',
       'The service cannot finish this request now, which may still have taken effect. Send it again a moment later if that does no harm.',
     ],
-  ])('is told to come later: %s %s', async (method, path, error) => {
+  ])('is asked to retry later: %s %s', async (method, path, error) => {
     const answer = await answerTo(method, path, throttled);
     expect([answer.statusCode, JSON.parse(answer.body)]).toEqual([503, { error, code: 'service_failed' }]);
   });
 });
 
 describe('a request whose account cannot be read because DynamoDB is throttled', () => {
-  it('is told to come later', async () => {
+  it('is asked to retry later', async () => {
     const [{ handler }, { dynamodb }] = await Promise.all([
       import('../../../lambdas/handlers/urlGroups.ts'),
       import('../../../lambdas/aws/dynamodb.ts'),
@@ -126,7 +126,7 @@ describe('an answer', () => {
     expect(Buffer.byteLength(JSON.stringify(answer))).toBeLessThanOrEqual(6_291_556);
   });
 
-  it('that fits in neither way is an error, and not a failed function', async () => {
+  it('that does not fit either way is an error instead of a failed function', async () => {
     const answer = await answerTo('GET', '/v2/keys', () => ({ body: '"'.repeat(4_000_000) }));
     expect(answer.statusCode).toBe(500);
   });
@@ -134,7 +134,7 @@ describe('an answer', () => {
   it.each([
     ['JSON', { status: 'ok' }, 'application/json'],
     ['bytes', Buffer.from('svc_up 1'), undefined],
-  ])('to HEAD is that to GET without its body: %s', async (_, body, contentType) => {
+  ])('to HEAD equals the one to GET without its body: %s', async (_, body, contentType) => {
     const { statusCode, headers, ...rest } = await answerTo('HEAD', '/v2/keys', () => body);
     expect([statusCode, headers?.['content-type'], rest]).toEqual([200, contentType, { body: '' }]);
   });

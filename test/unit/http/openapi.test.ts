@@ -31,7 +31,6 @@ import {
 const plainOf = (within: Document) =>
   z.record(z.string(), z.unknown()).parse(JSON.parse(JSON.stringify(within)));
 
-/** Every object of a document. */
 function* objectsIn(value: unknown): Generator<object> {
   if (typeof value !== 'object' || value === null) return;
   yield value;
@@ -53,7 +52,6 @@ const parameterShape = z.object({
   schema: z.unknown(),
   example: z.optional(z.unknown()),
 });
-/** An answer with its links. */
 const linkedShape = z.object({
   content: z.record(z.string(), z.object({ example: z.optional(z.unknown()) })),
   links: z.optional(
@@ -61,7 +59,6 @@ const linkedShape = z.object({
   ),
 });
 
-/** The value that a link's expression has in the examples of an operation. */
 function valueAt(expression: string, operation: DescribedOperation, answer: unknown): unknown {
   const [, inPath] = /^\$request\.path\.(\w+)$/.exec(expression) ?? [];
   if (inPath !== undefined) {
@@ -84,7 +81,6 @@ function valueAt(expression: string, operation: DescribedOperation, answer: unkn
 
 const headersShape = z.object({ headers: z.optional(z.record(z.string(), z.unknown())) });
 
-/** The headers of an operation's answer with a status. */
 const headersOf = (within: Document, method: string, path: string, status: number): readonly string[] => {
   const answer = within.paths[path]?.[method]?.responses[status];
   return Object.keys(headersShape.parse(resolve(answer, within)).headers ?? {});
@@ -110,14 +106,14 @@ describe.each<[api: string, within: Document, table: readonly Route[]]>([
     expect(await new Validator().validate(plain)).toEqual({ valid: true });
   });
 
-  it('has every route of the table, and no other', () => {
+  it('has exactly the routes of the table', () => {
     const described = operations.map(({ name }) => name);
     expect(described.sort()).toEqual(
       table.map(({ method, path }) => `${method} ${describedPath(path)}`).sort(),
     );
   });
 
-  it('refers only to what is there, and has nothing that nobody refers to', () => {
+  it('refers only to existing parts, and has no unused ones', () => {
     for (const $ref of references) expect(resolve({ $ref }, within), $ref).toBeDefined();
     const { schemas, parameters, headers, responses } = within.components;
     const defined = Object.entries({ schemas, parameters, headers, responses }).flatMap(([kind, all]) =>
@@ -126,14 +122,14 @@ describe.each<[api: string, within: Document, table: readonly Route[]]>([
     expect(defined.filter((one) => !references.includes(one))).toEqual([]);
   });
 
-  it('names each operation once, under a tag that it explains', () => {
+  it('names each operation once, under a described tag', () => {
     const ids = operations.map(({ operation }) => operation.operationId);
     expect(new Set(ids).size).toBe(ids.length);
     const tags = within.tags.map(({ name }) => name);
     expect(new Set(operations.flatMap(({ operation }) => operation.tags))).toEqual(new Set(tags));
   });
 
-  it('links each answer to operations that are there, with parameters that they have', () => {
+  it('links each answer to existing operations, with their parameters', () => {
     const byId = new Map(operations.map(({ operation }) => [operation.operationId, operation]));
     const followed = operations.flatMap(({ operation }) =>
       Object.values(operation.responses).flatMap((answer) => {
@@ -153,23 +149,20 @@ describe.each<[api: string, within: Document, table: readonly Route[]]>([
     expect(followed.length).toBeGreaterThan(0);
   });
 
-  it('has no two paths that differ in the names of their variables only', () => {
+  it('has no two paths that differ only in the names of their variables', () => {
     const forms = Object.keys(within.paths).map((path) => path.replace(/\{\w+\}/g, '{}'));
     expect(new Set(forms).size).toBe(forms.length);
   });
 
-  it.each(operations)(
-    'gives $name the parameters of its path, and no parameter twice',
-    ({ path, operation }) => {
-      const parameters = operation.parameters.map((one) => parameterShape.parse(resolve(one, within)));
-      const inPath = parameters.filter((one) => one.in === 'path').map(({ name }) => name);
-      expect(inPath.sort()).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort());
-      const names = parameters.map((one) => `${one.in} ${one.name}`);
-      expect(new Set(names).size).toBe(names.length);
-    },
-  );
+  it.each(operations)('gives $name the parameters of its path, without duplicates', ({ path, operation }) => {
+    const parameters = operation.parameters.map((one) => parameterShape.parse(resolve(one, within)));
+    const inPath = parameters.filter((one) => one.in === 'path').map(({ name }) => name);
+    expect(inPath.sort()).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort());
+    const names = parameters.map((one) => `${one.in} ${one.name}`);
+    expect(new Set(names).size).toBe(names.length);
+  });
 
-  it('asks for a token or credentials wherever the route table does', () => {
+  it('requires a token or credentials where the route table does', () => {
     const schemes = Object.keys(within.components.securitySchemes);
     for (const { method, path, access } of table) {
       const operation = within.paths[describedPath(path)]?.[method.toLowerCase()];
@@ -181,18 +174,21 @@ describe.each<[api: string, within: Document, table: readonly Route[]]>([
     }
   });
 
-  it.each(operations)('has examples of the answers of $name that are as described', ({ name, operation }) => {
-    const route = table.find(({ method, path }) => name === `${method} ${describedPath(path)}`);
-    for (const status of Object.keys(operation.responses)) {
-      const shown = responseOf(`${route?.method ?? ''} ${route?.path ?? ''}`, Number(status));
-      const examples = [shown.example, ...Object.values(shown.examples ?? {}).map(({ value }) => value)];
-      const given = examples.filter((one) => one !== undefined);
-      expect(given.length, status).toBeGreaterThan(0);
-      for (const one of given) expectMatch(within, shown.schema, one);
-    }
-  });
+  it.each(operations)(
+    'has examples of the answers of $name that match their schemas',
+    ({ name, operation }) => {
+      const route = table.find(({ method, path }) => name === `${method} ${describedPath(path)}`);
+      for (const status of Object.keys(operation.responses)) {
+        const shown = responseOf(`${route?.method ?? ''} ${route?.path ?? ''}`, Number(status));
+        const examples = [shown.example, ...Object.values(shown.examples ?? {}).map(({ value }) => value)];
+        const given = examples.filter((one) => one !== undefined);
+        expect(given.length, status).toBeGreaterThan(0);
+        for (const one of given) expectMatch(within, shown.schema, one);
+      }
+    },
+  );
 
-  it('has examples of bodies that are as described', () => {
+  it('has examples of bodies that match their schemas', () => {
     for (const { operation } of operations) {
       for (const { schema, example } of Object.values(operation.requestBody?.content ?? {})) {
         if (schema !== undefined) expectMatch(within, schema, example);
@@ -200,7 +196,7 @@ describe.each<[api: string, within: Document, table: readonly Route[]]>([
     }
   });
 
-  it('has examples of parameters that are as described', () => {
+  it('has examples of parameters that match their schemas', () => {
     const shared: readonly Parameter[] = Object.values(within.components.parameters);
     const own = operations.flatMap(({ operation }) =>
       operation.parameters.filter((one) => 'name' in one).map((one) => parameterShape.parse(one)),
@@ -213,7 +209,7 @@ describe.each<[api: string, within: Document, table: readonly Route[]]>([
 });
 
 describe('the two descriptions', () => {
-  it('have between them every shape there is, and share no more than errors, named tokens and descriptions', () => {
+  it('have every shape between them, and share only errors, named tokens and descriptions', () => {
     const [ofMessaging, ofManagement] = [document, managementDocument].map(({ components }) =>
       Object.keys(components.schemas),
     );
@@ -230,7 +226,7 @@ describe('the two descriptions', () => {
     expect(JSON.stringify(document)).not.toMatch(/read_only_token|"\/v2\/\{brand\}/);
   });
 
-  it('tell apart what shows who sends a request', () => {
+  it('have different authentication', () => {
     expect(errorsOf('GET /v2/keys', 401).join()).toMatch(/Bearer/);
     expect(errorsOf('GET /v2/{brand}/users', 401).join()).toMatch(/Basic/);
     expect(errorsOf('GET /v2/{brand}/users', 401).join()).not.toMatch(/token/);
@@ -239,7 +235,7 @@ describe('the two descriptions', () => {
     });
   });
 
-  it('name the contract’s title and version of the management API', () => {
+  it('have the contract’s title and the management API’s version', () => {
     expect(managementDocument.info).toMatchObject({ title: 'Svc Account Management', version: '1.0.0' });
   });
 });
@@ -255,7 +251,7 @@ describe('the described limits', () => {
     ['post', '/v2/schedules/{schedule}', document, burst],
     ['post', '/v2/publish/{destination}', document, [...burst, ...daily]],
     ['post', '/v2/enqueue/{queueName}/{destination}', document, [...burst, ...daily]],
-    // Each of its messages is refused by itself, within an answer of 200.
+    // Each of its messages is refused separately, within an answer of 200.
     ['post', '/v2/batch', document, burst],
     ['post', '/v2/dlq/retry', document, [...burst, ...daily]],
     ['post', '/v2/dlq/retry/{dlqId}', document, [...burst, ...daily]],
@@ -267,7 +263,7 @@ describe('the described limits', () => {
     expect(mayCost).toBe(headers.includes('RateLimit-Limit'));
   });
 
-  it('say in every answer to a token that the soft one is passed', () => {
+  it('report in every answer to a token that the soft limit is exceeded', () => {
     expect(headersOf(document, 'post', '/v2/publish/{destination}', 202)).toEqual(['Svc-Soft-Limit']);
     expect(headersOf(document, 'get', '/v2/keys', 200)).toEqual(['Svc-Soft-Limit']);
     expect(headersOf(document, 'get', '/v2/health', 200)).toEqual([]);
@@ -275,7 +271,7 @@ describe('the described limits', () => {
   });
 });
 
-/** Every field of an account that may be set. */
+/** Every settable field of an account. */
 const everyField = {
   customer_id: 'ops@example.com',
   created_by: 'ops@example.com',
@@ -305,7 +301,7 @@ describe('the described accounts', () => {
   const shown = (account: typeof fresh): unknown =>
     JSON.parse(JSON.stringify(accountRecord(account, secret, time)));
 
-  it('are what the service shows of them, with all that can be set', () => {
+  it('match the service’s, with every settable field', () => {
     const { AccountChange } = managementDocument.components.schemas;
     const described = z.object({ properties: z.record(z.string(), z.unknown()) }).parse(AccountChange);
     expect(Object.keys(described.properties).sort()).toEqual(Object.keys(everyField).sort());
@@ -371,10 +367,10 @@ describe('the described filters', () => {
   });
 });
 
-it('docs/api.md has every operation of both, with its summary', () => {
+it('docs/api.md lists every operation of both, with its summary', () => {
   const text = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
-  // A row has a path, and behind it what each method does: `GET` Get a queue; `PUT`, `PATCH` Change a queue. What stands behind a
-  // method continues the path: `POST /pause` Pause a queue.
+  // A row has a path and its methods: `GET` Get a queue; `PUT`, `PATCH` Change a queue. A suffix continues the path: `POST
+  // /pause` Pause a queue.
   const rows = [...text.matchAll(/^\| `(\/[^`]+)`\s*\| (.*?)\s*\|$/gm)].flatMap(([, path = '', cell = '']) =>
     cell.split('; ').flatMap((part) => {
       const [, methods = '', summary = ''] = /^((?:`[A-Z]+(?: \/[^`]+)?`(?:, )?)+) (.+)$/.exec(part) ?? [];

@@ -13,11 +13,11 @@ describe('the description of an API', () => {
   it.each([
     ['messaging', document.describeApi],
     ['management', document.describeManagementApi],
-  ] as const)('is that of its base path, and is made once: %s', (of, describeIt) => {
+  ] as const)('has its base path, and is built once: %s', (of, describeIt) => {
     serve(of);
     const stringify = vi.spyOn(JSON, 'stringify');
     const served = ['', '/v1stage', '/a"b'].map((basePath) => serve(of, basePath).body.toString());
-    // The path, three times: what is made of the whole is kept.
+    // The path is written three times, because the rest is cached.
     expect(stringify).toHaveBeenCalledTimes(3);
     stringify.mockRestore();
     expect(served).toEqual(['', '/v1stage', '/a"b'].map((basePath) => JSON.stringify(describeIt(basePath))));
@@ -27,7 +27,7 @@ describe('the description of an API', () => {
     ['the tag', (etag: string) => etag],
     ['a weak tag, among others', (etag: string) => `"other", W/${etag}`],
     ['any', () => '*'],
-  ])('has no body for a client that has it, by %s', (_, headerOf) => {
+  ])('is empty for a client that has it already, by %s', (_, headerOf) => {
     const { headers } = serve('messaging');
     const etag = headers?.['etag'] ?? '';
     expect(etag).toMatch(/^"[\w-]{43}"$/);

@@ -31,7 +31,7 @@ describe('the segments of the rest of a path', () => {
     ['/v2/notify/a//b', ['a', '', 'b']],
     ['/v2/notify//', ['']],
   ])(
-    'of %s are taken as they are where they are no encoding: clients encode no ids of events',
+    'of %s are used unchanged if they are not encoded, because clients do not encode event ids',
     (path, expected) => {
       expect(segments(path)).toEqual(expected);
     },

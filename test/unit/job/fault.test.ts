@@ -14,7 +14,7 @@ import { TransientError } from '../../../lambdas/error/transientError.ts';
 import { badField } from '../../../lambdas/error/httpError.ts';
 import { limitForHangsMs } from '../../support/limits.ts';
 
-/** Which errors are the service's own, and which are outages: errors as the SDK's own clients make them. */
+/** Tests which errors of the SDK’s clients are the service’s own, and which are outages. */
 
 let server: Server;
 let answer: RequestListener;
@@ -32,7 +32,7 @@ afterAll(() => {
 
 const urlOf = (of: Server): string => `http://127.0.0.1:${(of.address() as AddressInfo).port}`;
 
-/** Milliseconds until a client gives up what does not answer at all. */
+/** The time until a client gives up an unanswered call, in milliseconds. */
 const briefMs = 100;
 
 const options = (endpoint: string, memoryTimeoutMs: number) => ({
@@ -47,7 +47,6 @@ const options = (endpoint: string, memoryTimeoutMs: number) => ({
   },
 });
 
-/** One call of each client. */
 const calls = {
   dynamodb: (endpoint: string, memoryTimeoutMs = limitForHangsMs) =>
     new DynamoDBClient(options(endpoint, memoryTimeoutMs)).send(
@@ -78,7 +77,6 @@ const errorOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   );
 
-/** Refuses every request as the service does, with a status and an error code. */
 function refusing(service: Service, status: number, code: string): RequestListener {
   return (request, response) => {
     request.resume();
@@ -191,14 +189,14 @@ describe.each(services)('%s', (service) => {
     ],
   ])('that %s is an outage', async (_, listener) => {
     answer = listener;
-    // An object's answer ends only when its body is read.
+    // An object’s answer ends only when its body is read.
     const work = calls[service](urlOf(server), briefMs).then(async (output) =>
       'Body' in output ? output.Body?.transformToByteArray() : output,
     );
     expect(isFault(await errorOf(work))).toBe(false);
   });
 
-  it('where nobody listens is an outage', async () => {
+  it('at which nothing listens is an outage', async () => {
     const closed = createServer();
     closed.listen(0, '127.0.0.1');
     await once(closed, 'listening');
@@ -235,7 +233,7 @@ describe('an error of the service’s own', () => {
   });
 });
 
-describe('what comes back by design', () => {
+describe('an error that retries a job by design', () => {
   it.each<[string, unknown]>([
     ['by itself', new TransientError('Another worker is at it.')],
     ['in company', new AggregateError([new TransientError('one'), new TransientError('other')])],

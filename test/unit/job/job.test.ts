@@ -20,17 +20,17 @@ describe('a job', () => {
     expect(parseJob(formatJob(job))).toEqual(job);
   });
 
-  // Scheduler keeps an attempt for up to a year: it may be older than the release that gave jobs their kinds.
-  it('without a kind is an attempt, as releases before the kinds sent it', () => {
+  // Scheduler keeps an attempt for up to a year, so it may be older than the kinds of jobs.
+  it('without a kind is an attempt, as earlier releases sent it', () => {
     expect(parseJob(JSON.stringify(attempt))).toEqual({ kind: 'attempt', ...attempt });
   });
 
-  it('that pumps is for the lane of an account, as releases sent it that had no other', () => {
+  it('of kind pump is for an account’s lane, the only lane of earlier releases', () => {
     const pump = parseJob(JSON.stringify({ kind: 'pump', accountId: 'acct' }));
     expect(pump).toEqual({ kind: 'pump', accountId: 'acct', lane: 'account', name: '', dueAt: 0 });
   });
 
-  it('that was sent again is read without what the queue notes about it', () => {
+  it('that was sent again is read without the queue’s notes about it', () => {
     const text = JSON.stringify({ ...attempt, returns: 3, faults: 1, sentAt: 1_000 });
     expect(parseJob(text)).toEqual({ kind: 'attempt', ...attempt });
   });
@@ -53,7 +53,7 @@ describe('the job of an attempt', () => {
   it.each([
     [30_000, 'short'],
     [30_001, 'long'],
-  ])('whose destination has %d ms to answer is for the %s queue', (timeoutMs, queue) => {
+  ])('with %d ms for its destination to answer uses the %s queue', (timeoutMs, queue) => {
     const message = {
       accountId: 'acct',
       messageId: 'msg_1',

@@ -17,10 +17,8 @@ import {
   timeoutMs,
 } from '../../support/acquireFixture.ts';
 
-/** The lanes of an attempt, one after the other, in each of which it takes a slot. */
-
-describe('an attempt that goes on', () => {
-  it('has the slot of its queue for as long as its message lasts, and that of its key for as long as its request may take', async () => {
+describe('an attempt that passes its lanes', () => {
+  it('has its queue’s slot until its message is over, and its key’s slot as long as its request may take', async () => {
     const fixture = new AcquireFixture();
     await fixture.lanes.update(queue, (lane) => ({ ...lane, parallelism: 1 }));
     const attempt = attemptOf(1, { queueName: queue.name, flowControl });
@@ -32,7 +30,7 @@ describe('an attempt that goes on', () => {
     expect([queue, key, account].map((lane) => fixture.lane(lane).leases.size)).toEqual([1, 0, 0]);
   });
 
-  it('reads no lane but those that it passes', async () => {
+  it('reads no other lanes', async () => {
     const fixture = new AcquireFixture();
     const read: string[] = [];
     fixture.onRead = ({ kind }) => read.push(kind);
@@ -41,7 +39,7 @@ describe('an attempt that goes on', () => {
     expect(read).toEqual(['account']);
   });
 
-  it('says about its host what it has found, and nothing where it has found nothing', async () => {
+  it('reports its host’s answer to the circuit, if there is one', async () => {
     const fixture = new AcquireFixture();
     const enter = () => fixture.pass(attemptOf(1, { circuit: guarded(fixture) }));
     await (await enter()).release();
@@ -52,7 +50,7 @@ describe('an attempt that goes on', () => {
     expect(fixture.lane(circuit).circuit).toMatchObject({ failures: 1, lastStatus: 503 });
   });
 
-  it('gives back its slots once, though it is told twice', async () => {
+  it('gives back its slots once if it is released twice', async () => {
     const fixture = new AcquireFixture();
     const attempt = attemptOf(1, { flowControl });
     const acquired = await fixture.pass(attempt);
@@ -63,7 +61,7 @@ describe('an attempt that goes on', () => {
     expect(fixture.written.length).toBe(written + 1);
   });
 
-  it('passes the queue whose slot its message has, though others fill it', async () => {
+  it('passes a full queue if its message already has a slot there', async () => {
     const fixture = new AcquireFixture();
     await fixture.occupy(queue, 1, 1);
     const queueName = queue.name;
@@ -81,7 +79,7 @@ describe('an attempt that goes on', () => {
     await fixture.pass(attemptOf(1, { queueName: queue.name }));
   });
 
-  it('is cancelled where its queue was deleted while it was delayed, also where that is there again', async () => {
+  it('is cancelled if its queue was deleted during its delay, even if the queue was created again', async () => {
     for (const isDeleted of [true, false]) {
       const fixture = new AcquireFixture();
       const deletedAt = fixture.time;
@@ -91,7 +89,7 @@ describe('an attempt that goes on', () => {
       expect(await fixture.laneGate.acquire(attemptOf(1, delayed))).toBe('deleted');
       expect(await fixture.laneGate.acquire(attemptOf(2, { ...delayed, isAgain: true }))).toBe('deleted');
       expect(fixture.lane(queue).leases.size).toBe(0);
-      // Its retries, and what was granted its slot before, go on.
+      // Retries and attempts that had their slot before continue.
       await fixture.pass(attemptOf(3, { ...delayed, attempt: 1, accountLimits: { version: 1 } }));
       await fixture.pass(
         attemptOf(4, { ...delayed, createdAt: deletedAt + 1, accountLimits: { version: 1 } }),
@@ -99,7 +97,7 @@ describe('an attempt that goes on', () => {
     }
   });
 
-  it('stands for itself in its account where its work comes again, so that another is told', async () => {
+  it('has a lease with its own name in the account if its job is redelivered, so that a second job sees it', async () => {
     const fixture = new AcquireFixture();
     const attempt = attemptOf(1, { accountLimits: { parallelism: 5, version: 1 }, isAgain: true });
     await fixture.pass(attempt);
@@ -108,7 +106,7 @@ describe('an attempt that goes on', () => {
   });
 
   it.each([queue, key, account])(
-    'comes again for a minute while its grant of the $kind is not written, and then arrives again',
+    'is retried for a minute while its grant of the $kind is not written, and then arrives anew',
     async ({ kind, name }) => {
       const fixture = new AcquireFixture();
       const admittedTo = { lane: kind, name, ticket: 'never written', sentAt: fixture.time } as const;
@@ -123,7 +121,7 @@ describe('an attempt that goes on', () => {
     },
   );
 
-  it('overtakes nobody who waits for the slot of one that has died', async () => {
+  it('does not overtake an attempt that waits for the slot of a dead worker', async () => {
     const fixture = new AcquireFixture();
     const single = { ...flowControl, parallelism: 1 };
     await fixture.pass(attemptOf(1, { flowControl: single, accountLimits: { version: 1 } }));
@@ -133,7 +131,7 @@ describe('an attempt that goes on', () => {
     expect(fixture.sent.map(({ admitted }) => admitted.messageId)).toEqual([attemptOf(2).messageId]);
   });
 
-  it('leaves the slots of its key as they are where another stands for it in its account', async () => {
+  it('leaves its key’s slot unchanged if another job of the same attempt has its slot in the account', async () => {
     const fixture = new AcquireFixture();
     const attempt = attemptOf(1, { flowControl, isAgain: true });
     const lease = { slots: 1, until: fixture.time + minuteMs, ticket: 'other' };
@@ -143,8 +141,12 @@ describe('an attempt that goes on', () => {
   });
 });
 
-describe('an attempt whose account takes its time', () => {
-  /** @returns the lanes after an attempt has entered, and its key first, so many milliseconds before the account let it in */
+describe('an attempt that waits for its account’s lane', () => {
+  /**
+   * Lets an attempt pass. Its account’s lane takes `ms` milliseconds to read, after its key has admitted it.
+   *
+   * @returns the starts of its key, and the number of writes of the key
+   */
   async function after(ms: number, more: Partial<DueAttempt>) {
     const fixture = new AcquireFixture();
     const startedAt = fixture.time;
@@ -160,12 +162,15 @@ describe('an attempt whose account takes its time', () => {
   it.each([
     { ms: 100, isCountedAgain: false },
     { ms: 101, isCountedAgain: true },
-  ])('has a start $ms ms ago counted again: $isCountedAgain', async ({ ms, isCountedAgain }) => {
-    const { starts, startedAt } = await after(ms, { flowControl: rated });
-    expect(starts).toEqual([{ at: isCountedAgain ? startedAt + ms : startedAt, count: 1 }]);
-  });
+  ])(
+    'has a start that was counted $ms ms ago counted again: $isCountedAgain',
+    async ({ ms, isCountedAgain }) => {
+      const { starts, startedAt } = await after(ms, { flowControl: rated });
+      expect(starts).toEqual([{ at: isCountedAgain ? startedAt + ms : startedAt, count: 1 }]);
+    },
+  );
 
-  it('has a start that other work may have made counted, too', async () => {
+  it('has a second start counted if another job may have made the first', async () => {
     const { starts, startedAt } = await after(101, { flowControl: { ...rated, rate: 2 }, isAgain: true });
     expect(starts.map(({ at }) => at)).toEqual([startedAt, startedAt + 101]);
   });
@@ -173,25 +178,22 @@ describe('an attempt whose account takes its time', () => {
   it.each([
     { ms: leaseMarginMs / 2, writes: 1 },
     { ms: leaseMarginMs / 2 + 1, writes: 2 },
-  ])(
-    'has $writes writes of a key that it entered $ms ms ago, whose lease is to last',
-    async ({ ms, writes }) => {
-      expect(await after(ms, { flowControl })).toMatchObject({ writes });
-    },
-  );
+  ])('writes its key $writes times if it entered the key $ms ms ago', async ({ ms, writes }) => {
+    expect(await after(ms, { flowControl })).toMatchObject({ writes });
+  });
 
-  it('has its start counted once, also where its key has a rate only', async () => {
+  it('has its start counted once if its key has a rate only', async () => {
     const { starts, startedAt } = await after(101, { flowControl: { ...rated, parallelism: undefined } });
     expect(starts).toEqual([{ at: startedAt + 101, count: 1 }]);
   });
 
-  it('has no key made where it has none', async () => {
+  it('does not create a key if it has none', async () => {
     expect(await after(minuteMs, {})).toMatchObject({ writes: 0 });
   });
 });
 
-describe('an attempt that comes late for the start that was counted', () => {
-  /** An attempt that was admitted to its key, and whose work comes when others have made the starts of this period. */
+describe('an attempt that arrives too late for its counted start', () => {
+  /** Lets a granted attempt arrive after others have used the starts of this period. */
   async function late(rate: Partial<typeof rated>, usedAt: number) {
     const fixture = new AcquireFixture();
     const attempt = await fixture.grantedByKey(
@@ -203,13 +205,13 @@ describe('an attempt that comes late for the start that was counted', () => {
     return { fixture, entered: await fixture.laneGate.acquire(attempt) };
   }
 
-  it('waits for the next one that is free', async () => {
+  it('waits for the next free start', async () => {
     const { fixture, entered } = await late({}, -500);
     expect(entered).toHaveProperty('release');
     expect(fixture.slept).toEqual([1_500]);
   });
 
-  it('waits in the line where that is more than five seconds away', async () => {
+  it('waits in the line if the next start is more than five seconds away', async () => {
     const { fixture, entered } = await late({ periodMs: 60_000 }, -500);
     expect(entered).toBe('waits');
     expect(fixture.slept).toEqual([]);

@@ -18,10 +18,7 @@ import {
   rated,
 } from '../../support/acquireFixture.ts';
 
-/** An attempt that waits in one of its lanes, with the slots that it keeps meanwhile, or leaves one. */
-
 describe('an attempt whose account has no room', () => {
-  /** An attempt that waits for its account, and has a slot of its key. */
   async function waiting(more: Partial<DueAttempt> = {}) {
     const fixture = new AcquireFixture();
     await fixture.occupy(account, 2, 2);
@@ -31,23 +28,23 @@ describe('an attempt whose account has no room', () => {
     return { fixture, attempt };
   }
 
-  it('waits, also where it has no key', async () => {
+  it('waits in the account’s line, even without a key', async () => {
     const { fixture, attempt } = await waiting({ flowControl: undefined });
     expect(fixture.lane(account).line.back).toEqual([formatEntry(attempt)]);
   });
 
-  it('keeps the slot of its key for a day, and its start is not counted meanwhile', async () => {
+  it('keeps its key’s slot for a day, and its start no longer counts', async () => {
     const { fixture, attempt } = await waiting();
     expect(fixture.leaseOf(key, attempt)?.until).toBe(fixture.time + 24 * 60 * minuteMs);
     expect(fixture.lane(key).starts).toEqual([]);
   });
 
-  it('has its start stay counted where its work came again: what came before may have made it', async () => {
+  it('keeps its counted start if its job was redelivered, because the first job may have started', async () => {
     const { fixture } = await waiting({ isAgain: true });
     expect(fixture.lane(key).starts).toEqual([{ at: fixture.time, count: 1 }]);
   });
 
-  it('makes its start when it is granted a slot, with leases that last as long as its request may take', async () => {
+  it('starts when its account grants it a slot, with leases as long as its request may take', async () => {
     const { fixture, attempt } = await waiting();
     fixture.time += 10 * minuteMs;
     await fixture.leave(account);
@@ -61,7 +58,7 @@ describe('an attempt whose account has no room', () => {
     expect([key, account].map((lane) => fixture.lane(lane).leases.size)).toEqual([0, 0]);
   });
 
-  it('goes on when it is granted a slot, though another grant has brought it to its account', async () => {
+  it('passes when its account grants it a slot, if its key had granted it one before', async () => {
     const fixture = new AcquireFixture();
     await fixture.occupy(account, 1, 1);
     const attempt = await fixture.grantedByKey(attemptOf(1, { flowControl: rated }));
@@ -70,7 +67,7 @@ describe('an attempt whose account has no room', () => {
     await fixture.pass({ ...attempt, admittedTo: fixture.grantOf(attempt) });
   });
 
-  it('leaves the account to others where its key has given its slot away when it is granted a slot', async () => {
+  it('gives back the account’s slot and waits for its key if it has lost its key’s slot', async () => {
     const { fixture, attempt } = await waiting();
     fixture.time += 10 * minuteMs;
     await fixture.occupy(key, 1, 1);
@@ -85,7 +82,7 @@ describe('an attempt whose account has no room', () => {
 });
 
 describe('an attempt whose host is down', () => {
-  it('waits for the host before it takes a slot of its key or its account', async () => {
+  it('waits for its host first, without a slot of its key or its account', async () => {
     const fixture = new AcquireFixture();
     await fixture.openCircuit();
     fixture.time += 2_000;
@@ -99,7 +96,7 @@ describe('an attempt whose host is down', () => {
     { isAgain: false, counted: 0 },
     { isAgain: true, counted: 1 },
   ])(
-    'and which was admitted to its key gives back the slots, and $counted of its starts stays where its work came again: $isAgain',
+    'gives back its key’s slot and keeps $counted counted starts, if its job was redelivered: $isAgain',
     async ({ isAgain, counted }) => {
       const fixture = new AcquireFixture();
       const attempt = await fixture.grantedByKey(attemptOf(1, { flowControl: rated }));
@@ -111,7 +108,7 @@ describe('an attempt whose host is down', () => {
     },
   );
 
-  it('and which was admitted to its account gives back that slot, and the start of a key that has a rate only', async () => {
+  it('gives back its account’s slot, and its start under a key that has a rate only', async () => {
     const fixture = new AcquireFixture();
     await fixture.occupy(account, 1, 1);
     const attempt = attemptOf(1, { flowControl: { ...rated, parallelism: undefined } });
@@ -124,7 +121,7 @@ describe('an attempt whose host is down', () => {
     expect(fixture.lane(key).starts).toEqual([]);
   });
 
-  it('and which was let go leaves the circuit, though somebody has closed that meanwhile', async () => {
+  it('gives back the circuit’s slot even if the circuit was closed after it was admitted', async () => {
     const fixture = new AcquireFixture();
     await fixture.openCircuit();
     const attempt = attemptOf(1, { circuit: guarded(fixture) });
@@ -138,7 +135,7 @@ describe('an attempt whose host is down', () => {
     expect(fixture.lane(circuit).leases.size).toBe(0);
   });
 
-  it('and which was let go to probe leaves that to another while it waits for its key', async () => {
+  it('gives up the probe that it was admitted for if it has to wait for its key', async () => {
     const fixture = new AcquireFixture();
     await fixture.openCircuit();
     const attempt = attemptOf(1, {
@@ -157,8 +154,8 @@ describe('an attempt whose host is down', () => {
   });
 });
 
-describe('an attempt of an account that is not served', () => {
-  it('waits in the account’s line, which is paused, and leaves the circuit that let it go', async () => {
+describe('an attempt of a suspended account', () => {
+  it('waits in the account’s paused line, and gives back its circuit’s slot', async () => {
     const fixture = new AcquireFixture();
     const attempt = attemptOf(1);
     await fixture.lanes.update(circuit, (lane) => withLease(lane, formatEntry(attempt), { slots: 1 }));
@@ -168,7 +165,7 @@ describe('an attempt of an account that is not served', () => {
     expect(fixture.lane(circuit).leases.size).toBe(0);
   });
 
-  it('waits there, too, where no lane has admitted it', async () => {
+  it('waits there, too, if no lane has admitted it', async () => {
     const fixture = new AcquireFixture();
     expect(await fixture.laneGate.waitForAccount(attemptOf(1))).toBe('waits');
   });
@@ -181,14 +178,14 @@ describe('an attempt of an account that is not served', () => {
   });
 });
 
-describe('a grant that nobody needs', () => {
+describe('a declined grant', () => {
   it.each([
     { kind: queue, reason: 'goesOn', left: 1 },
     { kind: queue, reason: 'over', left: 0 },
     { kind: key, reason: 'goesOn', left: 0 },
     { kind: account, reason: 'goesOn', left: 0 },
   ] as const)(
-    'to a $kind.kind leaves $left slots where its message is $reason',
+    'of a $kind.kind leaves $left slots if its message is $reason',
     async ({ kind, reason, left }) => {
       const fixture = new AcquireFixture();
       const attempt = attemptOf(1, { attempt: kind === queue ? 0 : 2 });
@@ -203,7 +200,7 @@ describe('a grant that nobody needs', () => {
 });
 
 describe('a grant of a cancelled message', () => {
-  it('to a key gives back the start that was counted', async () => {
+  it('by a key gives back the counted start', async () => {
     const fixture = new AcquireFixture();
     const attempt = await fixture.grantedByKey(attemptOf(1, { flowControl: rated }));
     expect(fixture.lane(key).starts).toHaveLength(1);
@@ -212,8 +209,8 @@ describe('a grant of a cancelled message', () => {
   });
 });
 
-describe('what a worker left that died after its record', () => {
-  it('is freed in the account, the key and the circuit, where there are any', async () => {
+describe('the slot of a worker that died after it recorded the attempt', () => {
+  it('is freed in the account, and in the key and the circuit if there are any', async () => {
     const fixture = new AcquireFixture();
     const attempt = attemptOf(1);
     for (const lane of [account, key, circuit]) {

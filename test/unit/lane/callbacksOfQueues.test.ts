@@ -7,8 +7,6 @@ import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.t
 import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-/** A message of a queue waits for its callbacks, and for none that is over. */
-
 let fixture: Fixture;
 let lambdas: LaneLambdas;
 let lanes: Lanes;
@@ -37,14 +35,13 @@ const queueOf = (name: string) => ({ accountId: fixture.account.id, kind: 'queue
 const slotsOf = async (name: string): Promise<number | undefined> =>
   (await lambdas.loadLane(queueOf(name)))?.leases.size;
 
-/** Takes the attempts out of the queues. */
 const attempts = async (): Promise<readonly AttemptJob[]> =>
   (await fixture.drain()).flatMap((job) => (job.kind === 'attempt' ? [job] : []));
 
 const shortEntry = (messageId: string): string => formatEntry({ messageId, attempt: 0, queue: 'short' });
 
-describe('a callback that is noted again when it is over, because two workers made its attempt', () => {
-  it('leaves again when it is sent again', async () => {
+describe('a callback that is noted again after it is over, because two workers make its attempt', () => {
+  it('is removed again when it is sent again', async () => {
     const inbox = fixture.receiver.inbox((_delivery, response, count) =>
       response.writeHead(count === 0 ? 500 : 200).end(),
     );
@@ -58,11 +55,11 @@ describe('a callback that is noted again when it is over, because two workers ma
     const retry = following.find((one) => one.messageId === messageId);
     if (told === undefined || retry === undefined) throw new Error('An attempt is missing.');
     await fixture.deliver(told, false);
-    // The second worker notes it before it finds the record of the first, and then continues from that.
+    // The second worker notes the callback before it finds the first one’s record and continues from it.
     await lanes.update(queueOf('noted'), (lane) => keepFor(lane, shortEntry(messageId), [told.messageId]));
     await fixture.deliver(job, true);
     for (const again of await attempts()) {
-      // Where its attempt is recorded it comes back, in case the worker that recorded it has failed to continue.
+      // A recorded attempt is retried in case the first worker failed to continue.
       await fixture.deliver(again, false).catch(() => fixture.deliver(again, true));
     }
     await fixture.doJobs();
@@ -71,8 +68,8 @@ describe('a callback that is noted again when it is over, because two workers ma
   });
 });
 
-describe('a callback that was cancelled by a process that died at once', () => {
-  it('leaves when its job comes', async () => {
+describe('a callback that is cancelled by a process that dies right afterwards', () => {
+  it('gives up the queue’s slot when its job is received', async () => {
     const inbox = fixture.receiver.inbox();
     const callback = fixture.receiver.inbox();
     const messageId = await fixture.enqueue('withdrawn', inbox.url, {
@@ -92,7 +89,7 @@ describe('a callback that was cancelled by a process that died at once', () => {
   });
 });
 
-describe('a callback that cannot be stored, of a message that is given up for that', () => {
+describe('a callback that cannot be stored, so that its message is given up', () => {
   it('is not waited for', async () => {
     const inbox = fixture.receiver.inbox();
     const callback = fixture.receiver.inbox();
@@ -113,7 +110,7 @@ describe('a callback that cannot be stored, of a message that is given up for th
 
     const [told] = await attempts();
     if (told === undefined) throw new Error('The callback was not sent.');
-    // A row that is not there after half a minute, and after so many reads, does not come.
+    // A row that is missing after half a minute and 14 reads was never written.
     const later = Date.now() + 60_000;
     vi.spyOn(Date, 'now').mockImplementation(() => later);
     await fixture.deliver({ ...told, looks: 14 }, false);

@@ -5,8 +5,6 @@ import type { Inbox } from '../../support/receiver.ts';
 import { useLaneFixtures } from '../../support/useLaneFixtures.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-/** A destination that is down: its circuit opens, what is due waits, and a probe lets it go. */
-
 let fixture: Fixture;
 let lambdas: LaneLambdas;
 const open = useLaneFixtures((opened, imported) => {
@@ -14,7 +12,6 @@ const open = useLaneFixtures((opened, imported) => {
   lambdas = imported;
 });
 
-/** A receiver that answers as it is told. */
 let status = 200;
 let inbox: Inbox;
 let host = '';
@@ -25,7 +22,6 @@ beforeEach(() => {
 });
 
 const on: Config = { circuit: 'on', retries: '3', 'retry-delay': '2000' };
-/** Sets the account's own setting. */
 async function setCircuit(laneFixture: LaneFixture, circuit: Account['circuit']): Promise<void> {
   const account = await fixture.loadAccount(laneFixture.account.id, true);
   if (account === undefined) throw new Error('The account is not there.');
@@ -34,12 +30,11 @@ async function setCircuit(laneFixture: LaneFixture, circuit: Account['circuit'])
 
 const circuitOf = async (laneFixture: LaneFixture) => (await laneFixture.lane('circuit', host))?.circuit;
 
-/** Sends messages to a host that is down until its circuit is open. */
 async function openCircuit(laneFixture: LaneFixture, config: Config = on): Promise<readonly string[]> {
   status = 503;
   const ids: string[] = [];
   for (let number = 0; number < 5; number += 1) ids.push(await laneFixture.send(inbox.url, config));
-  // The first attempts, and two seconds later the first retries, which open it.
+  // The first attempts, and two seconds later their retries, which open the circuit.
   for (let tries = 0; tries < 5 && (await circuitOf(laneFixture))?.openedAt === undefined; tries += 1) {
     await laneFixture.fleet.advance(4_000);
   }
@@ -62,7 +57,7 @@ const endsOf = (laneFixture: LaneFixture, ids: readonly string[]) =>
 const minuteMs = 60_000;
 
 describe('a host that is down', () => {
-  it('is called by no attempt but a probe at a time, and by all who waited once it answers', async () => {
+  it('is called by one probe at a time, and by all waiting messages after it answers', async () => {
     const laneFixture = await open();
     const first = await openCircuit(laneFixture);
     const before = inbox.deliveries.length;
@@ -70,7 +65,7 @@ describe('a host that is down', () => {
     await laneFixture.fleet.advance(20_000);
     expect(inbox.deliveries).toHaveLength(before);
 
-    // Probes come after 30 s, 1 min, 2 min, 4 min, 8 min, and then every ten minutes.
+    // Probes are sent after 30 s, 1 min, 2 min, 4 min, 8 min, and then every ten minutes.
     await laneFixture.fleet.advance(60 * minuteMs);
     const probes = inbox.deliveries.length - before;
     expect(probes).toBeGreaterThanOrEqual(8);
@@ -84,7 +79,7 @@ describe('a host that is down', () => {
     await laneFixture.settle();
   });
 
-  it('uses up no retry of what waits', async () => {
+  it('uses up no retry of the messages that wait', async () => {
     const laneFixture = await open();
     await openCircuit(laneFixture);
     const patient = await sendMany(laneFixture, 3, { ...on, retries: '0' });
@@ -94,7 +89,7 @@ describe('a host that is down', () => {
     expect(await endsOf(laneFixture, patient)).toEqual(patient.map(() => 'DELIVERED'));
   });
 
-  it('lets few go at first, and more with each success', async () => {
+  it('gets few messages at first after it recovers, and more with each success', async () => {
     const laneFixture = await open();
     await openCircuit(laneFixture);
     const ids = await sendMany(laneFixture, 10);
@@ -108,7 +103,7 @@ describe('a host that is down', () => {
     expect(Math.max(...together.slice(0, 3))).toBeLessThanOrEqual(2);
   });
 
-  it('holds back what goes through a queue in its order', async () => {
+  it('holds back the messages of a queue in their order', async () => {
     const laneFixture = await open();
     await openCircuit(laneFixture);
     const ids: string[] = [];
@@ -123,7 +118,7 @@ describe('a host that is down', () => {
     await laneFixture.settle();
   });
 
-  it('holds up no message of the same key to another host', async () => {
+  it('does not hold back messages of the same key to another host', async () => {
     const laneFixture = await open();
     await openCircuit(laneFixture);
     const key = { 'flow-control-key': 'shared', 'flow-control-value': 'parallelism=1, rate=10' };
@@ -138,12 +133,12 @@ describe('a host that is down', () => {
     await laneFixture.settle();
   });
 
-  it('fails for good what has waited for too long, visibly', async () => {
+  it('makes a message fail visibly after its longest wait', async () => {
     const laneFixture = await open();
     await setCircuit(laneFixture, { enabled: true, longest_wait_seconds: 3_600 });
     await openCircuit(laneFixture, { retries: '1', 'retry-delay': '2000' });
     const failures = fixture.receiver.inbox();
-    // In an hour there are nine probes. Each fails one message, and the others wait for too long.
+    // Nine probes in an hour fail one message each. The others fail because they waited too long.
     const late = await sendMany(laneFixture, 30, {
       retries: '0',
       'failure-callback': failures.url.replace('127.0.0.1', 'localhost'),
@@ -165,7 +160,7 @@ describe('a host that is down', () => {
 });
 
 describe('a message that waits for its host', () => {
-  it('is cancelled, and does not go out later', async () => {
+  it('can be cancelled, and is not sent later', async () => {
     const laneFixture = await open();
     await openCircuit(laneFixture);
     const [id = ''] = await sendMany(laneFixture, 1, on);

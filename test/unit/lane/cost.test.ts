@@ -10,7 +10,7 @@ import { useFixture } from '../../support/useFixture.ts';
 import { requestOf, type Fixture } from '../../support/fixture.ts';
 import { watchWrites } from '../../support/writes.ts';
 
-/** The cost that lanes add to the bill of a message. DynamoDB bills a write for each kilobyte. */
+/** DynamoDB bills a write for each kilobyte. */
 
 let fixture: Fixture;
 let lambdas: LaneLambdas;
@@ -32,7 +32,7 @@ beforeEach(async () => {
   writes.reset();
 });
 
-/** Lets the process read and lease what it has for a minute: the account, and a slot of it. */
+/** Lets the process read and lease what it keeps for a minute: the account, and one of its slots. */
 async function warmUp(): Promise<void> {
   await send();
   await fixture.doJobs();
@@ -47,7 +47,7 @@ const unitsIn = (name: string): number => writes.unitsIn(name);
 const laneUnits = (): number => unitsIn(fixture.settings.lanesTable);
 
 describe('a message', () => {
-  it('without a queue and a key costs what it did before there were lanes', async () => {
+  it('without a queue and a key costs nothing for lanes', async () => {
     await send();
     expect(fixture.operations()).toEqual({ PutItemCommand: 1, SendMessageCommand: 1 });
     const { job } = await fixture.receiveAttempt();
@@ -57,7 +57,7 @@ describe('a message', () => {
     expect(laneUnits()).toBe(0);
   });
 
-  it('that finds capacity in its queue costs two writes more', async () => {
+  it('whose queue has capacity costs two more writes', async () => {
     await send({}, 'roomy');
     await fixture.doJobs();
     writes.reset();
@@ -68,14 +68,14 @@ describe('a message', () => {
     expect(unitsIn(fixture.settings.messagesTable)).toBe(2);
   });
 
-  it('that finds capacity with its key costs two writes more', async () => {
+  it('whose key has capacity costs two more writes', async () => {
     const config = { 'flow-control-key': 'roomy', 'flow-control-value': 'parallelism=2,rate=100' };
     await send(config);
     await fixture.doJobs();
     fixture.reset();
     writes.reset();
     await send(config);
-    // The process knows that the key is there.
+    // The process knows that the key exists.
     expect(fixture.operations()).toEqual({ PutItemCommand: 1, SendMessageCommand: 1 });
     expect(laneUnits()).toBe(0);
     await fixture.doJobs();
@@ -83,14 +83,14 @@ describe('a message', () => {
     expect(unitsIn(fixture.settings.messagesTable)).toBe(2);
   });
 
-  it('that is the first to name a key makes it, with a write and two reads', async () => {
+  it('that is the first with its key creates it, with a write and two reads', async () => {
     const config = { 'flow-control-key': 'first', 'flow-control-value': 'parallelism=2' };
     await send(config);
     expect(fixture.operations()).toEqual({ GetItemCommand: 2, PutItemCommand: 2, SendMessageCommand: 1 });
     expect(laneUnits()).toBe(1);
   });
 
-  it('whose key another process has made reads it, once in ten minutes', async () => {
+  it('whose key another process created reads the key once in ten minutes', async () => {
     const config = { 'flow-control-key': 'theirs', 'flow-control-value': 'parallelism=2' };
     await send(config);
     setClockAhead(11 * 60_000);
@@ -105,16 +105,16 @@ describe('a message', () => {
     expect(fixture.operations()).toEqual({ PutItemCommand: 1, SendMessageCommand: 1 });
   });
 
-  it('that waits in its queue’s line costs at most four writes in all', async () => {
+  it('that waits in its queue’s line costs at most four writes altogether', async () => {
     const count = 40;
     for (let number = 0; number < count; number += 1) await send({}, 'busy');
     await fixture.doJobs();
     expect(unitsIn(fixture.settings.messagesTable)).toBe(2 * count);
-    // It joins, and it leaves, which grants the next its slot; eight share a page of the line.
+    // It joins with one write and leaves with another, which grants the next its slot. Eight share a page.
     expect(laneUnits()).toBeLessThanOrEqual(2 * count + 1 + count / pageSize);
   });
 
-  /** Sends messages of as many tenants into a queue, and delivers them; returns the calls on lanes, and their write units. */
+  /** Sends and delivers messages of several tenants. Returns the calls on lanes and their write units. */
   async function costOfTenants(name: string, tenants: number) {
     const count = 40;
     fixture.reset();
@@ -127,7 +127,7 @@ describe('a message', () => {
     return { calls: fixture.calls() / count, units: laneUnits() / count };
   }
 
-  it('with a fair key costs no call more where four tenants wait, and else a read and a write when it joins and when it goes', async () => {
+  it('with a fair key costs no more calls if four tenants wait, and otherwise a read and a write when it joins and when it leaves', async () => {
     const plain = await costOfTenants('of-nobody', 0);
     const few = await costOfTenants('of-four', 4);
     expect(few.calls).toBeLessThanOrEqual(plain.calls);
@@ -137,8 +137,8 @@ describe('a message', () => {
     expect(many.units).toBeLessThan(plain.units + 5);
   });
 
-  it('with a fair key costs what another does where nothing waits', async () => {
-    /** The operations of a message; a lane that was read just now is not read again. */
+  it('with a fair key costs the same as without one if no message waits', async () => {
+    /** A lane that was just read is not read again. */
     const operationsOf = async (config: Readonly<Record<string, string>>) => {
       await send(config, 'free');
       await fixture.doJobs();
@@ -155,7 +155,7 @@ describe('a message', () => {
     expect(others).toEqual(await operationsOf({}));
   });
 
-  it('that waits for its key costs at most four writes in all', async () => {
+  it('that waits for its key costs at most four writes altogether', async () => {
     const count = 30;
     const config = { 'flow-control-key': 'busy', 'flow-control-value': 'parallelism=1' };
     const inbox = fixture.receiver.inbox();
@@ -163,7 +163,7 @@ describe('a message', () => {
     for (let number = 0; number < count; number += 1) {
       await fixture.send(inbox.url, config);
     }
-    // Somebody has the slot while all arrive.
+    // The only slot is taken while all messages arrive.
     await lanes.update(key, (lane) => ({
       ...lane,
       parallelism: 1,
@@ -189,7 +189,7 @@ describe('a grant', () => {
       queue: 'short',
     });
 
-  /** A queue of one slot, which is taken, with a line of so many. */
+  /** Creates a queue with one slot, which is taken, and a line. */
   async function filled(name: string, waiting: number, front: number): Promise<LaneKey> {
     const key: LaneKey = { accountId: fixture.account.id, kind: 'queue', name };
     const pages = Math.floor((waiting - front) / pageSize);
@@ -228,20 +228,20 @@ describe('a grant', () => {
   it.each([
     { from: 'the row', front: 2 },
     { from: 'a page', front: 0 },
-  ])('from $from of a line of 10,000 costs as much as from one of ten', async ({ front }) => {
+  ])('to entry $from of a line of 10,000 costs the same as in a line of ten', async ({ front }) => {
     const few = await costOf(`few-${front}`, 10, front);
     const many = await costOf(`many-${front}`, 10_000, front);
     expect(many).toEqual(few);
     expect(many.units).toBe(1);
     const { GetItemCommand, ...others } = many.calls;
-    // One read is this test's own; the page of those that are next is read once for eight of them.
+    // This test makes one read. The first page is read once for its eight entries.
     expect(GetItemCommand).toBe(front === 0 ? 3 : 2);
     expect(others).toEqual({ PutItemCommand: 1, SendMessageBatchCommand: 1 });
   });
 });
 
-describe('a lane in which nobody waits', () => {
-  it('has no history of its depth, which those in which somebody waited have', async () => {
+describe('a lane with an empty line', () => {
+  it('has no history of its depth unless a message has waited in it', async () => {
     const name = 'quick';
     await send({}, name);
     await fixture.doJobs();
@@ -260,7 +260,7 @@ describe('a lane in which nobody waits', () => {
   });
 });
 
-describe('a lane in which nothing happens', () => {
+describe('an idle lane', () => {
   let laneFixture: LaneFixture | undefined;
   afterEach(async () => {
     await laneFixture?.close();
@@ -276,7 +276,7 @@ describe('a lane in which nothing happens', () => {
     }
     await laneFixture.fleet.advance(600_000);
     expect(new Set(inbox.deliveries.map(({ headers }) => headers['svc-message-id']))).toEqual(new Set(ids));
-    // The pump for those that wait for days comes once more, and finds nobody.
+    // The pump that extends long waits runs once more and finds an empty line.
     await laneFixture.fleet.advance(5 * 86_400_000);
     const counted = new Fate();
     laneFixture.fleet.setFate(counted);

@@ -2,13 +2,11 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { useFixture } from '../../support/useFixture.ts';
 import { requestOf, type Fixture } from '../../support/fixture.ts';
 
-/** A waiting line drains by itself: each that leaves lets the next go, and no pump has to come. */
+/** A line drains without a pump: each attempt that leaves starts the next one. */
 
 let fixture: Fixture;
-/** The bodies of all jobs that were sent to a delivery queue. */
 const sent: string[] = [];
 
-/** The bodies in a call of SQS. */
 function bodiesIn(input: object): readonly string[] {
   if ('MessageBody' in input) return [String(input.MessageBody)];
   if (!('Entries' in input) || !Array.isArray(input.Entries)) return [];
@@ -16,7 +14,6 @@ function bodiesIn(input: object): readonly string[] {
   return entries.flatMap((entry) => (entry instanceof Object ? bodiesIn(entry) : []));
 }
 
-/** Pauses the key, or resumes it. */
 let pause: (isPaused: boolean) => Promise<void>;
 
 useFixture(async (opened) => {
@@ -41,13 +38,13 @@ const worksSent = () => sent.map((body) => fixture.parseJob(body));
 const waiting = 30;
 
 describe('a line of 30', () => {
-  it('in a queue drains without a pump: each message is sent once, when it is its turn', async () => {
+  it('in a queue drains without a pump: each message is sent once, in its turn', async () => {
     const inbox = fixture.receiver.inbox();
     for (let number = 0; number < waiting; number += 1) {
       await fixture.publishRequest(fixture.account, { ...requestOf(inbox.url), queueName: 'draining' });
     }
     expect(worksSent().filter(({ kind }) => kind === 'attempt')).toHaveLength(1);
-    // It does what is visible, and lets no time pass.
+    // Does the visible jobs only, without letting time pass.
     await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(waiting);
     expect(worksSent().filter(({ kind }) => kind === 'attempt')).toHaveLength(waiting);

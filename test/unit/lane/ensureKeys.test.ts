@@ -8,7 +8,7 @@ import { startSettings } from '../../support/startSettings.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import { configOf, idsOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
-/** A flow-control key is there as soon as a message that names it is accepted, however long before it is due. */
+/** A flow-control key exists once a message with it is accepted, even if that is due much later. */
 
 const dayMs = 86_400_000;
 
@@ -58,7 +58,7 @@ const rowKey = (key: string) => ({
   part: { S: 'lane' },
 });
 
-/** Forgets what the process knows of keys. */
+/** Lets what the process knows about keys expire. */
 function later(): void {
   setClockAhead(11 * 60_000);
 }
@@ -88,7 +88,7 @@ describe('a flow-control key', () => {
     });
   });
 
-  it('that was paused before its message is due holds it back', async () => {
+  it('that is paused before its message is due holds the message back', async () => {
     const inbox = fixture.receiver.inbox();
     const id = await fixture.send(inbox.url, named('held'));
     await lambdas.pauseFlowControl(fixture.account, 'held');
@@ -99,12 +99,12 @@ describe('a flow-control key', () => {
     expect(idsOf(inbox.deliveries)).toEqual(new Set([id]));
   });
 
-  it('of a message in a queue is there', async () => {
+  it('of a message in a queue is created', async () => {
     await fixture.enqueue('line', url, named('queued', { delay: '1h' }));
     await expectShown('queued');
   });
 
-  it('of callbacks is there', async () => {
+  it('of callbacks is created', async () => {
     await fixture.send(url, {
       delay: '1h',
       callback: 'https://example.com/done',
@@ -139,12 +139,12 @@ describe('a flow-control key', () => {
     });
     await expectShown('batch-a');
     await expectShown('batch-b');
-    // Two for each key, and the two of this test.
+    // Two for each key, and two of this test.
     expect(fixture.callsOf('GetItemCommand')).toBe(6);
     expect(fixture.callsOf('PutItemCommand')).toBe(2);
   });
 
-  it('of a schedule is there before the schedule fires, and when it is run', async () => {
+  it('of a schedule is created with the schedule, and exists when it fires', async () => {
     const config = configOf({ ...named('nightly'), cron: '0 3 * * *' });
     const { scheduleId } = await lambdas.createSchedule(fixture.account, { ...requestOf(url), config });
     await expectShown('nightly');
@@ -156,7 +156,7 @@ describe('a flow-control key', () => {
     await expectShown('nightly');
   });
 
-  it('of a dead letter that is retried with another key is there', async () => {
+  it('of a dead letter is created if the retry names another key', async () => {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     await fixture.send(inbox.url, { retries: '0' });
     await fixture.doJobs();
@@ -172,7 +172,7 @@ describe('a flow-control key', () => {
     await expectShown('again');
   });
 
-  it('of a run is there when the run has started', async () => {
+  it('of a run is created when the run starts', async () => {
     const settings = {
       ...startSettings().settings,
       flowControl: { key: 'run', parallelism: 3, rate: 7, period: 60 },
@@ -181,7 +181,7 @@ describe('a flow-control key', () => {
     await expectShown('run');
   });
 
-  it('comes back with the next message where it was deleted', async () => {
+  it('is created again by the next message if it was deleted', async () => {
     await fixture.send(url, named('deleted', { delay: '1h' }));
     await fixture.dynamodb.send(
       new DeleteItemCommand({ TableName: fixture.settings.lanesTable, Key: rowKey('deleted') }),
@@ -191,7 +191,7 @@ describe('a flow-control key', () => {
     await expectShown('deleted');
   });
 
-  it('that is about to be forgotten is kept by the next message', async () => {
+  it('that expires soon is kept by the next message', async () => {
     await fixture.send(url, named('old', { delay: '1h' }));
     const soon = Math.ceil(Date.now() / 1_000) + 3_600;
     await fixture.dynamodb.send(
@@ -207,12 +207,12 @@ describe('a flow-control key', () => {
     expect(await lambdas.laneLastsUntil(laneOf('old'))).toBeGreaterThan(Date.now() + 29 * dayMs);
   });
 
-  it('stays for a message that is due in a hundred days, and for the next without another write', async () => {
+  it('is kept for a message that is due in a hundred days, and for the next one without another write', async () => {
     await fixture.send(url, named('far', { delay: '1h' }));
     await fixture.send(url, named('far', { delay: '100d' }));
     const until = await lambdas.laneLastsUntil(laneOf('far'));
     expect(until).toBeGreaterThan(Date.now() + 100 * dayMs);
-    // What else happens to the lane leaves that as it is.
+    // Other changes of the lane do not change its expiry.
     await lambdas.pauseFlowControl(fixture.account, 'far');
     await lambdas.resumeFlowControl(fixture.account, 'far');
     expect(await lambdas.laneLastsUntil(laneOf('far'))).toBe(until);
@@ -221,7 +221,7 @@ describe('a flow-control key', () => {
     expect((await lambdas.loadLane(laneOf('far')))?.version).toBe(version);
   });
 
-  it('keeps the limits of its newest message, whichever is due first', async () => {
+  it('keeps the limits of its newest message, whichever message is due first', async () => {
     await fixture.send(url, { ...named('newest', { delay: '1h' }), 'flow-control-value': 'parallelism=1' });
     const inbox = fixture.receiver.inbox();
     await fixture.send(inbox.url, named('newest'));
@@ -232,7 +232,7 @@ describe('a flow-control key', () => {
 });
 
 describe('a process that dies while it accepts the first message of a key', () => {
-  /** Publishes with a key that nobody knows, in a process that dies, and again as a client does that got no answer. */
+  /** Publishes in a process that dies, and then again like a client without an answer. */
   async function publishAgain(fate: Fate): Promise<void> {
     const inbox = fixture.receiver.inbox();
     const key = `dies-${fate.name}`;
@@ -248,7 +248,7 @@ describe('a process that dies while it accepts the first message of a key', () =
 
   itAtEachDeath('leaves nothing half-done, at whichever call', publishAgain);
 
-  it('accepts nothing where the key cannot be made', async () => {
+  it('accepts nothing if the key cannot be created', async () => {
     const inbox = fixture.receiver.inbox();
     await fixture.underFate(fateAt({ call: 1, when: 'before', survived: true }), () =>
       expect(fixture.send(inbox.url, named('unmade'))).rejects.toMatchObject({ status: 503 }),

@@ -3,8 +3,6 @@ import { newLane, type Lane } from '../../../lambdas/lane/lane.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-/** Flow-control keys, seen from inside: what lists of them cost, and what a change of one writes. */
-
 let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
@@ -45,7 +43,7 @@ const numbered = (what: string, count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `${what}-${String(index).padStart(3, '0')}`);
 
 describe('a list of flow-control keys', () => {
-  it('reads 100 of them with a call, and only those that are searched for', async () => {
+  it('reads 100 keys per call, and only those that match the search', async () => {
     const account = accountOf('lists');
     await makeKeys('lists', [...numbered('many', 250), ...numbered('few', 3)]);
     const namesOf = async (search?: string): Promise<readonly string[]> => {
@@ -65,7 +63,7 @@ describe('a list of flow-control keys', () => {
     expect(fixture.calls()).toBe(1);
   });
 
-  it('goes on behind a cursor, with the same search only', async () => {
+  it('continues after a cursor, with the same search only', async () => {
     const account = accountOf('pages');
     await makeKeys('pages', [...numbered('many', 5), 'other', 'zebra']);
     const { current } = await lambdas.masterSecret();
@@ -83,7 +81,7 @@ describe('a list of flow-control keys', () => {
 });
 
 describe('a change of a flow-control key', () => {
-  it('is one read and one write, and makes no key', async () => {
+  it('takes one read and one write, and creates no key', async () => {
     const account = accountOf('changes');
     await makeKeys('changes', ['there']);
     fixture.reset();
@@ -98,7 +96,7 @@ describe('a change of a flow-control key', () => {
     expect((await lambdas.listFlowControl(account, undefined, undefined)).records).toHaveLength(1);
   });
 
-  it('keeps a key that is paused or pinned from being forgotten', async () => {
+  it('prevents a paused or pinned key from expiring', async () => {
     const account = accountOf('forgets');
     await makeKeys('forgets', ['used', 'paused', 'pinned']);
     await lambdas.pauseFlowControl(account, 'paused');

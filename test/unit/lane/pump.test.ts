@@ -7,8 +7,6 @@ import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.t
 import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-/** A pump looks at its lane when it is due, and at what else is to be done there. */
-
 let fixture: Fixture;
 let lambdas: LaneLambdas;
 useFixture(async (opened) => {
@@ -33,7 +31,7 @@ const pump = ({ kind: lane, name }: LaneKey, more: Partial<PumpJob> = {}): Promi
   );
 
 describe('a pump', () => {
-  it('waits for the rest of a second, and then admits who has room', async () => {
+  it('waits until the end of a second, and then admits the attempts that have room', async () => {
     const key = laneKey('key', 'soon');
     const dueAt = Date.now() + 600;
     const lane = newLane(key, dueAt, { parallelism: 1 });
@@ -48,7 +46,7 @@ describe('a pump', () => {
     expect(await fixture.drain()).toMatchObject([{ kind: 'attempt', admittedTo: { lane: 'key' } }]);
   });
 
-  it('reads no messages where they are not to be kept', async () => {
+  it('reads no messages if none is to be kept longer', async () => {
     await lambdas.putQueue(fixture.account, Buffer.from('{"queueName":"kept","paused":true}'));
     await fixture.enqueue('kept', fixture.receiver.origin);
     fixture.reset();
@@ -58,7 +56,7 @@ describe('a pump', () => {
     expect(fixture.callsOf('QueryCommand')).toBe(1);
   });
 
-  it('looks for messages that keep a slot though they are over only in queues, and only with the first of a line', async () => {
+  it('looks for finished messages that still hold a slot only in queues, and only with a line’s first pump', async () => {
     const lease = { slots: 1, ticket: 'lost' };
     const leases = new Map([[`${'0'.repeat(26)}/0s`, lease]]);
     for (const kind of ['key', 'queue'] as const) {

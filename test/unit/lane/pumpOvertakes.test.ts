@@ -6,7 +6,7 @@ import { createLanes, type Lanes } from '../../../lambdas/lane/slots/lanes.ts';
 import type { LaneStore } from '../../../lambdas/lane/slots/laneStore.ts';
 import { noTenants } from '../../support/noTenants.ts';
 
-/** A pump is sent before its lane is written. It may come first: when the write is slow, and the pump due at once. */
+/** A pump is sent before its lane is written, so it may arrive first. */
 
 const key: LaneKey = { accountId: 'acct', kind: 'key', name: 'narrow' };
 const start = 1_700_000_000_000;
@@ -14,7 +14,7 @@ const slotEndsAt = start + 5;
 
 const waiting = formatEntry({ messageId: 'msg_01J00000000000000000000000', attempt: 0, queue: 'short' });
 
-it('lets an attempt go whose pump came before the attempt stood in the line', async () => {
+it('starts an attempt even if its pump arrived before the attempt was in the line', async () => {
   let time = start;
   let row: Lane = {
     ...withLease(newLane(key, start, { parallelism: 1 }), 'dead', { slots: 1, until: slotEndsAt }),
@@ -53,7 +53,6 @@ it('lets an attempt go whose pump came before the attempt stood in the line', as
       random: () => 0,
     });
 
-  /** Lets the pumps come that were sent, each when it is due, to a process of its own. */
   async function pumpAll(): Promise<void> {
     for (const dueAt of pumps.splice(0)) {
       time = Math.max(time, dueAt);

@@ -16,9 +16,9 @@ useFixture(async () => {
   transport = await importTransport();
 });
 
-it('the pumps of a lane that come at one moment have each their own schedule, in as many characters as one may have', async () => {
+it('each pump of a lane has its own schedule, whose name is as long as a name may be', async () => {
   const create = vi.spyOn(await transport.scheduler(), 'create');
-  // A rate of one in three days: a pump comes when the period ends, and extends its line every three days.
+  // One pump is due at the end of the period, and another extends the line every three days.
   const dueAt = Date.now() + 3 * 86_400_000;
   const key = '\u{1f600}'.repeat(128);
   const look: PumpJob = { kind: 'pump', accountId: 'acct', lane: 'key', name: key, dueAt };

@@ -5,8 +5,6 @@ import { setClockAhead } from '../../support/clockAhead.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import { idOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
-/** Queues, seen from inside: what they cost, how long they are remembered, and what a schedule's fire makes of them. */
-
 let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
@@ -48,7 +46,6 @@ const requestTo = (queueName: string | undefined, config: Readonly<Record<string
 const enqueue = (queueName: string | undefined, account: Account = fixture.account) =>
   lambdas.publish(account, requestTo(queueName));
 
-/** Sends one message by way of each queue, in one batch. */
 const enqueueEach = (queueNames: readonly string[], account: Account) => {
   const items = queueNames.map((queue) => ({ destination: fixture.receiver.origin, queue }));
   const { prefix, callerIp, host } = requestTo(undefined);
@@ -58,7 +55,6 @@ const enqueueEach = (queueNames: readonly string[], account: Account) => {
 const namesOf = async (account: Account): Promise<readonly string[]> =>
   (await lambdas.listQueues(account, undefined)).records.map(({ name }) => name);
 
-/** An account of its own, which has used nothing. */
 async function accountWith(id: string, limits: Account['limits'] = {}): Promise<Account> {
   const account = { ...fixture.account, id, limits };
   await fixture.saveAccount(account, undefined);
@@ -71,19 +67,17 @@ beforeEach(() => {
   passedMs = 0;
 });
 
-/** Lets so much time pass. */
 function pass(ms: number): void {
   passedMs += ms;
   setClockAhead(passedMs);
 }
 
-/** Stops the clock: a process takes what it knows of a lane as fresh for some milliseconds, and here for as long as it runs. */
+/** Keeps what a process knows about a lane fresh for the whole test instead of some milliseconds. */
 function stopClock(): void {
   const stopped = Date.now();
   vi.spyOn(Date, 'now').mockReturnValue(stopped);
 }
 
-/** The calls of an act by their operations. Scheduler is not counted. */
 const callsOf = async (act: () => Promise<unknown>): Promise<Readonly<Record<string, number>>> => {
   fixture.reset();
   await act();
@@ -93,14 +87,14 @@ const callsOf = async (act: () => Promise<unknown>): Promise<Readonly<Record<str
 const aPublish = { PutItemCommand: 1, SendMessageCommand: 1 };
 
 describe('an enqueue', () => {
-  it('reads and writes its lane instead of sending its job, and reads its queue each minute', async () => {
+  it('reads and writes its lane before it sends a job, and reads its queue each minute', async () => {
     await enqueue('known');
     await enqueue('known');
     expect(await callsOf(() => enqueue(undefined))).toEqual(aPublish);
     pass(1_000);
     expect(await callsOf(() => enqueue('known'))).toEqual({ GetItemCommand: 1, PutItemCommand: 2 });
     pass(61_000);
-    // One read is for the queue, the other for its lane; the query reads what the account has used meanwhile.
+    // Reads the queue and its lane, and queries the account’s usage.
     expect(await callsOf(() => enqueue('known'))).toEqual({
       GetItemCommand: 2,
       PutItemCommand: 2,
@@ -110,7 +104,7 @@ describe('an enqueue', () => {
     expect(await callsOf(() => enqueue('known'))).toEqual({ PutItemCommand: 2 });
   });
 
-  it('sends the job of a message that finds capacity, with the write of its lane', async () => {
+  it('sends the job of a message with the write of its lane if there is capacity', async () => {
     const account = await accountWith('roomy');
     await lambdas.putQueue(account, Buffer.from('{"queueName":"roomy","parallelism":10}'));
     await enqueue('roomy', account);
@@ -122,7 +116,7 @@ describe('an enqueue', () => {
     });
   });
 
-  it('by many at once writes the lane for several of them together', async () => {
+  it('by many clients at once writes several of them to the lane together', async () => {
     await enqueue('shared');
     const calls = await callsOf(() => Promise.all(Array.from({ length: 20 }, () => enqueue('shared'))));
     expect(calls['PutItemCommand']).toBeGreaterThan(20);
@@ -131,19 +125,19 @@ describe('an enqueue', () => {
     expect(calls['SendMessageCommand']).toBeUndefined();
   });
 
-  it('reads, counts and writes a queue that is missing, once', async () => {
+  it('reads, counts and writes a missing queue once', async () => {
     stopClock();
     expect(await callsOf(() => enqueue('unknown'))).toEqual({
-      // One read is for its setting of circuits, one for the queue, the other for its lane.
+      // The reads get the setting of circuits, the queue and its lane.
       GetItemCommand: 3,
       QueryCommand: 1,
-      // The queue, the message, and its grant.
+      // Writes the queue, the message and its grant.
       PutItemCommand: 3,
       SendMessageBatchCommand: 1,
     });
   });
 
-  it('creates a queue again that was deleted, within a minute', async () => {
+  it('creates a deleted queue again within a minute', async () => {
     const account = await accountWith('forgetful');
     await enqueue('deleted', account);
     await enqueue('deleted', account);
@@ -160,7 +154,7 @@ describe('an enqueue', () => {
     expect(await namesOf(account)).toEqual(['first']);
   });
 
-  it('by many at once creates one queue', async () => {
+  it('by many clients at once creates one queue', async () => {
     const account = await accountWith('many', { max_queues: 1 });
     await Promise.all(Array.from({ length: 10 }, () => enqueue('same', account)));
     expect(await namesOf(account)).toEqual(['same']);
@@ -175,7 +169,7 @@ describe('an enqueue', () => {
   itAtEachDeath('one of whose AWS calls fails can be sent again', canBeSentAgain, { survived: true });
   itAtEachDeath('that dies at any of its AWS calls can be sent again', canBeSentAgain);
 
-  it('that is refused does not count as a message of its day', async () => {
+  it('that is refused does not count as a message of the day', async () => {
     const account = await accountWith('counted', { max_queues: 0, max_requests_per_day_hard: 1 });
     await expect(enqueue('refused', account)).rejects.toMatchObject({ status: 412 });
     const [refused] = await enqueueEach(['refused'], account);
@@ -189,12 +183,11 @@ describe('a queue that is deleted', () => {
   const stateOf = async (account: Account, messageId: string) =>
     (await fixture.loadMessage({ accountId: account.id, messageId }))?.end;
 
-  /** Enqueues one message, and returns its id. */
   async function one(name: string, account: Account): Promise<string> {
     return idOf(await enqueue(name, account));
   }
 
-  it('leaves its place to another at once', async () => {
+  it('makes room for another queue at once', async () => {
     const account = await accountWith('replaces', { max_queues: 1 });
     await enqueue('first', account);
     await lambdas.deleteQueue(account, 'first');
@@ -202,7 +195,7 @@ describe('a queue that is deleted', () => {
     expect(await namesOf(account)).toEqual(['second']);
   });
 
-  it('has its waiting messages cancelled, also where it is made again before that', async () => {
+  it('has its waiting messages cancelled, even if it is created again before that', async () => {
     const account = await accountWith('again');
     await lambdas.putQueue(account, Buffer.from('{"queueName":"again","paused":true}'));
     const lost = [await one('again', account), await one('again', account)];
@@ -228,7 +221,7 @@ describe('a delayed message of a deleted queue', () => {
     await lambdas.deleteQueue(account, 'delayed');
     if (isMadeAgain) await lambdas.putQueue(account, Buffer.from('{"queueName":"delayed"}'));
     pass(120_000);
-    // Delivered twice: a worker may die at any moment.
+    // The job is delivered twice because a worker may die at any moment.
     const job = (await fixture.drain()).find((one) => one.kind === 'attempt' && one.messageId === messageId);
     if (job === undefined) throw new Error('The message has no job.');
     for (const isAgain of [false, true]) await fixture.perform(job, { isAgain });
@@ -239,7 +232,7 @@ describe('a delayed message of a deleted queue', () => {
 });
 
 describe('the oldest message of a queue', () => {
-  it('is the one that was published first, also where pages of the line stand between', async () => {
+  it('is the one that was published first, even if pages of the line are between', async () => {
     await lambdas.putQueue(fixture.account, Buffer.from('{"queueName":"old","paused":true}'));
     const oldest = async () => (await lambdas.getQueue(fixture.account, 'old')).oldestAt;
     expect(await oldest()).toBeUndefined();
@@ -253,14 +246,14 @@ describe('the oldest message of a queue', () => {
     }
     fixture.reset();
     expect(await oldest()).toBe(firstAt);
-    // The lane, and at most one page of its line.
+    // Reads the lane and at most one page of its line.
     expect(fixture.callsOf('GetItemCommand')).toBeLessThanOrEqual(2);
     await lambdas.deleteQueue(fixture.account, 'old');
   });
 });
 
 describe('a list of queues', () => {
-  it('reads 100 of them with a call', async () => {
+  it('reads 100 queues per call', async () => {
     const account = await accountWith('lists', { max_queues: 1_000 });
     const names = Array.from({ length: 250 }, (_, index) => `queue-${String(index).padStart(3, '0')}`);
     await enqueueEach(names, account);
@@ -272,26 +265,24 @@ describe('a list of queues', () => {
 });
 
 describe('a batch', () => {
-  it('reads each queue once, and counts once', async () => {
+  it('reads each queue once, and counts the queues once', async () => {
     const account = await accountWith('batched');
     const names = Array.from({ length: 100 }, (_, index) => `queue-${index % 5}`);
     stopClock();
     expect(await callsOf(() => enqueueEach(names, account))).toEqual({
-      // Five queues are read twice, counted, made, and joined: the first of each gets its slot.
+      // Reads five queues twice: to create and to join them.
       GetItemCommand: 5 + 5 + 5,
       QueryCommand: 1,
       PutItemCommand: 5 + 5,
       SendMessageBatchCommand: 5,
-      // The messages, 25 at a time.
       BatchWriteItemCommand: 4,
-      // Room for the messages is reserved.
       UpdateItemCommand: 1,
     });
   });
 });
 
 describe('a schedule’s fire', () => {
-  /** Counts the messages of an account that are on their way; those of earlier tests may come due as time passes. */
+  /** Counts one account’s messages, because those of earlier tests may become due. */
   const sentFor = async ({ id }: Account): Promise<number> =>
     (await fixture.drain()).filter(({ kind, accountId }) => kind === 'attempt' && accountId === id).length;
 
@@ -306,7 +297,7 @@ describe('a schedule’s fire', () => {
     return { scheduleId, fire: () => lambdas.fire(notice, { sentAt: Date.now() }) };
   }
 
-  it('creates its queue again where it was deleted', async () => {
+  it('creates its queue again if it was deleted', async () => {
     const account = await accountWith('fires');
     const { fire } = await fireOf(account, 'scheduled');
     await lambdas.deleteQueue(account, 'scheduled');
@@ -316,7 +307,7 @@ describe('a schedule’s fire', () => {
     expect(await sentFor(account)).toBe(1);
   });
 
-  it('makes no message, and says why, where the account has all its queues', async () => {
+  it('creates no message and says why if the account has too many queues', async () => {
     const account = await accountWith('full', { max_queues: 1 });
     const { scheduleId, fire } = await fireOf(account, 'scheduled');
     await lambdas.deleteQueue(account, 'scheduled');

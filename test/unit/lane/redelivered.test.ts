@@ -8,7 +8,7 @@ import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.t
 import { useFixture } from '../../support/useFixture.ts';
 import { requestOf, type Fixture } from '../../support/fixture.ts';
 
-/** A job that SQS hands out twice, or that comes back after its worker died, does not end what others rely on. */
+/** Redelivered jobs free no slot that is still needed. */
 
 let fixture: Fixture;
 let lambdas: LaneLambdas;
@@ -22,14 +22,13 @@ beforeEach(async () => {
   await fixture.drain();
 });
 
-/** The messages that have a slot of a queue. */
 async function holdersOf(name: string): Promise<readonly string[]> {
   const lane = await lambdas.loadLane({ accountId: fixture.account.id, kind: 'queue', name });
   return [...(lane?.leases.keys() ?? [])].map((entry) => `msg_${entry.slice(0, 26)}`);
 }
 
-describe('the job of a grant of a queue that comes again after its attempt was recorded', () => {
-  it('leaves the message its slot until its retries are over', async () => {
+describe('a granted job of a queue that is redelivered after its attempt was recorded', () => {
+  it('leaves the message’s slot until its retries are over', async () => {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const first = await fixture.enqueue('retried', inbox.url, { retries: '1', 'retry-delay': '600000' });
     const { job } = await fixture.receiveAttempt();
@@ -40,7 +39,7 @@ describe('the job of a grant of a queue that comes again after its attempt was r
     expect(inbox.deliveries).toHaveLength(1);
   });
 
-  it('leaves the message its slot until its callbacks are over', async () => {
+  it('leaves the message’s slot until its callbacks are over', async () => {
     const inbox = fixture.receiver.inbox();
     const callbacks = fixture.receiver.inbox();
     const first = await fixture.enqueue('called', inbox.url, { callback: callbacks.url });
@@ -55,8 +54,8 @@ describe('the job of a grant of a queue that comes again after its attempt was r
   });
 });
 
-describe('a message that stands in its queue’s line twice, because its worker died', () => {
-  it('gives back the slot that it gets when it is over', async () => {
+describe('a message that is in its queue’s line twice, because its worker died', () => {
+  it('gives back the slot that it gets after it is over', async () => {
     const inbox = fixture.receiver.inbox((_delivery, response, count) =>
       response.writeHead(count === 0 ? 500 : 200).end(),
     );
@@ -77,8 +76,8 @@ describe('a message that stands in its queue’s line twice, because its worker 
   });
 });
 
-describe('a job that SQS hands out to two workers at once', () => {
-  it('is checked later where one of them waited: the other may have died after it recorded the attempt', async () => {
+describe('a job that SQS delivers to two workers at once', () => {
+  it('is checked later if one of them waited, because the other may have died after it recorded the attempt', async () => {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const config = { 'flow-control-key': 'both', 'flow-control-value': 'parallelism=1' };
     await fixture.publishRequest(
@@ -87,19 +86,19 @@ describe('a job that SQS hands out to two workers at once', () => {
     );
     const { job } = await fixture.receiveAttempt();
     await fixture.drain();
-    // Somebody else has the slot when the second worker comes.
+    // Another attempt has the slot when the second worker gets the job.
     const key = { accountId: fixture.account.id, kind: 'key', name: 'both' } as const;
     await lanes.update(key, (lane) => withLease({ ...lane, parallelism: 1 }, 'other', { slots: 1 }));
     fixture.reset();
     await fixture.deliver(job, true);
-    // A check comes in a quarter of an hour.
+    // A check is due after 15 minutes.
     expect(fixture.operations()['SendMessageCommand']).toBe(1);
     const followUp = { ...job, isFollowUp: true };
-    // Until the attempt is recorded there is nothing to do: it waits in the line.
+    // Before the attempt is recorded, the message waits in the line.
     await fixture.deliver(followUp, false);
     expect(await fixture.drain()).toEqual([]);
 
-    // The other worker makes the attempt, records it, and dies before it sends the retry.
+    // The other worker records the attempt, and dies before it sends the retry.
     await lanes.update(key, (lane) => withLease({ ...lane, line: emptyLine }, 'other', undefined));
     await fixture.deliver(job, false);
     await fixture.drain();
@@ -109,8 +108,8 @@ describe('a job that SQS hands out to two workers at once', () => {
   });
 });
 
-describe('a slot of a queue whose message is over, though nobody ended it', () => {
-  it('is ended when the line behind it is checked, and the next goes', async () => {
+describe('a queue’s slot whose message is over, though no worker freed it', () => {
+  it('is freed by a check of the line, and the next message starts', async () => {
     const inbox = fixture.receiver.inbox();
     const first = await fixture.enqueue('stuck', inbox.url);
     const { job } = await fixture.receiveAttempt();

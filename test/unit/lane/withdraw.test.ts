@@ -4,8 +4,6 @@ import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.t
 import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-/** A message that is cancelled leaves the lanes that it is in, and no other is touched. */
-
 let fixture: Fixture;
 let lambdas: LaneLambdas;
 useFixture(async (opened) => {
@@ -48,7 +46,7 @@ describe('a message that is cancelled', () => {
     expect(await leasesOf('queue', 'line')).toHaveLength(1);
   });
 
-  it('before it is due has not come to its queue or its key, and touches neither', async () => {
+  it('before it is due has not reached its queue or its key, and touches neither', async () => {
     const config = { delay: '1m', ...keyed('early') };
     const messageId = await fixture.enqueue('early', fixture.receiver.origin, config);
     const lanes = () => Promise.all([laneOf('queue', 'early'), laneOf('key', 'early')]);
@@ -73,7 +71,7 @@ describe('a message that is cancelled', () => {
     { beforeMs: 5_000, slots: 1 },
     { beforeMs: 5_001, slots: 0 },
   ])(
-    '$beforeMs ms before its retry is due leaves its queue $slots slots, for an attempt that a faster clock may have begun',
+    '$beforeMs ms before its retry is due leaves its queue $slots slots, because a faster clock may have started it',
     async ({ beforeMs, slots }) => {
       const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
       const name = `margin-${slots}`;
@@ -102,7 +100,7 @@ describe('a message that is cancelled', () => {
     expect(await waitingIn('key', 'busy')).toEqual([second]);
   });
 
-  it('leaves the line of its key also where its retry waits there', async () => {
+  it('leaves its key’s line, too, if its retry waits there', async () => {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     await fixture.send(inbox.url, { ...keyed('again'), retries: '1', 'retry-delay': '0' });
     const { job } = await fixture.receiveAttempt();

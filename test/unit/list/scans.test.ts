@@ -3,8 +3,6 @@ import { setClockAhead } from '../../support/clockAhead.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-/** The long reads of an account, whichever processes make them: they share a row of the table. */
-
 let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 async function importLambdas() {
@@ -31,7 +29,7 @@ beforeEach(() => {
 
 const rowsOf = (count: number) => Array.from({ length: count }, (_, time) => ({ time, id: `row-${time}` }));
 
-/** Reads up to a row that needs a slot, and stops there: as a request that is still at it. */
+/** Reads up to a row that needs a slot, like a request in progress. */
 async function begun() {
   const rows = lambdas.limitedScan(accountId, rowsOf(lambdas.rowsWithoutSlot + 10));
   for (let looked = 0; looked <= lambdas.rowsWithoutSlot; looked += 1) await rows.next();
@@ -52,12 +50,12 @@ describe('a request', () => {
     expect(fixture.calls()).toBe(0);
   });
 
-  it('that reads many takes a slot and frees it: two writes', async () => {
+  it('that reads many takes a slot and frees it with two writes', async () => {
     await readAll(lambdas.rowsWithoutSlot + 5_000);
     expect(fixture.operations()).toEqual({ UpdateItemCommand: 2 });
   });
 
-  it('frees its slot where it stops early, and where it fails', async () => {
+  it('frees its slot if it stops early or fails', async () => {
     for (let number = 0; number < lambdas.scansAtOnce; number += 1) await (await begun()).return(undefined);
     for (let number = 0; number < lambdas.scansAtOnce; number += 1) {
       const failing = (async () => {
@@ -72,12 +70,12 @@ describe('a request', () => {
 });
 
 describe('an account', () => {
-  it('has so many long reads at one time; the next is refused until one ends', async () => {
-    // All at once, so that they come to the same slots.
+  it('is limited to a number of long reads at a time, and the next one is refused until one ends', async () => {
+    // All at once, so that they compete for the same slots.
     const running = await Promise.all(Array.from({ length: lambdas.scansAtOnce }, begun));
     await expect(begun()).rejects.toThrow(`${lambdas.scansAtOnce} requests under way`);
     await expect(begun()).rejects.toMatchObject(refused);
-    // Short ones go on, and so do other accounts.
+    // Short reads and other accounts continue.
     expect(await readAll(lambdas.rowsWithoutSlot)).toBe(lambdas.rowsWithoutSlot);
     const own = accountId;
     accountId = `${own}-other`;
@@ -87,7 +85,7 @@ describe('an account', () => {
     expect(await readAll(lambdas.rowsWithoutSlot + 1)).toBe(lambdas.rowsWithoutSlot + 1);
   });
 
-  it('gets back the slots of processes that died, and these free nobody else’s', async () => {
+  it('reuses the slots of dead processes, which do not free a slot of others', async () => {
     const dead = await Promise.all(Array.from({ length: lambdas.scansAtOnce }, begun));
     setClockAhead(31_000);
     await Promise.all(Array.from({ length: lambdas.scansAtOnce }, begun));
@@ -96,11 +94,11 @@ describe('an account', () => {
   });
 });
 
-describe('a bulk operation that may not read on', () => {
+describe('a bulk operation that may not continue reading', () => {
   const scope = 'bulk';
   const many = (count: number) => lambdas.limitedScan(accountId, rowsOf(count));
 
-  it('is refused where it has done nothing', async () => {
+  it('is refused if it has done nothing', async () => {
     await Promise.all(Array.from({ length: lambdas.scansAtOnce }, begun));
     const done: number[] = [];
     const operation = lambdas.onEach(
@@ -117,7 +115,7 @@ describe('a bulk operation that may not read on', () => {
     expect(done).toEqual([]);
   });
 
-  it('answers where it stopped when it has done something, and loses none', async () => {
+  it('answers with its place if it has done something, and loses nothing', async () => {
     await Promise.all(Array.from({ length: lambdas.scansAtOnce }, begun));
     const done: number[] = [];
     const cursor = await lambdas.onEach(

@@ -19,7 +19,7 @@ async function* numbered(from: number, to: number): AsyncGenerator<Numbered> {
   }
 }
 
-/** Searches among so many rows for numbers, of which every so many-th is looked into. */
+/** Searches rows for numbers. Every `every`-th row is looked into. */
 function search(rows: AsyncIterable<Numbered>, wanted: readonly number[], { count = 100, every = 1 } = {}) {
   const lookedInto: number[] = [];
   const page = lambdas.searchedPage(
@@ -41,7 +41,7 @@ function search(rows: AsyncIterable<Numbered>, wanted: readonly number[], { coun
 }
 
 describe('a search', () => {
-  it('looks into each row that matches all else, once, and tells how many there were', async () => {
+  it('looks once into each row that matches all other filters, and counts them', async () => {
     expect(await search(numbered(0, 1_234), [0, 300, 1_233], { every: 3 })).toEqual({
       found: [0, 300, 1_233],
       next: undefined,
@@ -50,7 +50,7 @@ describe('a search', () => {
     });
   });
 
-  it(`ends behind ${mostSearched} rows with the place to go on from`, async () => {
+  it(`ends after ${mostSearched} rows with the place to continue`, async () => {
     const rows = mostSearched + 50;
     const first = await search(numbered(0, rows), [rows - 1]);
     const last = String(mostSearched - 1).padStart(6, '0');
@@ -62,7 +62,7 @@ describe('a search', () => {
     });
   });
 
-  it('ends with the last entry of a page, and looks into few rows behind it', async () => {
+  it('ends with the last entry of a page, and looks into few rows after it', async () => {
     const page = await search(numbered(0, 5_000), [1, 2, 3], { count: 2 });
     expect(page).toMatchObject({ found: [1, 2], next: '000002', searched: 3 });
     expect(page.lookedInto).toBe(100);

@@ -13,7 +13,7 @@ const operation = fc.record({
   pick: fc.nat(),
 });
 
-test('the first item is always one of the smallest, whatever is added, moved and removed', () => {
+test('the first item is always one of the smallest, after any additions, moves and removals', () => {
   fc.assert(
     fc.property(fc.array(operation, { maxLength: 200 }), (operations) => {
       const heap = new Heap<Item>((a, b) => a.rank < b.rank);

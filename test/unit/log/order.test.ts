@@ -4,8 +4,6 @@ import { openRunFixture, type RunFixture } from '../../support/runFixture.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import { requestOf, type Fixture } from '../../support/fixture.ts';
 
-/** Logs and dead letters can be read from their beginning: each page goes on where the one before ended. */
-
 let fixture: Fixture;
 let runFixture: RunFixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
@@ -28,7 +26,6 @@ interface Page {
   readonly cursor?: string | undefined;
 }
 
-/** Reads all pages of a list. */
 async function pagesOf<P extends Page>(
   read: (cursor: string | undefined) => Promise<P>,
 ): Promise<readonly P[]> {
@@ -40,7 +37,7 @@ async function pagesOf<P extends Page>(
 const earliest = 'earliestFirst' as const;
 
 describe('the log, earliest first,', () => {
-  it('has what the latest first has, the other way round, however long its pages are', async () => {
+  it('is the reverse of the latest-first log, with pages of any length', async () => {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     for (let number = 0; number < 12; number += 1)
       await fixture.send(inbox.url, { retries: '0', label: 'order' });
@@ -62,7 +59,7 @@ describe('the log, earliest first,', () => {
     }
   });
 
-  it('tells of one message in its order', async () => {
+  it('shows one message in its order', async () => {
     const id = await fixture.send(fixture.receiver.inbox().url);
     await fixture.doJobs();
     const { logs } = await lambdas.listLogs(fixture.account, { ...noFilter, ids: [id], order: earliest });
@@ -80,7 +77,7 @@ describe('the log, earliest first,', () => {
 });
 
 describe('dead letters, earliest first,', () => {
-  it('are those of the latest first, the other way round', async () => {
+  it('are the reverse of the latest-first list', async () => {
     const { messages: latestFirst } = await lambdas.listDeadLetters(fixture.account, noFilter);
     expect(latestFirst.length).toBeGreaterThan(5);
     const pages = await pagesOf((cursor) =>
@@ -91,7 +88,7 @@ describe('dead letters, earliest first,', () => {
 });
 
 describe('runs, earliest first,', () => {
-  it('are those of the latest first, the other way round', async () => {
+  it('are the reverse of the latest-first list', async () => {
     for (const id of ['wfr_a', 'wfr_b', 'wfr_c', 'wfr_d', 'wfr_e']) await runFixture.start(id);
     const read = async (...query: (readonly [string, string])[]) =>
       (
@@ -107,7 +104,7 @@ describe('runs, earliest first,', () => {
 
 describe('an order', () => {
   it.each(['logs', 'dlq', 'deadRuns'] as const)(
-    'that is none is refused by %s, with those that are',
+    'that is invalid is refused by %s, with the valid ones',
     (list) => {
       expect(() => lambdas.parseFilter(list, [['order', 'oldest']])).toThrow(
         'order is "oldest"; allowed are latestFirst, earliestFirst.',
@@ -116,7 +113,7 @@ describe('an order', () => {
     },
   );
 
-  it('is no parameter of a list that has but one', () => {
+  it('is not a parameter of a list with only one order', () => {
     expect(() => lambdas.parseFilter('listedMessages', [['order', earliest]])).toThrow('not a filter here');
   });
 });
@@ -146,7 +143,7 @@ describe('a page of the log', () => {
 });
 
 describe('an entry for older clients', () => {
-  it('has the older names, and the headers of callbacks, redacted as the message is', async () => {
+  it('has the older names, and the headers of callbacks, redacted like the message', async () => {
     const inbox = fixture.receiver.inbox((_delivery, response) =>
       response.writeHead(500, { 'x-why': 'no' }).end(),
     );

@@ -8,8 +8,6 @@ import { sampleOf } from '../../support/sample.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-/** A page of a list costs as much however many entries are behind it. */
-
 type Item = Record<string, AttributeValue>;
 
 let fixture: Fixture;
@@ -54,10 +52,10 @@ async function write(table: string, items: readonly Item[]): Promise<void> {
   await Promise.all(Array.from({ length: 8 }, lane));
 }
 
-/** Each message has four entries in the log: CREATED, ACTIVE, ERROR and FAILED. */
+/** Each message has four log entries: CREATED, ACTIVE, ERROR and FAILED. */
 const many = { logs: sampleOf(20_000), dlq: sampleOf(20_000) };
 
-/** The oldest of an account's messages and dead letters, and no other, has this label. */
+/** Only the oldest message and dead letter of an account have this label. */
 const rare = 'rare';
 
 interface Templates {
@@ -66,7 +64,6 @@ interface Templates {
   readonly deadLetter: Item;
 }
 
-/** Gives an account so many messages that failed, many of them recorded at the same moment. */
 async function seedLog(accountId: string, count: number, { message, attempt }: Templates): Promise<void> {
   const start = Date.now() - count;
   const rows = Array.from({ length: count }, (_, number) => {
@@ -112,7 +109,7 @@ useFixture(async (opened) => {
 });
 
 describe.each(['logs', 'dlq'] as const)('a page of the %s', (name) => {
-  it(`costs as many AWS calls with ${many[name]} entries as with 200`, async () => {
+  it(`costs the same number of AWS calls with ${many[name]} entries as with 200`, async () => {
     const costs: number[] = [];
     for (const account of ['few', 'many']) {
       fixture.reset();
@@ -122,13 +119,13 @@ describe.each(['logs', 'dlq'] as const)('a page of the %s', (name) => {
       costs.push(fixture.calls());
     }
     expect(costs[1]).toBeLessThanOrEqual(costs[0] ?? 0);
-    // There are eight shards, and in the log each has messages and records.
+    // There are eight shards, and each shard of the log has messages and records.
     expect(costs[1]).toBeLessThanOrEqual(name === 'logs' ? 24 : 12);
-    // The configurations of a page's messages are read from their rows in one call.
+    // The configurations of a page’s messages are read in one call.
     expect(fixture.callsOf('BatchGetItemCommand')).toBe(name === 'logs' ? 1 : 0);
   });
 
-  it('costs as many in the middle of the list', async () => {
+  it('costs the same in the middle of the list', async () => {
     const first = await lists[name]('many', noFilter);
     fixture.reset();
     await lists[name]('many', { ...noFilter, toDate: seededAt - many.logs / 8 });
@@ -138,7 +135,7 @@ describe.each(['logs', 'dlq'] as const)('a page of the %s', (name) => {
     expect(Math.max(byDate, fixture.calls())).toBeLessThanOrEqual(name === 'logs' ? 24 : 12);
   });
 
-  it('and those that follow have every entry once', async () => {
+  it('and the next pages have every entry once', async () => {
     const seen: string[] = [];
     let cursor: string | undefined;
     do {
@@ -150,12 +147,12 @@ describe.each(['logs', 'dlq'] as const)('a page of the %s', (name) => {
     expect(new Set(seen).size).toBe(seen.length);
   });
 
-  it('that few entries match reads its partitions side by side, and no row twice', async () => {
+  it('with few matching entries reads its partitions in parallel, and no row twice', async () => {
     let inFlight = 0;
     let most = 0;
     fixture.dynamodb.middlewareStack.add(
       (next) => async (args) => {
-        // The first reads of all partitions are made together in any case.
+        // The first reads of all partitions are always made together.
         const goesOn = 'ExclusiveStartKey' in args.input && args.input.ExclusiveStartKey !== undefined;
         inFlight += goesOn ? 1 : 0;
         most = Math.max(most, inFlight);
@@ -185,8 +182,8 @@ describe.each(['logs', 'dlq'] as const)('a page of the %s', (name) => {
     }
   });
 
-  it('answers in time with a cursor when few entries match, and paging on finds them', async () => {
-    // There is a look at the clock for each row, and all looks together take longer than a page may.
+  it('answers in time with a cursor if few entries match, and the next pages find them', async () => {
+    // All readings of the clock, one for each row, take longer than a page may.
     const { now } = Date;
     const lookMs = 20_000 / many[name];
     let looks = 0;
@@ -198,7 +195,7 @@ describe.each(['logs', 'dlq'] as const)('a page of the %s', (name) => {
     do {
       const startedAt = looks;
       const page = await lists[name]('many', { ...noFilter, values, cursor });
-      // Within a second, and the rows that it looks at in any case; reads look at the clock as well.
+      // Within a second, plus the rows that are always read. The reads use the clock, too.
       expect(looks - startedAt).toBeLessThan(Math.max(450, 1_500 / lookMs));
       found.push(...page.entries);
       cursor = page.cursor;

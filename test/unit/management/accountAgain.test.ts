@@ -4,8 +4,6 @@ import { expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { useStandIns } from '../../support/useStandIns.ts';
 
-/** The tokens and signing keys of a deleted account are good for no account that is made under its id again. */
-
 useStandIns();
 
 async function importLambdas() {
@@ -22,13 +20,12 @@ async function importLambdas() {
 
 const credentials = z.object({ token: z.string(), read_only_token: z.string() });
 
-it('an account that is made again under a deleted one’s id has none of its tokens and signing keys', async () => {
+it('an account that is created again with a deleted one’s id has none of its tokens and signing keys', async () => {
   const lambdas = await importLambdas();
   const id = randomUUID();
   const body = Buffer.from(JSON.stringify({ id }));
   const tokens = new Set<string>();
   const keys = new Set<string>();
-  /** Notes the tokens and keys that the account has by now, and checks that so many of them are new. */
   const note = async (record: unknown, news: { readonly tokens: number; readonly keys: number }) => {
     const { token, read_only_token } = credentials.parse(record);
     const account = await lambdas.loadAccount(id, true);
@@ -54,7 +51,7 @@ it('an account that is made again under a deleted one’s id has none of its tok
   await expect(lambdas.createAccount(body)).rejects.toMatchObject({ status: 409 });
   await refused();
 
-  // 90 days later the row has ended by its time to live.
+  // 90 days later the row has expired.
   await lambdas.dynamodb.send(
     new DeleteItemCommand({ TableName: lambdas.settings.accountsTable, Key: { id: { S: id } } }),
   );
@@ -63,7 +60,7 @@ it('an account that is made again under a deleted one’s id has none of its tok
   await refused();
   const own = await note(again, { tokens: 2, keys: 2 });
   expect((await lambdas.authenticate(credentials.parse(again).token)).account.id).toBe(id);
-  // A rotation brings no old token or key back either.
+  // A rotation does not bring back an old token or key either.
   await lambdas.rotateSigningKeys(own);
   await note(await lambdas.rotateTokens(id), { tokens: 2, keys: 1 });
 });

@@ -52,7 +52,7 @@ describe('a change of an account’s state', () => {
     { every: { ordinary: 1, thorough: 1 } },
   );
 
-  it('tells the account’s region twice, which tells the others, and what changes nothing of the kind tells them nothing', async () => {
+  it('notifies the account’s region twice, which notifies the others, and no region if the state did not change', async () => {
     const lambdas = await importLambdas();
     const { id } = await lambdas.createAccount(bytes({}));
     await notices();

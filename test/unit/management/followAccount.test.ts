@@ -22,7 +22,7 @@ async function accountWithThings(): Promise<Account> {
   const lambdas = await importLambdas();
   const account = newAccount({ id: randomUUID(), plan: 'paid', region: 'eu-central-1', createdAt: 0 });
   await lambdas.saveAccount(account, undefined);
-  // Large enough to have a row of its own.
+  // Large enough for a separate row.
   const body = 'x'.repeat(3_000);
   for (const cron of ['0 * * * *', '30 4 1 * MON']) {
     await lambdas.createSchedule(account, requestOf('https://example.com/hook', { cron }, body));
@@ -48,7 +48,7 @@ async function thingsOf({ id }: Account) {
 const noticeOf = ({ id }: Account) => ({ accountId: id });
 
 describe('a region that follows an account', () => {
-  it('ends the schedules and URL groups of one that was deleted; doing it twice changes nothing more', async () => {
+  it('deletes a deleted account’s schedules and URL groups, and changes nothing when repeated', async () => {
     const { followAccount, saveAccount } = await importLambdas();
     const [account, other] = [await accountWithThings(), await accountWithThings()];
     expect(await thingsOf(account)).toEqual({ schedules: 2, groups: 1 });
@@ -63,7 +63,7 @@ describe('a region that follows an account', () => {
   it.each([
     { active: true, state: 'active' },
     { active: false, state: 'passive' },
-  ])('leaves all that one has that is %j', async (state) => {
+  ])('keeps everything of an account that is %j', async (state) => {
     const { followAccount, saveAccount } = await importLambdas();
     const account = await accountWithThings();
     await saveAccount({ ...account, ...state, version: 2 }, account);
@@ -71,7 +71,7 @@ describe('a region that follows an account', () => {
     expect(await thingsOf(account)).toEqual({ schedules: 2, groups: 1 });
   });
 
-  it('does nothing about one that it does not know', async () => {
+  it('does nothing for an unknown account', async () => {
     const { followAccount } = await importLambdas();
     await followAccount({ accountId: randomUUID() });
   });

@@ -5,13 +5,10 @@ import { takeNotices } from '../../support/accountNotices.ts';
 import { declareFault } from '../../support/faults.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 
-// Clients wait as long as on AWS, and no longer: a stand-in that is silent here is away, and not slow.
+// Clients wait as long as on AWS: a silent stand-in counts as away instead of slow.
 process.env['CLIENT_PATIENCE'] = '1';
 
-/**
- * A region is away. The management API runs in eu-central-1; what the SDK's clients send to us-east-1 goes to a closed
- * port, or to a server that takes connections and never answers.
- */
+/** The management API runs in eu-central-1. Calls to us-east-1 go to a closed port, or to a server that does not answer. */
 
 const hangMs = 60_000;
 const away = 'us-east-1';
@@ -25,7 +22,6 @@ let silent: Server;
 let closedPort: number;
 const sockets = new Set<Socket>();
 let absence: Absence | undefined;
-/** The number of requests that were sent to the region that is away. */
 let asked = 0;
 let onAsked: (() => void) | undefined;
 let onMisled: (() => void) | undefined;
@@ -51,7 +47,6 @@ async function listening(server: Server): Promise<Server> {
   return server;
 }
 
-/** Sends a try of a request to the wrong address as long as the region is away. */
 function misled(request: unknown): unknown {
   if (absence === undefined || typeof request !== 'object' || request === null) return request;
   asked += 1;
@@ -98,7 +93,7 @@ const leave = (how: Absence): void => {
 
 const bytes = (fields: object): Uint8Array => Buffer.from(JSON.stringify(fields));
 
-/** Takes the notices that are there. Both regions' queues are one here. */
+/** Receives all notices. Both regions share a queue here. */
 const notices = async (): Promise<readonly unknown[]> => {
   const texts = await takeNotices(lambdas.sqsIn('eu-central-1'), standIns().sqs.queueUrl('accountChanges'));
   return texts.map((text): unknown => JSON.parse(text));
@@ -112,12 +107,12 @@ describe.each(absences)('while another region %s', (how) => {
     expect((await lambdas.rotateTokens(id)).token).not.toBe(token);
     expect((await lambdas.deleteAccount(id)).state).toBe('deleted');
     expect((await lambdas.getAccount(id)).state).toBe('deleted');
-    // No call waited for a time-out of that region and a next try; only reads of its replica have begun.
+    // No call waited for the region’s timeout. Only reads of its replica have started.
     if (how === 'stays silent') expect(asked).toBeLessThanOrEqual(6);
     await notices();
   });
 
-  it('its own region goes on telling it, and it follows when it is back', { timeout: hangMs }, async () => {
+  it('its own region keeps notifying it, and it follows when it is back', { timeout: hangMs }, async () => {
     const { id } = await lambdas.createAccount(bytes({}));
     await notices();
     leave(how);
@@ -126,7 +121,6 @@ describe.each(absences)('while another region %s', (how) => {
     expect(await notices()).toEqual([toOwn, toOwn]);
 
     if (how === 'refuses') {
-      // The notice stays in its queue.
       await expect(lambdas.followAccount(toOwn)).rejects.toThrow('does not have the account’s change');
       absence = undefined;
       await lambdas.followAccount(toOwn);
@@ -141,7 +135,7 @@ describe.each(absences)('while another region %s', (how) => {
     expect(await notices()).toEqual([{ accountId: id, version: 2 }]);
   });
 
-  it('its accounts are listed and shown as the first region knows them', { timeout: hangMs }, async () => {
+  it('its accounts are listed and shown as the first region has them', { timeout: hangMs }, async () => {
     const { id } = await lambdas.createAccount(bytes({ region: away, customer_id: 'far' }));
     leave(how);
     const [{ accounts }, shown] = await Promise.all([lambdas.listAccounts([]), lambdas.getAccount(id)]);
@@ -161,8 +155,8 @@ describe.each(absences)('while another region %s', (how) => {
   });
 });
 
-describe('a region that was told of a change', () => {
-  it('follows once the change has come to its replica', async () => {
+describe('a region that was notified of a change', () => {
+  it('follows once the change has reached its replica', async () => {
     const { id } = await lambdas.createAccount(bytes({}));
     const notice = { accountId: id, version: 2 };
     await expect(lambdas.followAccount(notice)).rejects.toThrow('has not arrived in this region yet');
@@ -172,8 +166,8 @@ describe('a region that was told of a change', () => {
   });
 });
 
-describe('a region that hears of a change too late', () => {
-  it('does not make a failure of a move that was made', async () => {
+describe('a region that learns of a change too late', () => {
+  it('does not turn a completed move into a failure', async () => {
     const { id } = await lambdas.createAccount(bytes({}));
     const before = await lambdas.loadAccount(id, true);
     if (before === undefined) throw new Error('The account is not there.');
@@ -182,7 +176,7 @@ describe('a region that hears of a change too late', () => {
     middlewareStack.add(
       (next) => async (args) => {
         const result = await next(args);
-        // Each look takes a while, and its replica still has what was there before the move.
+        // Each read takes a while, and the replica still has the old state.
         vi.setSystemTime(Date.now() + 6_000);
         return 'Item' in result.output
           ? {

@@ -4,8 +4,6 @@ import { idOf, requestOf, type Fixture } from '../../support/fixture.ts';
 import type * as messageModule from '../../../lambdas/message/message.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
-/** The days that an account's log is kept: what a message's rows, those of its attempts included, expire by. */
-
 let fixture: Fixture;
 let latestEndOf: typeof messageModule.latestEndOf;
 useFixture(async (opened) => {
@@ -22,14 +20,14 @@ it.each([
     { log_retention_days: 1, max_dlq_retention_time_milis: 3_600_000 },
     1,
   ],
-])('The log is kept for so many days: %s', async (_, limits, days) => {
+])('The log is kept for this number of days: %s', async (_, limits, days) => {
   const account = { ...fixture.account, limits };
   const { url } = fixture.receiver.inbox();
   const messageId = idOf(await fixture.publishRequest(account, requestOf(url, { retries: '2' })));
   const history = await fixture.loadMessage({ accountId: account.id, messageId });
   if (history === undefined) throw new Error('There is no message.');
   const keptMs = history.message.expiresAt - latestEndOf(history.message);
-  // A day more, and rows expire at whole seconds.
+  // Rows expire one day later, at whole seconds.
   expect(Math.abs(keptMs - (days + 1) * dayMs)).toBeLessThanOrEqual(1_000);
   await fixture.drain();
 });

@@ -3,11 +3,9 @@ import { newId, shardOf } from '../../../lambdas/shared/ids.ts';
 import type { CallbackSettings, Message } from '../../../lambdas/message/message.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 
-/** A message comes back from the table as it was written, whichever way it is read. */
-
 useStandIns();
 
-/** Every field has a value: one that is new to the type does not compile here until it has one. */
+/** Every field has a value, so that a new field does not compile here without one. */
 type Full<T> = { readonly [K in keyof T]-?: NonNullable<T[K]> };
 
 const callback: Full<CallbackSettings> = {
@@ -86,7 +84,6 @@ const full: Full<Message> = {
   expiresAt: createdAt + 1_000_000_000,
 };
 
-/** A message with nothing that can be left out. */
 const { messageId: _, ...rest } = full;
 const bare: Message = {
   ...rest,
@@ -130,21 +127,21 @@ describe.each([
 ])('a message with %s', (_name, message: Message) => {
   const { messageId } = message;
 
-  it('is whole when it is loaded with its history', async () => {
+  it('is complete when loaded with its history', async () => {
     expect(await stores.loadMessage(message)).toEqual({ message, body, attempts: [], end: undefined });
   });
 
-  it('is whole when it is loaded among many', async () => {
+  it('is complete when loaded among many', async () => {
     expect((await stores.loadMessages(accountId, [messageId])).get(messageId)).toEqual(message);
   });
 
-  it('is whole in a list of its shard', async () => {
+  it('is complete in a list of its shard', async () => {
     const listed = [];
     for await (const one of stores.listMessages(shardOf(accountId, messageId), {})) listed.push(one.message);
     expect(listed).toContainEqual(message);
   });
 
-  it('is whole in its own log', async () => {
+  it('is complete in its own log', async () => {
     const logged = [];
     for await (const one of stores.listHistory(accountId, messageId, {})) logged.push(one);
     expect(logged).toEqual([expect.objectContaining({ id: messageId, message, end: undefined })]);

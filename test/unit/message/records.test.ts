@@ -24,11 +24,11 @@ const message: Message = {
   expiresAt: 3,
 };
 
-/** A value as it is sent: without fields that are undefined. */
+/** Returns a value as it is sent, without undefined fields. */
 const sent = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 describe('a message’s record', () => {
-  it('has a period of a second wherever its flow control has none', () => {
+  it('has a period of one second if its flow control has none', () => {
     const periodOf = (flowControl: Message['flowControl']) =>
       messageRecord({ ...message, flowControl }).period;
     expect(periodOf({ key: 'k', parallelism: 2 })).toBe(1);
@@ -36,7 +36,7 @@ describe('a message’s record', () => {
     expect(periodOf(undefined)).toBeUndefined();
   });
 
-  it('leaves out what it does not have', () => {
+  it('leaves out missing fields', () => {
     expect(sent(messageRecord(message))).toEqual({
       messageId: 'msg_1',
       url: 'https://example.com/',
@@ -51,7 +51,7 @@ describe('a message’s record', () => {
     });
   });
 
-  it('has its body as text where it is text, and in base64 where it is not', () => {
+  it('has its body as text if possible, and otherwise in base64', () => {
     expect(bodyRecord(Buffer.from('ünï'))).toEqual({ body: 'ünï' });
     expect(bodyRecord(new Uint8Array())).toEqual({});
     expect(bodyRecord(new Uint8Array(), { body: true, headers: [] })).toEqual({});
@@ -59,7 +59,7 @@ describe('a message’s record', () => {
     expect(bodyRecord(Uint8Array.of(0xff))).toEqual({ bodyBase64: '/w==' });
   });
 
-  it('has what a failed attempt was answered', () => {
+  it('has the answer of a failed attempt', () => {
     const headers: readonly Header[] = [['a', 'b']];
     const response = { status: 500, headers, body: Uint8Array.of(0xff) };
     expect(sent(responseRecord(response))).toEqual({
@@ -93,7 +93,7 @@ describe('the log entries of', () => {
     ]);
   });
 
-  it('an attempt that is tried again are RETRY, ERROR and ACTIVE', () => {
+  it('an attempt that is retried are RETRY, ERROR and ACTIVE', () => {
     const failed: Attempt = { ...attempt, state: 'RETRY', nextDeliveryAt: 30, response };
     expect(attemptEntries(subject, failed)).toMatchObject([
       { state: 'RETRY', time: 20, nextDeliveryTime: 30 },

@@ -5,7 +5,7 @@ import { parseRedaction, type Redaction } from '../../../lambdas/options/redacti
 
 const hash = (text: string): string => `REDACTED:${createHash('sha256').update(text).digest('hex')}`;
 
-describe('a list of what to redact', () => {
+describe('a redaction list', () => {
   it.each<[text: string, redaction: Redaction]>([
     ['body', { body: true, headers: [] }],
     ['headers', { body: false, headers: 'all' }],
@@ -24,13 +24,13 @@ describe('a list of what to redact', () => {
   });
 });
 
-describe('what is redacted', () => {
+describe('a redacted value', () => {
   it('is shown as its SHA-256', () => {
     expect(redacted('secret')).toBe(hash('secret'));
     expect(redacted(Buffer.from('secret'))).toBe(hash('secret'));
   });
 
-  it('hides the named headers, each value by itself', () => {
+  it('hides the named headers, each value separately', () => {
     const headers = [
       ['x-a', '1'],
       ['x-b', '2'],

@@ -14,7 +14,7 @@ const both = {
   SVC_TOKEN: 'b',
 };
 
-it('variables say from where and to where, and flags win over them', () => {
+it('variables name the source and the target, and flags override them', () => {
   expect(parseOptions([], both)).toEqual({
     from: { url: 'https://source.example', token: 'a' },
     to: { url: 'https://target.example/v', token: 'b' },
@@ -34,7 +34,7 @@ it('variables say from where and to where, and flags win over them', () => {
   });
 });
 
-it('the hosted service is the source, and the local stage the target, where nothing else is said', () => {
+it('the hosted service is the default source, and the local stage the default target', () => {
   const folder = mkdtempSync(join(tmpdir(), 'svc-env-'));
   onTestFinished(() => {
     rmSync(folder, { recursive: true });

@@ -10,7 +10,7 @@ import {
 const now = Date.parse('2026-03-22T12:00:00Z');
 
 describe('the options of drain', () => {
-  it('have defaults for all but the region', () => {
+  it('have defaults except for the region', () => {
     expect(parseDrain(['--region', 'eu-central-1'])).toEqual({
       region: 'eu-central-1',
       name: 'Svc',
@@ -34,7 +34,7 @@ describe('the options of drain', () => {
 });
 
 describe('the options of recover', () => {
-  it('take a moment in UTC', () => {
+  it('accept a time in UTC', () => {
     const args = ['--region', 'us-east-1', '--restored-to', '2026-03-22T11:59:30Z', '--dry-run'];
     expect(parseRecover(args, now)).toEqual({
       region: 'us-east-1',
@@ -75,7 +75,7 @@ describe('the options of recover', () => {
 });
 
 describe('the options of master-secret', () => {
-  it('have defaults for all but the step', () => {
+  it('have defaults except for the step', () => {
     expect(parseMasterSecretCommand(['begin'])).toEqual({
       step: 'begin',
       region: 'eu-central-1',

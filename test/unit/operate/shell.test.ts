@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseShell } from '../../../operate/options.ts';
 import { shellCode } from '../../../operate/shell.ts';
 
-/** Folder of an `aws` that prints its region and arguments, one a line. */
+/** Folder of an `aws` that prints its region and arguments, one on each line. */
 let tools: string;
 beforeAll(() => {
   tools = mkdtempSync(join(tmpdir(), 'shell-'));
@@ -17,7 +17,7 @@ afterAll(() => {
   rmSync(tools, { recursive: true });
 });
 
-/** Runs a command in a shell that has evaluated what `svc-queue shell` prints. */
+/** Runs a command in a shell that has evaluated the output of `svc-queue shell`. */
 const linesOf = (shell: string, args: readonly string[], command: string): readonly string[] =>
   execFileSync(shell, ['-ec', `eval "$CODE"; ${command}`], {
     encoding: 'utf8',
@@ -45,7 +45,7 @@ describe.each(['bash', 'sh'])('the code of svc-queue shell, in %s,', (shell) => 
     );
   });
 
-  it('does not run what a name contains', () => {
+  it('does not run code in a name', () => {
     const args = ['--region', 'us-east-1', '--name', `it's $(echo run)`];
     expect(linesOf(shell, args, 'resource State S3::Bucket')).toContain("it's $(echo run)-us-east-1-State");
   });

@@ -22,7 +22,7 @@ const rules = {
   own: new Set<string>(),
   arns: { deployment: [], account: [] },
 };
-/** Unix milliseconds, a little before the times in the table's examples. */
+/** Unix milliseconds, a little before the times in the table’s examples. */
 const now = 1_767_225_000_000;
 
 const callbacks = { callback: 'https://example.com/a', 'failure-callback': 'https://example.com/b' };
@@ -38,7 +38,6 @@ const options = (config: Readonly<Record<string, string>>): PublishOptions =>
 const entries: readonly (readonly [string, Setting])[] = Object.entries(configuration);
 const examples = new Map(entries.map(([name, { example }]) => [name, example]));
 
-/** The example of a setting, with the settings that it needs beside it. */
 function exampleOf(name: string, scope = ''): Readonly<Record<string, string>> {
   const pairs = [
     ['flow-control-key', 'flow-control-value'],
@@ -50,7 +49,7 @@ function exampleOf(name: string, scope = ''): Readonly<Record<string, string>> {
   return Object.fromEntries([...names].map((one) => [`${scope}${one}`, examples.get(one) ?? '']));
 }
 
-describe('everything in the table of configuration', () => {
+describe('every setting in the configuration table', () => {
   it.each(entries.filter(([, { scopes }]) => scopes.includes('message')))(
     'is read from a publish: %s',
     (name) => {
@@ -66,20 +65,20 @@ describe('everything in the table of configuration', () => {
   );
 
   describe.each(callbackScopes)('behind %s', (scope) => {
-    it.each(entries)('is read where it is said to be, and nowhere else: %s', (name, { scopes }) => {
+    it.each(entries)('is read where the table says, and nowhere else: %s', (name, { scopes }) => {
       const changed = options(exampleOf(name, `${scope}-`));
       if (scopes.includes('callback')) expect(changed).not.toEqual(options({}));
       else expect(changed).toEqual(options({}));
     });
   });
 
-  it.each(entries)('changes a retry where it is said to, and only there: %s', (name, { scopes }) => {
+  it.each(entries)('changes a retry where the table says, and only there: %s', (name, { scopes }) => {
     const changed = parseOverrides(requestWith(exampleOf(name)), account, rules, now);
     expect(Object.keys(changed).length > 0).toBe(scopes.includes('retry'));
   });
 });
 
-/** @returns the status with which a value is refused; undefined where it is taken */
+/** @returns the status with which a value is refused, or undefined if it is accepted */
 function refusalOf(name: keyof typeof configuration, value: string): number | undefined {
   try {
     options({ ...exampleOf(name), [name]: value });
@@ -90,7 +89,7 @@ function refusalOf(name: keyof typeof configuration, value: string): number | un
   }
 }
 
-describe('what the table says of a value', () => {
+describe('the table’s schema of a value', () => {
   it.each<[name: keyof typeof configuration, bad: readonly unknown[]]>([
     ['method', ['FETCH', '']],
     ['timeout', ['30', '1d', 'soon', '', '0s', '0h0m']],
@@ -133,7 +132,7 @@ describe('what the table says of a value', () => {
     }
   });
 
-  /** What these say is a language, or part of one, which no schema has: their parsers have tests of their own. */
+  /** No schema describes these languages. Their parsers have separate tests. */
   const languages = new Set<string>([
     'retry-delay',
     'flow-control-key',
@@ -141,7 +140,7 @@ describe('what the table says of a value', () => {
     'fair-key',
     'redact-fields',
   ]);
-  /** A schema cannot say how long a duration may be: milliseconds of the shortest and the longest. */
+  /** The shortest and longest durations in milliseconds, which a schema cannot express. */
   const bounds: Readonly<Record<string, readonly [number, number]>> = {
     deferred: [1_000, 7 * 24 * 3_600_000],
     debounce: [1_000, 900_000],
@@ -151,11 +150,11 @@ describe('what the table says of a value', () => {
     .filter(([name, { scopes }]) => scopes.includes('message') && !languages.has(name))
     .map(([name]) => name as keyof typeof configuration);
 
-  it.each(described)('is taken by the parser, whatever it is, or is above a limit: %s', (name) => {
+  it.each(described)('is accepted by the parser, or is above a limit: %s', (name) => {
     const values = valuesOf(configuration[name].schema, { within: document, origin: 'https://example.com' });
     fc.assert(
       fc.property(values, (value) => {
-        // Each unit of a duration may stand once.
+        // Each unit of a duration may occur once.
         fc.pre(
           !/^\w*?\d([a-z]).*\d\1/.test(String(value)) ||
             !['delay', 'timeout', ...Object.keys(bounds)].includes(name),

@@ -1,4 +1,4 @@
-/** Follows the worked example of CONTRIBUTING.md, in a copy of the code. */
+/** Follows the worked example of CONTRIBUTING.md in a copy of the code. */
 import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -22,7 +22,7 @@ const guide = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
 const [, record = ''] = /```ts\n\/\/ (?:lambdas\/options\/color\.ts)\n(.*?)```/s.exec(guide) ?? [];
 const [, lines = ''] = /```diff\n(.*?)```/s.exec(guide) ?? [];
 
-/** Adds the lines of the example, each below the line for `circuit` that is like it. */
+/** Adds each line of the example below the similar line for `circuit`. */
 function addLines(): void {
   let path = '';
   for (const line of lines.trimEnd().split('\n')) {
@@ -63,8 +63,8 @@ const rules = {
 };
 const load = async <Module>(path: string): Promise<Module> => (await import(join(copy, path))) as Module;
 
-describe('an option that is added as the guide says', () => {
-  it('is asked for by the compiler wherever it is missing', () => {
+describe('an option that is added according to the guide', () => {
+  it('is required by the compiler wherever it is missing', () => {
     const path = join(copy, 'lambdas/options/options.ts');
     const before = readFileSync(path, 'utf8');
     const like = '  circuit: circuit.stored,';
@@ -110,7 +110,7 @@ describe('an option that is added as the guide says', () => {
     expect(JSON.stringify(components.schemas.DeadLetter)).toContain('As `Svc-Color` has it.');
   });
 
-  it('is in the forms of the console, and in what they write down', async () => {
+  it('is in the forms of the console, and in what they save', async () => {
     const { fields } = await load<typeof describedModule>('lambdas/options/described.ts');
     const { draftOf } = await load<typeof draftModule>('console/src/screens/publish/draft.ts');
     const { curlOf } = await load<typeof curlModule>('console/src/screens/publish/curl.ts');

@@ -20,11 +20,11 @@ describe.each(files)('the record in %s', (file) => {
     ['settings', settings],
     ['answer', answered],
     ['fields', fields],
-  ])('has all of its %s in the list of all', async (part, list) => {
+  ])('has all of its %s in the complete list', async (part, list) => {
     expect(list).toMatchObject((await record)[part] ?? {});
   });
 
-  it('is kept in rows where it says how', async () => {
+  it('is kept in rows where it says so', async () => {
     const { stored: shape } = await record;
     expect(shape === undefined || kept.includes(shape)).toBe(true);
   });
@@ -48,7 +48,7 @@ const parse = (config: Readonly<Record<string, string | undefined>>): PublishOpt
   );
 };
 
-/** Settings that no field of an answer shows as they were given. */
+/** Settings that no answer shows as they were given. */
 const notShown = [
   'delay',
   'not-before',
@@ -77,7 +77,7 @@ describe('the settings of a message', () => {
     },
   );
 
-  it('have redaction among them where an answer shows hashes', () => {
+  it('include redaction if an answer shows hashes', () => {
     const header = { 'Content-Type': ['text/plain'], 'X-Key': [`REDACTED:${'0'.repeat(64)}`] };
     const shown = { ...settingsRecord(parse({})), header };
     expect(writeOptions(shown)).toMatchObject({ 'redact-fields': 'header[x-key]' });
@@ -94,7 +94,7 @@ describe('the settings of a message', () => {
     },
   );
 
-  it('have a field where a run is resumed, if that may change them', () => {
+  it('have a field in the form for resuming a run, if resuming may change them', () => {
     const ofRuns = Object.entries<Setting>(settings).flatMap(([name, { scopes }]) =>
       scopes.includes('resume') ? name : [],
     );

@@ -7,13 +7,10 @@ import { openMetricFixture, switchMetricsOn, type MetricFixture } from '../../su
 import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-/** Messages are accepted with their rows, their bodies, and their places in queues, or not at all. */
-
 switchMetricsOn();
 let fixture: Fixture;
 let metricFixture: MetricFixture;
 let services: Awaited<ReturnType<typeof importServices>>;
-/** A message as a publish makes it. */
 let pattern: Message;
 
 async function importServices() {
@@ -61,7 +58,7 @@ async function endOf({ accountId, messageId }: Message) {
   return history === undefined ? 'absent' : history.end;
 }
 
-/** Has each write of rows fail in which this stands, while something is done. */
+/** Fails each write of rows that contains the text while an act runs. */
 async function refusing<T>(text: string, act: () => Promise<T>): Promise<T> {
   let refusals = 0;
   fixture.dynamodb.middlewareStack.add(
@@ -83,7 +80,7 @@ async function refusing<T>(text: string, act: () => Promise<T>): Promise<T> {
 }
 
 describe('a message', () => {
-  it('is accepted when its row and its work are stored, and is counted', async () => {
+  it('is accepted when its row and its job are stored, and is counted', async () => {
     const draft = draftOf();
     const sums = await metricSums(
       metricFixture.withMetrics(async () => {
@@ -95,27 +92,27 @@ describe('a message', () => {
     expect(await jobIds()).toEqual([draft.message.messageId]);
   });
 
-  it('joins its queue only when its row is there', async () => {
+  it('joins its queue only after its row is written', async () => {
     const draft = inQueue('refused');
     expect(await refusing('"notBefore"', () => services.accept(draft))).toBe(false);
     expect(await laneOf('queue', 'refused')).toBeUndefined();
     expect(await jobIds()).toEqual([]);
   });
 
-  it('whose key or body cannot be stored is refused, and nothing of it is written', async () => {
+  it('whose key or body cannot be stored is refused, and nothing is written', async () => {
     const draft = named('unmade');
     expect(await refusing('key#unmade', () => services.accept(draft))).toBe(false);
     expect(await endOf(draft.message)).toBe('absent');
     expect(await jobIds()).toEqual([]);
   });
 
-  it('that cannot join its queue is refused, and ended', async () => {
+  it('that cannot join its queue is refused and ended', async () => {
     const draft = inQueue('closed');
     expect(await refusing('queue#closed', () => services.accept(draft))).toBe(false);
     expect(await endOf(draft.message)).toBe('REJECTED');
   });
 
-  it('of a queue that is delayed joins it when it is due', async () => {
+  it('of a queue with a delay joins the queue when it is due', async () => {
     const notBefore = Date.now() + 20_000;
     const [delayed, due] = [inQueue('delayed', { notBefore }), inQueue('due')];
     await services.accept(delayed);
@@ -131,7 +128,7 @@ describe('a message', () => {
 });
 
 describe('many messages', () => {
-  it('are accepted together, those of a queue in their order, and are counted', async () => {
+  it('are accepted together, those of a queue in order, and are counted', async () => {
     const ordered = Array.from({ length: 30 }, () => inQueue('ordered'));
     const notBefore = Date.now() + 20_000;
     const [plain, delayed] = [draftOf(), inQueue('later', { notBefore })];
@@ -152,7 +149,7 @@ describe('many messages', () => {
     );
   });
 
-  it('of which some cannot be stored are accepted but for those, which are told apart', async () => {
+  it('are accepted except for those that cannot be stored, which are named', async () => {
     const good = [draftOf(), inQueue('good')];
     const bad = [named('bad'), inQueue('bad')];
     const sums = await metricSums(
@@ -180,7 +177,7 @@ describe('many messages', () => {
     );
   });
 
-  it('whose work cannot be sent are told apart', async () => {
+  it('whose jobs cannot be sent are named', async () => {
     const drafts = [draftOf(), inQueue('sendable')];
     fixture.refuse('SendMessageBatchCommand');
     const failures = await services.acceptEach(drafts);
@@ -188,7 +185,7 @@ describe('many messages', () => {
     expect(failures.size).toBe(2);
   });
 
-  it('are taken back, all of them', async () => {
+  it('are all taken back', async () => {
     const drafts = Array.from({ length: 25 }, () => draftOf());
     await services.acceptEach(drafts);
     await services.takeBack(drafts);

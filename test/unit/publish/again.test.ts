@@ -25,7 +25,6 @@ const asItWas = { prefix: 'Svc', config: configOf({}), host: 'api.example.com', 
 const again = async (messageId: string): Promise<string> =>
   idOf(await services.publishAgain(fixture.account, messageId, asItWas));
 
-/** A message that was delivered. */
 async function delivered(body = 'work') {
   const inbox = fixture.receiver.inbox();
   const messageId = await fixture.send(inbox.url, {}, body);
@@ -35,7 +34,7 @@ async function delivered(body = 'work') {
 }
 
 describe('publishing a message again', () => {
-  it('makes two AWS calls more than a publish: it reads the message as it was, and names the new one in it', async () => {
+  it('makes two more AWS calls than a publish: it reads the original message, and names the new one in it', async () => {
     const { messageId } = await delivered();
     await fixture.send('https://example.com/');
     const calls = fixture.calls();
@@ -59,7 +58,7 @@ describe('publishing a message again', () => {
       await fixture.underFate(fate, () => again(messageId));
       const repeated = await again(messageId);
       await fixture.doJobs();
-      // The one whose process died may have been accepted before that.
+      // The message of the dead process may have been accepted before.
       expect(idsOf(inbox.deliveries)).toContain(repeated);
       expect([2, 3]).toContain(inbox.deliveries.length);
       expect(new Set(inbox.deliveries.map(({ body }) => body.toString()))).toEqual(new Set(['work']));
@@ -70,7 +69,7 @@ describe('publishing a message again', () => {
     },
   );
 
-  it('is refused for a message that was not accepted, and which no list shows', async () => {
+  it('is refused for a message that was not accepted, which no list shows', async () => {
     const messageId = await fixture.send('https://example.com/', { delay: '1h', label: 'rejected' });
     const history = await fixture.loadMessage({ accountId: fixture.account.id, messageId });
     if (history === undefined) throw new Error('The message is not there.');
@@ -88,7 +87,7 @@ describe('publishing a message again', () => {
     await fixture.drain();
   });
 
-  it('is refused once the message is no longer kept, which is shown without its body until then', async () => {
+  it('is refused once the message has expired, which is shown without its body until then', async () => {
     const { messageId } = await delivered('x'.repeat(60_000));
     const kept = await services.getMessageInAnyState(fixture.account, messageId);
     expect(kept.body).toHaveLength(60_000);

@@ -37,7 +37,7 @@ describe('a batch of 1,000', () => {
     expect(new Set(answers.map(({ messageId }) => messageId)).size).toBe(1_000);
     expect(fixture.callsOf('BatchWriteItemCommand')).toBe(40);
     expect(fixture.callsOf('SendMessageBatchCommand')).toBe(100);
-    // One more call reserves room for them all, and another reads the account's usage where that was last done a while ago.
+    // One more call reserves room, and another may read the account’s usage.
     expect(fixture.calls() - 40 - 100).toBeOneOf([1, 2]);
   });
 
@@ -51,7 +51,7 @@ describe('a batch of 1,000', () => {
 });
 
 describe('a group of endpoints', () => {
-  it('of which there are 100 is written with 4 calls and sent with 10', async () => {
+  it('with 100 endpoints is written with 4 calls and sent with 10', async () => {
     const { body } = await fixture.publish('hundred');
     expect(published.parse(body).map(({ url }) => url)).toEqual(
       Array.from({ length: 100 }, (_, number) => `${fixture.receiver.origin}/${number}`),
@@ -60,7 +60,7 @@ describe('a group of endpoints', () => {
   });
 
   it.each(['BatchWriteItemCommand', 'SendMessageBatchCommand'])(
-    'is accepted by none when %s fails',
+    'is not accepted at all if %s fails',
     async (operation) => {
       const inbox = fixture.receiver.inbox();
       await addGroup(`refused-${operation}`, inbox.url, 20);

@@ -9,8 +9,6 @@ import { useFixture } from '../../support/useFixture.ts';
 import { configOf, type Fixture } from '../../support/fixture.ts';
 import { sizeOf } from '../../support/sample.ts';
 
-/** Operations on many entries: none is passed over, time and memory suffice, and what was done is done. */
-
 let fixture: Fixture;
 const importServices = async () => {
   const [messages, deadLetters, retry, cancel] = await Promise.all([
@@ -53,7 +51,6 @@ const isWaiting = async (messageId: string): Promise<boolean> =>
     () => false,
   );
 
-/** Each withdrawal takes a second. */
 function slowWithdrawals(): void {
   fixture.reset();
   const { now } = Date;
@@ -61,11 +58,11 @@ function slowWithdrawals(): void {
 }
 
 describe('cancelling by a filter', () => {
-  it('passes over none for rows that are left of messages which are gone', async () => {
+  it('skips no message because of rows left of expired ones', async () => {
     const waiting: string[] = [];
     for (let round = 0; round < 16; round += 1) {
       waiting.push(await fixture.send(fixture.receiver.origin, { label: 'waits', delay: '1h' }));
-      // Its own row ends before the rows behind it: time to live takes one row at a time.
+      // Time to live removes one row at a time, here the message’s before the ones after it.
       const gone = await fixture.send(fixture.receiver.origin, { label: 'gone', delay: '1h' });
       await services.cancelMessage(fixture.account, gone);
       await fixture.dynamodb.send(
@@ -80,7 +77,7 @@ describe('cancelling by a filter', () => {
     expect(await Promise.all(waiting.map(isWaiting))).not.toContain(true);
   });
 
-  it('ends in time with a cursor, and goes on from there', async () => {
+  it('ends in time with a cursor, and continues from there', async () => {
     const ids = await sendMany(60, { label: 'slow', delay: '1h' });
     slowWithdrawals();
     let cancelled = 0;
@@ -88,7 +85,7 @@ describe('cancelling by a filter', () => {
     let cursor: string | undefined;
     do {
       const page = await services.cancelMessages(fixture.account, { ...labelled('slow'), cursor });
-      // A page ends after 20 seconds; those that were under way then are withdrawn too.
+      // A page ends after 20 seconds. Withdrawals in progress are completed, too.
       expect(page.cancelled).toBeLessThanOrEqual(30);
       cancelled += page.cancelled;
       ({ cursor } = page);
@@ -99,7 +96,7 @@ describe('cancelling by a filter', () => {
     expect(await Promise.all(ids.map(isWaiting))).not.toContain(true);
   });
 
-  it('takes as many as are counted, and all where the count is 100: the published clients say so and mean all', async () => {
+  it('takes up to the given count, and all if the count is 100, which published clients send to mean all', async () => {
     await sendMany(30, { label: 'counted', delay: '10m' });
     const some = await services.cancelMessages(fixture.account, { ...labelled('counted'), count: 10 });
     expect([some.cancelled, typeof some.cursor]).toEqual([10, 'string']);
@@ -109,7 +106,7 @@ describe('cancelling by a filter', () => {
 });
 
 describe('cancelling by ids', () => {
-  it('ends in time with a cursor, and goes on behind the ids that were done', async () => {
+  it('ends in time with a cursor, and continues after the ids that are done', async () => {
     const ids = await sendMany(60, { delay: '10m' });
     const body = Buffer.from(JSON.stringify({ messageIds: ids }));
     const given = idsInBody('messages', body).map(([, id]) => id);
@@ -127,7 +124,6 @@ describe('cancelling by ids', () => {
 });
 
 describe('retrying many large dead letters', () => {
-  /** Sends messages that fail, with bodies of so many bytes. */
   async function failMany(count: number, bytes: number, label: string): Promise<void> {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     for (let number = 0; number < count; number += 1) {
@@ -138,7 +134,7 @@ describe('retrying many large dead letters', () => {
   }
   const asItWas = { prefix: 'Svc', config: configOf({}), host: 'api.example.com' };
 
-  /** Counts the most entries that were claimed and not yet taken out: so many bodies are in memory. */
+  /** Counts the most entries that were claimed and not yet removed: the bodies in memory. */
   function watchClaims(): () => number {
     let claimed = 0;
     let most = 0;
@@ -156,8 +152,8 @@ describe('retrying many large dead letters', () => {
     return () => most;
   }
 
-  it('has a few bodies in memory at once, and small ones many', async () => {
-    // Too large for a row, each counts as the largest body that there may be.
+  it('has a few large bodies in memory at once, and many small ones', async () => {
+    // A body that is too large for a row counts as the largest body.
     await failMany(24, sizeOf({ ordinary: 100_000, thorough: 1_000_000 }), 'large');
     await failMany(24, 10, 'small');
     const large = watchClaims();
@@ -172,7 +168,7 @@ describe('retrying many large dead letters', () => {
     expect(small()).toBe(24);
   });
 
-  it('has taken out what it sent when it dies in the middle', async () => {
+  it('has removed what it sent if it dies in the middle', async () => {
     await failMany(24, 100_000, 'twin');
     await services.retryDeadLetters(fixture.account, labelled('twin'), asItWas);
     const whole = fixture.calls();

@@ -5,7 +5,7 @@ import type { Fixture } from '../../support/fixture.ts';
 import type { LaneFixture } from '../../support/laneFixture.ts';
 import { useLaneFixtures } from '../../support/useLaneFixtures.ts';
 
-/** Messages that are changed while they wait. Time is simulated, so that moments are exact. */
+/** Time is simulated, so that times are exact. */
 
 let fixture: Fixture;
 const importChanging = async () => {
@@ -18,7 +18,7 @@ const importChanging = async () => {
 let importing: ReturnType<typeof importChanging>;
 const open = useLaneFixtures((opened) => {
   fixture = opened;
-  // Fleets have modules of their own, which come with other clients.
+  // Fleets have separate modules with other clients.
   importing = importChanging();
 });
 
@@ -35,7 +35,7 @@ const change = async ({ account }: LaneFixture, messageId: string, body: object)
   return changeMessage(account, messageId, changes);
 };
 
-/** Where a message was due, and where a change moves it. */
+/** The original delay and the changed one. */
 const moves = [
   ['a minute to an hour', '1m', '1h', hourMs],
   ['an hour to a minute', '1h', '1m', minuteMs],
@@ -43,7 +43,7 @@ const moves = [
   ['twenty days to thirty', '20d', '30d', 30 * dayMs],
 ] as const;
 
-describe('a message that waits', () => {
+describe('a waiting message', () => {
   it.each(moves)('is moved from %s, and delivered once', async (_, from, to, inMs) => {
     const laneFixture = await open();
     const inbox = fixture.receiver.inbox();
@@ -68,7 +68,7 @@ describe('a message that waits', () => {
     expect(fixture.operations()).toEqual({ QueryCommand: 1, SendMessageCommand: 1, PutItemCommand: 1 });
   });
 
-  it('is kept for as long as its new time asks for, with its body', async () => {
+  it('is kept as long as its new time requires, with its body', async () => {
     const laneFixture = await open();
     const inbox = fixture.receiver.inbox();
     const messageId = await laneFixture.send(inbox.url, { delay: '1m' });
@@ -79,7 +79,7 @@ describe('a message that waits', () => {
     expect(await expiry()).toBeGreaterThanOrEqual(before + 299 * dayMs);
   });
 
-  it('is delivered once where two change it at once, as one of them says', async () => {
+  it('is delivered once if two change it at once, according to one of them', async () => {
     const laneFixture = await open();
     const inbox = fixture.receiver.inbox();
     const messageId = await laneFixture.send(inbox.url, { delay: '1h' });
@@ -88,7 +88,7 @@ describe('a message that waits', () => {
     expect(inbox.deliveries).toHaveLength(1);
   });
 
-  it('of a queue is moved into another delivery queue by its timeout before it has its turn, and not after', async () => {
+  it('of a queue changes its delivery queue by its timeout before its turn, and not after', async () => {
     const laneFixture = await open();
     const inbox = fixture.receiver.inbox((_delivery, response, before) =>
       response.writeHead(before === 0 ? 500 : 200).end(),
@@ -129,8 +129,7 @@ describe('a message that waits', () => {
   });
 });
 
-describe('a retry that waits', () => {
-  /** A message whose first attempt has failed, and whose retry is due in an hour. */
+describe('a waiting retry', () => {
   async function waiting() {
     const laneFixture = await open();
     const inbox = fixture.receiver.inbox((_delivery, response, before) =>
@@ -162,7 +161,7 @@ describe('a retry that waits', () => {
     expect(callback.deliveries).toHaveLength(2);
   });
 
-  it('is made once where only its labels are changed', async () => {
+  it('is made once if only its labels are changed', async () => {
     const { laneFixture, inbox, messageId } = await waiting();
     await change(laneFixture, messageId, { label: 'changed' });
     await laneFixture.fleet.advance(dayMs);

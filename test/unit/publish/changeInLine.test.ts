@@ -6,7 +6,7 @@ import type { Config, LaneFixture } from '../../support/laneFixture.ts';
 import type { Inbox } from '../../support/receiver.ts';
 import { useLaneFixtures } from '../../support/useLaneFixtures.ts';
 
-/** Messages that are changed while they wait in a lane's line. Time is simulated, so that moments are exact. */
+/** Time is simulated, so that times are exact. */
 
 let fixture: Fixture;
 const importLambdas = async () => {
@@ -53,7 +53,7 @@ const ofKey = { 'flow-control-key': 'slow', 'flow-control-value': 'parallelism=1
 const pausedKey: Hold = {
   config: ofKey,
   hold: async (laneFixture) => {
-    // The first message makes the key.
+    // The first message creates the key.
     await laneFixture.send(fixture.receiver.inbox().url, ofKey);
     await laneFixture.fleet.advance(minuteMs);
     await (await importing).pauseFlowControl(laneFixture.account, 'slow');
@@ -75,10 +75,9 @@ const holds: readonly (readonly [string, Hold])[] = [
   ],
 ];
 
-/** The others that wait before the changed message: more than a lane's row holds. */
+/** More messages ahead of the changed one than a lane’s row holds. */
 const others = 40;
 
-/** Lets messages wait, and returns the last. */
 async function waiting({ config, queue, hold }: Hold) {
   const laneFixture = await open();
   const [before, inbox] = [fixture.receiver.inbox(), fixture.receiver.inbox()];
@@ -93,7 +92,7 @@ async function waiting({ config, queue, hold }: Hold) {
 const tenantOf = ({ deliveries }: Inbox) => deliveries.map(({ headers }) => headers['x-tenant']);
 
 describe.each(holds)('a message in the line %s', (_, hold) => {
-  it('gets other settings, keeps its place and is delivered with them once', async () => {
+  it('gets other settings, keeps its place and is delivered once with them', async () => {
     const { laneFixture, before, inbox, messageId } = await waiting(hold);
     await change(laneFixture, messageId, { headers: { 'Svc-Forward-X-Tenant': 'acme' }, label: 'changed' });
     await change(laneFixture, messageId, { headers: { 'Svc-Forward-X-Tenant': 'beta' } });
@@ -107,7 +106,7 @@ describe.each(holds)('a message in the line %s', (_, hold) => {
     await laneFixture.settle();
   });
 
-  it('is moved to later, lets others pass, and is delivered once', async () => {
+  it('is moved to a later time, lets others pass, and is delivered once', async () => {
     const { laneFixture, before, inbox, messageId } = await waiting(hold);
     await change(laneFixture, messageId, { delay: '3h' });
     await hold.letGo(laneFixture);
@@ -119,7 +118,7 @@ describe.each(holds)('a message in the line %s', (_, hold) => {
     await laneFixture.settle();
   });
 
-  it('that was moved to later can be moved to now again, and is delivered once', async () => {
+  it('that was moved to a later time can be moved back to now, and is delivered once', async () => {
     const { laneFixture, inbox, messageId } = await waiting(hold);
     await change(laneFixture, messageId, { delay: '3h' });
     await change(laneFixture, messageId, { delay: '0s' });
@@ -131,7 +130,7 @@ describe.each(holds)('a message in the line %s', (_, hold) => {
   });
 });
 
-it('A timeout that belongs to the other delivery queue is refused in a line, and changes nothing', async () => {
+it('A timeout of the other delivery queue is refused in a line, and changes nothing', async () => {
   const { laneFixture, messageId } = await waiting(pausedQueue);
   await expect(change(laneFixture, messageId, { timeout: '10m' })).rejects.toMatchObject({ status: 409 });
   await change(laneFixture, messageId, { timeout: '29s' });
@@ -141,7 +140,7 @@ it.each([
   ['before the change', 'PutItemCommand', 1],
   ['before the second look', 'GetItemCommand', 3],
 ] as const)(
-  'A message that leaves its line %s is answered 409, and delivered once',
+  'A change of a message that leaves its line %s is answered with 409, and the message is delivered once',
   async (_, operation, call) => {
     const { laneFixture, inbox, messageId } = await waiting(pausedQueue);
     fixture.reset();

@@ -12,7 +12,7 @@ useFixture(
   { overHttp: true },
 );
 
-it('A change whose write is made twice, because the first answer was lost, is answered as made', async () => {
+it('A change that is written twice, because the first answer was lost, is answered as made', async () => {
   const { account } = fixture;
   const messageId = await fixture.send('https://example.com', { delay: '1h' });
   const publishedAt = Date.now();

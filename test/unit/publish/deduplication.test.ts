@@ -37,7 +37,6 @@ afterEach(() => {
 
 const published = z.looseObject({ messageId: z.string() });
 
-/** The table and the key of a claim that is put. */
 const claimed = z.object({
   TableName: z.string(),
   Item: z.object({ id: z.object({ S: z.string() }) }),
@@ -46,19 +45,19 @@ const claimed = z.object({
 let ids = 0;
 const newDeduplication = (): Record<string, string> => ({ 'deduplication-id': `id-${(ids += 1)}` });
 
-/** Lets time pass: a process that was accepting a message before counts as dead. */
+/** Lets enough time pass that an earlier accepting process counts as dead. */
 function laterBy(ms: number): void {
   const { now } = Date;
   vi.spyOn(Date, 'now').mockImplementation(() => now() + ms);
 }
 
-/** Stops the clock: a process that claims a key from now on does not count as dead, however slow the machine is. */
+/** Stops the clock, so that no claiming process counts as dead on a slow machine. */
 const stopClock = (time = Date.now()): unknown => vi.spyOn(Date, 'now').mockReturnValue(time);
 
 /**
- * Lets a publisher stand still before it makes an AWS call of a kind. Those that come later make theirs.
+ * Pauses the first publisher before an AWS call of a kind.
  *
- * @returns when it stands still: a function that lets it go on, and waits for its end
+ * @returns once it is paused, a function that continues it and waits for its end
  */
 async function standStillBefore<T>(operation: string, publish: () => Promise<T>): Promise<() => Promise<T>> {
   const events = new EventEmitter();
@@ -103,7 +102,7 @@ async function standStillBefore<T>(operation: string, publish: () => Promise<T>)
 }
 
 describe('messages with the same deduplication id', () => {
-  it('published at the same time are one message, delivered once', async () => {
+  it('published at the same time become one message, delivered once', async () => {
     const inbox = fixture.receiver.inbox();
     const config = newDeduplication();
     stopClock();
@@ -111,14 +110,14 @@ describe('messages with the same deduplication id', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(29).fill(202)]);
     const messageIds = answers.map(({ body }) => ('messageId' in body ? body.messageId : ''));
     expect(new Set(messageIds).size).toBe(1);
-    // One attempt: workers that get two at once would both deliver.
+    // One attempt, because workers with two jobs at once would both deliver.
     expect(fixture.callsOf('SendMessageBatchCommand') + fixture.callsOf('SendMessageCommand')).toBe(1);
     await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(1);
     expect(idsOf(inbox.deliveries)).toEqual(new Set([messageIds[0]]));
   });
 
-  it('published one after the other are delivered once, whichever the attempts', async () => {
+  it('published one after the other are delivered once, with any number of attempts', async () => {
     const inbox = fixture.receiver.inbox((_delivery, response, before) =>
       response.writeHead(before === 0 ? 500 : 200).end(),
     );
@@ -131,7 +130,7 @@ describe('messages with the same deduplication id', () => {
     expect(inbox.deliveries).toHaveLength(2);
   });
 
-  it('cost two AWS calls when the first is known: its claim, and whether it has failed or was cancelled', async () => {
+  it('cost two AWS calls if the first is known: its claim, and whether it has failed or was cancelled', async () => {
     const inbox = fixture.receiver.inbox();
     const config = newDeduplication();
     await fixture.publish(inbox.url, config);
@@ -140,7 +139,7 @@ describe('messages with the same deduplication id', () => {
     expect(fixture.calls()).toBe(2);
   });
 
-  it('in one batch are one message, and the others of the batch are unharmed', async () => {
+  it('in one batch become one message, and the rest of the batch is unaffected', async () => {
     const inbox = fixture.receiver.inbox();
     const other = fixture.receiver.inbox();
     const headers = { 'Svc-Deduplication-Id': 'twice-in-a-batch' };
@@ -157,7 +156,7 @@ describe('messages with the same deduplication id', () => {
     expect(other.deliveries).toHaveLength(1);
   });
 
-  it('are delivered again when the window has passed', async () => {
+  it('are delivered again after the window', async () => {
     const inbox = fixture.receiver.inbox();
     const config = newDeduplication();
     await fixture.publish(inbox.url, config);
@@ -173,7 +172,7 @@ describe('a first message that was not accepted', () => {
     const inbox = fixture.receiver.inbox();
     const config = newDeduplication();
     const first = await fixture.underFate(fate, () => fixture.publish(inbox.url, config));
-    // Whether or not the first was accepted, the second is delivered.
+    // The second message is delivered whether or not the first was accepted.
     if (first === undefined) laterBy(60_000);
     const second = await fixture.send(inbox.url, config);
     await fixture.doJobs();
@@ -202,12 +201,12 @@ describe('a first message that was not accepted', () => {
   );
 });
 
-describe('a first publisher that stands still', () => {
+describe('a first publisher that pauses', () => {
   it.each([
     ['it has written its row', 'BatchWriteItemCommand', 0],
     ['it has sent its work', 'SendMessageBatchCommand', 0],
     ['it has confirmed its key', 'UpdateItemCommand', 1],
-  ])('before %s is replaced by one of those that wait', async (_when, operation, sentByFirst) => {
+  ])('before %s is replaced by one that waits', async (_when, operation, sentByFirst) => {
     const inbox = fixture.receiver.inbox();
     const config = newDeduplication();
     const now = Date.now();
@@ -221,19 +220,19 @@ describe('a first publisher that stands still', () => {
     const messageIds = new Set(answers.map(({ body }) => ('messageId' in body ? body.messageId : '')));
     await fixture.doJobs();
     expect(idsOf(inbox.deliveries)).toEqual(messageIds);
-    // The publisher is not dead: it publishes the same message.
+    // The publisher is not dead, and publishes the same message.
     expect(new Set([await goOn()])).toEqual(messageIds);
     await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(1);
   });
 
-  it('is not waited for without an end when those in its place stand still as well', async () => {
+  it('is awaited for a limited time even if its successors pause as well', async () => {
     const [inbox, other] = [fixture.receiver.inbox(), fixture.receiver.inbox()];
     const config = newDeduplication();
     let time = Date.now() - 60_000;
     vi.spyOn(Date, 'now').mockImplementation(() => time);
     const goOn = await standStillBefore('SendMessageBatchCommand', () => fixture.send(inbox.url, config));
-    // Each time the waiting publisher looks, another one has just taken over.
+    // Another publisher has taken over just before each look of the waiting one.
     fixture.dynamodb.middlewareStack.add(
       (next, { commandName }) =>
         async (args) => {
@@ -265,11 +264,11 @@ describe('a first publisher that stands still', () => {
   });
 });
 
-describe('a request that asks for a message of one before it in its batch', () => {
+describe('a request with the deduplication id of an earlier one in its batch', () => {
   const headers = { 'Svc-Content-Based-Deduplication': 'true' };
   const outcomes = z.array(z.object({ status: z.number() }));
 
-  it('is refused whole when that is refused', async () => {
+  it('is refused completely if the earlier one is refused', async () => {
     const account = { ...fixture.account, id: 'leans-on-refused', limits: { max_requests_per_day_hard: 2 } };
     const shared = fixture.receiver.inbox();
     const own = fixture.receiver.inbox();
@@ -281,7 +280,7 @@ describe('a request that asks for a message of one before it in its batch', () =
     ]);
     expect(outcomes.parse(answers).map(({ status }) => status)).toEqual([429, 429]);
     expect(await fixture.drain()).toEqual([]);
-    // Nothing was counted, and nothing is a duplicate of what was not sent.
+    // Nothing was counted, and the next message is not a duplicate.
     const [first, second] = await batch(account, [
       { destination: shared.url, headers },
       { destination: own.url },
@@ -289,10 +288,10 @@ describe('a request that asks for a message of one before it in its batch', () =
     for (const one of [first, second]) expect(Object.keys(published.parse(one))).toEqual(['messageId']);
   });
 
-  it('is not answered as its duplicate when that could not be stored and was taken back', async () => {
+  it('is not answered as a duplicate if the earlier one could not be stored and was taken back', async () => {
     const shared = fixture.receiver.inbox();
     const other = fixture.receiver.inbox();
-    // Rows are written 25 at a time: those of the second chunk are not.
+    // Rows are written 25 at a time, and the second chunk fails.
     const urls = [shared.url, ...Array.from({ length: 29 }, (_, number) => `${other.url}/${number}`)];
     await addGroup(fixture.account, 'thirty', urls);
     let chunks = 0;

@@ -8,7 +8,7 @@ import { limitTable } from '../../../lambdas/value/limits.ts';
 import { itemBytes, largestItem } from '../../support/itemSize.ts';
 import { openFixture, type Fixture } from '../../support/fixture.ts';
 
-/** DynamoDB takes no item of more than 400 KB. Whatever a publisher asks for and a destination answers, none becomes as large. */
+/** Tests that no item exceeds DynamoDB’s 400 KB, for any publish and any answer. */
 
 let fixture: Fixture;
 let account: Account;
@@ -16,12 +16,9 @@ let batch: (items: unknown) => Promise<readonly unknown[]>;
 let setUpGroup: (name: string, url: string, defaults: object) => Promise<void>;
 let destination: Server;
 const sockets = new Set<Socket>();
-/** The bytes of each item that the services wrote. */
 let written: number[] = [];
-/** The destination's answer to every request. */
 let answer: Uint8Array = Buffer.alloc(0);
 
-/** The items that a call of DynamoDB writes. */
 function writtenItems(input: object): readonly Item[] {
   if (isPut(input)) return [input.Item];
   if (!isBatch(input)) return [];
@@ -77,7 +74,7 @@ afterAll(async () => {
   await fixture.close();
 });
 
-/** An answer with headers as large as a destination may make them, and a body larger than is kept. */
+/** Returns an answer with the largest headers, and a body larger than is kept. */
 function largeAnswer(header: string, bytes: number): Buffer {
   const headers = header.repeat(Math.floor(bytes / header.length));
   const body = 'b'.repeat(2 * limitTable.max_events_size.most);
@@ -85,11 +82,11 @@ function largeAnswer(header: string, bytes: number): Buffer {
   return Buffer.from(text, 'latin1');
 }
 
-/** A name with a hundred letters of two bytes each; ten of them are labels. */
+/** A name of a hundred two-byte letters. Ten of them are labels. */
 const label = 'ü'.repeat(99);
 const labels = Array.from({ length: 10 }, (_, number) => `${label}${number}`).join(',');
 
-/** Settings of one publish that make the most of 10,240 bytes. */
+/** Settings of one publish that use all of the 10,240 bytes. */
 const configurations: readonly { readonly has: string; readonly config: object }[] = [
   { has: 'one long header', config: { 'Svc-Forward-X': 'ü'.repeat(3_500) } },
   {
@@ -136,14 +133,14 @@ async function publishLargest(config: object): Promise<string> {
   const full = { 'Svc-Callback': callback, 'Svc-Failure-Callback': callback, 'Svc-Retries': '0', ...config };
   await setUpGroup(name, `${url}${'p'.repeat(2_000)}`, { 'Svc-Forward-Z': 'ü'.repeat(5_000) });
   const headers = { ...full, 'Content-Type': 't'.repeat(100) };
-  // Random text: nothing of it can be compressed.
+  // Random text, which cannot be compressed.
   const body = Array.from({ length: 512 }, () => Math.random().toString(36).slice(2, 3)).join('');
   return published.parse(await batch([{ destination: name, headers, body }]))[0][0].messageId;
 }
 
-describe('no item comes near the limit', () => {
+describe('no item reaches the limit', () => {
   it.each(pairs)(
-    'where a message has $has and is answered with $answered',
+    'if a message has $has and is answered with $answered',
     async ({ config, answered, header }) => {
       answer = largeAnswer(header, 65_300);
       written = [];
@@ -152,12 +149,12 @@ describe('no item comes near the limit', () => {
       const { attempts = [] } = (await fixture.loadMessage({ accountId: account.id, messageId })) ?? {};
       expect(attempts).toMatchObject([{ state: 'FAILED', response: { status: 500 } }]);
       expect(attempts[0]?.response.body).toHaveLength(limitTable.max_events_size.most);
-      // From Node.js 22 on, its client keeps a thousand headers of an answer.
+      // Node.js keeps a thousand headers of an answer since version 22.
       expect(attempts[0]?.response.headers.length).toBeGreaterThanOrEqual(
         answered === 'one long header' ? 2 : 1_000,
       );
       expect(await fixture.deadLettersOf(messageId)).toBe(1);
-      // A message, its attempt and its dead letter; and those of its two callbacks.
+      // A message, its attempt and its dead letter, and those of its two callbacks.
       expect(written.length).toBeGreaterThanOrEqual(9);
       expect(Math.max(...written)).toBeGreaterThan(limitTable.max_events_size.most);
       expect(Math.max(...written)).toBeLessThan((2 * largestItem) / 3);
@@ -166,7 +163,7 @@ describe('no item comes near the limit', () => {
 });
 
 describe('a destination that answers with more than 64 KB of headers', () => {
-  it('has failed, and says why', async () => {
+  it('fails with the reason', async () => {
     answer = largeAnswer(`x: ${'y'.repeat(1_000)}\r\n`, 70_000);
     const messageId = await publishLargest({});
     await fixture.doJobs();

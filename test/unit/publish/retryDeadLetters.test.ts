@@ -22,7 +22,7 @@ useFixture(async (opened) => {
   [services, stores] = await Promise.all([importServices(), importStores()]);
 });
 
-/** Lets a minute pass, after which a process that was retrying before counts as dead. */
+/** Lets a minute pass, after which an earlier retrying process counts as dead. */
 function later(): void {
   const { now } = Date;
   vi.spyOn(Date, 'now').mockImplementation(() => now() + 60_000);
@@ -33,7 +33,7 @@ const retryAll = (ids: readonly string[], request = asItWas) =>
   services.retryDeadLetters(fixture.account, { ...noFilter, ids }, request);
 
 interface FailedMessages {
-  /** Fails each message's first delivery. */
+  /** Fails each message’s first delivery. */
   readonly inbox: Inbox;
   readonly dlqIds: readonly string[];
 }
@@ -62,10 +62,10 @@ async function deadLetters(count: number): Promise<FailedMessages> {
 const isThere = async (dlqId: string): Promise<boolean> =>
   (await stores.loadDeadLetter(fixture.account.id, dlqId, Date.now())) !== undefined;
 
-describe('retries of the same entries at the same time', () => {
-  it('make one new message of each, with one attempt, and tell everybody its id', async () => {
+describe('simultaneous retries of the same entries', () => {
+  it('make one new message of each with one attempt, and all answers have its id', async () => {
     const { inbox, dlqIds } = await deadLetters(20);
-    // The clock stands still, so that no process is taken for dead on a busy machine.
+    // Stopped, so that no process counts as dead on a slow machine.
     vi.spyOn(Date, 'now').mockReturnValue(Date.now());
     const answers = await Promise.all(
       Array.from({ length: sizeOf({ ordinary: 10, thorough: 50 }) }, () => retryAll(dlqIds)),
@@ -73,7 +73,7 @@ describe('retries of the same entries at the same time', () => {
     const retried = new Set(answers.flatMap(({ responses }) => responses.map(({ messageId }) => messageId)));
     expect(retried.size).toBe(20);
     expect(answers.some(({ responses }) => responses.length === 20)).toBe(true);
-    // One attempt each: workers that get two at once would both deliver.
+    // One attempt each, because workers with two jobs at once would both deliver.
     const sent = await fixture.drain();
     expect(sent.map((job) => (job.kind === 'attempt' ? job.messageId : job.kind)).sort()).toEqual(
       [...retried].sort(),
@@ -84,7 +84,7 @@ describe('retries of the same entries at the same time', () => {
     expect(await Promise.all(dlqIds.map(isThere))).not.toContain(true);
   });
 
-  it('of one entry answer one id or that it is not there', async () => {
+  it('of one entry are answered with one id or 404', async () => {
     const { inbox, dlqIds } = await deadLetters(1);
     const [dlqId = ''] = dlqIds;
     const answers = await Promise.allSettled(
@@ -99,7 +99,7 @@ describe('retries of the same entries at the same time', () => {
     expect(inbox.deliveries).toHaveLength(2);
   });
 
-  it('in one request, by an id that is there twice, make one message', async () => {
+  it('in one request with a repeated id make one message', async () => {
     const { inbox, dlqIds } = await deadLetters(2);
     const { responses } = await retryAll([...dlqIds, ...dlqIds]);
     expect(responses).toHaveLength(2);
@@ -118,7 +118,7 @@ describe('a retry whose process dies', () => {
     const ids = [...idsOf(inbox.deliveries)].flatMap((id) => id ?? []);
     expect(ids).toHaveLength(4);
     expect(await Promise.all(dlqIds.map(isThere))).toEqual([false, false]);
-    // Each message names the one that it was made from, and is named by it.
+    // Each message names its original, which names the new message.
     const messages = new Map(
       await Promise.all(
         ids.map(async (messageId) => {
@@ -134,18 +134,18 @@ describe('a retry whose process dies', () => {
     }
   });
 
-  it('makes so many AWS calls', async () => {
+  it('makes 13 AWS calls', async () => {
     const { dlqIds } = await deadLetters(2);
     await retryAll(dlqIds);
-    // Two entries: read, claim, read the message, note the new one in it, remove; and for both, write the rows, send the
-    // attempts and count.
+    // Each entry: read, claim, read the message, name the new one in it, remove. Both together: write the rows, send the
+    // attempts, count.
     expect(fixture.calls()).toBe(13);
   });
 });
 
 describe('a retry that cannot be stored', () => {
   it.each(['BatchWriteItemCommand', 'SendMessageBatchCommand'])(
-    'because %s fails is refused, and stays in the queue until a retry succeeds',
+    'because %s fails is refused, and the entry stays until a retry succeeds',
     async (operation) => {
       const { inbox, dlqIds } = await deadLetters(1);
       const [dlqId = ''] = dlqIds;
@@ -163,7 +163,7 @@ describe('a retry that cannot be stored', () => {
     },
   );
 
-  it('because its headers are wrong is refused before anything is looked at', async () => {
+  it('because its headers are wrong is refused before anything is read', async () => {
     const wrong = { ...asItWas, config: configOf({ retries: 'many' }) };
     await expect(retryAll([], wrong)).rejects.toMatchObject({ status: 400 });
     expect(fixture.calls()).toBe(0);

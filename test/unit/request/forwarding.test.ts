@@ -12,7 +12,7 @@ import type { Header } from '../../../lambdas/shared/headers.ts';
 const check = (...headers: readonly Header[]) => forwardedByName(headers, (name) => `Svc-Forward-${name}`);
 const token = Buffer.from(JSON.stringify({ UserID: 'acct', Password: 'secret' })).toString('base64');
 
-/** The headers of a connection (RFC 9110, 7.6.1), and those that every HTTP client sets itself. */
+/** The headers of a connection (RFC 9110, 7.6.1), and those that every HTTP client sets. */
 const own = [
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te'],
   ...['trailer', 'transfer-encoding', 'upgrade', 'expect', 'host', 'content-length'],
@@ -23,7 +23,7 @@ const gateways = [
   ...['cloudfront-viewer-country', 'cdn-loop'],
 ];
 
-describe('a header that is to be forwarded by its name', () => {
+describe('a header that is forwarded by its name', () => {
   it.each([
     ['x-any', 'text'],
     ["!#$%&'*+.^_`|~0-9a-z", ''],
@@ -40,7 +40,7 @@ describe('a header that is to be forwarded by its name', () => {
   });
 
   it.each([...own, ...gateways])(
-    'is dropped if it is %s: clients pass on all headers that they got',
+    'is dropped if it is %s, because clients pass on all headers that they got',
     (name) => {
       expect(check([name, 'any value, \u0100 too'], ['x-any', '1'])).toEqual([['x-any', '1']]);
     },
@@ -60,8 +60,8 @@ describe('a header that is to be forwarded by its name', () => {
   );
 });
 
-describe('when all headers of a request are to be forwarded,', () => {
-  it('those of the connection, of gateways and of the service stay behind', () => {
+describe('if all headers of a request are forwarded,', () => {
+  it('those of the connection, of gateways and of the service are not', () => {
     const stays = [...own, ...gateways];
     const sent = stays.map((name): Header => [name, 'text']);
     expect(passedOn([['content-type', 'text/plain'], ...sent, ['x-any', '1']])).toEqual([
@@ -73,7 +73,7 @@ describe('when all headers of a request are to be forwarded,', () => {
   });
 
   it.each(['x-via', 'via-x', 'forwarded-by', 'x-cdn-loop', 'cdn-loops', 'my-x-forwarded-for', 'hosts'])(
-    '%s is forwarded: it only looks like one of those',
+    '%s is forwarded, although it resembles one of those',
     (name) => {
       expect(passedOn([[name, 'text']])).toEqual([[name, 'text']]);
     },
@@ -86,11 +86,11 @@ describe('when all headers of a request are to be forwarded,', () => {
     `Bearer  ${token}`,
     `Bearer ${token}, Bearer of-the-destination`,
     `Bearer of-the-destination,Bearer ${token}`,
-  ])('a token of the service does not leave it: %s', (value) => {
+  ])('a token of the service is not forwarded: %s', (value) => {
     expect(passedOn([['authorization', value]])).toEqual([]);
   });
 
-  it('the sender’s own authorization is passed on, and so is a token in another header', () => {
+  it('the sender’s own authorization is forwarded, and so is a token in another header', () => {
     const headers: readonly Header[] = [
       ['authorization', 'Bearer of-the-destination'],
       ['authorization', 'Basic dXNlcjpwYXNzd29yZA=='],
@@ -100,7 +100,7 @@ describe('when all headers of a request are to be forwarded,', () => {
   });
 });
 
-it('a message’s own headers come before the defaults of its group, which add what is missing', () => {
+it('a message’s own headers precede its group’s defaults, which add the missing ones', () => {
   const defaults: readonly Header[] = [
     ['x-a', 'default'],
     ['x-b', 'default'],

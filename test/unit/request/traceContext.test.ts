@@ -5,7 +5,7 @@ const parent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 const state = 'rojo=00f067aa0ba902b7,congo@t61=t61rcWkgMzE';
 
 describe('the trace of a request', () => {
-  it('goes on unchanged', () => {
+  it('is continued unchanged', () => {
     const trace = [
       ['traceparent', parent],
       ['tracestate', state],
@@ -14,7 +14,7 @@ describe('the trace of a request', () => {
     expect(withTrace([], trace.slice(0, 1))).toEqual(trace.slice(0, 1));
   });
 
-  it('gives way to one that is named', () => {
+  it('is replaced by a named one', () => {
     const own = [['traceparent', 'anything']] as const;
     expect(
       withTrace(own, [
@@ -37,7 +37,7 @@ describe('the trace of a request', () => {
     expect(withTrace([], [['traceparent', value]])).toEqual(isValid ? [['traceparent', value]] : []);
   });
 
-  it('is none where there are two', () => {
+  it('is ignored if there are two', () => {
     expect(
       withTrace(
         [],
@@ -63,7 +63,7 @@ describe('the trace of a request', () => {
     expect(withTrace([], [['traceparent', parent], ...headers]).slice(1)).toEqual(
       kept === null ? [] : [['tracestate', kept]],
     );
-    // Without its trace it means nothing.
+    // The state is meaningless without its trace.
     expect(withTrace([], headers)).toEqual([]);
   });
 });

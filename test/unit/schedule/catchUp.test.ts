@@ -7,7 +7,7 @@ import { itAtEachDeath } from '../../support/faults.ts';
 import { requestOf, type Fixture } from '../../support/fixture.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
-/** Fires that were missed while a schedule was paused, or its region or machine was away. */
+/** Fires are missed while a schedule is paused, or its region or machine is away. */
 
 let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
@@ -37,7 +37,6 @@ beforeEach(async () => {
 });
 
 let made = 0;
-/** A schedule that fires each minute, with what it makes up for. */
 async function scheduled(catchUp: string | undefined, cron = '* * * * *') {
   made += 1;
   const scheduleId = `minutely-${made}`;
@@ -64,7 +63,6 @@ async function scheduled(catchUp: string | undefined, cron = '* * * * *') {
 
 const fire = (notice: FireNotice) => lambdas.fire(notice, { sentAt: Date.now() });
 
-/** Takes the notices out of the queue of fires. */
 async function sent(): Promise<readonly FireNotice[]> {
   const found: FireNotice[] = [];
   for (;;) {
@@ -73,7 +71,7 @@ async function sent(): Promise<readonly FireNotice[]> {
     );
     if (Messages.length === 0) return found;
     found.push(...Messages.map(({ Body = '' }) => parseNotice(Body)));
-    // Else a slow test would receive them again.
+    // Deletes them, because a slow test would receive them again.
     const Entries = Messages.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
     await fixture.sqs.send(
       new DeleteMessageBatchCommand({ QueueUrl: fixture.settings.fireQueueUrl, Entries }),
@@ -92,7 +90,7 @@ describe('a schedule that missed fires', () => {
     ['all', 250, 100],
     [undefined, 10, 0],
   ] as const)(
-    'with Svc-Catch-Up %s makes up, of %i, for %i, once each',
+    'with Svc-Catch-Up %s and %i missed fires makes up for %i, once each',
     async (catchUp, missed, expected) => {
       const { notice, firesOf } = await scheduled(catchUp);
       const first = minuteOf(Date.now()) + minuteMs;
@@ -105,14 +103,14 @@ describe('a schedule that missed fires', () => {
         (_, index) => first + index * minuteMs,
       );
       expect(timesOf(notices)).toEqual(expected === 0 ? [] : all.slice(-expected));
-      // Each may be handed out twice.
+      // Each notice may be delivered twice.
       for (const one of [...notices, ...notices]) await fire(one);
       expect(await firesOf()).toEqual(timesOf(notices));
       expect(await sent()).toEqual([]);
     },
   );
 
-  it('makes up for nothing before its expression was changed, nor for more than the last 14 days', async () => {
+  it('does not make up for fires before its expression was changed, nor for those older than 14 days', async () => {
     const { scheduleId, notice } = await scheduled('all', '0 0 1 1 *');
     setClockAhead(10 * dayMs);
     const change = { body: Buffer.from('{"headers": {"Svc-Cron": "0 0 * * *"}}'), host: 'api.example.com' };
@@ -120,7 +118,7 @@ describe('a schedule that missed fires', () => {
     const { saveId = '' } = (await lambdas.load(fixture.account.id, scheduleId)) ?? {};
     await fire({ ...notice(Date.now(), 'look'), saveId });
     expect(await sent()).toEqual([]);
-    // Another change keeps what the expression has missed.
+    // A change of something else keeps the missed fires.
     setClockAhead(50 * dayMs);
     const label = { body: Buffer.from('{"headers": {"Svc-Label": "daily"}}'), host: 'api.example.com' };
     await lambdas.changeSchedule(fixture.account, scheduleId, label);
@@ -129,7 +127,7 @@ describe('a schedule that missed fires', () => {
     expect(await sent()).toHaveLength(14);
   });
 
-  it('looks for them when it is resumed, and not while it is paused', async () => {
+  it('looks for missed fires when it is resumed, and not while it is paused', async () => {
     const { scheduleId, notice, firesOf } = await scheduled('all');
     await lambdas.pauseSchedule(fixture.account, scheduleId, true);
     setClockAhead(3 * minuteMs);
@@ -150,14 +148,14 @@ describe('a schedule that missed fires', () => {
     const at = first + 3 * minuteMs;
     await fixture.underFate(fate, () => fire(notice(at)));
     fixture.reset();
-    // Another worker has it after a minute, when the claim of the dead one is over.
+    // Another worker gets the fire after a minute, when the dead one’s claim has expired.
     setClockAhead(6 * minuteMs);
     await fire(notice(at));
     for (const one of await sent()) await fire(one);
     expect(await firesOf()).toEqual([first, first + minuteMs, first + 2 * minuteMs, at]);
   });
 
-  it('costs a fire that missed nothing no call', async () => {
+  it('costs a fire without missed ones no extra call', async () => {
     const counts = [];
     for (const catchUp of ['all', undefined]) {
       const { notice } = await scheduled(catchUp);
@@ -166,7 +164,7 @@ describe('a schedule that missed fires', () => {
       await fire(notice(at));
       fixture.reset();
       await fire(notice(at + minuteMs));
-      // Usage is reported from time to time.
+      // Usage is reported occasionally.
       const { UpdateItemCommand: _, ...others } = fixture.operations();
       counts.push(others);
     }
@@ -174,7 +172,7 @@ describe('a schedule that missed fires', () => {
   });
 });
 
-it('The next fires of a schedule are shown as its zone has them', async () => {
+it('The next fires of a schedule are shown in its time zone', async () => {
   const { scheduleId } = await scheduled(undefined, 'CRON_TZ=Europe/Berlin 30 9 1 * *');
   const { timezone, fires } = await lambdas.getNextFires(fixture.account, scheduleId, '3');
   expect([timezone, fires.length]).toEqual(['Europe/Berlin', 3]);

@@ -76,10 +76,10 @@ describe('a cron expression', () => {
     ['@yearly', 'cron(0 0 1 1 ? *)'],
     ['@ANNUALLY', 'cron(0 0 1 1 ? *)'],
     ['CRON_TZ=Europe/Berlin @daily', 'cron(0 0 * * ? *)'],
-    // A date that not every month or year has.
+    // A date that does not exist in every month or year.
     ['0 0 29 2 *', 'cron(0 0 29 2 ? *)'],
     ['0 0 31 2,3 *', 'cron(0 0 31 2,3 ? *)'],
-    // Both day fields restricted, but only one of them ever matters.
+    // Both day fields are restricted, but only one of them has an effect.
     ['0 0 31 2 MON', 'cron(0 0 ? 2 2 *)'],
     ['0 0 1-31 * MON', 'cron(0 0 * * ? *)'],
     ['0 0 1 * 0-6', 'cron(0 0 * * ? *)'],
@@ -95,11 +95,11 @@ describe('a cron expression', () => {
     ['*/5 9-17 1,15 JAN SAT-SUN', 'cron(0/5 9-17 1,15 1 ? *)', 'cron(0/5 9-17 ? 1 1,7 *)'],
     ['0 0 */2 * MON', 'cron(0 0 1/2 * ? *)', 'cron(0 0 ? * 2 *)'],
     ['0 0 1 * */2', 'cron(0 0 1 * ? *)', 'cron(0 0 ? * 1,3,5,7 *)'],
-  ])('%s restricts both day fields, so either is enough: %s, %s', (text, ...expressions) => {
+  ])('%s restricts both day fields, and fires if either matches: %s, %s', (text, ...expressions) => {
     expect(expressionsOf(text)).toEqual(expressions);
   });
 
-  it('keeps its text, and is in UTC where it names no zone', () => {
+  it('keeps its text, and is in UTC if it names no zone', () => {
     expect(parse('  0 9 * * *\n')).toMatchObject({ text: '0 9 * * *', timezone: 'UTC' });
   });
 
@@ -114,7 +114,7 @@ describe('a cron expression', () => {
     expect(parse(text).timezone).toBe(timezone);
   });
 
-  it('of the longest lists is within the 256 characters of an expression', () => {
+  it('with the longest lists fits into the 256 characters of an expression', () => {
     const list = (from: number, to: number, skip: number): string =>
       Array.from({ length: to - from + 1 }, (_, index) => from + index)
         .filter((_, index) => index % 3 !== skip)
@@ -209,7 +209,7 @@ describe('a wrong cron expression', () => {
     }
   });
 
-  it('is refused with the one error, whatever its text', () => {
+  it('is refused with the same error for any text', () => {
     const pieces = fc.constantFrom(
       ...'0159*/-,? \tLW#@+x'.split(''),
       'MON',
@@ -243,7 +243,7 @@ describe('the library', () => {
     '0 0 * * 5-7',
     '0 0 13 * FRI',
     '@weekly',
-  ])('reads %s as it is read here', (text) => {
+  ])('reads %s like the service', (text) => {
     const given = new CronPattern(text, undefined, { mode: '5-part' });
     const read = new CronPattern(parse(text).pattern, undefined, { mode: '5-part' });
     for (const part of ['minute', 'hour', 'day', 'month', 'dayOfWeek', 'starDOM', 'starDOW'] as const) {
@@ -269,7 +269,7 @@ describe('the next fire', () => {
     expect(nextFire(parse(text), Date.parse(after))).toBe(Date.parse(`${at}Z`));
   });
 
-  it('on the 13th or on a Friday is one where it is both', () => {
+  it('on the 13th or on a Friday is one fire if both match', () => {
     expect(firesFrom('0 0 13 * FRI', '2027-08-01T00:00:00Z', 4)).toEqual([
       '2027-08-06T00:00',
       '2027-08-13T00:00',
@@ -287,14 +287,14 @@ describe('the next fire', () => {
     expect(firesFrom(text, after, 3)).toEqual(at);
   });
 
-  it('is none where the calendar ends', () => {
+  it('does not exist after the calendar’s end', () => {
     expect(nextFire(parse('0 0 1 1 *'), Date.UTC(3000, 5))).toBeUndefined();
   });
 });
 
 describe('when the clocks change', () => {
   // Berlin: 28 March 2027, 02:00 becomes 03:00 (01:00 UTC); 31 October 2027, 03:00 becomes 02:00 (01:00 UTC).
-  it('a fire in the hour that does not exist is skipped', () => {
+  it('a fire in the missing hour is skipped', () => {
     expect(firesFrom('CRON_TZ=Europe/Berlin 30 2 * * *', '2027-03-26T12:00:00Z', 3)).toEqual([
       '2027-03-27T01:30',
       '2027-03-29T00:30',
@@ -302,7 +302,7 @@ describe('when the clocks change', () => {
     ]);
   });
 
-  it('fires around the hour that does not exist are where they were', () => {
+  it('fires around the missing hour do not move', () => {
     expect(firesFrom('CRON_TZ=Europe/Berlin */30 * * * *', '2027-03-28T00:00:00Z', 4)).toEqual([
       '2027-03-28T00:30',
       '2027-03-28T01:00',
@@ -311,7 +311,7 @@ describe('when the clocks change', () => {
     ]);
   });
 
-  it('a fire in the hour that is repeated comes once, in its first pass', () => {
+  it('a fire in the repeated hour happens once, in its first pass', () => {
     expect(firesFrom('CRON_TZ=Europe/Berlin 30 2 * * *', '2027-10-29T12:00:00Z', 3)).toEqual([
       '2027-10-30T00:30',
       '2027-10-31T00:30',
@@ -319,7 +319,7 @@ describe('when the clocks change', () => {
     ]);
   });
 
-  it('many fires in the hour that is repeated come once each too', () => {
+  it('many fires in the repeated hour happen once each, too', () => {
     expect(firesFrom('CRON_TZ=Europe/Berlin */30 * * * *', '2027-10-30T23:30:00Z', 4)).toEqual([
       '2027-10-31T00:00',
       '2027-10-31T00:30',
@@ -328,7 +328,7 @@ describe('when the clocks change', () => {
     ]);
   });
 
-  it('the next fire, asked for in the second pass, is after it', () => {
+  it('the next fire as seen from the second pass is after it', () => {
     expect(firesFrom('CRON_TZ=Europe/Berlin * * * * *', '2027-10-31T01:10:00Z', 1)).toEqual([
       '2027-10-31T02:00',
     ]);

@@ -22,10 +22,10 @@ useFixture(async (opened) => {
   lambdas = await importLambdas();
 });
 
-/** From so many messages on, all are reserved in the day's count before they are charged. */
+/** From this number on, messages are reserved in the day’s count before they are charged. */
 const reservedFrom = 20;
 
-it('a fire to a large group that the daily limit refuses leaves nothing in the count of the day', async () => {
+it('a fire to a large group that exceeds the daily limit leaves no trace in the day’s count', async () => {
   const account = {
     ...fixture.account,
     id: 'refused-fire',
@@ -46,6 +46,6 @@ it('a fire to a large group that the daily limit refuses leaves nothing in the c
   const fired = await lambdas.loadSchedule(account.id, 'refused');
   expect(JSON.stringify(fired)).toContain('max_requests_per_day_hard is 5; 0 messages were sent today');
   const day = dayOf(time);
-  // Other processes read it here, and would refuse what the account may send.
+  // Other processes read the count, and would refuse messages that the account may send.
   expect((await lambdas.usageOf(account.id, day, day)).get(day)?.requests).toBe(0);
 });

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { formatScheduleSettings, parseScheduleSettings } from '../../../lambdas/schedule/scheduleSettings.ts';
 
-/** Settings as a schedule's row has them in its attribute `view`. */
+/** Settings in the attribute `view` of a schedule’s row. */
 const stored =
   '{"method":"POST","header":{"Content-Type":["application/json"],"__proto__":["x","y"]},"timeout":30,' +
   '"label":"daily","labels":["daily","report"],"flowControlKey":"k","parallelism":5,"rate":10,' +
   '"ratePerSecond":10,"period":60,"callback":"https://example.com/done","retries":3,"queueName":"mail",' +
   '"delay":90,"callerIP":"192.0.2.1","callerIp":"192.0.2.1"}';
 
-describe('the settings that a schedule’s row keeps', () => {
-  it('are read with all that they say, whatever the names of their headers are', () => {
+describe('the settings in a schedule’s row', () => {
+  it('are read completely, with any names of their headers', () => {
     const settings = parseScheduleSettings(stored);
     expect(settings).toMatchObject({ method: 'POST', timeout: 30, retries: 3, delay: 90, queueName: 'mail' });
     expect(Object.getOwnPropertyDescriptor(settings.header, '__proto__')?.value).toEqual(['x', 'y']);
@@ -17,7 +17,7 @@ describe('the settings that a schedule’s row keeps', () => {
     expect(written).toEqual(JSON.parse(stored));
   });
 
-  it('have the period that none stands for, where a key has none', () => {
+  it('have the default period if their key has none', () => {
     const without = stored.replace('"period":60,', '');
     expect(parseScheduleSettings(without).period).toBe(1);
     const keyless = without.replace('"flowControlKey":"k","parallelism":5,"rate":10,"ratePerSecond":10,', '');
@@ -25,7 +25,7 @@ describe('the settings that a schedule’s row keeps', () => {
   });
 
   it.each([['{"method":"POST"}'], [stored.replace('"timeout":30', '"timeout":"30"')], ['[]'], ['no JSON']])(
-    'are not read from what has none: %s',
+    'are missing in an invalid row: %s',
     (text) => {
       expect(() => parseScheduleSettings(text)).toThrow();
     },

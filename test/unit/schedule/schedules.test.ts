@@ -16,8 +16,6 @@ import { limitForHangsMs } from '../../support/limits.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import { configOf, idOf, idsOf, requestOf, type Fixture } from '../../support/fixture.ts';
 
-/** Schedules and far messages, seen from inside: what stands in the table and in Scheduler, and what a death leaves. */
-
 let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
@@ -83,7 +81,6 @@ async function saveIdOf(scheduleId: string): Promise<string> {
   return schedule.saveId;
 }
 
-/** Does something 61 seconds from now. */
 async function later(act: () => Promise<unknown>): Promise<void> {
   const realNow = Date.now;
   Date.now = () => realNow() + 61_000;
@@ -103,7 +100,6 @@ const noticeOf = (scheduleId: string, saveId: string, time = minute): FireNotice
   time: new Date(time).toISOString(),
 });
 
-/** Lets something happen, once, when what fires a schedule has been made. */
 async function whenScheduled(
   happens: (input: CreateScheduleCommandInput) => Promise<unknown>,
   during: () => Promise<unknown>,
@@ -125,7 +121,7 @@ async function whenScheduled(
   }
 }
 
-describe('a message that is due later than a message timer reaches', () => {
+describe('a message that is due later than a message timer allows', () => {
   it.each([
     ['16m', 16 * 60_000],
     ['40d', 40 * 86_400_000],
@@ -168,7 +164,7 @@ describe('a message that is due later than a message timer reaches', () => {
 });
 
 describe('a fire', () => {
-  it('that is handed out five times at once makes one message for each endpoint', async () => {
+  it('that is delivered five times at once makes one message for each endpoint', async () => {
     const inbox = fixture.receiver.inbox();
     await create('five', inbox.url);
     const notice = noticeOf('five', await saveIdOf('five'));
@@ -176,14 +172,14 @@ describe('a fire', () => {
       Array.from({ length: 5 }, () => lambdas.fire(notice, { sentAt: Date.now() })),
     );
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    // A fire that failed is repeated, and finds the message made.
+    // A failed fire is repeated, and finds its message.
     await lambdas.fire(notice, { sentAt: Date.now() });
     await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(1);
     await lambdas.deleteSchedule(fixture.account, 'five');
   });
 
-  it('of what was overwritten publishes nothing, and ends what fired it', async () => {
+  it('of an overwritten save publishes nothing, and deletes its schedule in Scheduler', async () => {
     const inbox = fixture.receiver.inbox();
     await create('stale', inbox.url);
     const old = await saveIdOf('stale');
@@ -195,7 +191,7 @@ describe('a fire', () => {
     await lambdas.deleteSchedule(fixture.account, 'stale');
   });
 
-  it('of a save whose row may still come leaves alone what fires it, and ends it when none has come', async () => {
+  it('of a save whose row may still be written keeps its entry in Scheduler, and deletes it if no row follows', async () => {
     const inbox = fixture.receiver.inbox();
     await create('young', inbox.url);
     const saveId = await saveIdOf('young');
@@ -208,26 +204,29 @@ describe('a fire', () => {
     expect(await inScheduler(saveId)).toEqual([]);
   });
 
-  it.each(['', ' again'])('that comes while its schedule is saved%s publishes once it is', async (again) => {
-    const inbox = fixture.receiver.inbox();
-    const id = `while-saved${again.trim()}`;
-    if (again !== '') await create(id, inbox.url, '* * * * *', 'old');
-    const notices: FireNotice[] = [];
-    const comeAsItIsSaved = async ({ Target }: CreateScheduleCommandInput): Promise<void> => {
-      const { saveId } = parseNotice(Target?.Input ?? '');
-      notices.push(noticeOf(id, saveId));
-      await expect(lambdas.fire(noticeOf(id, saveId), { sentAt: Date.now() })).rejects.toThrow(
-        'may still come',
-      );
-    };
-    await whenScheduled(comeAsItIsSaved, () => create(id, inbox.url, '* * * * *', 'new'));
-    for (const notice of notices) await lambdas.fire(notice, { sentAt: Date.now() });
-    await fixture.doJobs();
-    expect(inbox.deliveries.map(({ body }) => body.toString())).toEqual(['new']);
-    await lambdas.deleteSchedule(fixture.account, id);
-  });
+  it.each(['', ' again'])(
+    'that arrives while its schedule is saved%s publishes afterwards',
+    async (again) => {
+      const inbox = fixture.receiver.inbox();
+      const id = `while-saved${again.trim()}`;
+      if (again !== '') await create(id, inbox.url, '* * * * *', 'old');
+      const notices: FireNotice[] = [];
+      const comeAsItIsSaved = async ({ Target }: CreateScheduleCommandInput): Promise<void> => {
+        const { saveId } = parseNotice(Target?.Input ?? '');
+        notices.push(noticeOf(id, saveId));
+        await expect(lambdas.fire(noticeOf(id, saveId), { sentAt: Date.now() })).rejects.toThrow(
+          'may still come',
+        );
+      };
+      await whenScheduled(comeAsItIsSaved, () => create(id, inbox.url, '* * * * *', 'new'));
+      for (const notice of notices) await lambdas.fire(notice, { sentAt: Date.now() });
+      await fixture.doJobs();
+      expect(inbox.deliveries.map(({ body }) => body.toString())).toEqual(['new']);
+      await lambdas.deleteSchedule(fixture.account, id);
+    },
+  );
 
-  it('is listed with its messages, the newest first, also one that made none', async () => {
+  it('is listed with its messages, newest first, even if it made none', async () => {
     const inbox = fixture.receiver.inbox();
     await create('listed', inbox.url);
     const saveId = await saveIdOf('listed');
@@ -258,7 +257,7 @@ describe('a fire', () => {
     await create(id, inbox.url);
     const notice = noticeOf(id, await saveIdOf(id));
     await fixture.underFate(fate, () => lambdas.fire(notice, { sentAt: Date.now() }));
-    // A claim counts as dead after a minute; its fire comes back after the visibility of the queue, which is longer.
+    // A claim counts as dead after a minute. The fire is redelivered later than that.
     await later(async () => {
       await lambdas.fire(notice, { sentAt: Date.now() });
       await fixture.doJobs();
@@ -272,11 +271,11 @@ describe('a fire', () => {
 describe('running a schedule by hand', () => {
   const run = (id: string) => lambdas.runSchedule(fixture.account, id, 'api.example.com');
 
-  it('makes so many AWS calls', async () => {
+  it('takes one read, one write and one send', async () => {
     await create('by-hand', 'https://example.com/');
     fixture.reset();
     await run('by-hand');
-    // The schedule is read; the message's row is written, and its first attempt sent.
+    // Reads the schedule, writes the message’s row, and sends its first attempt.
     expect(fixture.operations()).toEqual({
       GetItemCommand: 1,
       BatchWriteItemCommand: 1,
@@ -297,7 +296,7 @@ describe('running a schedule by hand', () => {
       const repeated = idOf(await run(id));
       expect(await lambdas.loadSchedule('acct', id)).toEqual(before);
       await fixture.doJobs();
-      // The one whose process died may have been accepted before that.
+      // The message of the dead process may have been accepted before.
       expect([1, 2]).toContain(inbox.deliveries.length);
       expect(idsOf(inbox.deliveries)).toContain(repeated);
       const runs = inbox.deliveries.length;
@@ -344,7 +343,7 @@ describe('overwriting a schedule', () => {
     expect([shown.destination, shown.cron, 'body' in shown && shown.body]).toEqual(
       isNew ? [`${inbox.url}/new`, '0 2 * * *', 'new'] : [`${inbox.url}/old`, '0 1 * * *', 'old'],
     );
-    // Scheduler has the save that counts, and only that save publishes when both fire.
+    // Scheduler has the current save, and only that save publishes if both fire.
     expect(await inScheduler(saveId)).toEqual([`${saveId}-0`]);
     await lambdas.fire(noticeOf(id, saveId), { sentAt: Date.now() });
     if (isNew) await lambdas.fire(noticeOf(id, before, minute + 60_000), { sentAt: Date.now() });
@@ -353,7 +352,7 @@ describe('overwriting a schedule', () => {
     await lambdas.deleteSchedule(fixture.account, id);
   });
 
-  it('leaves it paused where it was paused in the same moment', async () => {
+  it('keeps it paused if it was paused at the same moment', async () => {
     await create('paused', 'https://example.com/');
     await whenScheduled(
       () => lambdas.pauseSchedule(fixture.account, 'paused', true),
@@ -364,7 +363,7 @@ describe('overwriting a schedule', () => {
     await lambdas.deleteSchedule(fixture.account, 'paused');
   });
 
-  it('by many at once leaves one of them, whole', async () => {
+  it('by many at once leaves exactly one complete save', async () => {
     const inbox = fixture.receiver.inbox();
     const outcomes = await Promise.allSettled(
       Array.from({ length: 4 }, (_, index) => create('many', inbox.url, `${index} 3 * * *`, String(index))),
@@ -380,7 +379,7 @@ describe('overwriting a schedule', () => {
 });
 
 describe('a schedule that is replaced while it is read', () => {
-  /** Replaces a schedule once: when its row has been read, and its body has not. */
+  /** Replaces a schedule once, after its row has been read and before its body has. */
   async function replacedWhenRead<T>(scheduleId: string, body: string, read: () => Promise<T>): Promise<T> {
     const { middlewareStack } = fixture.dynamodb;
     let left = 1;
@@ -404,7 +403,7 @@ describe('a schedule that is replaced while it is read', () => {
   }
   const longBody = (letter: string): string => letter.repeat(400_000);
 
-  it.each(['shown', 'run'] as const)('is %s as it is then', async (how) => {
+  it.each(['shown', 'run'] as const)('is %s in its new state', async (how) => {
     const scheduleId = `replaced-${how}`;
     await create(scheduleId, 'https://example.com', '0 1 * * *', longBody('a'));
     await replacedWhenRead(scheduleId, longBody('b'), async () => {
@@ -421,7 +420,7 @@ describe('a schedule that is replaced while it is read', () => {
   });
 });
 
-/** Finds all saves whose body has a row, and those of the given saves whose body has an object. */
+/** Returns all saves whose body has a row, and those of the given saves whose body has an object. */
 async function savesWithBodies(saves: readonly string[]): Promise<readonly string[]> {
   const rows = await fixture.dynamodb.send(
     new ScanCommand({
@@ -449,14 +448,14 @@ async function savesWithBodies(saves: readonly string[]): Promise<readonly strin
   return [...(rows.Items ?? []).map((item) => String(unmarshall(item)['id'])), ...objects.flat()];
 }
 
-/** Makes a text of random bytes, which cannot be compressed. */
+/** Returns random bytes as text, which cannot be compressed. */
 const large = (bytes: number): string => randomBytes(bytes).toString('base64');
 
 describe.each([
   { where: 'a row', bytes: 2_000 },
   { where: 'an object', bytes: 20_000 },
-])('what a death leaves of a schedule whose body is kept in $where of its own', ({ bytes }) => {
-  /** Fires all that Scheduler has except the schedule's own save, and checks that only this save is left. */
+])('the rest of a schedule whose process dies and whose body is in a separate $where', ({ bytes }) => {
+  /** Fires everything in Scheduler except the schedule’s own save, and expects that only this save is left. */
   async function expectNothingLost(id: string, known: readonly string[]): Promise<void> {
     const own = (await lambdas.loadSchedule('acct', id))?.saveId;
     const saves = new Set([...known, ...(await inScheduler('scd_')).map((name) => name.replace(/-\d$/, ''))]);
@@ -571,7 +570,7 @@ describe('a schedule to a URL group', () => {
 });
 
 describe('a save whose answer is lost', () => {
-  it('is seen to have been made when the SDK tries again', async () => {
+  it('is recognized as made when the SDK tries again', async () => {
     let isLost = false;
     fixture.dynamodb.middlewareStack.add(
       (next, context) => async (args) => {
@@ -611,7 +610,7 @@ describe('the limit max_schedules', () => {
       "The schedule would be number 2, but the account's limit max_schedules is 1.",
     );
     expect(fixture.callsOf('CreateScheduleCommand')).toBe(0);
-    // Overwriting a schedule does not count as one more.
+    // Overwriting a schedule does not count as a new one.
     await request('one');
     await lambdas.deleteSchedule(account, 'one');
   });

@@ -3,7 +3,7 @@ import { beginningOf } from '../../../lambdas/shared/bytes.ts';
 import { quote } from '../../../lambdas/error/httpError.ts';
 
 describe('the beginning of a body', () => {
-  it.each(['a', 'ü', '€', '😀'])('of text of %s is text, and as long as it may be', (character) => {
+  it.each(['a', 'ü', '€', '😀'])('of text of %s is text, and as long as allowed', (character) => {
     const size = Buffer.byteLength(character);
     const body = Buffer.from(character.repeat(20));
     for (let most = 0; most <= body.length + 1; most += 1) {
@@ -12,7 +12,7 @@ describe('the beginning of a body', () => {
     }
   });
 
-  it('of other bytes has at least all but three of those that it may have', () => {
+  it('of other bytes uses all but at most three of its allowed bytes', () => {
     const body = new Uint8Array(50).fill(0x80);
     for (let most = 0; most < 50; most += 1) {
       const { length } = beginningOf(body, most);
@@ -22,6 +22,6 @@ describe('the beginning of a body', () => {
   });
 });
 
-it('a quote in an error has no half of a character', () => {
+it('a quote in an error has no half characters', () => {
   expect(quote(`${'x'.repeat(56)}😀${'x'.repeat(10)}`)).toBe(`"${'x'.repeat(56)}\uFFFD..."`);
 });

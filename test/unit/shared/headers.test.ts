@@ -14,7 +14,7 @@ const names = Object.getOwnPropertyNames(Object.prototype);
 const headers = names.map((name): Header => [name.toLowerCase(), name]);
 
 describe('headers', () => {
-  it('are shown with all their values, whatever their names', () => {
+  it('are shown with all their values under any names', () => {
     const shown = shownHeaders([...headers, ...headers]);
     expect(Object.entries(shown)).toEqual(names.map((name) => [shownName(name), [name, name]]));
     expect(Object.getPrototypeOf(shown)).toBe(Object.prototype);
@@ -23,7 +23,7 @@ describe('headers', () => {
     expect(JSON.stringify(read)).toContain('"__proto__":["__proto__","__proto__"]');
   });
 
-  it('are shown as one text for each name where that is the form', () => {
+  it('are shown as one text for each name if the format says so', () => {
     const pairs: readonly Header[] = [
       ['x-a', '1'],
       ['content-type', 'text/plain'],
@@ -35,7 +35,7 @@ describe('headers', () => {
     expect(Object.entries(joinedHeaders(pairs))).toEqual([
       ['X-A', '1, 2'],
       ['Content-Type', 'text/plain'],
-      // A comma may stand in a cookie: HTTP/2 splits them, and they are put together again as they were.
+      // A comma may occur in a cookie. HTTP/2 splits cookies, and they are joined as they were.
       ['Cookie', 'a=1; b=2'],
       ...names.map((name) => [shownName(name), name]),
     ]);
@@ -50,7 +50,7 @@ describe('headers', () => {
     ['etag', 'Etag'],
     ['www-authenticate', 'Www-Authenticate'],
     ['__proto__', '__proto__'],
-  ])('called %s are shown as %s, as Go writes them', (name, shown) => {
+  ])('named %s are shown as %s, like in Go', (name, shown) => {
     expect(shownName(name)).toBe(shown);
     expect(shownName(shown)).toBe(shown);
   });
@@ -69,7 +69,7 @@ describe('headers', () => {
 describe('headers in JSON', () => {
   const given = Object.fromEntries(names.map((name) => [name, [name, 'two']]));
 
-  it('are read whatever their names', () => {
+  it('are read with any names', () => {
     const pairs = names.flatMap((name): Header[] => [
       [name, name],
       [name, 'two'],
@@ -100,7 +100,7 @@ describe('headers in JSON', () => {
     }
   });
 
-  it.each([null, 'x-a', ['x-a'], 1])('are no %o', (value) => {
+  it.each([null, 'x-a', ['x-a'], 1])('are not %o', (value) => {
     expect(groupDefaults.safeParse({ headers: value }).success).toBe(false);
   });
 });

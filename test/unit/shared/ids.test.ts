@@ -7,7 +7,7 @@ describe('an id', () => {
     expect(timeOfId(newId('msg', 1_790_000_000_123))).toBe(1_790_000_000_123);
   });
 
-  it('that is derived is the same for the same seed, and another for another', () => {
+  it('that is derived is the same for the same seed, and different for others', () => {
     expect(derivedId('dlq', 5, 'seed')).toBe(derivedId('dlq', 5, 'seed'));
     expect(derivedId('dlq', 5, 'seed')).not.toBe(derivedId('dlq', 5, 'sead'));
     expect(derivedId('dlq', 5, 'seed')).toMatch(/^dlq_[0-9A-HJKMNP-TV-Z]{26}$/);
@@ -28,7 +28,7 @@ describe('an id', () => {
     },
   );
 
-  it('that was made before there were many partitions is found where it was', () => {
+  it('from before there were many partitions is found in its old place', () => {
     const random = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
     for (const last of random) {
       const id = `msg_01KAMK7Q5Z4Y8W3V2T1S0R9P7${last}`;
@@ -37,7 +37,7 @@ describe('an id', () => {
     expect(derivedId('dlq', 1_790_000_000_123, 'msg_1/1')).toBe('dlq_01M3250V3VF6V9FF70BX5JSGDZ');
   });
 
-  it('that is derived is in the partition of what it follows from', () => {
+  it('that is derived is in the partition of its origin', () => {
     for (let index = 0; index < 100; index += 1) {
       const message = newId('msg', index, shardCounts.wide);
       expect(shardOf('acct', derivedId('dlq', 7, `seed ${index}`, message))).toBe(shardOf('acct', message));

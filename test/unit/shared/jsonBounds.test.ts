@@ -4,7 +4,6 @@ import { excessIn } from '../../../lambdas/shared/jsonBounds.ts';
 
 const excess = (text: string, values = 5, depth = 3) => excessIn(Buffer.from(text), { values, depth });
 
-/** Counts values and names, and levels, in what JSON stands for. */
 function sizeOf(value: unknown): { readonly values: number; readonly depth: number } {
   if (typeof value !== 'object' || value === null) return { values: 1, depth: 0 };
   const isList = Array.isArray(value);
@@ -31,23 +30,23 @@ describe('JSON', () => {
     ['"no end', undefined],
     ['', undefined],
     ['"ü[[[[€,,,,,,,"', undefined],
-  ])('%s has too much: %s', (text, expected) => {
+  ])('%s has too many: %s', (text, expected) => {
     expect(excess(text)).toBe(expected);
   });
 
-  it('of any kind passes with bounds as large as it is', () => {
+  it('of any kind passes with limits equal to its size', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom(undefined, 2), (value, space) => {
         const bytes = Buffer.from(JSON.stringify(value, undefined, space));
         const { values, depth } = sizeOf(value);
-        // A colon and a comma count each: an empty list or object counts one more than its parts.
+        // Each colon and comma counts, so an empty list or object counts one more than its parts.
         expect(excessIn(bytes, { values: 2 * values + 1, depth })).toBeUndefined();
         if (depth > 0) expect(excessIn(bytes, { values: 2 * values + 1, depth: depth - 1 })).toBe('depth');
       }),
     );
   });
 
-  it('that never ends is looked at once', () => {
+  it('that never ends is read once', () => {
     const text = `["${'\\\\'.repeat(1_000_000)}`;
     expect(excess(text)).toBeUndefined();
     expect(excess('['.repeat(2_000_000), 10, 100)).toBe('values');

@@ -2,12 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { jsonTextBytes } from '../../../lambdas/shared/jsonSize.ts';
 
-/** What a text takes in JSON is counted exactly, whatever is in it and however deep it stands. */
+/** Tests that the size of a text in JSON is counted exactly, with any content and at any depth. */
 
 const written = (text: string, levels: number): string =>
   levels === 0 ? text : JSON.stringify(written(text, levels - 1));
 
-/** Texts of all that JSON escapes, and of halves of characters. */
+/** Texts of characters that JSON escapes, and of half characters. */
 const texts = fc
   .array(
     fc.oneof(
@@ -34,7 +34,7 @@ const texts = fc
   .map((parts) => parts.join(''));
 
 describe('the bytes of a text in JSON', () => {
-  it.each([1, 2, 3])('are those of what is written %i times', (levels) => {
+  it.each([1, 2, 3])('are counted if it is written %i times', (levels) => {
     fc.assert(
       fc.property(texts, (text) => {
         expect(jsonTextBytes(text, levels)).toBe(Buffer.byteLength(written(text, levels)));

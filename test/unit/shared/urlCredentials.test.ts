@@ -20,7 +20,7 @@ describe('a URL is shown', () => {
     expect(shownUrl(shown)).toBe(shown);
   });
 
-  it('without its credentials however they were written', () => {
+  it('without its credentials in any spelling', () => {
     for (const text of [
       'https://a:b@c:d@example.com/x',
       'https://ü:ß@example.com/x',
@@ -31,7 +31,7 @@ describe('a URL is shown', () => {
   });
 });
 
-describe('a URL that takes the place of another', () => {
+describe('a URL that replaces another', () => {
   const before = 'https://user:password@example.com/a?b';
   it.each([
     ['https://example.com/a?b', before],
@@ -45,8 +45,8 @@ describe('a URL that takes the place of another', () => {
     expect(withKnownCredentials(url, undefined)).toBe(url);
   });
 
-  it('is that of a callback in a configuration as well', () => {
-    // The same URL, which was written in another way before.
+  it('is also that of a callback in a configuration', () => {
+    // The same URL in its earlier spelling.
     const known = new Map([['callback', [' HTTPS://user:password@Example.com:443/a?b']]]);
     const config = new Map([
       ['callback', ['https://example.com/a?b']],
@@ -65,7 +65,7 @@ describe('endpoints', () => {
     { url: 'https://c:d@example.com/', name: 'two' },
   ];
 
-  it('that are written back as they are shown stay as they were', () => {
+  it('that are written back as they are shown keep their credentials', () => {
     const shown = endpoints.map(({ url, name }) => ({ url: shownUrl(url), name }));
     expect(withEndpoints(endpoints, shown)).toEqual(endpoints);
   });

@@ -6,8 +6,6 @@ import { newId, shardCounts, shardOf } from '../../../lambdas/shared/ids.ts';
 import { requestOf, type Fixture } from '../../support/fixture.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
-/** What needs attention, and how hosts answer: read from the stores, and bounded. */
-
 const used = z.object({ CapacityUnits: z.number() });
 
 let fixture: Fixture;
@@ -43,7 +41,6 @@ async function importLambdas() {
   };
 }
 
-/** Units of reading that DynamoDB has billed. */
 let unitsRead = 0;
 const billed = z.object({ ConsumedCapacity: z.union([used, z.array(used)]) });
 
@@ -87,7 +84,7 @@ describe('What needs attention', () => {
     expect(fixture.operations()).toEqual({ QueryCommand: 2 * account.shards + shardCounts.usual + 4 });
   });
 
-  it('are queues and schedules that are in trouble, and no others', async () => {
+  it('are only the queues and schedules in trouble', async () => {
     const account = await newOwner();
     await put(account, { queueName: 'paused', paused: true });
     await put(account, { queueName: 'going' });
@@ -107,7 +104,7 @@ describe('What needs attention', () => {
     });
   });
 
-  it('costs half a unit of reading for each of a thousand keys: under a cent for an hour of looking', async () => {
+  it('costs half a read unit for each of a thousand keys: under a cent for an hour of polling', async () => {
     const account = await newOwner();
     const now = Date.now();
     const keys = Array.from({ length: 1_000 }, (_, index) => `key-${index}`);
@@ -123,7 +120,7 @@ describe('What needs attention', () => {
     );
     fixture.reset();
     unitsRead = 0;
-    // A look ends after a second, which a busy machine may take for it.
+    // A read ends after a second, so the clock is stopped for slow machines.
     vi.spyOn(Date, 'now').mockReturnValue(now);
     expect(await lambdas.getAttention(account)).toMatchObject({ pausedKeys: [], isWhole: true });
     expect(fixture.callsOf('BatchGetItemCommand')).toBe(10);
@@ -131,7 +128,7 @@ describe('What needs attention', () => {
     expect(unitsRead).toBeLessThan(600);
   });
 
-  it('says so where there is more than it shows', async () => {
+  it('says so if there is more than it shows', async () => {
     const account = await newOwner();
     const names = Array.from({ length: 101 }, (_, index) => `queue-${index}`);
     const wide = { ...account, limits: { max_queues: 200 } };
@@ -140,7 +137,7 @@ describe('What needs attention', () => {
     expect([pausedQueues.length, isWhole, cut]).toEqual([100, false, ['pausedQueues']]);
   });
 
-  it('finds failing schedules also behind the dead letters that it looks at', async () => {
+  it('finds failing schedules even behind the dead letters that it reads', async () => {
     const account = await newOwner();
     const now = Date.now();
     const messageOf = (messageId: string) => ({
@@ -190,7 +187,6 @@ describe('What needs attention', () => {
   });
 });
 
-/** Makes the rows of attempts. */
 const attemptsOf = (
   account: Account,
   attempts: readonly { readonly at: number; readonly url: string; readonly status?: number }[],
@@ -232,13 +228,13 @@ describe('The times of answers', () => {
     const { attempts, from: oldest = 0, hosts } = await lambdas.getHostTimes(account);
     expect(fixture.operations()).toEqual({ QueryCommand: account.shards });
     expect(hosts).toMatchObject([{ host: 'new.example.com', attempts, failures: 0, p50: 40, p95: 40 }]);
-    // All since the oldest of them were looked at, and not many fewer than might be.
+    // All attempts since the oldest of them were read, nearly as many as possible.
     expect(attempts).toBe(rows.filter(({ recordedAt }) => recordedAt >= oldest).length);
     expect(attempts).toBeGreaterThan(700);
     expect(attempts).toBeLessThanOrEqual(1_000);
   });
 
-  it('are none in a new account', async () => {
+  it('are empty in a new account', async () => {
     expect(await lambdas.getHostTimes(await newOwner())).toEqual({
       attempts: 0,
       from: undefined,
@@ -247,7 +243,7 @@ describe('The times of answers', () => {
     });
   });
 
-  it('of a host that fails are followed back to its last success, with one more read for each shard', async () => {
+  it('of a failing host are read back to its last success, with one more read for each shard', async () => {
     const account = await newOwner();
     const from = Date.now() - 1_500_000;
     const down = 'https://down.example.com/hook';
@@ -290,7 +286,7 @@ describe('The times of answers', () => {
     ]);
   });
 
-  it('of one host are counted over time, and no further back than was asked for', async () => {
+  it('of one host are counted over time, only as far back as requested', async () => {
     const account = await newOwner();
     const from = Date.now() - 4_800_000;
     await lambdas.putAll(

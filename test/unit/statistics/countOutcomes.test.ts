@@ -11,8 +11,6 @@ import { sizeOf } from '../../support/sample.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import { type Fixture } from '../../support/fixture.ts';
 
-/** Outcomes as they are counted from the log, by processes that may die, or count at once. */
-
 let fixture: Fixture;
 const sharded = (id: string) => ({ id, shards: 8 });
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
@@ -50,7 +48,6 @@ const setTime = (time: number): void => {
 
 type Written = readonly [recordedAt: number, state: AttemptState | 'cancelled'];
 
-/** Writes records of as many messages into the log. */
 async function record(accountId: string, records: readonly Written[]): Promise<void> {
   const rows = records.map(([recordedAt, state]) => {
     const messageId = newId('msg', recordedAt);
@@ -60,7 +57,6 @@ async function record(accountId: string, records: readonly Written[]): Promise<v
   await lambdas.putAll(fixture.settings.messagesTable, rows);
 }
 
-/** Takes the log of an account away, as time does. */
 async function forgetLog(accountId: string): Promise<void> {
   const { Items = [] } = await fixture.dynamodb.send(
     new ScanCommand({
@@ -76,7 +72,6 @@ async function forgetLog(accountId: string): Promise<void> {
   );
 }
 
-/** The size of the one row that the usage table has of an account. */
 async function usageRowBytes(accountId: string): Promise<number> {
   const { Items: [row, ...others] = [] } = await fixture.dynamodb.send(
     new ScanCommand({
@@ -106,7 +101,7 @@ const countedNow = async (accountId: string, budget = budgetMs) =>
 const noon = Date.parse('2026-11-20T12:00:00Z');
 
 describe('outcomes', () => {
-  it('are counted once, however often and at whatever time one asks', async () => {
+  it('are counted once, however often and whenever they are requested', async () => {
     const account = randomUUID();
     let expected = 0;
     for (let minute = 0; minute < 12; minute += 1) {
@@ -121,7 +116,7 @@ describe('outcomes', () => {
     }
   });
 
-  it('stay counted when the log has forgotten them', async () => {
+  it('stay counted after the log has expired', async () => {
     const account = randomUUID();
     await record(account, [
       [noon - 3 * minuteMs, 'DELIVERED'],
@@ -134,7 +129,7 @@ describe('outcomes', () => {
     expect(await countedNow(account)).toEqual({ delivered: 1, failed: 0, cancelled: 1 });
   });
 
-  it('are counted, too, when they come into the log up to two minutes late', async () => {
+  it('are counted even if they are written up to two minutes late', async () => {
     const account = randomUUID();
     setTime(noon);
     await record(account, [[noon, 'DELIVERED']]);
@@ -144,7 +139,7 @@ describe('outcomes', () => {
     expect(await countedNow(account)).toEqual({ delivered: 1, failed: 1, cancelled: 0 });
   });
 
-  it('are counted once by processes that count at the same time', async () => {
+  it('are counted once by simultaneous processes', async () => {
     const account = randomUUID();
     setTime(noon);
     await record(
@@ -172,7 +167,7 @@ describe('outcomes', () => {
     { every: { ordinary: 3, thorough: 1 } },
   );
 
-  it('are counted once although the answer to the write of the counts is lost', async () => {
+  it('are counted once if the answer to the write of the counts is lost', async () => {
     const account = randomUUID();
     setTime(noon);
     await record(account, [[noon - 5 * minuteMs, 'DELIVERED']]);
@@ -181,7 +176,7 @@ describe('outcomes', () => {
     expect(await countedNow(account)).toMatchObject({ delivered: 1 });
   });
 
-  it('are shown although the counts cannot be kept', async () => {
+  it('are shown even if the counts cannot be saved', async () => {
     const account = randomUUID();
     setTime(noon);
     await record(account, [[noon - 5 * minuteMs, 'FAILED']]);
@@ -190,7 +185,7 @@ describe('outcomes', () => {
     fixture.reset();
   });
 
-  it('of a long log are counted in turns, and the answer says how far', async () => {
+  it('of a long log are counted in several turns, and the answer says how far', async () => {
     const account = randomUUID();
     const many = sizeOf({ ordinary: 9_500, thorough: 40_000 });
     setTime(noon);
@@ -213,7 +208,7 @@ describe('outcomes', () => {
     expect(counted.at(-1)).toBe(many);
   });
 
-  it('of one moment are counted, however many they are', async () => {
+  it('of one millisecond are all counted', async () => {
     const account = randomUUID();
     const many = 9_500;
     setTime(noon);
@@ -225,7 +220,7 @@ describe('outcomes', () => {
     expect(await countedNow(account)).toEqual({ delivered: many, failed: 1, cancelled: 0 });
   });
 
-  it('of more than 30 days ago are not counted', async () => {
+  it('from more than 30 days ago are not counted', async () => {
     const account = randomUUID();
     setTime(noon);
     await record(account, [
@@ -237,7 +232,7 @@ describe('outcomes', () => {
     expect(await countedNow(account)).toMatchObject({ delivered: 0 });
   });
 
-  it('cost ten calls at most, and a write only where there is something new', async () => {
+  it('cost at most ten calls, and a write only if there is something new', async () => {
     const account = randomUUID();
     setTime(noon);
     await record(account, [[noon - 5 * minuteMs, 'DELIVERED']]);
@@ -291,7 +286,7 @@ describe('the outcomes of all accounts', () => {
     return ids;
   };
 
-  it('are counted before anybody asks for them', async () => {
+  it('are counted before anyone requests them', async () => {
     const ids = await makeAccounts(7);
     setTime(noon);
     for (const id of ids) await record(id, [[noon - 5 * minuteMs, 'DELIVERED']]);
@@ -302,7 +297,7 @@ describe('the outcomes of all accounts', () => {
     }
   });
 
-  it('are left to the next time when the time is over', async () => {
+  it('are left for the next execution if the time is up', async () => {
     const [id = ''] = await makeAccounts(1);
     setTime(noon);
     await record(id, [[noon - 5 * minuteMs, 'DELIVERED']]);
@@ -312,11 +307,11 @@ describe('the outcomes of all accounts', () => {
     expect(await lambdas.loadOutcomes(id)).toBeDefined();
   });
 
-  it('are counted although those of one cannot be', async () => {
+  it('are counted even if one account’s cannot be', async () => {
     const ids = await makeAccounts(3);
     setTime(noon);
     for (const id of ids) await record(id, [[noon - 5 * minuteMs, 'DELIVERED']]);
-    // The first call lists the accounts, the second is one account's.
+    // The first call lists the accounts, and the second counts one account.
     await fixture.underFate(fateAt({ call: 2, when: 'before', survived: true }), () =>
       lambdas.countAllOutcomes(noon + minuteMs),
     );
@@ -325,7 +320,7 @@ describe('the outcomes of all accounts', () => {
   });
 });
 
-describe('outcomes that several executions count, each other shards', () => {
+describe('outcomes that several executions count in different shards', () => {
   const parts = 3;
   const all = Array.from({ length: parts }, (_, part) => ({ part, parts }));
   const count = (accountId: string, part: { readonly part: number; readonly parts: number }) =>
@@ -340,19 +335,19 @@ describe('outcomes that several executions count, each other shards', () => {
     );
     return accountId;
   };
-  /** What is kept of the log, of which nothing is left. */
+  /** Returns the saved counts after the log is deleted. */
   const keptOf = async (accountId: string) => {
     await forgetLog(accountId);
     return countedNow(accountId);
   };
 
-  it('are all kept where they count at once, and none twice where one counts again', async () => {
+  it('are all saved by simultaneous executions, and counted once by repeated ones', async () => {
     const accountId = await recorded();
     await Promise.all([...all, ...all].map((part) => count(accountId, part)));
     expect(await keptOf(accountId)).toMatchObject({ delivered: written });
   });
 
-  it('are those of its own shards only', async () => {
+  it('are those of the execution’s own shards only', async () => {
     const accountId = await recorded();
     await count(accountId, { part: 1, parts });
     const { countedUntil = [] } = (await lambdas.loadOutcomes(accountId)) ?? {};
@@ -369,7 +364,7 @@ describe('outcomes that several executions count, each other shards', () => {
     expect(await keptOf(accountId)).toMatchObject({ delivered: written });
   });
 
-  it('are left alone by an execution whose part has no shard', async () => {
+  it('are not changed by an execution without a shard', async () => {
     const id = randomUUID();
     const account = newAccount({ id, plan: 'free', region: fixture.settings.region, createdAt: 0 });
     await fixture.saveAccount(account, undefined);
@@ -381,9 +376,9 @@ describe('outcomes that several executions count, each other shards', () => {
 });
 
 describe('a message', () => {
-  it('costs no call more because outcomes are counted', async () => {
+  it('costs no more calls because outcomes are counted', async () => {
     const inbox = fixture.receiver.inbox();
-    // The first reads what a process reads now and then.
+    // The first message reads what a process reads occasionally.
     await fixture.send(inbox.url);
     await fixture.doJobs();
     fixture.reset();

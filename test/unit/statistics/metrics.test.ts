@@ -14,8 +14,6 @@ import { newId } from '../../../lambdas/shared/ids.ts';
 import { checkMetrics, findPromtool } from '../../support/promtool.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 
-/** The figures of an account in Prometheus' text format: what they say, what they cost, and where they end. */
-
 useStandIns();
 
 const importLambdas = async () => {
@@ -52,23 +50,21 @@ const save = async (lane: Lane): Promise<void> => {
   expect(await lambdas.saveLane(lane)).toBeUndefined();
 };
 
-/** Entries of messages that were published so many seconds ago. */
+/** Returns entries of messages that were published this number of seconds ago. */
 const entries = (...secondsAgo: readonly number[]): readonly string[] =>
   secondsAgo.map((seconds) => `${newId('msg', Date.now() - seconds * 1_000, 8).slice('msg_'.length)}/0s`);
 
-/** The lines of a text without its comments. */
 const seriesIn = (text: string): readonly string[] =>
   text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
 
-/** The value of a series. */
 function valueIn(text: string, series: string): number {
   const found = seriesIn(text).find((line) => line.startsWith(`${series} `));
   if (found === undefined) throw new Error(`There is no ${series}.`);
   return Number(found.slice(series.length + 1));
 }
 
-describe('the figures of an account', () => {
-  it('say what waits, for how long, and what is paused, in flight, down or failed for good', async () => {
+describe('the metrics of an account', () => {
+  it('show what waits, for how long, and what is paused, in flight, down or failed permanently', async () => {
     const account = makeAccount({ limits: { max_queues: 77 } });
     const now = Date.now();
     const line = (front: readonly string[], back: readonly string[] = []) => ({
@@ -114,7 +110,7 @@ describe('the figures of an account', () => {
     if (promtool !== undefined) expect(checkMetrics(promtool, text)).toBe('');
   });
 
-  it('find the age of a line whose first entries are in a page', async () => {
+  it('have the age of a line whose first entries are in a page', async () => {
     const account = makeAccount();
     const lane = queueLane(account.id, 'long');
     await lambdas.savePages(lane, [{ number: 4, entries: entries(400, 300) }]);
@@ -125,7 +121,7 @@ describe('the figures of an account', () => {
     expect(valueIn(text, 'svc_queue_waiting{queue="long"}')).toBe(9);
   });
 
-  it('count what ended since midnight, two minutes late, so that a count shrinks at midnight only', async () => {
+  it('count the outcomes since midnight, two minutes late, so that a count drops only at midnight', async () => {
     const account = makeAccount();
     const at = (text: string): void => {
       vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(`${text}Z`) });
@@ -159,7 +155,7 @@ describe('the figures of an account', () => {
 });
 
 describe('a scrape', () => {
-  it('of an account with little costs 16 reads, and one write where messages have ended since the last', async () => {
+  it('of a small account cost 16 reads, and one write if messages have ended since the last time', async () => {
     const account = makeAccount();
     await save(newLane(queueLane(account.id, 'mail'), Date.now()));
     await save(newLane(keyLane(account.id, 'tenant'), Date.now()));
@@ -168,16 +164,16 @@ describe('a scrape', () => {
     const counts = new Map<string, number>();
     for (const name of calls) counts.set(name, (counts.get(name) ?? 0) + 1);
     expect(Object.fromEntries(counts)).toEqual({
-      // The account's lane, the number of dead letters, and what was counted before.
+      // Reads the account’s lane, the number of dead letters, and the earlier counts.
       GetItem: 3,
-      // The log of each of the eight shards; the names of queues, keys and hosts that are down.
+      // Reads the log of each of the eight shards, and the names of queues, keys and open circuits.
       Query: 8 + 3,
-      // The queue; the key.
+      // Reads the queue and the key.
       BatchGetItem: 2,
     });
   });
 
-  it('of one with very many queues and keys has 1,000 series, those of the busiest, and bounded calls', async () => {
+  it('of an account with very many queues and keys have 1,000 series of the busiest ones, and limited calls', async () => {
     const account = makeAccount();
     const [queues, keys] = [400, 2_300];
     const name = (number: number): string => `n${String(number).padStart(5, '0')}`;
@@ -185,7 +181,7 @@ describe('a scrape', () => {
       ...Array.from({ length: queues }, (_, number) => queueLane(account.id, name(number))),
       ...Array.from({ length: keys }, (_, number) => keyLane(account.id, name(number))),
     ].map((key, index): Lane => {
-      // Every queue, and every tenth key, has something waiting.
+      // Every queue and every tenth key has a waiting message.
       const isBusy = key.kind === 'queue' || index % 10 === 0;
       const line = { front: isBusy ? entries(1) : [], firstPage: 0, nextPage: 0, back: [] };
       return { ...newLane(key, Date.now()), line };
@@ -205,6 +201,6 @@ describe('a scrape', () => {
   });
 });
 
-it.skipIf(promtool === undefined)('promtool finds what is wrong with a text', () => {
+it.skipIf(promtool === undefined)('promtool finds the error in a text', () => {
   expect(checkMetrics(promtool ?? '', 'svc_wrong{queue="a" 1\n')).not.toBe('');
 });

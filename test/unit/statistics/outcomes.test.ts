@@ -25,13 +25,13 @@ describe('a record of the log', () => {
     expect(messageOutcomeOf({ recordedAt: 0, state })).toBe(outcome);
   });
 
-  it('of an attempt that waits for its host is no outcome', () => {
+  it('of an attempt that waits for its host is not an outcome', () => {
     expect(messageOutcomeOf({ recordedAt: 0, state: 'HELD' })).toBeUndefined();
   });
 });
 
 describe('outcomes', () => {
-  it('are counted in the hour and on the day, UTC, in which they were recorded', () => {
+  it('are counted in the hour and on the day (UTC) in which they were recorded', () => {
     const { hours, days } = countsOf([
       record('2026-11-20T23:59:59.999', 'DELIVERED'),
       record('2026-11-21T00:00:00.000', 'DELIVERED'),
@@ -99,8 +99,8 @@ describe('outcomes', () => {
   });
 });
 
-describe('the hours that are shown', () => {
-  it('are 48, the present one last', () => {
+describe('the shown hours', () => {
+  it('are 48, and end with the present one', () => {
     const hours = hoursAt(at('2026-11-30T12:34'));
     expect([hours.length, hours[0], hours.at(-1)]).toEqual([
       48,

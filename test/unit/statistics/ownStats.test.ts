@@ -4,8 +4,6 @@ import * as z from 'zod/mini';
 import { newAccount, type Account } from '../../../lambdas/account/account.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 
-/** The statistics of an account, made of what was counted before. */
-
 useStandIns();
 
 const importLambdas = async () => {
@@ -20,7 +18,6 @@ const importLambdas = async () => {
 };
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
-/** The read units that DynamoDB says were used since they were reset. */
 let readUnits = 0;
 const consumed = z.object({ ConsumedCapacity: z.object({ CapacityUnits: z.number() }) });
 
@@ -63,7 +60,7 @@ const use = (messages: number) => ({
 const statsOf = (account: Account) => lambdas.getOwnStats({ account, access: 'read' });
 
 describe('the statistics of an account', () => {
-  it('have the messages of each hour where they were counted, over midnight too', async () => {
+  it('have each hour’s messages if they were counted, even over midnight', async () => {
     const account = makeAccount();
     setTime('2026-11-21T01:10');
     await lambdas.addUsage(account.id, '2026-11-20', 23, use(5));
@@ -83,7 +80,7 @@ describe('the statistics of an account', () => {
     ]);
   });
 
-  it('have the whole of this month, and no other', async () => {
+  it('have the whole present month and no other', async () => {
     const account = makeAccount({ budget: 3 });
     setTime('2026-12-31T12:00');
     await lambdas.addUsage(account.id, '2026-11-30', 0, use(7));
@@ -94,7 +91,7 @@ describe('the statistics of an account', () => {
     expect(days[0]).toMatchObject({ day: '2026-12-02', messages: 0 });
   });
 
-  it('show nothing below zero, where more was taken back than is counted yet', async () => {
+  it('show nothing below zero if more was given back than is counted yet', async () => {
     const account = makeAccount();
     setTime('2026-11-20T01:10');
     await lambdas.addUsage(account.id, '2026-11-20', 0, use(5));
@@ -103,7 +100,7 @@ describe('the statistics of an account', () => {
     expect([hours.at(-1)?.accepted, today.messages, month.messages]).toEqual([0, 0, 0]);
   });
 
-  it('count dead letters until the day on which they expire is over', async () => {
+  it('count dead letters until the end of the day on which they expire', async () => {
     const account = makeAccount();
     const now = setTime('2026-11-20T12:00');
     await lambdas.countIn(account.id, [now + 1_000, now + 2_000, now + 86_400_000], now);
@@ -112,7 +109,7 @@ describe('the statistics of an account', () => {
     expect((await statsOf(account)).deadLetters).toBe(1);
   });
 
-  it('of a month in which every hour was used cost ten read units at most', async () => {
+  it('of a month with usage in every hour cost at most ten read units', async () => {
     const account = makeAccount();
     const now = setTime('2026-11-30T23:59');
     const busy = use(1_000_000);
@@ -135,7 +132,7 @@ describe('the statistics of an account', () => {
     const { hours, days } = await statsOf(account);
     for (const shown of [...hours, ...days]) expect(shown).toMatchObject(ended);
     expect(readUnits).toBeGreaterThan(0);
-    // One more reads the account, by its token.
+    // One more unit reads the account by its token.
     expect(readUnits).toBeLessThanOrEqual(9);
   });
 });

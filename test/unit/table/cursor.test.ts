@@ -16,16 +16,16 @@ describe('a cursor', () => {
     expect(opened).toEqual({ ...given, shown: given.shown });
   });
 
-  it('can stand in a URL as it is', () => {
+  it('can be put into a URL unchanged', () => {
     expect(sealCursor(key, 'acct/logs', place)).toMatch(/^[A-Za-z0-9_-]+$/);
   });
 
-  it.each(['other/logs', 'acct/dlq', 'acct/messages', ''])('means nothing in %s', (scope) => {
+  it.each(['other/logs', 'acct/dlq', 'acct/messages', ''])('is invalid in %s', (scope) => {
     const cursor = sealCursor(key, 'acct/logs', place);
     expect(() => openCursor(key, scope, cursor)).toThrow(/^cursor is not one that this list handed out/);
   });
 
-  it('is refused when any of its bytes is changed, missing or added', () => {
+  it('is refused if any of its bytes is changed, missing or added', () => {
     const bytes = Buffer.from(sealCursor(key, 'acct/logs', place), 'base64url');
     const open = (changed: Uint8Array) => () =>
       openCursor(key, 'acct/logs', Buffer.from(changed).toString('base64url'));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { inOrder, isBehind, isId } from '../../../lambdas/table/shards.ts';
 
-describe('rows that an index gives', () => {
-  it('come with the larger id first where they are of one moment', async () => {
+describe('rows of an index', () => {
+  it('have the larger id first if their times are equal', async () => {
     async function* rows() {
       yield* [
         { time: 3, id: 'a' },
@@ -27,11 +27,11 @@ describe('a row', () => {
     ['of the same moment with a smaller id', { time: 2, id: 'a' }, true],
     ['of the same moment with a larger id', { time: 2, id: 'z' }, false],
     ['at the place', { time: 2, id: 'm' }, false],
-  ])('%s than a place stands behind it: %o', (_title, row, behind) => {
+  ])('%s than a place is behind it: %o', (_title, row, behind) => {
     expect(isBehind(row, { behind: { time: 2, id: 'm' } })).toBe(behind);
   });
 
-  it('at a place in the middle of it is not done', () => {
+  it('at a place in its middle is not done', () => {
     expect(isBehind({ time: 2, id: 'm' }, { behind: { time: 2, id: 'm', shown: 1 } })).toBe(true);
   });
 });

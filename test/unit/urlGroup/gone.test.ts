@@ -4,7 +4,7 @@ import { itAtEachDeath } from '../../support/faults.ts';
 import { requestOf, type Fixture } from '../../support/fixture.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
-/** Endpoints of URL groups that answer 410, where the group asks for their removal. */
+/** Tests endpoints that answer 410 in a URL group that asks for their removal. */
 
 let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
@@ -41,7 +41,6 @@ const add = (account: Account, name: string, url: string) =>
 const urlsOf = async (account: Account, name: string): Promise<readonly string[]> =>
   (await lambdas.loadUrlGroup(account.id, name))?.endpoints.map(({ url }) => url) ?? [];
 
-/** A group with an endpoint that is gone and one that is well. */
 async function open(id: string) {
   const account = await accountWith(id);
   const [gone, well] = [410, 200].map((status) =>
@@ -70,7 +69,7 @@ describe('an endpoint that answers 410', () => {
     expect(await removalsOf(account)).toBeGreaterThan(0);
   });
 
-  it('stays where it was added again after the answer', async () => {
+  it('stays if it was added again after the answer', async () => {
     const { account, gone, well, publish } = await open('added-again');
     await publish();
     const jobs = await fixture.drain();
@@ -81,7 +80,7 @@ describe('an endpoint that answers 410', () => {
     expect([...(await urlsOf(account, 'group'))].sort()).toEqual([gone.url, well.url].sort());
   });
 
-  it('costs the messages that find it removed one read each', async () => {
+  it('costs one read for each message that finds it removed', async () => {
     const { account, publish } = await open('many');
     await publish();
     await publish();

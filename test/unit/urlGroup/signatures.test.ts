@@ -5,8 +5,6 @@ import { setClockAhead } from '../../support/clockAhead.ts';
 import { requestOf, type Fixture } from '../../support/fixture.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
-/** Signatures of endpoints, as late attempts and a new master secret find them. */
-
 let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 async function importLambdas() {
@@ -77,7 +75,7 @@ describe('a message that was published before a rotation', () => {
     expect(await headerOf()).toBe(hmac(next));
   });
 
-  it('is signed as it was published where its endpoint is gone', async () => {
+  it('is signed as it was published if its endpoint is removed', async () => {
     const { secret, headerOf } = await open('gone');
     await publish('gone', { delay: '10m' });
     await lambdas.removeEndpoints(fixture.account, requestFor('gone', { endpoints: [{ name: 'acme' }] }));
@@ -88,7 +86,7 @@ describe('a message that was published before a rotation', () => {
 });
 
 describe('the calls of a delivery', () => {
-  it('are as many with a signature as without', async () => {
+  it('are the same with and without a signature', async () => {
     const callsOf = async (name: string, settings: object | null = null): Promise<object> => {
       const { inbox } = await open(name, settings);
       fixture.reset();
@@ -112,7 +110,7 @@ describe('the secret of an endpoint', () => {
     version: { generation: number; master: string },
   ) => lambdas.endpointSecret(secret, 'acct', 'id', version);
 
-  it('stays while a new master secret overlaps with the one that it is derived from, and then is lost', () => {
+  it('stays valid during the overlap of two master secrets, and is lost with the one that it is derived from', () => {
     const version = { generation: 7, master: lambdas.secretMark(first.current) };
     const known = of(first, version);
     expect(of(both, version)).toBe(known);

@@ -6,7 +6,7 @@ import { metricLines } from '../../support/metrics.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 import { sizeOf } from '../../support/sample.ts';
 
-/** Usage as several processes count it. Each has modules of its own, and all add to the one table. */
+/** Each process has separate modules, and all add to one table. */
 
 useStandIns();
 beforeAll(() => {
@@ -52,7 +52,6 @@ async function startProcess() {
     breakTable: (isBroken: boolean, command = 'UpdateItemCommand') => {
       broken = isBroken ? command : undefined;
     },
-    /** Holds all writes back until the returned function is called. */
     holdWrites: (): (() => void) => {
       let release = (): void => undefined;
       held = new Promise((resolve) => {
@@ -60,7 +59,7 @@ async function startProcess() {
       });
       return release;
     },
-    /** Sends so many messages as one request would, and returns whether it may. */
+    /** Charges messages like one request, and returns whether it may. */
     send: async (account: Account, messages = 1): Promise<boolean> => {
       const refusal = await charging.withCharges(account, messages, ({ charge }) =>
         Promise.resolve(charge(messages)),
@@ -87,7 +86,7 @@ async function counted({ usageOf }: Process, { id }: Account): Promise<number> {
 }
 
 describe('the count of a day', () => {
-  it('costs a fraction of a write for each message, and is right within a hundredth', async () => {
+  it('costs a fraction of a write for each message, and is right within one percent', async () => {
     const one = await startProcess();
     const account = accountWith();
     const messages = sizeOf({ ordinary: 1_000, thorough: 3_000 });
@@ -96,7 +95,7 @@ describe('the count of a day', () => {
     expect(one.writes()).toBeLessThan(messages / 4);
   });
 
-  it('of a busy account costs next to nothing', async () => {
+  it('of a busy account costs almost nothing', async () => {
     const one = await startProcess();
     const account = accountWith();
     const messages = 100_000;
@@ -108,7 +107,7 @@ describe('the count of a day', () => {
     expect(one.writes() - before).toBeLessThan(200);
   });
 
-  it('is right within a hundred although its processes end all the time', async () => {
+  it('is right within a hundred even if its processes end all the time', async () => {
     const account = accountWith();
     let sent = 0;
     let writes = 0;
@@ -124,14 +123,14 @@ describe('the count of a day', () => {
     expect(writes).toBeLessThan(sent * 0.6);
   });
 
-  it('begins with the rate of the day before, so that busy processes do not all report their first messages', async () => {
+  it('begins with the day before’s rate, so that busy processes do not all report their first messages', async () => {
     const midnight = Date.parse('2026-11-21T00:00:00Z');
     let time = midnight - 1_000;
     vi.useFakeTimers({ toFake: ['Date'], now: time });
     try {
       const one = await startProcess();
       const account = accountWith();
-      // 5,000 in a second, of which a process reports every twenty-fifth.
+      // 5,000 in a second, and each process reports every 25th.
       for (let sent = 0; sent < 600; sent += 1) {
         time += 1;
         vi.setSystemTime(time);
@@ -140,7 +139,7 @@ describe('the count of a day', () => {
       vi.setSystemTime(midnight);
       const before = one.writes();
       for (let sent = 0; sent < 10; sent += 1) await one.send(account);
-      // The rest of the day before, and a part of a step in advance.
+      // One write for the rest of the day before, and one for a part of a step in advance.
       expect(one.writes() - before).toBeLessThanOrEqual(2);
     } finally {
       vi.useRealTimers();
@@ -154,7 +153,7 @@ describe('the count of a day', () => {
     expect(Math.abs((await counted(one, account)) - 10_000)).toBeLessThanOrEqual(100);
   });
 
-  it('does not have what was given back', async () => {
+  it('excludes what was given back', async () => {
     const one = await startProcess();
     const account = accountWith();
     await one.withCharges(account, 1, async ({ charge, giveBack }) => {
@@ -166,7 +165,7 @@ describe('the count of a day', () => {
     expect(Math.abs(await counted(one, account))).toBeLessThanOrEqual(6);
   });
 
-  it('does not have what was charged by work that failed', async () => {
+  it('excludes charges of failed requests', async () => {
     const one = await startProcess();
     const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: 10 } });
     const work = one.withCharges(account, 1, async ({ charge }) => {
@@ -180,7 +179,7 @@ describe('the count of a day', () => {
     expect(await one.send(account, 10)).toBe(true);
   });
 
-  it('does not have what was reserved and not charged, whether the work fails or not', async () => {
+  it('excludes reservations that were not charged, whether the request fails or not', async () => {
     const one = await startProcess();
     const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: 30 } });
     await one.withCharges(account, 25, async ({ charge }) => {
@@ -197,13 +196,13 @@ describe('the count of a day', () => {
     expect([await one.send(account, 30), await one.send(account, 29)]).toEqual([false, true]);
   });
 
-  it('is done without by a process that cannot read it', async () => {
+  it('is not used by a process that cannot read it', async () => {
     const one = await startProcess();
     one.breakTable(true, 'QueryCommand');
     expect(await one.send(accountWith())).toBe(true);
   });
 
-  it('goes on when the table is out of reach, and is made up for', async () => {
+  it('continues while the table is unreachable, and is reported afterwards', async () => {
     const one = await startProcess();
     const account = accountWith();
     await one.send(account);
@@ -214,7 +213,7 @@ describe('the count of a day', () => {
     expect(Math.abs((await counted(one, account)) - 202)).toBeLessThanOrEqual(6);
   });
 
-  it('is another on another day, and what the old day had left is added to it', async () => {
+  it('starts again on another day, and the old day’s rest is added to the old count', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-20T23:59:59Z') });
     const one = await startProcess();
     const account = accountWith({ limits: { max_requests_per_day: 3, max_requests_per_day_hard: 3 } });
@@ -232,7 +231,7 @@ describe('the count of a day', () => {
     expect([hours[0]?.[23], hours[1]?.[0]]).toEqual([3, 3]);
   });
 
-  it('is counted by the hour, too, and what a process adds after midnight in the last hour of its day', async () => {
+  it('is also counted by the hour, and additions after midnight belong to the last hour of their day', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-20T22:00:00Z') });
     const one = await startProcess();
     const account = accountWith();
@@ -252,7 +251,7 @@ describe('the hard limit', () => {
     [6, 500, 100],
     [8, sizeOf({ ordinary: 2_000, thorough: 12_000 }), 120],
   ])(
-    'is held by %d processes at once: %d messages, and no more than %d beyond',
+    'is kept by %d processes at once: %d messages, and at most %d more',
     async (count, hard, slack) => {
       const account = accountWith({
         limits: { max_requests_per_day: hard, max_requests_per_day_hard: hard },
@@ -281,14 +280,14 @@ describe('the hard limit', () => {
     expect(await one.send(account)).toBe(false);
   });
 
-  it('is exact for requests that come at once', async () => {
+  it('is exact for simultaneous requests', async () => {
     const one = await startProcess();
     const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: 20 } });
     const outcomes = await Promise.all(Array.from({ length: 50 }, () => one.send(account)));
     expect(outcomes.filter(Boolean)).toHaveLength(20);
   });
 
-  it('is exact for requests that come while a report is under way', async () => {
+  it('is exact for requests during a report', async () => {
     const one = await startProcess();
     const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: 20 } });
     await one.withCharges(account, 10, ({ charge }) => Promise.resolve(charge(10)));
@@ -304,7 +303,7 @@ describe('the hard limit', () => {
     expect(await one.send(account)).toBe(false);
   });
 
-  it('is not waited for while another request reports, which reports the rest, too', async () => {
+  it('is checked without waiting for another request’s report, which includes the rest', async () => {
     const one = await startProcess();
     const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: 20 } });
     await one.send(account);
@@ -321,7 +320,7 @@ describe('the hard limit', () => {
     expect((await one.usageOf(account.id, today, today)).get(today)?.requests).toBe(10);
   });
 
-  it('is not passed by processes that have not heard for long, nor by large requests at once', async () => {
+  it('is not exceeded by processes without fresh counts, nor by large simultaneous requests', async () => {
     const start = Date.now();
     vi.useFakeTimers({ toFake: ['Date'], now: start });
     const hard = sizeOf({ ordinary: 6_000, thorough: 10_000 });
@@ -342,7 +341,7 @@ describe('the hard limit', () => {
     expect(accepted).toBeLessThanOrEqual(hard + 100);
   });
 
-  it('is known to a process that starts when it is reached', async () => {
+  it('is known to a process that starts after it is reached', async () => {
     const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: 10 } });
     const first = await startProcess();
     while (await first.send(account));
@@ -352,7 +351,7 @@ describe('the hard limit', () => {
 });
 
 describe('the budget', () => {
-  it('counts the month, callbacks included, and begins again with the next', async () => {
+  it('counts the month with callbacks, and starts again with the next month', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-10T12:00:00Z') });
     const account = accountWith({ budget: 1 });
     const one = await startProcess();
@@ -369,7 +368,7 @@ describe('the budget', () => {
 });
 
 describe('requests in a second', () => {
-  it('are shared by the processes that have them', async () => {
+  it('are shared by the processes that send them', async () => {
     const start = Date.parse('2026-11-20T12:00:00Z');
     vi.useFakeTimers({ toFake: ['Date'], now: start });
     const limit = 40;
@@ -382,7 +381,7 @@ describe('requests in a second', () => {
       for (let step = 0; step < 50; step += 1) {
         vi.setSystemTime(start + second * 1_000 + step * 20);
         for (const one of processes) {
-          // Two hundred in a second are asked for, five times the limit.
+          // Two hundred requests in a second, five times the limit.
           const isAccepted = await one.limitCall(account, 0).then(
             () => true,
             () => false,
@@ -393,7 +392,7 @@ describe('requests in a second', () => {
       }
       perSecond.push(accepted);
     }
-    // At first each process takes itself for the only one.
+    // At first each process assumes that it is the only one.
     expect(perSecond[0]).toBeLessThanOrEqual(4 * limit);
     for (const accepted of perSecond.slice(3)) {
       expect(accepted).toBeLessThanOrEqual(limit * 1.3);
@@ -401,7 +400,7 @@ describe('requests in a second', () => {
     }
   });
 
-  it('are not held to what a process had of them long ago', async () => {
+  it('are not limited by a process’s old share', async () => {
     const start = Date.parse('2026-11-20T12:00:00Z');
     vi.useFakeTimers({ toFake: ['Date'], now: start });
     const account = accountWith({ limits: { max_requests_per_second: 100 } });
@@ -421,7 +420,7 @@ describe('requests in a second', () => {
     }
   });
 
-  it('of one process are what the limit says', async () => {
+  it('of one process are limited as configured', async () => {
     const start = Date.parse('2026-11-20T12:00:00Z');
     vi.useFakeTimers({ toFake: ['Date'], now: start });
     const one = await startProcess();
@@ -448,7 +447,7 @@ describe('metrics', () => {
     process.env['POWERTOOLS_METRICS_DISABLED'] = 'true';
   });
 
-  it('tell of messages above the soft limit', async () => {
+  it('report messages above the soft limit', async () => {
     const one = await startProcess();
     const account = accountWith({ limits: { max_requests_per_day: 2 } });
     const send = one.withMetrics(one.send);
@@ -458,7 +457,7 @@ describe('metrics', () => {
     ]);
   });
 
-  it('are an account’s own where it has them exported', async () => {
+  it('are labelled with the account if the account exports them', async () => {
     const one = await startProcess();
     const account = accountWith({ prometheus: true });
     const lines = await metricLines(async () => {

@@ -19,15 +19,18 @@ describe('a duration', () => {
     expect(parseDurationMs('Svc-Delay', text)).toBe(milliseconds);
   });
 
-  it.each(['', 's', '10', '-1s', '1.5s', '1 s', '1S', '1w', '1s1s', '1ms', '1s\n'])('%j is none', (text) => {
-    expect(() => parseDurationMs('Svc-Delay', text)).toThrow(HttpError);
-  });
+  it.each(['', 's', '10', '-1s', '1.5s', '1 s', '1S', '1w', '1s1s', '1ms', '1s\n'])(
+    '%j is invalid',
+    (text) => {
+      expect(() => parseDurationMs('Svc-Delay', text)).toThrow(HttpError);
+    },
+  );
 
-  it('knows only the units of its field', () => {
+  it('accepts only the units of its field', () => {
     expect(() => parseDurationMs('Svc-Timeout', '1d', ['h', 'm', 's'])).toThrow(/h, m, s/);
   });
 
-  it('that is printed reads back the same', () => {
+  it('that is printed is read back unchanged', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 100_000 * 86_400 }), (seconds) => {
         expect(parseDurationMs('x', formatDuration(seconds * 1000))).toBe(seconds * 1000);
@@ -35,7 +38,7 @@ describe('a duration', () => {
     );
   });
 
-  it('of any text is a number of milliseconds or the one error', () => {
+  it('of any text is a number of milliseconds or one error', () => {
     const texts = fc.oneof(fc.string(), fc.stringMatching(/^(\d{1,4}[smhdx]){1,5}$/));
     fc.assert(
       fc.property(texts, (text) => {

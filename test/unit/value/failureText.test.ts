@@ -9,15 +9,15 @@ it.each([
   [String.raw`{"message":"\q"}`, String.raw`{"message":"\q"}`],
   ['<h1>Bad gateway</h1>\nnginx', '<h1>Bad gateway</h1>'],
   ['', ''],
-])('The answer %s of an endpoint is told as %s', (responseBody, line) => {
+])('The answer %s of an endpoint is shown as %s', (responseBody, line) => {
   expect(firstLineOf({ responseBody })).toBe(line);
 });
 
-it('Where there was no answer, the reason is told', () => {
+it('The reason is shown if there was no answer', () => {
   expect(firstLineOf({ error: 'connect ECONNREFUSED' })).toBe('connect ECONNREFUSED');
 });
 
-it('What a function threw has its stack, though the end of the answer is not kept', () => {
+it('An error of a function has its stack, even if the answer’s end was not kept', () => {
   const body = JSON.stringify({ error: 'Error', message: 'away', stack: 'Error: away\n    at here' });
   expect(thrownIn(body)).toEqual({ sentence: 'Error: away', stack: 'Error: away\n    at here' });
   expect(thrownIn(body.slice(0, -5))).toEqual({ sentence: 'Error: away', stack: 'Error: away\n    at h' });
@@ -31,11 +31,11 @@ it.each([
   ['{"error":"Error","message":"invoice inv_00012345 is paid"}', 'Error: invoice … is paid'],
   ['the database is away', 'the database is away'],
   ['utf8 and sha256 stay words', 'utf… and sha… stay words'],
-])('The reason %s is that of one kind: %s', (responseBody, text) => {
+])('The reason %s has one kind: %s', (responseBody, text) => {
   expect(failureText({ responseBody }, 500)).toBe(text);
 });
 
-it('A failure without a reason is told apart by its status, and a long reason by its beginning', () => {
+it('A failure without a reason is identified by its status, and a long reason by its beginning', () => {
   expect(failureText({}, 503)).toBe('answered 503');
   expect(failureText({}, 0)).toBe('no answer');
   expect(failureText({ responseBody: '  \n' }, 500)).toBe('answered 500');

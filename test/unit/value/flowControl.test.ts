@@ -27,14 +27,14 @@ describe('flow control', () => {
     expect(parseFlowControl(fields, key, 'parallelism=1')?.key).toBe(key);
   });
 
-  it('is none when neither header is given', () => {
+  it('is missing if neither header is given', () => {
     expect(parseFlowControl(fields, undefined, undefined)).toBeUndefined();
   });
 
   it.each<Refused>([
     ['', 'rate=1', 'Svc-Flow-Control-Key is ""'],
     ['x'.repeat(257), 'rate=1', 'Svc-Flow-Control-Key is'],
-    // SQS and DynamoDB take neither halves of a character nor these two, and the key is in the job of what waits.
+    // SQS and DynamoDB refuse half characters and these two, and the key is in the job of a waiting attempt.
     ['half \ud83d', 'rate=1', 'Svc-Flow-Control-Key is'],
     ['not \ufffe', 'rate=1', 'Svc-Flow-Control-Key is'],
     ['not \uffff', 'rate=1', 'Svc-Flow-Control-Key is'],

@@ -12,7 +12,7 @@ const rows = guide
 const rowOf = (field: string): readonly string[] => rows.find(([, name]) => name === `\`${field}\``) ?? [];
 
 describe('the guide to limits', () => {
-  it.each(limitNames)('says of %s what the table has', (name) => {
+  it.each(limitNames)('has the same %s as the table', (name) => {
     const { free, paid, least, most } = limitTable[name];
     const [, , meaning = '', ...rest] = rowOf(name);
     expect(meaning.length).toBeGreaterThan(3);
@@ -20,7 +20,7 @@ describe('the guide to limits', () => {
     expect(rest[3]?.length).toBeGreaterThan(2);
   });
 
-  it('has the budget too', () => {
+  it('has the budget, too', () => {
     expect(rowOf('budget').slice(3, 6)).toEqual(['0', '0', '0 to 1000000000']);
   });
 });

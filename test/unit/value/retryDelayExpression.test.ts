@@ -10,7 +10,6 @@ import {
 const evaluate = (text: string, retried: number): number =>
   evaluateRetryDelay(parseRetryDelay('Svc-Retry-Delay', text), retried);
 
-/** The text that is read back as an expression. */
 function textOf(expression: RetryDelay): string {
   switch (expression.kind) {
     case 'number':
@@ -96,7 +95,7 @@ describe('a retry-delay expression', () => {
     ),
   })).any;
 
-  it('that is printed reads back the same', () => {
+  it('that is printed is read back unchanged', () => {
     fc.assert(
       fc.property(expressions, (expression) => {
         const text = textOf(expression);
@@ -106,7 +105,7 @@ describe('a retry-delay expression', () => {
     );
   });
 
-  it('of any text is read or refused with the one error, in a few milliseconds', () => {
+  it('of any text is read or refused with one error, in a few milliseconds', () => {
     const pieces = fc.constantFrom(
       '(',
       ')',
@@ -131,7 +130,7 @@ describe('a retry-delay expression', () => {
       fc.string({ maxLength: 600 }),
       fc.array(pieces, { maxLength: 400 }).map((list) => list.join('')),
     );
-    // Warm up, so that the first run's compilation is not counted.
+    // Warms up, so that the first compilation is not measured.
     parseRetryDelay('x', 'pow(2, retried) * 1000');
     fc.assert(
       fc.property(texts, (text) => {
@@ -159,7 +158,7 @@ describe('a retry-delay expression', () => {
     } catch (error) {
       expect(error).toBeInstanceOf(HttpError);
     }
-    // It takes a millisecond; what grows with each level would take minutes.
+    // It takes a millisecond. Exponential growth would take minutes.
     expect(performance.now() - started).toBeLessThan(5_000);
   });
 });

@@ -28,7 +28,7 @@ describe('a list of statuses', () => {
     expect(parseStatusList(text)).toBeUndefined();
   });
 
-  it('has what is in a range and not left out', () => {
+  it('has the statuses in a range that are not left out', () => {
     const listed = (list: string): readonly number[] =>
       [0, 302, 399, 400, 408, 429, 499, 500].filter((status) => isListed(list, status));
     expect(listed('400-499,!408,!429')).toEqual([400, 499]);

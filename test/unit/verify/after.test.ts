@@ -1,4 +1,4 @@
-/** What the checks of a deployment say when it is not as it has to be: against recorded answers and deliveries. */
+/** Runs the checks against recorded answers and deliveries in which something is wrong. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { App } from 'aws-cdk-lib';
@@ -31,7 +31,7 @@ const answerOf = (status: number, text = '', headers: Readonly<Record<string, st
 
 const refusal = '{"error":"No.","code":"no"}';
 
-/** Answers by the beginning of a request's method and path; everything else is a message that was published. */
+/** Answers by method and path prefix. Any other request is a published message. */
 const sending =
   (answers: Readonly<Record<string, Answer>>): Send =>
   (method, path) => {
@@ -92,7 +92,6 @@ function contextOf(
   };
 }
 
-/** Clients that answer from a table in place of AWS. */
 function answeredBy(outputs: Outputs): Clients {
   const clients = clientsIn(region);
   for (const client of Object.values(clients)) answerFrom(client, outputs);
@@ -109,7 +108,7 @@ const resource = (logicalId: string, type: string, physicalId: string): StackRes
 /**
  * A deployment on managed instances whose environments an operator counts.
  *
- * @param of.isStuck when Lambda takes none away
+ * @param of.isStuck whether Lambda removes none
  */
 function lostInstance(
   of: { readonly states?: readonly string[]; readonly least?: number; readonly isStuck?: boolean } = {},
@@ -140,7 +139,7 @@ function lostInstance(
       GetQueueAttributesCommand: { Attributes: { ApproximateNumberOfMessages: '0' } },
     }),
   };
-  // What comes back in minutes comes at once here, or never.
+  // What takes minutes on AWS happens at once here, or never.
   return { context: { ...context, timeout: { waitMs: -1e9, signal } }, scaled };
 }
 
@@ -151,7 +150,6 @@ const scalingInput = z.object({
   }),
 });
 
-/** Settings over the defaults. */
 const setting = (of: Partial<Settings>): Pick<After, 'settings'> => ({
   settings: { ...readSettings(new App()), ...of },
 });
@@ -159,7 +157,7 @@ const setting = (of: Partial<Settings>): Pick<After, 'settings'> => ({
 /** The templates of the default settings, with a table that expires, is recoverable and protected. */
 const { stacks: templates } = readDeployment({ regions: region });
 
-/** A queue that shows a job again at once. */
+/** A queue whose visibility timeout is too short. */
 const queueStack = {
   name: 'Svc-Service',
   text: '{}',
@@ -565,7 +563,7 @@ it.each(short)('$check falls short with $sentence', async ({ check: name, senten
   expect(outcome.seen).toMatch(sentence);
 });
 
-it('Every check has such a sentence here, but that of drift, which the emulator shows', () => {
+it('Every check has a failing example here, except drift, which the emulator shows', () => {
   expect(new Set([...short.map(({ check }) => check), 'drift'])).toEqual(
     new Set(afterChecks.map(({ name }) => name)),
   );
@@ -584,7 +582,7 @@ describe('lost-instance', () => {
     ['all messages are delivered', {}, 'good', /all but one of 3 .* 2 attempts were made again$/],
     ['a message fails', { states: ['FAILED'] }, 'short', /ended as FAILED/],
     ['Lambda takes nothing away', { isStuck: true }, 'short', /has not taken/],
-  ] as const)('puts the execution environments right again when %s', async (_, of, result, seen) => {
+  ] as const)('restores the execution environments if %s', async (_, of, result, seen) => {
     if (check === undefined) throw new Error('There is no such check.');
     const { context, scaled } = lostInstance(of);
     const outcome = await runCheck(check, context);
@@ -593,7 +591,7 @@ describe('lost-instance', () => {
     expect(scaled).toEqual([scaling(1, 1), scaling(3, 18)]);
   });
 
-  it('takes nothing away where there is one execution environment', async () => {
+  it('removes nothing if there is one execution environment', async () => {
     if (check === undefined) throw new Error('There is no such check.');
     const { context, scaled } = lostInstance({ least: 1 });
     expect(await runCheck(check, context)).toMatchObject({ result: 'skipped' });
@@ -601,7 +599,7 @@ describe('lost-instance', () => {
   });
 });
 
-it('What is not deployed is skipped, with the reason', async () => {
+it('Parts that are not deployed are skipped, with the reason', async () => {
   const check = afterChecks.find(({ name }) => name === 'publish-url');
   const outcome = check && (await runCheck(check, { ...contextOf({}), publishUrl: undefined }));
   expect(outcome).toMatchObject({ result: 'skipped', seen: 'the setting publishUrl is off' });
@@ -627,7 +625,7 @@ it.each([
 
 const place = { region, awsAccount: '111122223333' };
 
-it('A function that is not there and may be invoked has a random name, in this AWS account', () => {
+it('A missing function that may be invoked has a random name, in this AWS account', () => {
   const arn = missingFunction(
     [
       'arn:aws:lambda:eu-central-1:111122223333:function:orders',
@@ -658,7 +656,7 @@ it.each([
   expect(outcome).toMatchObject({ result: 'skipped', seen });
 });
 
-it('An emulator has its APIs below their hosts’ names', () => {
+it('An emulator has its APIs under its hosts’ names', () => {
   const url = 'https://abc.execute-api.eu-central-1.amazonaws.com/api';
   expect(reachable(url, undefined)).toBe(url);
   expect(reachable(`${url}/`, 'http://127.0.0.1:1')).toBe(
@@ -674,7 +672,7 @@ it.each([
   expect(percentile(times, percent)).toBe(expected);
 });
 
-it('Usage is asked for each function, table and queue, with ids as CloudWatch takes them', () => {
+it('Usage is requested for each function, table and queue, with ids that CloudWatch accepts', () => {
   const queries = usageQueries([
     { logicalId: 'A', type: 'AWS::Lambda::Function', physicalId: 'Svc-A', status: 'CREATE_COMPLETE' },
     { logicalId: 'B', type: 'AWS::DynamoDB::GlobalTable', physicalId: 'Svc-B', status: 'CREATE_COMPLETE' },
@@ -700,7 +698,7 @@ it('Usage is asked for each function, table and queue, with ids as CloudWatch ta
 });
 
 describe('waiting', () => {
-  it('ends when it is there, or when it does not come', async () => {
+  it('ends when the condition holds, or when its time is up', async () => {
     let looks = 0;
     const look = () => Promise.resolve((looks += 1) === 2 ? 'there' : undefined);
     expect(await until(look, () => 'no', { waitMs: 60_000, signal })).toBe('there');
@@ -713,7 +711,7 @@ describe('waiting', () => {
     ).rejects.toThrow('It is not there. That was after 0 s.');
   });
 
-  it('ends when the run is ended', async () => {
+  it('ends when the run ends', async () => {
     const ending = new AbortController();
     const waiting = until(
       () => Promise.resolve(undefined),

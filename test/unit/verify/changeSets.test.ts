@@ -1,4 +1,3 @@
-/** A change set is taken away whatever happens, with the stack and the template that were made for it. */
 import { expect, it } from 'vitest';
 import { changeSetClientsIn } from '../../../verify/clients.ts';
 import { type ChangeSetAsked, tryChangeSet } from '../../../verify/before/changeSet.ts';
@@ -24,7 +23,7 @@ const small: ChangeSetAsked = {
   signal: new AbortController().signal,
 };
 
-/** More than a request may have. */
+/** More than a request may contain. */
 const large = JSON.stringify({ Description: 'x'.repeat(51_200) });
 
 async function callsOf(asked: Partial<ChangeSetAsked>, outputs: Outputs = {}) {
@@ -38,13 +37,13 @@ async function callsOf(asked: Partial<ChangeSetAsked>, outputs: Outputs = {}) {
   return { calls, outcome };
 }
 
-it('A small template is sent itself, and its change set deleted', async () => {
+it('A small template is sent directly, and its change set is deleted', async () => {
   const { calls, outcome } = await callsOf({});
   expect(calls).toEqual(['CreateChangeSet', 'DescribeChangeSet', 'DescribeEvents', 'DeleteChangeSet']);
   expect(outcome).toEqual({ isTaken: true, faults: [], warnings: [] });
 });
 
-it('A large template goes through the bucket, and a stack that is there for the change set goes with it', async () => {
+it('A large template is sent through the bucket, and a stack that exists only for the change set is deleted with it', async () => {
   let source: unknown;
   const { calls } = await callsOf(
     { template: large, isNew: true, isStackOwn: true },
@@ -71,7 +70,7 @@ it('A large template goes through the bucket, and a stack that is there for the 
   expect(source).not.toHaveProperty('TemplateBody');
 });
 
-it('What was made is taken away after an error, too', async () => {
+it('Everything that was created is deleted after an error, too', async () => {
   const { calls, outcome } = await callsOf(
     { template: large, isNew: true, isStackOwn: true },
     { DescribeEventsCommand: new Error('Rate exceeded') },
@@ -95,7 +94,7 @@ it('and after the run was ended', async () => {
   expect(calls.at(-1)).toBe('DeleteChangeSet');
 });
 
-it('A change set that is refused leaves the template of the bucket only, which is deleted', async () => {
+it('A refused change set leaves only the template in the bucket, which is deleted', async () => {
   const { calls, outcome } = await callsOf(
     { template: large },
     { CreateChangeSetCommand: new Error('Stack is in ROLLBACK_COMPLETE state and can not be updated.') },

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { afterChecks } from '../../../verify/after/checks.ts';
 import { beforeChecks } from '../../../verify/before/checks.ts';
 
-it('No two checks have one name, and each says what it shows and what to do', () => {
+it('Each check has a unique name, and says what it shows and what to do', () => {
   const names = [...beforeChecks, ...afterChecks].map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
   for (const { shows, remedy } of [...beforeChecks, ...afterChecks]) {

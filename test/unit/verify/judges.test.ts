@@ -1,4 +1,3 @@
-/** What the checks of verify say of figures and of answers of AWS, good and bad. */
 import { CostExplorerClient } from '@aws-sdk/client-cost-explorer';
 import { describe, expect, it } from 'vitest';
 import { gatewayAnswers, refusalBody } from '../../../lib/api/gatewayAnswers.ts';
@@ -28,11 +27,11 @@ describe('the answers of the gateway', () => {
     ]),
   );
 
-  it('are good when they are those of this release', () => {
+  it('are good if they match this release', () => {
     expect(wrongAnswers(good)).toEqual([]);
   });
 
-  it('fall short with a status, a body or an answer that is another', () => {
+  it('are bad with another status, body or kind', () => {
     const { THROTTLED: _, ...others } = good;
     const timeout = { ...good['INTEGRATION_TIMEOUT'], statusCode: '500', responseTemplates: {} };
     expect(wrongAnswers({ ...others, INTEGRATION_TIMEOUT: timeout })).toEqual([
@@ -51,7 +50,7 @@ describe('a flood of requests', () => {
   const found = answer(404, '{"error":"No."}');
   const refused = answer(429, '{"error":"Too many.","code":"service_throttled"}', { 'retry-after': '1' });
 
-  it('is good when some are refused as they have to be', () => {
+  it('is good if some are refused as they should be', () => {
     expect(judgeFlood([found, refused, refused])).toBe(2);
   });
 
@@ -59,13 +58,13 @@ describe('a flood of requests', () => {
     ['none is refused', [found], /None of 1 requests/],
     ['the body is the gateway’s own', [answer(429, '{"message":"Too Many Requests"}')], /429 \{"message"/],
     ['Retry-After is missing', [answer(429, refused.text)], /Retry-After: null/],
-  ])('falls short when %s', (_, answers, sentence) => {
+  ])('is bad if %s', (_, answers, sentence) => {
     expect(() => judgeFlood(answers)).toThrow(sentence);
   });
 });
 
 describe('load', () => {
-  it('counts the attempts of an invocation by its metrics, and passes over other lines', () => {
+  it('counts the attempts of an invocation by its metrics, and ignores other lines', () => {
     const metrics = '{"_aws":{"Timestamp":1},"service":"svc","Delivered":9,"Retried":1,"Lateness":[1,2]}';
     expect(attemptsIn(metrics)).toBe(10);
     expect(attemptsIn(`2026-11-25T00:00:00.000Z\tid\tINFO\t${metrics}`)).toBe(10);
@@ -73,13 +72,13 @@ describe('load', () => {
     expect(attemptsIn('{"level":"INFO","message":"attempt"}')).toBeUndefined();
   });
 
-  it('is good when quick messages do not wait for a slow host', () => {
+  it('is good if quick messages do not wait for a slow host', () => {
     expect(judgeQuick([100, 200, 300, 6_000])).toMatch(/4 of a quick one came after p50 200, p99 6000 ms/);
     expect(() => judgeQuick([5_100, 5_200, 300])).toThrow(/came after 5100 ms/);
   });
 });
 
-it('Denied calls are told apart from other errors of CloudTrail', () => {
+it('Denied calls are distinguished from other errors of CloudTrail', () => {
   const event = (of: object) => ({
     Username: 'Svc-Publish',
     CloudTrailEvent: JSON.stringify({ eventName: 'Decrypt', eventSource: 'kms.amazonaws.com', ...of }),
@@ -98,7 +97,7 @@ it('Denied calls are told apart from other errors of CloudTrail', () => {
 });
 
 describe('the tables', () => {
-  it('are those with a replica in the region, the shared one of another template among them', () => {
+  it('are those with a replica in the region, including another template’s shared one', () => {
     const wanted = wantedTables({ templates: deployment.stacks, resources: [], region: 'us-east-1' });
     expect(wanted).toContainEqual({
       table: 'Svc-accounts',
@@ -109,7 +108,7 @@ describe('the tables', () => {
     expect(wanted.map(({ table }) => table).toSorted()).toEqual(['Svc-accounts', 'Svc-usage']);
   });
 
-  it('may lack what is not asked for, and nothing else', () => {
+  it('may lack optional parts only', () => {
     const wanted = { table: 'Svc-usage', expiry: undefined, isRecoverable: false, isProtected: false };
     expect(differencesOf(wanted, wanted)).toEqual([]);
     expect(
@@ -136,11 +135,11 @@ describe('a release', () => {
     text: '',
   });
   const names = Array.from({ length: 100 }, (_, index) => `msg_${index}`);
-  /** The first fails at first. */
+  /** The first message fails at first. */
   const traffic = { accepted: new Map(names.map((id) => [id, id === 'msg_0'])), refused: [] };
   const all = [...names.map((id) => received(id)), received('msg_0', 1)];
 
-  it('is good when all arrived, and next to none twice', () => {
+  it('is good if all arrived, and very few twice', () => {
     expect(missingOf(traffic, all)).toEqual([]);
     expect(judgeTraffic(traffic, [...all, received('msg_7')])).toBe(
       '100 messages were accepted and all arrived, 1 attempts came twice, 0 requests were refused',
@@ -155,11 +154,11 @@ describe('a release', () => {
       all,
       /3 of 103 requests were refused: 503/,
     ],
-  ])('falls short when %s', (_, sent, arrived, sentence) => {
+  ])('is bad if %s', (_, sent, arrived, sentence) => {
     expect(() => judgeTraffic(sent, arrived)).toThrow(sentence);
   });
 
-  it('misses messages that did not come, and retries', () => {
+  it('reports missing messages and retries', () => {
     expect(missingOf(traffic, all.slice(0, -1))).toEqual(['msg_0']);
     expect(missingOf(traffic, all.slice(2))).toEqual(['msg_1']);
   });
@@ -176,7 +175,7 @@ describe('the bill', () => {
   const day = '2026-11-25';
   const { stacks } = deployment;
 
-  it('is read page by page, by service, and only for what the deployment used', async () => {
+  it('is read page by page, by service, and only for the deployment’s services', async () => {
     const client = new CostExplorerClient({ ...clientOptions('quick'), region: 'us-east-1' });
     const group = (service: string, Amount: string) => ({
       Keys: [service],
@@ -209,13 +208,13 @@ describe('the bill', () => {
     });
   });
 
-  it('has a forecast for messages at the prices of their region, which is the bill of docs/cost.md', () => {
+  it('has a forecast for messages at their region’s prices, equal to the bill in docs/cost.md', () => {
     const millionIn = (where: string, of: 'alone' | 'batched'): number =>
       forecastOf(new Map([[where, 1_000_000]]), []).reduce((total, one) => total + one[of], 0);
     expect(millionIn('us-east-1', 'alone')).toBeCloseTo(9.55, 1);
     expect(millionIn('us-east-1', 'batched')).toBeCloseTo(7.81, 1);
     expect(millionIn('eu-central-1', 'alone')).toBeCloseTo(10.48, 1);
-    // A region whose prices are not known has those of us-east-1.
+    // A region without known prices has those of us-east-1.
     expect(millionIn('eu-north-1', 'alone')).toBe(millionIn('us-east-1', 'alone'));
     expect(forecastOf(new Map([[region, 1]]), []).map(({ service }) => service)).toEqual([
       'Amazon API Gateway',
@@ -226,7 +225,7 @@ describe('the bill', () => {
     ]);
   });
 
-  it('has a forecast for what is there without any', () => {
+  it('has a forecast without messages', () => {
     const idle = new Map(forecastOf(new Map(), stacks).map(({ service, alone }) => [service, alone]));
     const month = 730 / 24;
     // docs/cost.md: $1.20 for secrets, $10.90 and $6.00 for alarms and dashboards in two regions.
@@ -251,7 +250,7 @@ describe('the bill', () => {
     );
   });
 
-  it('falls short above it, and without tagged costs', () => {
+  it('is bad above the forecast, and without tagged costs', () => {
     expect(() => judgeBill({ day, messages: 1 }, new Map([['AWS Lambda', 3]]), forecast)).toThrow(
       /AWS billed \$3\.00/,
     );

@@ -14,7 +14,7 @@ function helpOf(checks: typeof known): string {
 const parse = (...args: readonly string[]) => parseVerify(args, known);
 
 describe('the options of verify', () => {
-  it('have defaults for all', () => {
+  it('have defaults', () => {
     expect(parse()).toEqual({
       isBefore: false,
       regions: [],
@@ -28,7 +28,7 @@ describe('the options of verify', () => {
     });
   });
 
-  it('may be given several times, or with commas', () => {
+  it('may be repeated or separated by commas', () => {
     const args = ['--region', 'us-east-1', '--region', 'eu-central-1', '--only', 'delivery,queue', '--json'];
     expect(parse(...args, '-c', 'name=SvcDev', '-c', 'ownHosts=a=b')).toEqual({
       isBefore: false,
@@ -73,7 +73,7 @@ describe('the options of verify', () => {
     expect(() => parse('--help')).toThrow(/Examples:[^]*verify --before[^]*Checks after: delivery, queue\./);
   });
 
-  it('have examples with checks that there are', () => {
+  it('have examples with existing checks', () => {
     const help = helpOf({ before: [], after: [] });
     const named = [...help.matchAll(/--only ([\w,-]+)\s/g)].flatMap(([, names = '']) => names.split(','));
     expect(named).not.toEqual([]);

@@ -1,4 +1,3 @@
-/** The receiver of `svc-queue verify`: what it answers, and what it writes down. */
 import { buffer } from 'node:stream/consumers';
 import { runInNewContext } from 'node:vm';
 import type { LambdaFunctionURLEvent } from 'aws-lambda';
@@ -41,7 +40,7 @@ function eventOf(
   };
 }
 
-/** Calls the receiver. @returns its answer, and its line in the log as Lambda writes it */
+/** Calls the receiver. @returns its answer, and its log line as Lambda writes it */
 async function receive(...event: Parameters<typeof eventOf>) {
   const lines: string[] = [];
   const log = vi.spyOn(console, 'log').mockImplementation((line: string) => {
@@ -53,7 +52,7 @@ async function receive(...event: Parameters<typeof eventOf>) {
 }
 
 describe('the receiver', () => {
-  it('writes down what came, byte for byte', async () => {
+  it('logs the request byte for byte', async () => {
     const headers = { 'svc-message-id': 'msg_1', 'content-type': 'text/plain', 'svc-signature': 'a.b.c' };
     const { answer, received } = await receive('/i1/ok//a%2Fb', headers, 'ü');
     expect(answer.statusCode).toBe(200);
@@ -85,14 +84,14 @@ describe('the receiver', () => {
     expect(answer.statusCode).toBe(status);
   });
 
-  it('waits as many seconds as it is asked to', async () => {
+  it('waits for the requested number of seconds', async () => {
     const start = performance.now();
     const { answer } = await receive('/i1/wait-1/');
     expect(answer).toEqual({ statusCode: 200, body: 'waited' });
     expect(performance.now() - start).toBeGreaterThan(900);
   });
 
-  it('keeps a long body out of the log', async () => {
+  it('does not log a long body', async () => {
     const { received } = await receive('/i1/ok', {}, 'x'.repeat(100_000));
     expect(received).toMatchObject({ bytes: 100_000, text: '' });
   });
@@ -128,11 +127,11 @@ describe('the receiver', () => {
     ]);
   });
 
-  it('has lines of Lambda in its log that are not its own', () => {
+  it('logs Lambda’s own lines, too', () => {
     expect(readLine('START RequestId: id Version: $LATEST\n')).toBeUndefined();
   });
 
-  it('is small enough to stand in a template, and runs as CommonJS', () => {
+  it('is small enough for a template, and runs as CommonJS', () => {
     const code = receiverCode();
     expect(code.length).toBeLessThan(4_096);
     const module = { exports: {} };
@@ -145,7 +144,7 @@ const template = z.object({
   Resources: z.record(z.string(), z.looseObject({ Type: z.string(), DeletionPolicy: z.string().optional() })),
 });
 
-it('The receiver’s stack has two hosts, is taken away as a whole, and may do nothing but log', () => {
+it('The receiver’s stack has two hosts, is deleted as a whole, and may only write logs', () => {
   const text = receiverTemplate('Svc');
   const { Resources } = template.parse(JSON.parse(text));
   const types = Object.values(Resources).map(({ Type }) => Type);
@@ -170,7 +169,7 @@ it('The receiver’s stack has two hosts, is taken away as a whole, and may do n
 });
 
 describe('the machine that answers late', () => {
-  it('lets requests in at one port, and nothing else', () => {
+  it('accepts requests at one port, and nothing else', () => {
     const template = Template.fromJSON(
       z.record(z.string(), z.unknown()).parse(JSON.parse(lateHostTemplate('Svc'))),
     );
@@ -184,7 +183,7 @@ describe('the machine that answers late', () => {
     template.hasOutput('Url', {});
   });
 
-  it('has the program of its server in its start script, as it stands', () => {
+  it('has its server’s program unchanged in its start script', () => {
     expect(lateHostTemplate('Svc')).toContain(JSON.stringify(lateServer(80)).slice(1, -1));
   });
 });

@@ -12,7 +12,7 @@ const short: Outcome = {
   remedy: 'Run npx cdk bootstrap.',
 };
 
-it('The table has a line for each outcome, and below one that falls short what to do', () => {
+it('The table has a line for each outcome, and the remedy below each bad one', () => {
   expect(tableOf([good, short, skipped])).toBe(
     [
       'good     names      eu-central-1  27 names are free',

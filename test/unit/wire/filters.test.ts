@@ -43,7 +43,7 @@ describe('a filter', () => {
     expect(isFound(list, [name, other], [name, value])).toBe(true);
   });
 
-  it('takes several values with commas, except where they may hold one', () => {
+  it('accepts several values with commas, except if a value may contain one', () => {
     expect(isFound('logs', ['label', 'three, two'])).toBe(true);
     expect(isFound('logs', ['url', `x,${entry.url}`])).toBe(false);
   });
@@ -53,7 +53,7 @@ describe('a filter', () => {
     expect(isFound('logs', ['label', 'one'], ['topicName', 'other'])).toBe(false);
   });
 
-  it('finds nothing in an entry that lacks what it looks at', () => {
+  it('does not match an entry without the field', () => {
     expect(matches(parseFilter('logs', [['topicName', 'undefined']]), { url: entry.url })).toBe(false);
     expect(matches(parseFilter('logs', []), { url: entry.url })).toBe(true);
   });
@@ -112,7 +112,7 @@ describe('a filter', () => {
 });
 
 describe('the ids in a body', () => {
-  it('are read as those of the query', () => {
+  it('are read like those of the query', () => {
     expect(idsInBody('messages', Buffer.from('{"messageIds":["a","b"]}'))).toEqual([
       ['messageIds', 'a'],
       ['messageIds', 'b'],

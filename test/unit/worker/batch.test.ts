@@ -7,7 +7,10 @@ import { startEventSource } from '../../../local/lambda/eventSource.ts';
 import { eventually } from '../../support/eventually.ts';
 import { openFixture, type Fixture } from '../../support/fixture.ts';
 
-/** An invocation takes as long as its slowest message: what is done does not wait for it, and what is slow goes elsewhere. */
+/**
+ * Finished messages of a batch are deleted at once and slow ones are moved, because an invocation takes as long as its slowest
+ * message.
+ */
 
 let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof load>>;
@@ -33,7 +36,6 @@ const holds = async (condition: () => boolean): Promise<void> => {
 const queuesOf = () => fixture.standIns.sqs.queues;
 const bodiesIn = (name: string): number => queuesOf().unsettled(name).length;
 
-/** Has a function work on a queue until a check holds. */
 async function feed(
   queue: string,
   handler: (event: SQSEvent) => Promise<unknown>,
@@ -55,7 +57,7 @@ async function feed(
   }
 }
 
-it('A message that is done is deleted before the slowest of its batch is, which stays hidden', async () => {
+it('A finished message is deleted before the slowest one of its batch, which stays hidden', async () => {
   let finish = (): void => undefined;
   const slow = new Promise<void>((resolve) => {
     finish = resolve;
@@ -70,7 +72,7 @@ it('A message that is done is deleted before the slowest of its batch is, which 
   await feed('long', handler, async () => {
     await holds(() => bodiesIn('long') === 1);
     expect(queuesOf().unsettled('long')).toMatchObject([{ inFlight: true }]);
-    // Of the function's 900 s, and 10 s more. On a busy machine the quick ones may be hidden before they are done.
+    // The function’s 900 s and 10 s more. On a slow machine quick messages may be hidden, too.
     expect(new Set(hidden.mock.calls.map(([, ms]) => ms))).toEqual(new Set([910_000]));
     finish();
     await holds(() => bodiesIn('long') === 0);
@@ -78,7 +80,7 @@ it('A message that is done is deleted before the slowest of its batch is, which 
   hidden.mockRestore();
 });
 
-it('A quick invocation makes no call to hold its messages', async () => {
+it('A quick invocation makes no call to hide its messages', async () => {
   const handler = lambdas.batchWorker({ parse: (text) => text, perform: () => Promise.resolve() });
   const hidden = vi.spyOn(queuesOf(), 'changeVisibility');
   const invoke = async (): Promise<number> => {
@@ -94,7 +96,7 @@ it('A quick invocation makes no call to hold its messages', async () => {
     await feed('short', timed, () => holds(() => bodiesIn('short') === 0));
     return tookMs;
   };
-  // On a busy machine an invocation may not be quick.
+  // On a slow machine an invocation may not be quick.
   await eventually(invoke, (tookMs) => tookMs < holdAfterMs / 2);
   expect(hidden).not.toHaveBeenCalled();
   hidden.mockRestore();
@@ -180,7 +182,7 @@ it('A host is slow while its answers take more than a second on average, and so 
   expect(isSlow('render.example')).toBe(false);
 });
 
-it('A slow job goes to the queue of those, in a group of its account and host', async () => {
+it('A slow job is moved to the queue of slow jobs, in a group of its account and host', async () => {
   await lambdas.sendSlow('{"job":1}', 'acct', 'arn:aws:lambda:eu-central-1:111122223333:function:films');
   const [sent] = await queuesOf().receive('slow', { max: 1, waitMs: 0, signal: AbortSignal.timeout(60_000) });
   expect(sent).toMatchObject({ body: '{"job":1}', groupId: 'acct:eu-central-1:111122223333:films' });

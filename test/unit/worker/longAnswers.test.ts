@@ -21,8 +21,8 @@ import type { Inbox } from '../../support/receiver.ts';
 import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.ts';
 
 /**
- * Answers that take longer than a function of 15 minutes: their workers hold their messages and slots for as long as they live, and for
- * minutes after. All timers of the process are simulated here, and its requests are real.
+ * Answers may take longer than a function’s 15 minutes. Workers hold messages and slots while they live, and minutes longer.
+ * Timers are simulated, requests are real.
  */
 
 const secondMs = 1_000;
@@ -48,7 +48,7 @@ async function close(): Promise<void> {
   await fixture.close();
 }
 
-/** Opens a fleet for an account whose messages may wait for as long as the deployment does. */
+/** Opens a fleet for an account with the deployment’s longest timeout. */
 async function startFor(longest: number): Promise<void> {
   vi.useFakeTimers({ toFake: ['Date', 'setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
   fixture.reset();
@@ -67,7 +67,7 @@ async function end(): Promise<void> {
   vi.restoreAllMocks();
 }
 
-/** An inbox that answers when it is let go. */
+/** An inbox that answers when it is released. */
 function heldInbox(): Inbox & { readonly letGo: () => void } {
   const held: ServerResponse[] = [];
   return {
@@ -80,11 +80,10 @@ function heldInbox(): Inbox & { readonly letGo: () => void } {
 
 const queuesOf = () => fixture.standIns.sqs.queues;
 
-/** Lets time pass, in steps between which the process does what is due. */
 async function pass(ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += stepMs) {
     await vi.advanceTimersByTimeAsync(Math.min(stepMs, ms - passed));
-    // What is due then writes to the store, some of it after it has read.
+    // Due work writes to the store, sometimes after a read.
     for (let turn = 0; turn < 8; turn += 1) {
       await setImmediate();
       await fixture.standIns.store.committed();
@@ -92,7 +91,6 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-/** Lets time pass until something is done, which may pause meanwhile. */
 async function whileTimePasses<T>(work: Promise<T>): Promise<T> {
   const isDone = Promise.allSettled([work]).then(() => true);
   const aMoment = (): Promise<boolean> => pass(10).then(() => false);
@@ -109,7 +107,7 @@ async function send(
   return idOf(await whileTimePasses(fixture.publishRequest(account, request)));
 }
 
-/** Lets time pass until something holds. @returns the milliseconds that have passed */
+/** Lets time pass until a condition holds. @returns the milliseconds that have passed */
 async function passUntil(holds: () => boolean, mostMs: number): Promise<number> {
   for (let passed = 0; passed < mostMs; passed += stepMs) {
     if (holds()) return passed;
@@ -118,7 +116,7 @@ async function passUntil(holds: () => boolean, mostMs: number): Promise<number> 
   throw new Error(`It did not hold within ${mostMs / minuteMs} minutes.`);
 }
 
-/** Waits for deliveries. A job may have to come again meanwhile, for which time has to pass; new processes take real time to load. */
+/** Waits for deliveries. A retried job takes simulated time, and new processes take real time to load. */
 async function arrives({ deliveries }: Pick<Inbox, 'deliveries'>, count: number): Promise<void> {
   await eventually(
     async () => {
@@ -141,13 +139,12 @@ const delivered = (messageId: string) =>
     (states) => states?.length === 1 && states[0] === 'DELIVERED',
   );
 
-/** The calls that hid the only message of the long queue, each with its milliseconds. */
 function callsToHide(): readonly number[] {
   const [only] = queuesOf().unsettled('long');
   return hidden.mock.calls.flatMap(([{ messageId }, ms]) => (messageId === only?.id ? [ms] : []));
 }
 
-/** Waits until the worker of the only long message has held it for the first time. */
+/** Waits until the worker has hidden the only long message for the first time. */
 async function firstHeld(): Promise<void> {
   await pass(secondMs);
   await eventually(
@@ -161,13 +158,13 @@ const receivesOf = (): readonly number[] =>
     .unsettled('long')
     .map(({ receives }) => receives);
 
-describe('where functions wait', () => {
+describe('in a deployment on functions', () => {
   beforeAll(() => open(longestTimeoutSeconds.functions));
   afterAll(close);
   beforeEach(() => startFor(longestTimeoutSeconds.functions));
   afterEach(end);
 
-  it('an answer of 13 minutes costs one call to hold its message', async () => {
+  it('an answer after 13 minutes costs one call to hide its message', async () => {
     const inbox = heldInbox();
     const messageId = await send(inbox.url, { timeout: '14m' });
     await arrives(inbox, 1);
@@ -179,7 +176,7 @@ describe('where functions wait', () => {
     expect(inbox.deliveries).toHaveLength(1);
   });
 
-  it('a message that was accepted with more has 14 minutes', async () => {
+  it('a message that was accepted with a longer timeout has 14 minutes', async () => {
     const inbox = heldInbox();
     account = { ...account, limits: { timeout: 5_280 } };
     const messageId = await send(inbox.url, { timeout: '5280s', retries: '0' });
@@ -199,7 +196,7 @@ describe('where functions wait', () => {
 describe.each([
   ['instances', longestTimeoutSeconds.instances],
   ['one machine', longestTimeoutSeconds.machine],
-])('where %s waits', (_, longest) => {
+])('in a deployment on %s', (_, longest) => {
   beforeAll(() => open(longest));
   afterAll(close);
   beforeEach(() => startFor(longest));
@@ -208,7 +205,7 @@ describe.each([
   const patient = { timeout: `${longest}s` };
   const keyed = { ...patient, 'flow-control-key': 'model', 'flow-control-value': 'parallelism=1' };
 
-  it('an answer of 20 minutes is taken once, and the next of its key comes after it', async () => {
+  it('an answer after 20 minutes is read once, and the next message of its key follows it', async () => {
     const inbox = heldInbox();
     const next = fixture.receiver.inbox();
     const first = await send(inbox.url, keyed);
@@ -227,7 +224,7 @@ describe.each([
     expect([inbox, next].map(({ deliveries }) => deliveries.length)).toEqual([1, 1]);
   });
 
-  it('one of 80 minutes is made again within minutes of the death of its worker', async () => {
+  it('an attempt of 80 minutes is repeated within minutes of its worker’s death', async () => {
     const inbox = heldInbox();
     const next = fixture.receiver.inbox();
     const first = await send(inbox.url, keyed, 'models');
@@ -253,7 +250,7 @@ describe.each([
     expect([...(lane?.leases.values() ?? [])]).toEqual([]);
   });
 
-  it('a queue goes on soon after the death of a worker whose message was cancelled', async () => {
+  it('a queue continues soon after the death of a worker whose message was cancelled', async () => {
     const inbox = heldInbox();
     const next = fixture.receiver.inbox();
     const first = await send(inbox.url, patient, 'models');
@@ -268,7 +265,7 @@ describe.each([
     inbox.letGo();
   });
 
-  it('a queue waits for the attempt of a message that was cancelled, for as long as that is made', async () => {
+  it('a queue waits for the running attempt of a cancelled message', async () => {
     const inbox = heldInbox();
     const next = fixture.receiver.inbox();
     const first = await send(inbox.url, patient, 'models');
@@ -285,7 +282,7 @@ describe.each([
     await delivered(second);
   });
 
-  it('the long queue hands on no slow job', async () => {
+  it('the long queue moves no slow jobs', async () => {
     const { noteTime, slowNameOf } = await import('../../../lambdas/job/slowJobs.ts');
     const host = 'render.example';
     const job = { kind: 'attempt', accountId: 'acct', messageId: 'msg_1', attempt: 0, host } as const;
@@ -294,7 +291,7 @@ describe.each([
     expect(slowNameOf({ ...job, queue: 'long' })).toBeUndefined();
   });
 
-  it('a quick answer costs no call to hold its message', async () => {
+  it('a quick answer costs no call to hide its message', async () => {
     const inbox = fixture.receiver.inbox();
     const ids = await Promise.all([1, 2, 3].map(() => send(inbox.url, patient)));
     await inbox.received(ids.length);

@@ -12,15 +12,15 @@ import { startFleet, type Fleet } from '../../support/fleet.ts';
 import { idsOf, openFixture, requestOf, type Fixture } from '../../support/fixture.ts';
 import { sizeOf } from '../../support/sample.ts';
 
-// Clients wait as long as on AWS, and no longer: a stand-in that is silent here is away, and not slow.
+// Clients wait as long as on AWS: a silent stand-in counts as away instead of slow.
 process.env['CLIENT_PATIENCE'] = '1';
 
-/** AWS is away for hours or days: messages on their way wait until it is back, and only one that kills its worker fails. */
+/** Messages wait while AWS is away for hours or days, and only one that kills its worker fails. */
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
-/** The time for which a message stays hidden whose worker could not say how long it will take. */
+/** Returns how long SQS hides a message whose worker could not extend that time. */
 const hiddenMs = (queue: 'short' | 'dead' | 'fire'): number => visibilitySecondsOf(queue) * 1_000;
 const outageMs = sizeOf({ ordinary: 6 * hourMs, thorough: dayMs });
 
@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 afterEach(() => fleet.close());
 
-/** A test with a death at each AWS call of workers. Each time they are new processes, which know nothing yet. */
+/** Runs a test with a death at each AWS call of workers, which are new processes each time. */
 function diesAtEachCall(title: string, way: (fate: Fate) => Promise<void>): void {
   itAtEachDeath(title, async (fate) => {
     await fleet.close();
@@ -56,11 +56,11 @@ const deadLettersOf = async (messageId: string) =>
 
 describe('a message', () => {
   it.each([
-    // Longer than the 14 days that SQS keeps what was sent once.
+    // Longer than the 14 days for which SQS keeps a message.
     { service: 'dynamodb', days: sizeOf({ ordinary: 1, thorough: 15 }), deliveries: 1 },
     { service: 'PutItemCommand', days: sizeOf({ ordinary: 0.5, thorough: 3 }), deliveries: undefined },
   ])(
-    'waits for $service for $days days, comes back less and less often, and is delivered when it is back',
+    'waits for $service for $days days, is retried less and less often, and is delivered afterwards',
     async ({ service, days, deliveries }) => {
       fleet.takeAway(service);
       const inbox = fixture.receiver.inbox();
@@ -68,7 +68,7 @@ describe('a message', () => {
       const watchedMs = Math.min(3, days) * dayMs;
       await fleet.advance(watchedMs);
       const invocations = fleet.invocationsOf('short') + fleet.invocationsOf('dead');
-      // After its first seven returns, the message comes back every 15 minutes at most and every 30 at least.
+      // After its first seven retries, the message is retried after 15 to 30 minutes.
       expect(invocations).toBeGreaterThan(watchedMs / (43 * minuteMs));
       expect(invocations).toBeLessThan(watchedMs / (7.5 * minuteMs) + 10);
       await fleet.advance(days * dayMs - watchedMs);
@@ -97,7 +97,7 @@ describe('a message', () => {
     expect(await deadLettersOf(messageId)).toEqual([]);
   });
 
-  it('waits where nothing can be sent either, and SQS itself has it back', async () => {
+  it('waits if no job can be sent either, and SQS redelivers it', async () => {
     fleet.takeAway('dynamodb', 'sqs');
     const inbox = fixture.receiver.inbox();
     const messageId = await fixture.send(inbox.url, { timeout: '20s' });
@@ -123,9 +123,9 @@ describe('a message', () => {
   });
 });
 
-describe('a message that Lambda has no room for in an hour', () => {
+describe('a message for which Lambda has no capacity for an hour', () => {
   it.each(['20s', '5m'])(
-    'is not taken for one that kills its workers, with a timeout of %s',
+    'does not count as one that kills its workers, with a timeout of %s',
     async (timeout) => {
       fleet.throttle(true);
       const inbox = fixture.receiver.inbox();
@@ -141,7 +141,7 @@ describe('a message that Lambda has no room for in an hour', () => {
 });
 
 describe('a message that kills its worker', () => {
-  it('is parked where giving it up kills workers too, and is delivered once a release does better', async () => {
+  it('is parked if giving it up kills workers, too, and is delivered once a release can handle it', async () => {
     const inbox = fixture.receiver.inbox();
     fleet.hold(true);
     const messageId = await fixture.send(inbox.url, { timeout: '20s', retries: '0' });
@@ -169,7 +169,7 @@ describe('a message that kills its worker', () => {
     expect(inbox.deliveries).toHaveLength(1);
   });
 
-  it('fails after some deaths, with its reason, and nothing that was in a batch with it does', async () => {
+  it('fails after some deaths with its reason, without the others of its batch', async () => {
     const mates = fixture.receiver.inbox();
     const killer = fixture.receiver.inbox(({ headers }) => {
       fleet.killWorkerOf(headers['svc-message-id'] ?? '');
@@ -192,18 +192,18 @@ describe('a message that kills its worker', () => {
     for (const id of ids) expect(await deadLettersOf(id)).toEqual([]);
   });
 
-  it('is told from one whose worker met errors, even where it could not say so', async () => {
+  it('is distinguished from one whose worker met errors, even if the worker could not record that', async () => {
     const inbox = fixture.receiver.inbox();
     fleet.throttle(true);
     const messageId = await fixture.send(inbox.url, { timeout: '20s', retries: '0' });
-    // The message is received again and again, until it is to be worked on alone.
+    // The message is received repeatedly, until it is to be handled alone.
     await fleet.advance(maxReceives * hiddenMs('short') + 1_000);
-    // The start can be noted, but then neither can the attempt be recorded nor the job be sent again.
+    // The start can be recorded, but the attempt cannot, nor can the job be sent again.
     fleet.takeAway('PutItemCommand', 'sqs');
     fleet.throttle(false);
     await fleet.advance((mostDeaths + 1) * hiddenMs('dead'));
     fleet.bringBack();
-    // Now the job can be sent again, and has to say itself that its starts have ended.
+    // The job can be sent again, and has to record itself that its starts have ended.
     fleet.takeAway('PutItemCommand');
     await fleet.advance(2 * hourMs);
     expect(fleet.invocationsOf('dead')).toBeGreaterThan(2 * mostDeaths);
@@ -217,8 +217,7 @@ describe('a message that kills its worker', () => {
   });
 });
 
-describe('a worker that does a message alone', () => {
-  /** A message whose attempt is in the queue of those that are worked on alone. */
+describe('a worker that handles a message alone', () => {
   async function alone() {
     fleet.hold(true, ['short']);
     const inbox = fixture.receiver.inbox();
@@ -245,7 +244,7 @@ describe('a worker that does a message alone', () => {
     'and dies at any of its AWS calls while it puts the message off loses nothing',
     async (fate) => {
       const { inbox, messageId, job } = await alone();
-      // The start cannot be noted; the second call sends the message again.
+      // The start cannot be recorded. The second call sends the message again.
       fleet.takeAway('dynamodb');
       fleet.setFate(fate);
       await fixture.standIns.sqs.send('dead', formatJob(job));
@@ -260,14 +259,13 @@ describe('a worker that does a message alone', () => {
   );
 });
 
-describe('a message that the service itself fails with', () => {
+describe('a message on which the service itself fails', () => {
   const givenUp = { error: expect.stringMatching(/^The service itself failed 10 times/) as unknown };
 
-  /** Whether a call writes the record of an attempt that has an answer. */
   const recordsAnswer = (call: string, input: unknown): boolean =>
     call === 'PutItemCommand' && JSON.stringify(input).includes('"status":{"N":"500"}');
 
-  it('because its answer cannot be recorded fails within an hour or so, visibly, and is not sent for days', async () => {
+  it('because its answer cannot be recorded fails visibly within about an hour instead of being sent for days', async () => {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
     const failures = fixture.receiver.inbox();
     fleet.refuse(recordsAnswer);
@@ -285,7 +283,7 @@ describe('a message that the service itself fails with', () => {
     expect(await deadLettersOf(messageId)).toHaveLength(1);
   });
 
-  it('because its body is gone fails, and its failure callback comes without it', async () => {
+  it('because its body is gone fails, and its failure callback has no body', async () => {
     const inbox = fixture.receiver.inbox();
     const failures = fixture.receiver.inbox();
     fleet.hold(true);
@@ -311,7 +309,7 @@ describe('a message that the service itself fails with', () => {
     });
   });
 
-  it('fails even where its callbacks cannot be stored', async () => {
+  it('fails even if its callbacks cannot be stored', async () => {
     const inbox = fixture.receiver.inbox();
     const callbacks = fixture.receiver.inbox();
     fleet.refuse((call, input) => call === 'PutItemCommand' && JSON.stringify(input).includes('"body":{"M"'));
@@ -322,7 +320,7 @@ describe('a message that the service itself fails with', () => {
     expect(await deadLettersOf(messageId)).toMatchObject([givenUp]);
   });
 
-  it('fails where its next attempt cannot be sent for', async () => {
+  it('fails if its next attempt cannot be sent', async () => {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
     const messageId = await fixture.send(inbox.url, { timeout: '20s', retries: '3', 'retry-delay': '1000' });
     fleet.refuse(
@@ -352,7 +350,7 @@ describe('a message that the service itself fails with', () => {
     expect(idsOf(failures.deliveries).size).toBe(1);
   });
 
-  it('is delivered where the fault ends in time, and outages do not count', async () => {
+  it('is delivered if the fault ends in time, and outages do not count', async () => {
     const inbox = fixture.receiver.inbox();
     fleet.refuse((call) => call === 'PutItemCommand');
     const messageId = await fixture.send(inbox.url, { timeout: '20s' });
@@ -369,11 +367,10 @@ describe('a message that the service itself fails with', () => {
   });
 });
 
-describe('what this release cannot read', () => {
+describe('a job that this release cannot read', () => {
   const texts = ['no JSON', '{"accountId":7}', '[]', '{"kind":"ofTheNextRelease","account":"acct"}'];
   const queueNames = ['short', 'dead', 'fire', 'accountChanges'] as const;
 
-  /** The messages that are parked, each with the queue that it came from. */
   async function parked(): Promise<readonly string[]> {
     const QueueUrl = fixture.standIns.sqs.queueUrl('parked');
     const { parseParked: read } = await import('../../../lambdas/job/parked.ts');
@@ -390,7 +387,7 @@ describe('what this release cannot read', () => {
     }
   }
 
-  it('is parked with all that it takes to send it back, and logged', async () => {
+  it('is parked with everything needed to send it back, and logged', async () => {
     const log = vi.spyOn(console, 'error').mockReturnValue(undefined);
     for (const queue of queueNames) for (const text of texts) await fixture.standIns.sqs.send(queue, text);
     await fleet.advance(dayMs);
@@ -405,8 +402,8 @@ describe('what this release cannot read', () => {
   });
 });
 
-describe('a change of an account that the service itself fails with', () => {
-  it('comes back for ever', async () => {
+describe('a change of an account on which the service itself fails', () => {
+  it('is retried for ever', async () => {
     const notice = JSON.stringify({ accountId: fixture.account.id, others: [] });
     fleet.refuse((call) => call === 'GetItemCommand');
     await fixture.standIns.sqs.send('accountChanges', notice);
@@ -419,7 +416,6 @@ describe('a change of an account that the service itself fails with', () => {
 });
 
 describe('a schedule’s fire', () => {
-  /** A schedule that fires once, at a moment of this clock. */
   async function scheduled(
     inboxUrl: string,
   ): Promise<{ readonly scheduleId: string; readonly notice: string }> {
@@ -433,7 +429,7 @@ describe('a schedule’s fire', () => {
     return { scheduleId, notice: JSON.stringify(notice) };
   }
 
-  it('waits for days for AWS, and for Lambda, and makes its messages once', async () => {
+  it('waits for AWS and Lambda for days, and makes its messages once', async () => {
     const inbox = fixture.receiver.inbox();
     const { notice } = await scheduled(inbox.url);
     fleet.takeAway('dynamodb');
@@ -448,7 +444,7 @@ describe('a schedule’s fire', () => {
     expect(fixture.standIns.sqs.queues.unsettled('undeliveredFires')).toEqual([]);
   });
 
-  it('is given up when it kills its worker: its schedule and the operator’s queue say so', async () => {
+  it('is given up if it kills its worker, which its schedule and the operator’s queue show', async () => {
     const inbox = fixture.receiver.inbox();
     const { scheduleId, notice } = await scheduled(inbox.url);
     fleet.killAt('BatchWriteItemCommand');
@@ -466,7 +462,7 @@ describe('a schedule’s fire', () => {
     expect(inbox.deliveries).toHaveLength(0);
   });
 
-  it('is given up when the service itself fails with it, likewise', async () => {
+  it('is given up if the service itself fails on it, in the same way', async () => {
     const inbox = fixture.receiver.inbox();
     const { scheduleId, notice } = await scheduled(inbox.url);
     fleet.refuse((call) => call === 'BatchWriteItemCommand');
@@ -486,7 +482,7 @@ describe('a schedule’s fire', () => {
     expect(inbox.deliveries).toHaveLength(0);
   });
 
-  it('that was given up is made up for by sending its text to its queue again, once', async () => {
+  it('that was given up is published once if its text is sent to its queue again', async () => {
     const inbox = fixture.receiver.inbox();
     const { scheduleId, notice } = await scheduled(inbox.url);
     fleet.refuse((call) => call === 'BatchWriteItemCommand');

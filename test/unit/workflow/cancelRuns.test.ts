@@ -23,7 +23,7 @@ useFixture(
     runFixture = await openRunFixture(fixture);
     lambdas = await importLambdas();
   },
-  // One test's clock goes on each time that it is read, and the SDK reads it, too.
+  // In one test each reading advances the clock, and the SDK’s readings count, too.
   { overHttp: true },
 );
 
@@ -35,7 +35,7 @@ const stateOf = async (runId: string): Promise<string> => (await runFixture.snap
 const statesOf = (...runIds: readonly string[]): Promise<readonly string[]> =>
   Promise.all(runIds.map(stateOf));
 
-// Each test has all runs of the account to itself.
+// Gives each test an account without other runs.
 afterEach(async () => {
   vi.restoreAllMocks();
   fixture.reset();
@@ -65,7 +65,7 @@ describe('cancelling many runs', () => {
     expect((await lambdas.cancelRuns(other, [], new Uint8Array())).cancelled).toBe(1);
   });
 
-  it('by ids ends exactly these, and ignores every other filter', async () => {
+  it('by ids cancels exactly these runs, and ignores every other filter', async () => {
     for (const runId of ['wfr_1', 'wfr_2', 'wfr_3', 'wfr_4', 'a,b']) await runFixture.start(runId);
     await runFixture.append('wfr_4', { kind: 'end', at: Date.now(), state: 'RUN_SUCCESS' });
     const query: readonly Header[] = [
@@ -135,7 +135,7 @@ describe('cancelling many runs', () => {
     expect(await stateOf('wfr_1')).toBe(isMatch ? 'RUN_CANCELED' : 'RUN_STARTED');
   });
 
-  it('takes the dates of starts, both ends included', async () => {
+  it('includes both ends of the start dates', async () => {
     const { createdAt } = await runFixture.start('wfr_1');
     expect(await cancel([['fromDate', String(createdAt + 1)]])).toBe(0);
     expect(await cancel([['toDate', String(createdAt - 1)]])).toBe(0);
@@ -147,7 +147,7 @@ describe('cancelling many runs', () => {
     ).toBe(1);
   });
 
-  it('goes on with each repetition until it is 0', async () => {
+  it('continues with each repetition until the answer is 0', async () => {
     const ids = Array.from({ length: 25 }, (_, index) => `wfr_${index}`);
     for (const runId of ids) await runFixture.start(runId);
     const counts: number[] = [];
@@ -156,7 +156,7 @@ describe('cancelling many runs', () => {
     expect(new Set(await statesOf(...ids))).toEqual(new Set(['RUN_CANCELED']));
   });
 
-  it('stops when its time is over, and says so where it found nothing', async () => {
+  it('stops when its time is up, and says so even if it found nothing', async () => {
     for (let index = 0; index < 15; index += 1) await runFixture.start(`wfr_${index}`);
     const real = Date.now();
     let late = 0;
@@ -211,7 +211,7 @@ describe('cancelling many runs', () => {
     expect(listed?.state).toBe('RUN_CANCELED');
   });
 
-  it('answers 503 where so many write a run that its turn does not come', async () => {
+  it('answers 503 if too many processes write the same run', async () => {
     const busy = lambdas.refuseWhenBusy(() => Promise.reject(new lambdas.RunBusy('busy')));
     await expect(busy).rejects.toMatchObject({ status: 503 });
     const broken = new Error('broken');

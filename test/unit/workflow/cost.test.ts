@@ -4,7 +4,7 @@ import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 import { watchWrites } from '../../support/writes.ts';
 
-/** The cost of a run of a workflow. Neither its calls nor its writes become more as it becomes longer. */
+/** A step’s calls and writes do not increase with the run’s length. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -19,17 +19,16 @@ useFixture(async (opened) => {
   await warmUp();
 });
 
-/** Lets the process read and lease what it has for some seconds: the account, and a slot of it. */
+/** Lets the process read and lease what it keeps for some seconds: the account, and a slot. */
 async function warmUp(): Promise<void> {
   await fixture.send(fixture.receiver.inbox().url);
   await fixture.doJobs();
 }
 
-/** The calls of some work, and the write units of what it puts. */
 async function costOf(job: () => Promise<unknown>) {
   fixture.reset();
   writes.reset();
-  // A delivery reads its run again where it took long to begin, as on a busy machine.
+  // Stopped, because a delivery that takes long to begin reads its run again.
   const time = Date.now();
   const clock = vi.spyOn(Date, 'now').mockImplementation(() => time);
   await job();
@@ -41,31 +40,30 @@ async function costOf(job: () => Promise<unknown>) {
   };
 }
 
-/** An endpoint that answers as the published client does. */
 const openEndpoint = () =>
   fixture.receiver.inbox((_delivery, response) =>
     response.writeHead(200, { 'Upstash-Workflow-Sdk-Version': '1' }).end(),
   );
 
 const submission = {
-  // The run's snapshot is read before the step, and again when the run is changed.
+  // Reads the run’s snapshot before the step, and again when the run is changed.
   calls: { QueryCommand: 2, PutItemCommand: 1, BatchWriteItemCommand: 1, SendMessageBatchCommand: 1 },
   units: { workflows: 1, messages: 1 },
 };
-/** The message with its attempts, and the journal. */
+/** Reads the message with its attempts, and the journal. */
 const delivery = { calls: { QueryCommand: 2, PutItemCommand: 1 }, units: { workflows: 0, messages: 1 } };
 
 describe('a run', () => {
-  it('starts with its record, its place in the list and its message', async () => {
+  it('starts with its record, its row in the list and its message', async () => {
     expect(await costOf(() => runFixture.start('wfr_starts'))).toEqual({
-      // The job that checks the start, and the attempt.
+      // Sends the job that checks the start, and the attempt.
       calls: { QueryCommand: 1, PutItemCommand: 2, BatchWriteItemCommand: 1, SendMessageBatchCommand: 2 },
       units: { workflows: 2, messages: 1 },
     });
     await fixture.drain();
   });
 
-  it('ends with a record and its place in the list', async () => {
+  it('ends with a record and its row in the list', async () => {
     await runFixture.start('wfr_ends');
     await runFixture.submit('wfr_ends', [resultOf(1)]);
     const end = { state: 'RUN_SUCCESS', response: Buffer.from('"done"') } as const;
@@ -78,7 +76,7 @@ describe('a run', () => {
 });
 
 describe('a step', () => {
-  it('reads the settings of its run once in a process', async () => {
+  it('reads its settings once in a process', async () => {
     await runFixture.start('wfr_facts');
     const { calls } = await costOf(() => runFixture.submit('wfr_facts', [resultOf(1)]));
     expect(calls).toEqual({ ...submission.calls, GetItemCommand: 1 });
@@ -95,7 +93,7 @@ describe('a step', () => {
       while (submitted < step - 1) {
         submitted += 1;
         if (submitted === step - 1) {
-          // Only the last of them is delivered.
+          // Only the last step is delivered.
           await fixture.drain();
           await warmUp();
         }
@@ -111,7 +109,7 @@ describe('a step', () => {
     await fixture.drain();
   });
 
-  it('has no more writes than another for an output that is in the bucket', async () => {
+  it('has no more writes for an output that is in the bucket', async () => {
     await runFixture.start('wfr_large');
     await runFixture.submit('wfr_large', [resultOf(1)]);
     const large = JSON.stringify('x'.repeat(500_000));
@@ -121,7 +119,7 @@ describe('a step', () => {
 });
 
 describe('a parallel group', () => {
-  it('is planned with one record, and one call for all of its messages', async () => {
+  it('is planned with one record, and one call for all its messages', async () => {
     await runFixture.start('wfr_group');
     await runFixture.submit('wfr_group', [resultOf(1)]);
     const plans = Array.from({ length: 10 }, (_, index) =>

@@ -5,8 +5,6 @@ import { noFilter } from '../../support/filters.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import { configOf, type Fixture } from '../../support/fixture.ts';
 
-/** A count ends in time, and goes on from where it stopped. */
-
 let fixture: Fixture;
 const importServices = async () => {
   const [messages, listed, deadLetters, runs, workflows] = await Promise.all([
@@ -24,7 +22,6 @@ useFixture(async (opened) => {
   services = await importServices();
 });
 
-/** Each reading of the clock takes a second. */
 function slowly(): void {
   const { now } = Date;
   let readings = 0;
@@ -36,7 +33,6 @@ interface Part {
   readonly cursor?: string | undefined;
 }
 
-/** All answers to a count, one after the other. */
 async function partsOf(count: (cursor: string | undefined) => Promise<Part>): Promise<readonly number[]> {
   const parts: number[] = [];
   let cursor: string | undefined;
@@ -60,7 +56,7 @@ const labelled = (cursor: string | undefined) => ({
 
 const many = 30;
 
-it('of messages gives in its parts together what matches, each once', async () => {
+it('of messages counts each match once in all its parts together', async () => {
   const ids: string[] = [];
   await eachOf(Array.from({ length: many }), 10, async (_, index) => {
     ids.push(await fixture.send('https://example.com/', { delay: '10m', label: 'counted' }));
@@ -90,7 +86,7 @@ itAtEachDeath(
   { every: { ordinary: 1, thorough: 1 } },
 );
 
-it('of dead letters gives in its parts together what matches, and each part its own groups', async () => {
+it('of dead letters counts each match once in all its parts together, with separate groups in each part', async () => {
   const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
   await eachOf(Array.from({ length: many }), 10, async () => {
     await fixture.send(inbox.url, { retries: '0', label: 'counted' });
@@ -120,7 +116,7 @@ it('of dead letters shows the hundred most frequent groups', async () => {
   expect(groups.map((group) => group.host).sort()).toEqual(hosts.slice(1).sort());
 });
 
-it('of runs gives in its parts together those that go on', async () => {
+it('of runs counts the active runs in all its parts together', async () => {
   await eachOf(Array.from({ length: many }), 10, async () => {
     await services.trigger(fixture.account, {
       prefix: 'Svc',

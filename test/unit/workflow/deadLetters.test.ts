@@ -84,7 +84,7 @@ describe('the dead letter of a run', () => {
     expect(listed).toEqual(withoutBody);
   });
 
-  it('shows what is redacted as its hash, answers that may repeat the body too', async () => {
+  it('shows redacted values as hashes, even in answers that may repeat the body', async () => {
     const { inbox } = runs.endpoint();
     const { dlqId } = await runs.failed(inbox, {
       payload: 'secret',
@@ -97,7 +97,7 @@ describe('the dead letter of a run', () => {
     expect(JSON.stringify([record, await list([['workflowUrl', inbox.url]])])).not.toContain('secret');
   });
 
-  it('says of a failure function that failed what it answered', async () => {
+  it('shows the answer of a failure function that failed', async () => {
     const { inbox } = runs.endpoint();
     const told = fixture.receiver.inbox((_delivery, response) => {
       response.writeHead(503, { 'x-why': 'busy' }).end('not now');
@@ -117,7 +117,7 @@ describe('the dead letter of a run', () => {
 });
 
 describe('dead letters of runs and of messages', () => {
-  it('are listed apart', async () => {
+  it('are listed separately', async () => {
     const { inbox } = runs.endpoint();
     const { dlqId } = await runs.failed(inbox);
     const messageId = await fixture.send(inbox.url, { retries: '0' });
@@ -135,7 +135,7 @@ describe('dead letters of runs and of messages', () => {
     await expect(asRun).rejects.toMatchObject(none);
   });
 
-  it('are retried and deleted apart', async () => {
+  it('are retried and deleted separately', async () => {
     const { inbox } = runs.endpoint();
     const { dlqId } = await runs.failed(inbox);
     const all = { ...noFilter, ids: [dlqId] };
@@ -242,7 +242,7 @@ describe('the filter', () => {
     expect(messages.map(({ dlqId }) => dlqId)).toEqual([wanted.dlqId]);
   });
 
-  it('workflowUrl selects runs by the whole URL, fromDate and toDate by when they failed', async () => {
+  it('workflowUrl selects runs by the whole URL, fromDate and toDate by the time of the failure', async () => {
     const all = await list([['workflowUrl', inbox.url]]);
     expect(all.messages).toHaveLength(3);
     expect((await list([['workflowUrl', `${inbox.url}x`]])).messages).toEqual([]);

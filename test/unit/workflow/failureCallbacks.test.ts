@@ -25,7 +25,6 @@ const cancel = (dlqId: string) => services.cancelFailureCallback(fixture.account
 const stateOf = async (dlqId: string) =>
   (await services.getRunDeadLetter(fixture.account, dlqId)).failureFunctionState;
 
-/** The states that the journal has noted of a run's failure function, the end's included. */
 const notedOf = async (runId: string) =>
   (await runs.journalOf(runId)).flatMap(({ record, snapshot }) =>
     record.kind === 'end' || record.kind === 'failureFunction' ? [snapshot.failureState] : [],
@@ -35,7 +34,6 @@ type AnswerTo = (response: ServerResponse) => void;
 const failing: AnswerTo = (response) => response.writeHead(500).end('no');
 const well: AnswerTo = (response) => response.writeHead(200).end('told');
 
-/** A run that has failed, and the endpoint that is told of it. */
 async function failedRun(answer: AnswerTo = failing) {
   const { inbox } = runs.endpoint();
   const state = { answer };
@@ -47,7 +45,6 @@ async function failedRun(answer: AnswerTo = failing) {
   return { ...failed, told, state };
 }
 
-/** A run that has failed, whose failure function is still to run. */
 async function pending() {
   const { inbox } = runs.endpoint();
   const told = fixture.receiver.inbox();
@@ -60,7 +57,7 @@ async function pending() {
 }
 
 describe('a failure function that failed', () => {
-  it('is run again by a message of its own, which tells the same', async () => {
+  it('is run again by a new message with the same content', async () => {
     const { runId, createdAt, dlqId, told, state } = await failedRun();
     expect(await stateOf(dlqId)).toBe('CALLBACK_FAIL');
     state.answer = well;
@@ -86,7 +83,7 @@ describe('a failure function that failed', () => {
     expect(await runs.isThere(dlqId)).toBe(true);
   });
 
-  it('may fail again, and be run again', async () => {
+  it('can fail and be run again', async () => {
     const { dlqId, told } = await failedRun();
     await rerun(dlqId);
     await fixture.doJobs();
@@ -96,7 +93,7 @@ describe('a failure function that failed', () => {
     expect(told.deliveries).toHaveLength(3);
   });
 
-  it('is run again once by those who ask at the same time', async () => {
+  it('is run again once for simultaneous requests', async () => {
     const { dlqId, told } = await failedRun();
     const answers = await Promise.allSettled(Array.from({ length: 5 }, () => rerun(dlqId)));
     expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -123,7 +120,7 @@ describe('a failure function that failed', () => {
     expect(await stateOf(dlqId)).toBe('CALLBACK_SUCCESS');
   });
 
-  it('makes so many AWS calls', async () => {
+  it('takes nine AWS calls to run again', async () => {
     const { dlqId } = await failedRun();
     await rerun(dlqId);
     expect(fixture.calls(), JSON.stringify(fixture.operations())).toBe(9);
@@ -140,7 +137,7 @@ describe('a failure function that did not fail', () => {
     expect(await stateOf(dlqId)).toBe('CALLBACK_SUCCESS');
   });
 
-  it('because there is none is neither run again nor cancelled', async () => {
+  it('that does not exist is neither run again nor cancelled', async () => {
     const { inbox } = runs.endpoint();
     const { dlqId } = await runs.failed(inbox);
     await expect(rerun(dlqId)).rejects.toMatchObject({ status: 400 });
@@ -150,8 +147,8 @@ describe('a failure function that did not fail', () => {
   });
 });
 
-describe('a failure function that is to run', () => {
-  it('is cancelled, and not run any more', async () => {
+describe('a pending failure function', () => {
+  it('is cancelled and does not run', async () => {
     const { runId, dlqId, told } = await pending();
     expect(await stateOf(dlqId)).toBe('CALLBACK_INPROGRESS');
     await cancel(dlqId);
@@ -164,7 +161,7 @@ describe('a failure function that is to run', () => {
     await expect(rerun(dlqId)).rejects.toMatchObject({ status: 400 });
   });
 
-  it('for the second time is cancelled by the message that was sent last', async () => {
+  it('that is run again is cancelled by its last message', async () => {
     const { dlqId, told } = await failedRun();
     await rerun(dlqId);
     await cancel(dlqId);
@@ -187,7 +184,7 @@ describe('a failure function that is to run', () => {
     },
   );
 
-  it('makes so many AWS calls', async () => {
+  it('takes eight AWS calls to cancel', async () => {
     const { dlqId } = await pending();
     await cancel(dlqId);
     expect(fixture.calls(), JSON.stringify(fixture.operations())).toBe(8);

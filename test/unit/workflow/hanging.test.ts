@@ -4,8 +4,6 @@ import { itAtEachDeath } from '../../support/faults.ts';
 import { configOf, type Fixture } from '../../support/fixture.ts';
 import { useFixture } from '../../support/useFixture.ts';
 
-/** Processes that die while they put a new run in the place of one that hangs. */
-
 let fixture: Fixture;
 let runs: FailedRuns;
 const importServices = () => import('../../../lambdas/workflow/resume.ts');
@@ -17,7 +15,7 @@ useFixture(async (opened) => {
 
 const request = { prefix: 'Upstash', config: configOf({}), host: 'api.example.com' };
 
-/** Lets a minute pass and a bit, so that a run that was delivered hangs. */
+/** Lets more than a minute pass, so that a delivered run counts as hanging. */
 function later(): void {
   const { now } = Date;
   vi.spyOn(Date, 'now').mockImplementation(() => now() + 61_000);

@@ -48,7 +48,6 @@ const none: unknown = expect.objectContaining({
 });
 const full: unknown = expect.objectContaining({ status: 429, code: 'webhook_full' });
 
-/** Calls a webhook, of the fixture's account where no other is given. */
 const call = (
   runId: string,
   eventId: string,
@@ -56,7 +55,6 @@ const call = (
   accountId = fixture.account.id,
 ) => waitFixture.callHook({ accountId, runId, eventId, request: requestOf(more) });
 
-/** The calls of AWS that some work makes, and its failure. */
 async function costOf(work: () => Promise<unknown>) {
   fixture.reset();
   const failure = await work().then(
@@ -66,7 +64,6 @@ async function costOf(work: () => Promise<unknown>) {
   return { failure, calls: fixture.operations() };
 }
 
-/** Makes an account, of which nothing has been used. */
 async function newAccount(id: string, limits: Fixture['account']['limits']) {
   const account = { ...fixture.account, id, limits };
   await fixture.saveAccount(account, undefined);
@@ -74,7 +71,7 @@ async function newAccount(id: string, limits: Fixture['account']['limits']) {
 }
 
 describe('a call of a webhook', () => {
-  it('is the event of its run, as it came, before the wait or after it', async () => {
+  it('is recorded unchanged as an event of its run, before the wait or after it', async () => {
     const runId = await waitFixture.start();
     const eventId = await waitFixture.createWebhook(runId);
     await call(runId, eventId);
@@ -96,7 +93,7 @@ describe('a call of a webhook', () => {
     ]);
   });
 
-  it('finds none where the run has ended or is not known, or the account is not served here, and is told nothing else', async () => {
+  it('answers 404 if the run has ended or is unknown, or the account is not served here, and says nothing more', async () => {
     const runId = await waitFixture.start();
     const eventId = await waitFixture.createWebhook(runId);
     await expect(call('wfr_unknown', eventId)).rejects.toThrow(none);
@@ -106,7 +103,7 @@ describe('a call of a webhook', () => {
     for (const other of ['', 'count', 'wfr_\u{1f600}', 'x'.repeat(5_000)]) {
       await expect(call(other, eventId)).rejects.toThrow(none);
     }
-    // However large it is: what a run may get is nothing that a stranger learns.
+    // The answer does not depend on the size, so that strangers do not learn a run’s limits.
     await expect(call(runId, newWebhookId(), { body: Buffer.alloc(5_000_000) })).rejects.toThrow(none);
     await fixture.saveAccount({ ...fixture.account, id: 'suspended', state: 'passive' }, undefined);
     const account = { ...fixture.account, id: 'suspended' };
@@ -117,7 +114,7 @@ describe('a call of a webhook', () => {
     await expect(call(runId, eventId)).rejects.toThrow(none);
   });
 
-  it('costs one read where it finds none, and no call at all where it has another form', async () => {
+  it('costs one read if it finds no run, and no call if its form is wrong', async () => {
     const runId = await waitFixture.start();
     const read = { failure: none, calls: { QueryCommand: 1 } };
     expect(await costOf(() => call(runId, newWebhookId(), {}, 'nobody'))).toEqual(read);
@@ -134,11 +131,10 @@ describe('a call of a webhook', () => {
     for (const eventId of misshapen) {
       expect(await costOf(() => call(runId, eventId))).toEqual({ failure: none, calls: {} });
     }
-    // Nothing was written.
     expect(await waitFixture.recordsOf(runId)).toHaveLength(1);
   });
 
-  it('ends no wait but that for its webhook', async () => {
+  it('ends only a wait for its webhook', async () => {
     const runId = await waitFixture.start();
     const eventId = newWebhookId();
     await waitFixture.wait(runId, eventId);
@@ -146,7 +142,7 @@ describe('a call of a webhook', () => {
       failure: none,
       calls: { QueryCommand: 1, GetItemCommand: 1 },
     });
-    // A notification of the account ends it.
+    // A notification of the account ends the other wait.
     await waitFixture.notifyRun(fixture.account, { runId, eventId }, Buffer.from('by its account'));
     expect(await waitFixture.resultsOf(runId)).toMatchObject([{ event: 'by its account' }]);
   });
@@ -162,7 +158,7 @@ describe('a call of a webhook', () => {
     expect(await waitFixture.resultsOf(runId)).toMatchObject([{ stepId: 3, isTimeout: false }]);
   });
 
-  it('is kept as one of ten of its webhook, and takes no place of notifications and other webhooks', async () => {
+  it('is kept, up to ten for each webhook, and uses no room of notifications and other webhooks', async () => {
     const runId = await waitFixture.start();
     const [first, second] = [
       await waitFixture.createWebhook(runId, 1),
@@ -177,13 +173,13 @@ describe('a call of a webhook', () => {
     const notified = waitFixture.notifyRun(fixture.account, { runId, eventId: 'paid' }, Buffer.from('x'));
     await expect(notified).rejects.toThrow(refused(412));
     await call(runId, second);
-    // After a wait there is place for another call.
+    // After a wait there is room for another call.
     await waitFixture.wait(runId, first, { stepType: 'WaitForWebhook', stepId: 3 });
     await call(runId, first);
     await expect(call(runId, first)).rejects.toThrow(full);
   });
 
-  it('is kept as one of a hundred of its run', async () => {
+  it('is kept, up to a hundred for each run', async () => {
     const runId = await waitFixture.start();
     const webhooks: string[] = [];
     for (let step = 1; step <= 11; step += 1) webhooks.push(await waitFixture.createWebhook(runId, step));
@@ -192,10 +188,10 @@ describe('a call of a webhook', () => {
     await expect(call(runId, last)).rejects.toThrow(full);
   });
 
-  it('is kept while all of them have room in a part of the list', async () => {
+  it('is kept while all of them fit into their part of the list', async () => {
     const runId = await waitFixture.start();
     const eventId = await waitFixture.createWebhook(runId);
-    // In the list it has 16/9 of its bytes: two of them are beyond 8 MiB.
+    // In the list it takes 16/9 of its bytes, so two exceed 8 MiB.
     const large = { body: Buffer.alloc(2_500_000) };
     await call(runId, eventId, large);
     await expect(call(runId, eventId, large)).rejects.toThrow(full);
@@ -209,7 +205,7 @@ describe('a call of a webhook', () => {
     expect(result?.entry.bodyBytes).toBeLessThan(called + 200);
   });
 
-  it('that a wait has no room for is refused before anything is sent or stored for it', async () => {
+  it('that does not fit into a wait’s result is refused before anything is sent or stored', async () => {
     const runId = await waitFixture.start();
     const body = Buffer.alloc(4_000_000);
     for (let stepId = 1; ; stepId += 1) {
@@ -224,7 +220,7 @@ describe('a call of a webhook', () => {
     }
   });
 
-  it('is kept in a run that was started before webhooks were noted', async () => {
+  it('is kept in a run that was started before webhooks were recorded', async () => {
     const runId = await waitFixture.start();
     await fixture.dynamodb.send(
       new UpdateItemCommand({
@@ -239,7 +235,7 @@ describe('a call of a webhook', () => {
     expect(await waitFixture.resultsOf(runId)).toMatchObject([{ eventId, isTimeout: false }]);
   });
 
-  it('names the account as its token does', async () => {
+  it('names the account like its token', async () => {
     const runId = await waitFixture.start();
     const eventId = await waitFixture.createWebhook(runId);
     await expect(call(runId, eventId, {}, 'defaultUser')).rejects.toThrow(none);
@@ -253,7 +249,7 @@ describe('a call of a webhook', () => {
 });
 
 describe('the limits of webhooks', () => {
-  it('are those of the account’s requests, each kind by itself', async () => {
+  it('are the account’s request limits, counted separately for each kind', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const account = await newAccount('apart', {
       max_requests_per_second: 5,
@@ -269,11 +265,11 @@ describe('the limits of webhooks', () => {
     await expect(callOnce(Buffer.alloc(0), 6)).rejects.toThrow(
       expect.objectContaining({ status: 429, code: 'rate_limit_reached' }),
     );
-    // Requests with a token go on.
+    // Requests with a token are still allowed.
     for (let sent = 0; sent < 5; sent += 1) await lambdas.limitCall(account, 100);
     await expect(lambdas.limitCall(account, 0)).rejects.toThrow(refused(429));
     vi.setSystemTime(Date.now() + 1_000);
-    // And the other way round, also for bytes.
+    // The other way round, and for bytes, too.
     await lambdas.limitCall(account, 5_000);
     await expect(lambdas.limitCall(account, 1)).rejects.toThrow(refused(429));
     await call(runId, eventId, { body: Buffer.alloc(5_000) }, 'apart');
@@ -282,7 +278,7 @@ describe('the limits of webhooks', () => {
     );
   });
 
-  it('are not used by calls that are refused', async () => {
+  it('are not used up by refused calls', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const account = await newAccount('uncharged', {
       max_requests_per_second: 2,
@@ -300,7 +296,7 @@ describe('the limits of webhooks', () => {
     }
     await call(runId, eventId, {}, 'uncharged');
     await waitFixture.wait(runId, eventId, { stepType: 'WaitForWebhook', stepId: 2, account });
-    // The message of the day is sent: what is refused for that leaves the next one its place.
+    // The day’s only message is sent. A refused call does not use up the next one’s place.
     for (let sent = 0; sent < 5; sent += 1) {
       await expect(call(runId, eventId, {}, 'uncharged')).rejects.toThrow(
         expect.objectContaining({ code: 'daily_limit_reached' }),
@@ -314,7 +310,7 @@ describe('the limits of webhooks', () => {
     expect(usage.get(day)).toMatchObject({ calls: 0, hooks: 1, bytes: Buffer.byteLength('grüß') });
   });
 
-  it('are learned from what all processes report, as those of requests are', async () => {
+  it('include what other processes report, like those of requests', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     const account = await newAccount('shared', { max_requests_per_second: 10 });
     const { counterOf } = await import('../../../lambdas/usage/counter.ts');
@@ -335,14 +331,14 @@ describe('the limits of webhooks', () => {
 });
 
 describe('a notification', () => {
-  it('counts as the message that it makes, and wakes nobody where that is one too many', async () => {
+  it('counts as the message that it makes, and wakes no run if that message exceeds the limit', async () => {
     const limits = { max_requests_per_day_hard: 1 };
     const account = { ...fixture.account, id: 'counted', limits };
     await fixture.saveAccount(account, undefined);
     const runs = [await waitFixture.start({ account }), await waitFixture.start({ account })];
     for (const runId of runs) await waitFixture.wait(runId, 'counted', { account });
     const [first = '', second = ''] = runs;
-    // What nobody waits for makes no message.
+    // A call for which no run waits makes no message.
     expect(await waitFixture.notify(account, 'nobody', Buffer.from('x'))).toEqual([]);
     await waitFixture.notifyRun(account, { runId: first, eventId: 'later' }, Buffer.from('x'));
     expect(
@@ -355,7 +351,7 @@ describe('a notification', () => {
     expect(await waitFixture.listWaiters(account, 'counted')).toHaveLength(1);
   });
 
-  it('is no larger than a message of its account', async () => {
+  it('may be as large as a message of its account', async () => {
     const account = { ...fixture.account, limits: { max_message_size: 10 } };
     const runId = await waitFixture.start();
     const large = Buffer.alloc(11);

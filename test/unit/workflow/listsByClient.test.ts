@@ -38,7 +38,7 @@ const start = async (runId: string) => {
 };
 
 describe('the published client', () => {
-  it('reads the log of runs, by each of its filters', async () => {
+  it('reads the log of runs with each of its filters', async () => {
     const { createdAt, messageId } = await start('wfr_read');
     const filters = [
       {},
@@ -61,7 +61,7 @@ describe('the published client', () => {
     expect(await client.cancel({ all: true })).toEqual({ cancelled: 1 });
   });
 
-  it('cancels runs by ids, by filters, and all', async () => {
+  it('cancels runs by ids, by filters, and all of them', async () => {
     const cancelled: number[] = [];
     const requests: readonly (() => Promise<{ cancelled: number }>)[] = [
       () => client.cancel('wfr_1'),

@@ -17,7 +17,7 @@ describe('the runs that a query finds', () => {
   const url = 'https://filter.example:8443/a/b?c=d,e';
   const settings = { maxRetries: 3, timeoutMs: 30_000, labels: ['l1', 'l2'], flowControl: { key: 'fc' } };
 
-  it('match every filter that is given', async () => {
+  it('match all given filters', async () => {
     const { messageId, createdAt } = await runFixture.start('wfr_filter', {
       details: { url, settings, callerIp: '198.51.100.9' },
     });
@@ -120,7 +120,7 @@ describe('the runs that a query finds', () => {
     await expect(refused).rejects.toThrow(error);
   });
 
-  it('are all that their id had, newest first', async () => {
+  it('include all runs of an id, newest first', async () => {
     for (const n of [1, 2, 3]) {
       await runFixture.start('wfr_often', { payload: String(n) });
       await runFixture.submit('wfr_often', [resultOf(1)]);
@@ -140,13 +140,12 @@ describe('the runs that a query finds', () => {
       ({ workflowRunId, workflowRunCreatedAt }) => `${workflowRunId}@${workflowRunCreatedAt}`,
     );
     const named: Header = ['workflowRuns', names.toReversed().join(',')];
-    // Requests are shown where a run is named by its id.
+    // Requests are shown if a run is named by its id.
     const listed = runs.toReversed().map((run) => ({ ...run, requests: undefined }));
     expect((await page(named)).runs).toEqual(listed);
     expect(await pagesOf(named)).toEqual(listed);
   });
 
-  /** All pages of one run each. */
   async function pagesOf(...query: readonly Header[]): Promise<readonly Run[]> {
     const runs: Run[] = [];
     for (let cursor: string | undefined; cursor !== '';) {
@@ -161,7 +160,7 @@ describe('the runs that a query finds', () => {
     return runs;
   }
 
-  it('come page by page, those of one moment too', async () => {
+  it('are returned page by page, even if they started at the same time', async () => {
     const at = Date.now();
     vi.spyOn(Date, 'now').mockReturnValue(at);
     const labels = ['paged'];
@@ -174,7 +173,7 @@ describe('the runs that a query finds', () => {
     expect(await pagesOf(['label', 'paged'])).toEqual(runs);
   });
 
-  it('are known by their journal, where the list was not told of an end', async () => {
+  it('have the state in their journal if the list does not have their end', async () => {
     await runFixture.start('wfr_stale', { details: { callerIp: '203.0.113.1' } });
     await runFixture.append('wfr_stale', { kind: 'end', at: Date.now(), state: 'RUN_SUCCESS' });
     const of = async (state: string) =>
@@ -183,7 +182,7 @@ describe('the runs that a query finds', () => {
     expect(await of('RUN_STARTED')).toEqual([]);
   });
 
-  it('are searched for as long as a request may last, and then further with the cursor', async () => {
+  it('are searched for as long as a request may last, and further with the cursor', async () => {
     for (let index = 0; index < 5; index += 1) await runFixture.start(`wfr_slow${index}`);
     const real = Date.now();
     let late = 0;

@@ -6,7 +6,7 @@ import { endpoint } from '../../support/startSettings.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-/** The client reads the status of a whole request: 400 means that its run has ended, and is said of nothing else. */
+/** The client takes a request’s status 400 to mean that its run has ended, so nothing else gets it. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -73,14 +73,14 @@ const malformed: readonly Malformed[] = [
 ];
 
 describe('a request of an endpoint that has', () => {
-  it.each(malformed)('%s is refused as a whole with 412, and nothing of it is accepted', async (_, items) => {
+  it.each(malformed)('%s is refused as a whole with 412, and nothing in it is accepted', async (_, items) => {
     const runId = 'wfr_active';
     await runFixture.start(runId);
     await expect(batch(items(runId))).rejects.toMatchObject({ status: 412 });
     expect((await acts.records(runId)).filter(({ kind }) => kind === 'steps')).toEqual([]);
   });
 
-  it.each(malformed)('%s is refused with 400 where its run has ended', async (_, items) => {
+  it.each(malformed)('%s is refused with 400 if its run has ended', async (_, items) => {
     const runId = 'wfr_over';
     await runFixture.start(runId);
     await acts.end(runId);
@@ -89,7 +89,7 @@ describe('a request of an endpoint that has', () => {
 });
 
 describe('a batch', () => {
-  it('that only starts runs is refused with the status of what is malformed', async () => {
+  it('that only starts runs is refused with the status of the malformed part', async () => {
     const start = { destination: endpoint, headers: { 'upstash-workflow-init': 'true' } };
     await expect(batch([start, {}])).rejects.toMatchObject({ status: 400 });
     await expect(batch([start, { ...start, destination: 'http://10.0.0.1/' }])).rejects.toMatchObject({
@@ -98,7 +98,7 @@ describe('a batch', () => {
     expect(await fixture.drain()).toEqual([]);
   });
 
-  it('without runs still answers each item for itself', async () => {
+  it('without runs is still answered item by item', async () => {
     const inbox = fixture.receiver.inbox();
     expect(await batch([{ destination: inbox.url }, {}])).toEqual([
       { messageId: expect.any(String) as string },

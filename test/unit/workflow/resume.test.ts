@@ -34,7 +34,7 @@ const resume = (dlqId: string, request = asItWas) => services.resumeRun(fixture.
 const restart = (dlqId: string, request = asItWas) => services.restartRun(fixture.account, dlqId, request);
 const byIds = (dlqIds: readonly string[]): Query => dlqIds.map((id) => ['dlqIds', id]);
 
-/** Lets a minute pass, after which a process that was at it before counts as dead. */
+/** Lets a minute pass, after which an earlier process counts as dead. */
 function later(): void {
   const { now } = Date;
   vi.spyOn(Date, 'now').mockImplementation(() => now() + 60_000);
@@ -47,7 +47,7 @@ const bodiesIn = (delivery: Parameters<typeof listIn>[0] | undefined): readonly 
   delivery === undefined ? [] : listIn(delivery).map(({ body }) => body);
 
 describe('a run that is resumed', () => {
-  it('goes on under a new id with all that the failed one recorded, and its dead letter is gone', async () => {
+  it('continues under a new id with everything the failed run recorded, and removes the dead letter', async () => {
     const { inbox, state } = runs.endpoint();
     const failed = await runs.failed(inbox, { steps: results(3) });
     state.isWell = true;
@@ -81,7 +81,7 @@ describe('a run that is resumed', () => {
     });
   });
 
-  it('goes on with each branch of a parallel group that has no result', async () => {
+  it('continues with each branch of a parallel group that has no result', async () => {
     const { inbox, state } = runs.endpoint();
     const { runId } = await runs.fail(inbox.url, {
       steps: [{ result: 1 }, { plans: [2, 3, 4] }, { result: 3 }],
@@ -100,7 +100,7 @@ describe('a run that is resumed', () => {
     ]);
   });
 
-  it('has the bodies that are in the bucket, and as few records as hold its entries', async () => {
+  it('keeps bodies in the bucket, and has as few records as its entries need', async () => {
     const { inbox, state } = runs.endpoint();
     const large = Array.from({ length: 9_000 }, (_, index) => index.toString(36)).join('');
     const steps = Array.from({ length: 40 }, (_, index) => ({
@@ -129,9 +129,9 @@ describe('a run that is resumed', () => {
     expect(new Set([...own, ...(await keysOf(failed.runId))]).size).toBe(82);
   });
 
-  it('has several records where its entries are too many for one', async () => {
+  it('has several records if its entries do not fit into one', async () => {
     const { inbox, state } = runs.endpoint();
-    // Of random text, so that it cannot be compressed.
+    // Random text, which cannot be compressed.
     const out = (): string =>
       Array.from({ length: 500 }, () => Math.random().toString(36).slice(2, 12)).join('');
     const steps = Array.from({ length: 150 }, (_, index) => ({ result: index + 1, out: out() }));
@@ -147,7 +147,7 @@ describe('a run that is resumed', () => {
     expect(after).toEqual(before);
   });
 
-  it('has several records where the names of its steps are too many for one', async () => {
+  it('has several records if the names of its steps do not fit into one', async () => {
     const { inbox, state } = runs.endpoint();
     const stepName = '漢'.repeat(1_024);
     const steps = Array.from({ length: 180 }, (_, index) => ({ result: index + 1, stepName }));
@@ -172,7 +172,7 @@ describe('a run that is resumed', () => {
     expect(start?.record).toMatchObject({ start: { resumes: { runId: second.workflowRunId } } });
   });
 
-  it('has the settings of the request, and keeps all others', async () => {
+  it('uses the settings of the request, and keeps all others', async () => {
     const { inbox } = runs.endpoint();
     const told = fixture.receiver.inbox();
     const failed = await runs.failed(inbox, {
@@ -229,7 +229,7 @@ describe('a run that is resumed', () => {
     await fixture.drain();
   });
 
-  it('tells its failure as the request says, and else as the run did', async () => {
+  it('reports its failure as the request says, or otherwise as before', async () => {
     const { inbox } = runs.endpoint();
     const url = fixture.receiver.inbox().url;
     const before = {
@@ -261,7 +261,7 @@ describe('a run that is resumed', () => {
     await fixture.drain();
   });
 
-  it('is refused with wrong headers before anything is read', async () => {
+  it('with wrong headers is refused before anything is read', async () => {
     await expect(resumeMany([], withHeaders({ retries: 'many' }))).rejects.toMatchObject({ status: 400 });
     await expect(resumeMany([['count', '0']])).rejects.toMatchObject({ status: 400 });
     await expect(resumeMany([['label', '']])).rejects.toMatchObject({ status: 400 });
@@ -270,7 +270,7 @@ describe('a run that is resumed', () => {
 });
 
 describe('a run that is restarted', () => {
-  it('begins again from its payload, with its settings', async () => {
+  it('starts again from its payload, with its settings', async () => {
     const { inbox, state } = runs.endpoint();
     const failed = await runs.failed(inbox, { steps: results(3), payload: 'from the start' });
     state.isWell = true;
@@ -287,31 +287,31 @@ describe('a run that is restarted', () => {
     expect(await runs.isThere(failed.dlqId)).toBe(false);
   });
 
-  it('of which nobody knows is not there', async () => {
+  it('that is unknown is not found', async () => {
     await expect(restart('dlq_01KDVDQ8G0N7B2Y5V8W1Q4RSTA')).rejects.toMatchObject({ status: 404 });
     await expect(resume('nonsense')).rejects.toMatchObject({ status: 404 });
   });
 });
 
-describe('the same request again', () => {
-  it('is told the run that it made, and makes no other', async () => {
+describe('a repeated request', () => {
+  it('gets the run that the first one made, and makes no other', async () => {
     const { inbox, state } = runs.endpoint();
     const failed = await runs.failed(inbox, { steps: results(1) });
     state.isWell = true;
     const first = await resume(failed.dlqId);
     expect(await resume(failed.dlqId)).toEqual(first);
     expect(await resumeMany(byIds([failed.dlqId]))).toEqual({ workflowRuns: [first], cursor: '' });
-    // A request to restart it is not answered with the run that resumed it.
+    // A request to restart the run is not answered with the resumed run.
     await expect(restart(failed.dlqId)).rejects.toMatchObject({ status: 404 });
     await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(2);
   });
 
-  it('at the same time makes one run, and all are told its id', async () => {
+  it('at the same time makes one run, and all answers have its id', async () => {
     const { inbox, state } = runs.endpoint();
     const failed = await runs.failed(inbox, { steps: results(2) });
     state.isWell = true;
-    // The clock stands still, so that no process is taken for dead on a busy machine.
+    // Stopped, so that no process counts as dead on a slow machine.
     vi.spyOn(Date, 'now').mockReturnValue(Date.now());
     const answers = await Promise.all(
       Array.from({ length: sizeOf({ ordinary: 8, thorough: 30 }) }, (_, index) =>
@@ -327,11 +327,11 @@ describe('the same request again', () => {
     expect(inbox.deliveries).toHaveLength(2);
   });
 
-  it('by processes that take each other for dead makes one run', async () => {
+  it('by processes that consider each other dead makes one run', async () => {
     const { inbox, state } = runs.endpoint();
     const failed = await runs.failed(inbox, { steps: results(2) });
     state.isWell = true;
-    // Each reading of the clock is a minute after the one before, so that every claim has ended when it is read.
+    // Each reading is a minute later, so that every claim has expired.
     let time = Date.now();
     vi.spyOn(Date, 'now').mockImplementation(() => (time += 60_000));
     const answers = await Promise.allSettled(Array.from({ length: 5 }, () => resume(failed.dlqId)));
@@ -347,7 +347,6 @@ describe('the same request again', () => {
 });
 
 describe('a process that dies while it resumes', () => {
-  /** Fails two runs, one in a parallel group. */
   async function failedRuns() {
     const { inbox, state } = runs.endpoint();
     const one = await runs.failed(inbox, { steps: results(2) });
@@ -358,7 +357,6 @@ describe('a process that dies while it resumes', () => {
     return { inbox, seen, dlqIds: [one.dlqId, other.dlqId] as const };
   }
 
-  /** The lists that were delivered since, each by its run. */
   const delivered = ({ inbox, seen }: Awaited<ReturnType<typeof failedRuns>>): ReadonlySet<string> =>
     new Set(
       inbox.deliveries
@@ -405,7 +403,7 @@ describe('a process that dies while it resumes', () => {
     },
   );
 
-  it('makes so many AWS calls', async () => {
+  it('makes 14 AWS calls for one run, and 24 for two', async () => {
     const { dlqIds } = await failedRuns();
     await resume(dlqIds[0]);
     expect(fixture.calls(), JSON.stringify(fixture.operations())).toBe(14);
@@ -414,7 +412,7 @@ describe('a process that dies while it resumes', () => {
     expect(fixture.calls(), JSON.stringify(fixture.operations())).toBe(24);
   });
 
-  it('is answered by a 503 where it lives on, and the dead letter stays', async () => {
+  it('answers 503 if it does not die, and keeps the dead letter', async () => {
     const { dlqIds } = await failedRuns();
     fixture.refuse('SendMessageBatchCommand');
     await expect(resume(dlqIds[0])).rejects.toMatchObject({ status: 503 });
@@ -424,7 +422,7 @@ describe('a process that dies while it resumes', () => {
 });
 
 describe('many runs', () => {
-  it('are resumed by repeated requests with a cursor, each once', async () => {
+  it('are resumed once each by repeated requests with a cursor', async () => {
     const { inbox, state } = runs.endpoint();
     const count = sizeOf({ ordinary: 25, thorough: 250 });
     for (let number = 0; number < count; number += 1) await runs.fail(inbox.url);
@@ -448,7 +446,7 @@ describe('many runs', () => {
     expect(await runs.deadLettersOf(inbox.url)).toEqual([]);
   });
 
-  it('beyond a limit of the account are refused with the number of those before', async () => {
+  it('beyond an account limit are refused, with the number that was resumed', async () => {
     const { inbox } = runs.endpoint();
     const failed = await runs.failed(inbox);
     const poor = { ...fixture.account, id: fixture.account.id, limits: { max_requests_per_day_hard: 0 } };

@@ -13,7 +13,6 @@ useFixture(async (opened) => {
 
 const hourMs = 3_600_000;
 
-/** The place of a run's only wait. */
 async function placeOf(runId: string): Promise<number> {
   const [wait] = (await waitFixture.snapshotOf(runId)).waits;
   if (wait === undefined) throw new Error('The run does not wait.');
@@ -24,7 +23,7 @@ const refused = (status: number, text = ''): unknown =>
   expect.objectContaining({ status, message: expect.stringContaining(text) as unknown });
 
 describe('a wait', () => {
-  it('has a name that its result has room for, and is refused with a longer one', async () => {
+  it('has a name that fits into its result, and is refused with a longer one', async () => {
     const runId = await waitFixture.start();
     for (const stepName of ['x'.repeat(399_000), 'half \ud83d']) {
       const named = refused(412, 'step.stepName');
@@ -72,7 +71,7 @@ describe('a wait', () => {
     expect(await waitFixture.rowsOf('paid')).toEqual([]);
   });
 
-  it('ends at its deadline, and not before, where the time-out is to be told', async () => {
+  it('ends at its deadline and not before, if its timeout is to be reported', async () => {
     const runId = await waitFixture.start();
     await fixture.drain();
     const timeoutUrl = `${endpoint}/late`;
@@ -91,13 +90,13 @@ describe('a wait', () => {
     expect(result?.entry.forwarded).toContainEqual(['x-late', 'yes']);
     expect(attemptsIn(await fixture.drain())).toEqual([result?.entry.messageId]);
     expect(await waitFixture.rowsOf('never')).toEqual([]);
-    // Scheduler, and SQS, may send it again.
+    // Scheduler and SQS may deliver the job again.
     await waitFixture.check(runId, seq);
     expect(await waitFixture.resultsOf(runId)).toHaveLength(1);
     expect(attemptsIn(await fixture.drain())).toEqual([]);
   });
 
-  it('whose work comes early sends it on', async () => {
+  it('sends an early job again', async () => {
     const runId = await waitFixture.start();
     await waitFixture.wait(runId, 'early');
     const seq = await placeOf(runId);
@@ -107,7 +106,7 @@ describe('a wait', () => {
     expect(fixture.operations()).toEqual({ SendMessageCommand: 1 });
   });
 
-  it('is recorded once, and its second answer is the first', async () => {
+  it('is recorded once, and a repeated one gets the first answer', async () => {
     const runId = await waitFixture.start();
     const first = await waitFixture.wait(runId, 'twice');
     const second = await waitFixture.wait(runId, 'twice');
@@ -116,7 +115,7 @@ describe('a wait', () => {
     expect(await waitFixture.rowsOf('twice')).toEqual([runId]);
   });
 
-  it('that has ended is not begun again', async () => {
+  it('that has ended does not start again', async () => {
     const runId = await waitFixture.start();
     const first = await waitFixture.wait(runId, 'over');
     await waitFixture.notifyRun(fixture.account, { runId, eventId: 'over' }, Buffer.from('x'));
@@ -125,7 +124,7 @@ describe('a wait', () => {
     expect(await waitFixture.resultsOf(runId)).toHaveLength(1);
   });
 
-  it('of a client that sends settings with each message keeps its own', async () => {
+  it('of a client that sends settings with each message keeps its settings', async () => {
     const runId = await waitFixture.start({ features: ['LazyFetch'] });
     const headers = [['upstash-retries', '1']] as const;
     await waitFixture.wait(runId, 'own settings', { headers });
@@ -159,7 +158,7 @@ describe('a wait', () => {
     expect((await waitFixture.snapshotOf(runId)).waits).toEqual([]);
   });
 
-  it('is refused with 400, whatever it is, where its run has ended or is not known', async () => {
+  it('is refused with 400, valid or not, if its run has ended or is unknown', async () => {
     const runId = await waitFixture.start();
     await waitFixture.endRun(fixture.account, { runId }, { state: 'RUN_CANCELED' });
     await expect(waitFixture.wait(runId, 'e')).rejects.toThrow(refused(400));
@@ -169,7 +168,7 @@ describe('a wait', () => {
 });
 
 describe('the list of waiters', () => {
-  it('has those who wait, the first first, and nobody else', async () => {
+  it('has the waiting runs, oldest first, and no others', async () => {
     const runs = [
       await waitFixture.start(),
       await waitFixture.start(),
@@ -185,14 +184,13 @@ describe('the list of waiters', () => {
     expect(listed[0]?.timeoutHeaders).toMatchObject({ 'Upstash-Workflow-Runid': [first] });
     const inAnHour = (Date.now() + hourMs) / 1_000;
     expect(Math.abs((listed[0]?.deadline ?? 0) - inAnHour)).toBeLessThan(100);
-    // The token is nobody's business.
     expect(JSON.stringify(listed)).not.toContain('Bearer');
     expect(await waitFixture.listWaiters(fixture.account, 'nobody')).toEqual([]);
   });
 });
 
-describe('an event that comes before its wait', () => {
-  it('is kept, and ends the next waits, each of them one, in the order in which the events came', async () => {
+describe('an event that is sent before its wait', () => {
+  it('is kept and ends a later wait, in the order of the events', async () => {
     const runId = await waitFixture.start();
     const notify = (text: string, eventId = 'soon') =>
       waitFixture.notifyRun(fixture.account, { runId, eventId }, Buffer.from(text));
@@ -215,14 +213,14 @@ describe('an event that comes before its wait', () => {
     expect(results.map(({ event }) => event)).toEqual(['one', 'x'.repeat(50_000)]);
     expect(results.map(({ entry }) => entry.messageId)).toEqual([first.messageId, second.messageId]);
     expect(new Set(attemptsIn(await fixture.drain()))).toEqual(new Set([first.messageId, second.messageId]));
-    // The third waits, and gets what comes next.
+    // The third wait gets the next event.
     await notify('three');
     expect((await waitFixture.resultsOf(runId)).at(-1)).toMatchObject({ stepId: 3, event: 'three' });
     expect(third.messageId).not.toBe(second.messageId);
     expect((await waitFixture.snapshotOf(runId)).events).toHaveLength(1);
   });
 
-  it('is refused with 412 where the run keeps a hundred already, and with 404 where it has ended', async () => {
+  it('is refused with 412 if the run already keeps a hundred, and with 404 if it has ended', async () => {
     const runId = await waitFixture.start();
     const notify = () => waitFixture.notifyRun(fixture.account, { runId, eventId: 'many' }, Buffer.from('x'));
     for (let count = 0; count < 100; count += 1) await notify();
@@ -242,8 +240,8 @@ describe('an event that comes before its wait', () => {
   });
 });
 
-describe('a notification of all', () => {
-  it('tells why a run is not woken that takes no more, with a code, and wakes the others', async () => {
+describe('a notification of all waiting runs', () => {
+  it('says with a code why a full run is not woken, and wakes the others', async () => {
     const waits = 9;
     const full = await waitFixture.plan(await waitFixture.start(), waits);
     for (let stepId = 1; stepId <= waits; stepId += 1) {
@@ -253,7 +251,7 @@ describe('a notification of all', () => {
     await waitFixture.wait(other, 'large');
     await fixture.drain();
 
-    // Nine of it are more than the 32 MiB that a run may have.
+    // Nine of these exceed the 32 MiB of a run.
     const told = await waitFixture.notify(fixture.account, 'large', Buffer.alloc(4 * 1_024 * 1_024, 'x'));
     const outcomes = told.map(({ workflowRunId, error, code }) => ({ workflowRunId, error, code }));
     const notWoken = {

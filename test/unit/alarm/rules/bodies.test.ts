@@ -26,7 +26,7 @@ const slackShape = z.object({
 const read = (...of: Parameters<typeof bodyOf>): unknown => JSON.parse(bodyOf(...of));
 
 describe('a message to Slack', () => {
-  it('has a line for notifications, and blocks, with the characters escaped that Slack reads', () => {
+  it('has a line for notifications and blocks, with Slack’s special characters escaped', () => {
     expect(read('slack', undefined, open)).toEqual({
       text: ':red_circle: The host api.example.com fails',
       blocks: [
@@ -50,7 +50,7 @@ describe('a message to Slack', () => {
     });
   });
 
-  it('says that an alarm is over, and fits into a block however long its texts are', () => {
+  it('says that an alarm is over, and fits into a block with any texts', () => {
     expect(read('slack', undefined, over)).toMatchObject({
       text: ':large_green_circle: Over: The host api.example.com fails',
     });
@@ -61,7 +61,7 @@ describe('a message to Slack', () => {
 });
 
 describe('a message to PagerDuty', () => {
-  it('triggers an incident, and resolves the same one', () => {
+  it('triggers an incident, and resolves the same incident', () => {
     const key = 'R'.repeat(32);
     expect(read('pagerduty', key, open)).toMatchObject({
       routing_key: key,
@@ -84,6 +84,6 @@ describe('a message to PagerDuty', () => {
   });
 });
 
-it.each([open, over, test])('a message in JSON has the shape that is documented', (message) => {
+it.each([open, over, test])('a message in JSON has the documented shape', (message) => {
   expect(alarmMessage.parse(read('json', undefined, message))).toEqual(message);
 });

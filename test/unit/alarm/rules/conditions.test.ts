@@ -13,7 +13,7 @@ const host = (subject: string, detail = 'It fails.'): Found => ({
   detail,
 });
 
-/** Looks one after the other. @returns what each told, and what is open at the end */
+/** Runs checks one after the other. @returns the alarms of each, and the open conditions at the end */
 function looks(...all: readonly Partial<Look>[]) {
   let open: readonly Condition[] = [];
   const told = all.map((look, index) => {
@@ -32,7 +32,7 @@ function looks(...all: readonly Partial<Look>[]) {
 }
 
 describe('a condition', () => {
-  it('is told when it opens and when it is over, each once', () => {
+  it('is reported once when it opens and once when it is over', () => {
     const found = [host('a')];
     expect(looks({ found }, { found }, {}, {})).toEqual({
       told: [['open a: It fails.'], [], ['over a: It lasted 10 min.'], []],
@@ -40,13 +40,13 @@ describe('a condition', () => {
     });
   });
 
-  it('that comes again is told again, and is another one', () => {
+  it('that returns is reported again as a new one', () => {
     const { told, open } = looks({ found: [host('a')] }, {}, { found: [host('a')] });
     expect(told[2]).toEqual(['open a: It fails.']);
     expect(open).toMatchObject([{ openedAt: start + 10 * minuteMs, isTold: true }]);
   });
 
-  it('that opens in quiet hours is told when they end, as it is then', () => {
+  it('that opens in quiet hours is reported at their end, in its present form', () => {
     const { told, open } = looks(
       { found: [host('a', 'Early.')], isQuiet: true },
       { found: [host('a', 'Late.')] },
@@ -56,18 +56,18 @@ describe('a condition', () => {
     expect(open).toMatchObject([{ openedAt: start, isTold: true }]);
   });
 
-  it('that opens and is over in quiet hours is never told', () => {
+  it('that opens and ends within quiet hours is never reported', () => {
     const { told, open } = looks({ found: [host('a')], isQuiet: true }, { isQuiet: true }, {});
     expect([told, open]).toEqual([[[], [], []], []]);
   });
 
-  it('that ends in quiet hours is over when they end, and was never over if it is back by then', () => {
+  it('that ends in quiet hours is over at their end, unless it has returned by then', () => {
     const found = [host('gone'), host('back')];
     const { told } = looks({ found }, { isQuiet: true }, { found: [host('back')] });
     expect(told.slice(1)).toEqual([[], ['over gone: It lasted 10 min.']]);
   });
 
-  it('stays open while a look that cannot see everything misses it, for an hour at most', () => {
+  it('stays open for up to an hour while checks that cannot see everything miss it', () => {
     const cut = new Set(['hosts'] as const);
     const found = [host('a')];
     const missed = { cut, time: start + 5 * minuteMs };
@@ -83,7 +83,7 @@ describe('a condition', () => {
     expect(looks({ found }, missed).open).toHaveLength(1);
   });
 
-  it('that is no longer watched says so', () => {
+  it('that is no longer watched is reported as such', () => {
     expect(looks({ found: [host('a')] }, { watched: new Set() }).told[1]).toEqual([
       'over a: It is no longer watched.',
     ]);
@@ -94,14 +94,14 @@ describe('conditions of one kind', () => {
   const many = (from: number, to: number): readonly Found[] =>
     Array.from({ length: to - from }, (_, index) => host(`h${from + index}`));
 
-  it('are told one by one up to twenty, and the others together', () => {
+  it('are reported one by one up to twenty, and the others together', () => {
     const { told, open } = looks({ found: many(0, 23) });
     expect(told[0]).toHaveLength(21);
     expect(told[0]?.[20]).toBe('open *: 3 or more besides the 20 that were reported separately.');
     expect(open).toHaveLength(21);
   });
 
-  it('that are open keep their places, and another takes the place of one that is over', () => {
+  it('that are open keep their places, and others take the places of ended ones', () => {
     const { told } = looks({ found: many(0, 22) }, { found: many(1, 24) }, { found: many(4, 24) });
     expect(told[1]).toEqual(['over h0: It lasted 5 min.', 'open h20: It fails.']);
     expect(told[2]?.filter((text) => text.startsWith('over'))).toEqual([

@@ -10,10 +10,10 @@ describe('quiet hours', () => {
     ['2026-01-10T23:30:00Z', true],
     ['2026-01-11T05:59:59Z', true],
     ['2026-01-11T06:00:00Z', false],
-    // In summer the clocks of the zone are two hours ahead.
+    // In summer the zone’s clocks are two hours ahead.
     ['2026-07-10T20:00:00Z', true],
     ['2026-07-11T05:00:00Z', false],
-  ])('go over midnight by the clocks of their zone: at %s they are %s', (text, isIn) => {
+  ])('pass midnight in their time zone: at %s they are %s', (text, isIn) => {
     const hours = { from: '22:00', to: '07:00', timezone: 'Europe/Berlin' };
     expect(isQuiet(hours, at(text))).toBe(isIn);
   });
@@ -27,7 +27,7 @@ describe('quiet hours', () => {
     expect(isQuiet({ from: '12:15', to: '13:30', timezone: 'UTC' }, at(text))).toBe(isIn);
   });
 
-  it('are never where none are set', () => {
+  it('are never active if none are set', () => {
     expect(isQuiet(undefined, at('2026-01-10T03:00:00Z'))).toBe(false);
   });
 });

@@ -22,7 +22,6 @@ interface Destination {
   readonly open: ReadonlySet<Socket>;
 }
 
-/** A server that never closes a connection by itself. */
 async function destination(headers: Readonly<Record<string, string>> = {}): Promise<Destination> {
   const open = new Set<Socket>();
   const server = createServer({ keepAliveTimeout: 0 }, (_request, response) => {
@@ -44,7 +43,6 @@ const settled = <T>(read: () => T, expected: T): Promise<T> =>
     (value) => value === expected,
   );
 
-/** Sends a request to a host that is 127.0.0.1 by another name, and reads the answer. */
 async function send(agents: Agents, port: number, host: string): Promise<void> {
   const request = http.get({
     agent: agents['http:'],
@@ -60,8 +58,8 @@ async function send(agents: Agents, port: number, host: string): Promise<void> {
   await once(request, 'close');
 }
 
-describe('connections that are kept', () => {
-  it('are at most 128 in a process, however many hosts there are', async () => {
+describe('idle connections of a process', () => {
+  it('are at most 128, however many hosts there are', async () => {
     const { port, open } = await destination({ 'keep-alive': 'timeout=600' });
     const client = createDeliveryClient(
       { allowed: parseAllowedDestinations(['127.0.0.0/8']), own: new Set() },
@@ -86,7 +84,7 @@ describe('connections that are kept', () => {
     }
   });
 
-  it('of both protocols are counted together, and the one that is idle for longest is closed', async () => {
+  it('of both protocols are counted together, and the one that is idle longest is closed', async () => {
     const agents = createAgents({
       most: 2,
       lifetimeMs: limitForHangsMs,
@@ -102,7 +100,7 @@ describe('connections that are kept', () => {
     secure.destroy();
   });
 
-  it('are used again, and are closed when they were idle for their time', async () => {
+  it('are reused, and are closed after their idle time', async () => {
     const agents = createAgents({ unstatedLifetimeMs: 300 });
     const { port, open } = await destination();
     await send(agents, port, 'used.example');
@@ -115,7 +113,7 @@ describe('connections that are kept', () => {
   it.each([
     ['says that it keeps them for 3 s', { 'keep-alive': 'timeout=3' }, 3_000],
     ['does not say for how long, as Gunicorn', {}, 2_000],
-  ])('are closed before their server does, which %s', async (_title, headers, serverMs) => {
+  ])('are closed before their server closes them, which %s', async (_title, headers, serverMs) => {
     const { port, open } = await destination(headers);
     await send(createAgents(), port, 'closing.example');
     const [socket] = open;
@@ -146,28 +144,31 @@ describe('connections that are kept', () => {
     response.resume();
   });
 
-  it('are not kept where the other end says that it closes at once', async () => {
+  it('are not kept if the other end announces that it closes', async () => {
     const agents = createAgents();
     const { port, open } = await destination({ 'keep-alive': 'timeout=0' });
     await send(agents, port, 'hasty.example');
     await settled(() => open.size, 0);
   });
 
-  it.each(['Connection: close\r\n', ''])('leave nothing behind after an answer with %j', async (header) => {
-    const sockets = new Set<Socket>();
-    // It never ends its side of a connection.
-    const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
-      sockets.add(socket);
-      socket.on('error', () => undefined);
-      socket.on('data', () => socket.write(`HTTP/1.1 200 OK\r\n${header}Content-Length: 2\r\n\r\nok`));
-    });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const agents = createAgents({ unstatedLifetimeMs: 100 });
-    const agent = agents['http:'];
-    await send(agents, (server.address() as AddressInfo).port, 'open.example');
-    await settled(() => Object.keys({ ...agent.sockets, ...agent.freeSockets }).length, 0);
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
+  it.each(['Connection: close\r\n', ''])(
+    'leave no connection behind after an answer with %j',
+    async (header) => {
+      const sockets = new Set<Socket>();
+      // The server does not end its side of a connection.
+      const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
+        sockets.add(socket);
+        socket.on('error', () => undefined);
+        socket.on('data', () => socket.write(`HTTP/1.1 200 OK\r\n${header}Content-Length: 2\r\n\r\nok`));
+      });
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const agents = createAgents({ unstatedLifetimeMs: 100 });
+      const agent = agents['http:'];
+      await send(agents, (server.address() as AddressInfo).port, 'open.example');
+      await settled(() => Object.keys({ ...agent.sockets, ...agent.freeSockets }).length, 0);
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  );
 });

@@ -27,14 +27,14 @@ describe('an answer in', () => {
     ['deflate, gzip', gzipSync(deflateSync(text))],
     ['gzip, identity, br', brotliCompressSync(gzipSync(text))],
     ['gzip,gzip,gzip,gzip,gzip', [1, 2, 3, 4, 5].reduce((bytes: Buffer) => gzipSync(bytes), text)],
-    // Two members, and bytes behind them, as some servers pad.
+    // Two members with trailing bytes, as some servers pad.
     ['gzip', Buffer.concat([gzipSync(text.subarray(0, 5)), gzipSync(text.subarray(5)), Buffer.alloc(8)])],
   ])('%j is decoded, and keeps its header', async (coding, body) => {
     const decoded = await decodeAnswer(answer(body, coding), maxBytes);
     expect(decoded).toEqual({ ...answer(body, coding), body: text });
   });
 
-  it('several headers is decoded from the last to the first', async () => {
+  it('with several codings is decoded from the last to the first', async () => {
     const decoded = await decodeAnswer(answer(gzipSync(deflateSync(text)), 'deflate', 'gzip'), maxBytes);
     expect(decoded.body).toEqual(text);
   });
@@ -48,7 +48,7 @@ describe('an answer in', () => {
     ['zstd', text],
     ['compress', text],
     ['__proto__', text],
-    // The outer coding alone would be a body that its header does not describe.
+    // Decoding only the outer coding would leave a body that its header does not describe.
     ['zstd, gzip', gzipSync(text)],
     ['gzip, deflate', deflateSync(text)],
     [
@@ -60,10 +60,10 @@ describe('an answer in', () => {
   });
 });
 
-describe('the bound of bytes', () => {
+describe('the limit of bytes', () => {
   const whole = Buffer.alloc(maxBytes, 'ab');
 
-  it('is that of the decoded body: one of just as many is whole', async () => {
+  it('applies to the decoded body, which may have exactly that size', async () => {
     const decoded = await decodeAnswer(answer(gzipSync(whole), 'gzip'), maxBytes);
     expect([Buffer.compare(decoded.body, whole), decoded.isCut]).toEqual([0, undefined]);
   });
@@ -95,7 +95,7 @@ describe('the bound of bytes', () => {
     expect(Buffer.compare(decoded.body, random.subarray(0, decoded.body.length))).toBe(0);
   });
 
-  it('holds for what is decoded without an end: the event loop goes on meanwhile', async () => {
+  it('applies to endless decoded data, without blocking the event loop', async () => {
     const member = gzipSync('');
     const bomb = Buffer.concat(Array.from({ length: 50_000 }, () => member));
     let turns = 0;

@@ -41,7 +41,7 @@ const to = (url: string, more: Partial<DeliveryRequest> = {}): DeliveryRequest =
   ...more,
 });
 
-/** A resolver that gives these answers, one after the other, and remembers how often it was asked. */
+/** A resolver that gives these answers in order and counts the questions. */
 function resolver(...answers: string[][]): Resolver & { asked: number } {
   const resolve = Object.assign(
     async () => {
@@ -68,7 +68,7 @@ describe('the outgoing HTTP client', () => {
     ['fd12::1', 'unique-local'],
     ['::ffff:127.0.0.1', 'IPv4-mapped'],
     ['0.0.0.0', 'unspecified'],
-  ])('refuses a name that resolves to %s (%s), and connects to nothing', async (address) => {
+  ])('refuses a name that resolves to %s (%s), without a connection', async (address) => {
     let connections = 0;
     const port = await listen(
       createServer((_request, response) => response.end()).on('connection', () => connections++),
@@ -82,12 +82,12 @@ describe('the outgoing HTTP client', () => {
     expect(connections).toBe(0);
   });
 
-  it('refuses a name when only one of its addresses is unsafe', async () => {
+  it('refuses a name if only one of its addresses is unsafe', async () => {
     const client = createDeliveryClient(nothing, resolver(['93.184.216.34', '10.0.0.1']));
     expect((await client(to('http://mixed.example/'))).error).toContain('10.0.0.1, which is not public');
   });
 
-  it('refuses an address that needs no resolving', async () => {
+  it('refuses an unsafe address without a look-up', async () => {
     const port = await listen(createServer((_request, response) => response.end()));
     const client = createDeliveryClient(nothing);
     for (const host of ['127.0.0.1', '[::ffff:127.0.0.1]']) {
@@ -95,7 +95,7 @@ describe('the outgoing HTTP client', () => {
     }
   });
 
-  it('refuses the service itself, by whatever name it comes to it', async () => {
+  it('refuses the service itself, under any name', async () => {
     let connections = 0;
     const port = await listen(
       createServer((_request, response) => response.end()).on('connection', () => connections++),
@@ -118,9 +118,9 @@ describe('the outgoing HTTP client', () => {
     expect(connections).toBe(0);
   });
 
-  it('connects to the address that it checked: a name that changes its answer gains nothing', async () => {
+  it('connects to the address that it checked, so a name that changes its answer gains nothing', async () => {
     const port = await listen(createServer((_request, response) => response.end('reached')));
-    // Only 127.0.0.2 is allowed, and nobody listens there; the second answer would lead to the server.
+    // Nothing listens at 127.0.0.2, the only allowed address. The second answer leads to the server.
     const rebinding = resolver(['127.0.0.2'], ['127.0.0.1']);
     const client = createDeliveryClient(allow('127.0.0.2/32'), rebinding);
     const first = await client(to(`http://rebinding.example:${port}/`));
@@ -130,7 +130,7 @@ describe('the outgoing HTTP client', () => {
     expect(second.error).toContain('127.0.0.1, which is not public');
   });
 
-  it('tries four addresses of each family, however many a name has', async () => {
+  it('tries four addresses of each family at most', async () => {
     const many = Array.from({ length: 1_000 }, (_, index) => `127.0.${index >> 8}.${index & 255}`);
     const { error = '' } = await createDeliveryClient(
       loopback,
@@ -139,7 +139,7 @@ describe('the outgoing HTTP client', () => {
     expect(error.split('; ').length).toBe(5);
   });
 
-  it('keeps connections alive and resolves once for each', async () => {
+  it('keeps connections alive and resolves once for each connection', async () => {
     let connections = 0;
     const server = createServer((_request, response) => response.end('ok')).on(
       'connection',
@@ -154,7 +154,7 @@ describe('the outgoing HTTP client', () => {
     expect([connections, names.asked]).toEqual([1, 1]);
   });
 
-  it('tries once more when a kept connection turns out to be closed', async () => {
+  it('tries once more if a kept connection turns out to be closed', async () => {
     let requests = 0;
     const server = createServer((request, response) => {
       requests += 1;
@@ -168,9 +168,9 @@ describe('the outgoing HTTP client', () => {
     expect(requests).toBe(3);
   });
 
-  it('tries once more on a connection of its own: kept ones are closed together', async () => {
+  it('tries once more on a new connection, because kept ones are often closed together', async () => {
     const server = createServer((_request, response) => {
-      // Both are under way before either is answered, so that two connections are kept.
+      // Both requests are open before either is answered, so that two connections are kept.
       waiting.push(() => response.end('ok'));
       if (waiting.length === 2) for (const answer of waiting) answer();
       if (waiting.length > 2) response.end('ok');
@@ -190,7 +190,7 @@ describe('the outgoing HTTP client', () => {
     expect([...requests.values()].sort()).toEqual([1, 1, 2]);
   });
 
-  it('does not try again when a kept connection breaks within an answer', async () => {
+  it('does not try again if a kept connection breaks within an answer', async () => {
     let requests = 0;
     const server = createServer((request, response) => {
       requests += 1;
@@ -202,7 +202,7 @@ describe('the outgoing HTTP client', () => {
         unsubscribe('http.client.response.finish', reset);
         request.socket.resetAndDestroy();
       };
-      // Node's client says so when it has read an answer's headers.
+      // Node’s client publishes this event when it has read an answer’s headers.
       subscribe('http.client.response.finish', reset);
       response.writeHead(200, { 'content-length': 100 });
       response.write('half');
@@ -218,7 +218,7 @@ describe('the outgoing HTTP client', () => {
     ]);
   });
 
-  it('names the host without the dot that may end it when it asks for its certificate', async () => {
+  it('asks for the certificate of a host name without its final dot', async () => {
     const asked = new Promise<string>((resolve) => {
       const server = createTlsServer({
         SNICallback: (name, done) => {
@@ -249,7 +249,7 @@ describe('the outgoing HTTP client', () => {
     expect([response.status, connections]).toEqual([0, 1]);
   });
 
-  it('counts its time from the first to the last byte', async () => {
+  it('measures the time from the first to the last byte', async () => {
     const port = await listen(
       createServer((_request, response) => {
         response.writeHead(200).write('first');
@@ -267,7 +267,7 @@ describe('the outgoing HTTP client', () => {
     expect(Date.now() - started).toBeLessThan(8_000);
   });
 
-  it('reads no more of an answer than it may', async () => {
+  it('reads no more of an answer than its limit', async () => {
     const port = await listen(
       createServer((_request, response) => response.writeHead(202).end(Buffer.alloc(5_000_000))),
     );
@@ -275,7 +275,7 @@ describe('the outgoing HTTP client', () => {
     expect([response.status, response.body.length]).toEqual([202, 1_000]);
   });
 
-  it('gives every value of a header that is repeated', async () => {
+  it('returns every value of a repeated header', async () => {
     const port = await listen(
       createServer((_request, response) => response.setHeader('Set-Cookie', ['a=1', 'b=2']).end()),
     );
@@ -310,14 +310,17 @@ describe('the outgoing HTTP client', () => {
   });
 });
 
-describe('a process without a descriptor or memory left', () => {
-  it.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'])('makes no attempt, and says so: %s', async (code) => {
-    const short: Resolver = () => Promise.reject(Object.assign(new Error('none left'), { code }));
-    const attempt = createDeliveryClient(nothing, short)(to('http://example.com/'));
-    await expect(attempt).rejects.toBeInstanceOf(TransientError);
-  });
+describe('a process without free descriptors or memory', () => {
+  it.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'])(
+    'reports no attempt, with the reason: %s',
+    async (code) => {
+      const short: Resolver = () => Promise.reject(Object.assign(new Error('none left'), { code }));
+      const attempt = createDeliveryClient(nothing, short)(to('http://example.com/'));
+      await expect(attempt).rejects.toBeInstanceOf(TransientError);
+    },
+  );
 
-  it('makes one where the destination is the cause', async () => {
+  it('reports an attempt if the destination is the cause', async () => {
     const away: Resolver = () => Promise.reject(Object.assign(new Error('away'), { code: 'EADDRNOTAVAIL' }));
     expect(await createDeliveryClient(nothing, away)(to('http://example.com/'))).toMatchObject({
       status: 0,

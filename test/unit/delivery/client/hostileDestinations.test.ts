@@ -17,17 +17,17 @@ afterEach(() => {
 
 interface Destination {
   readonly port: number;
-  /** Settles when all connections that were made so far have ended, whichever side ended them. */
+  /** Settles when all connections so far have ended, whichever side ended them. */
   readonly quiet: () => Promise<void>;
 }
 
-/** A server that knows nothing of HTTP, and does with each connection what it is told to. */
+/** A server without HTTP, which calls `behave` with each connection. */
 async function destination(behave: (socket: Socket) => void): Promise<Destination> {
   const sockets: Socket[] = [];
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.push(socket);
     socket.on('error', () => undefined);
-    // With `allowHalfOpen`, the end of the other side is answered by hand.
+    // With `allowHalfOpen`, the server has to end its side itself.
     socket.on('end', () => socket.destroy());
     ends.push(() => socket.destroy());
     behave(socket);
@@ -41,9 +41,9 @@ async function destination(behave: (socket: Socket) => void): Promise<Destinatio
     quiet: async () => {
       await Promise.all(
         sockets.map(async (socket) => {
-          // A socket that is not read does not report the end of its connection either.
+          // A socket that is not read does not report the end of its connection.
           socket.resume();
-          // Not `once`, which fails when the connection is reset.
+          // Not the promise of `once`, which rejects when the connection is reset.
           if (!socket.closed) await new Promise((closed) => socket.once('close', closed));
         }),
       );
@@ -61,7 +61,6 @@ const to = (port: number, more: Partial<DeliveryRequest> = {}): DeliveryRequest 
   ...more,
 });
 
-/** Sends the same again and again, as fast as the other side takes it. */
 function flood(socket: Socket, text: string): void {
   const bytes = Buffer.from(text.repeat(Math.ceil(16_384 / text.length)));
   const more = (): void => {
@@ -84,7 +83,7 @@ const unanswered = 'The destination closed the connection without an answer.';
 const incomplete = 'The destination closed the connection before its answer was complete.';
 const upgrade = 'The destination answered 101 to go on in another protocol, which was not asked for.';
 
-describe('an attempt fails, and its connection ends with it, when a destination', () => {
+describe('an attempt and its connection end if a destination', () => {
   it.each<[string, string, (socket: Socket) => void, Partial<DeliveryRequest>?]>([
     [
       'switches to another protocol',
@@ -191,7 +190,7 @@ describe('an attempt fails, and its connection ends with it, when a destination'
     await quiet();
   });
 
-  it('gets a header that cannot be sent', async () => {
+  it('fails if one of its headers cannot be sent', async () => {
     const { port, quiet } = await destination(() => undefined);
     const response = await createDeliveryClient(rules)(to(port, { headers: [['x-a', 'new\nline']] }));
     expect(response.error).toContain('Invalid character in header content');
@@ -200,7 +199,7 @@ describe('an attempt fails, and its connection ends with it, when a destination'
 });
 
 describe('an answer', () => {
-  it('in chunks of one byte is cut off: what counts is the work, not only the bytes', async () => {
+  it('in chunks of one byte is cut off, because the limit is on work, not only on bytes', async () => {
     const { port, quiet } = await destination((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
       flood(socket, '1\r\nx\r\n');
@@ -211,7 +210,7 @@ describe('an answer', () => {
     await quiet();
   });
 
-  it('of 4 MiB in chunks as servers send them is read whole', async () => {
+  it('of 4 MiB in ordinary chunks is read whole', async () => {
     const chunk = `400\r\n${'x'.repeat(1_024)}\r\n`;
     const { port } = await destination((socket) => {
       socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
@@ -221,7 +220,7 @@ describe('an answer', () => {
     expect([status, body.length]).toEqual([200, 4_095 * 1_024]);
   });
 
-  it('that comes before the request was read is taken, and its connection is not kept', async () => {
+  it('that arrives before the request was read is accepted, and its connection is not kept', async () => {
     const { port, quiet } = await destination((socket) => {
       socket.pause().write('HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nno!');
     });
@@ -230,7 +229,7 @@ describe('an answer', () => {
     await quiet();
   });
 
-  it('may have informational answers before it', async () => {
+  it('may follow informational answers', async () => {
     const { port } = await destination((socket) => {
       socket.write('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n');
       socket.write('HTTP/1.1 204 No Content\r\n\r\n');
@@ -240,7 +239,7 @@ describe('an answer', () => {
 });
 
 describe('an attempt', () => {
-  it('keeps its process from ending before it has, although nothing else is open', async () => {
+  it('keeps its process alive, even if nothing else is open', async () => {
     const program = `
       import { createDeliveryClient } from './lambdas/delivery/client/deliveryClient.ts';
       const rules = { allowed: { hosts: new Set(), networks: [] }, own: new Set() };

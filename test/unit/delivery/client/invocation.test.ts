@@ -5,8 +5,6 @@ import { close, listen } from '../../../../local/http.ts';
 import { isolate, setVariables } from '../../../../local/lambda/environment.ts';
 import { Refusal, Returned, startFunctions } from '../../../support/functions.ts';
 
-/** Invocations over HTTP, by the SDK's client. */
-
 const events: unknown[] = [];
 const functions = new Map<string, (event: unknown) => unknown>([
   ['ok', (event) => ({ statusCode: 201, body: String(events.push(event)) })],
@@ -70,7 +68,7 @@ const invoke = (name: string, more: Partial<Invocation> = {}) =>
     ...more,
   });
 
-it('A function gets the event of a function URL, and of the moment', async () => {
+it('A function gets the event of a function URL, with the time of the invocation', async () => {
   vi.setSystemTime('2026-11-25T08:09:10Z');
   expect(await invoke('ok')).toMatchObject({ status: 201 });
   const event = events.at(-1) as LambdaFunctionURLEvent;
@@ -84,7 +82,7 @@ it('A function gets the event of a function URL, and of the moment', async () =>
   });
 });
 
-it('The largest message is invoked whole, within the 6 MB of Lambda', async () => {
+it('The largest message fits into an invocation, within Lambda’s 6 MB', async () => {
   const body = Buffer.alloc(4 * 1_024 * 1_024, 1);
   await invoke('ok', { body });
   const event = events.at(-1) as LambdaFunctionURLEvent;
@@ -92,11 +90,11 @@ it('The largest message is invoked whole, within the 6 MB of Lambda', async () =
   expect(Buffer.byteLength(JSON.stringify(event))).toBeLessThan(6 * 1_024 * 1_024);
 });
 
-it('An alias is a function of its own', async () => {
+it('An alias is called as a separate function', async () => {
   expect(await invoke('ok:live')).toMatchObject({ status: 200, body: Buffer.from('"alive"') });
 });
 
-it('A function that streams its answer answers whole', async () => {
+it('A streamed answer of a function is read whole', async () => {
   expect(await invoke('streams')).toMatchObject({ status: 202, body: Buffer.from('body') });
 });
 
@@ -111,7 +109,7 @@ it.each([
   ['missing', 0, `There is no function ${arnOf('missing')}.`],
   ['large', 0, 'The message with its headers has more than the 6 MB that a function accepts.'],
   ['odd', 0, 'The function was not invoked: KMSDisabledException: The key is disabled.'],
-])('What Lambda says of %s is the status %i and a sentence', async (name, status, error) => {
+])('Lambda’s error %s becomes the status %i and a sentence', async (name, status, error) => {
   expect(await invoke(name)).toMatchObject({ status, error });
 });
 
@@ -119,12 +117,12 @@ it('A throttle says when the function may be invoked again', async () => {
   expect(await invoke('throttled')).toMatchObject({ headers: [['retry-after', '7']] });
 });
 
-it('A function that does not return in time is not waited for', async () => {
+it('A function that does not return in time times out', async () => {
   const error = 'The function did not answer within 0.2 s.';
   expect(await invoke('hangs', { timeoutMs: 200 })).toMatchObject({ status: 0, error });
 });
 
-it('A connection that is closed at once is opened once more', async () => {
+it('A call whose connection closes at once is repeated on a new one', async () => {
   let connections = 0;
   const closing = await listen((request, response) => {
     connections += 1;

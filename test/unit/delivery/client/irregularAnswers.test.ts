@@ -7,7 +7,7 @@ import { createDeliveryClient } from '../../../../lambdas/delivery/client/delive
 import type { DestinationResponse } from '../../../../lambdas/destination/response.ts';
 import { limitForHangsMs } from '../../../support/limits.ts';
 
-/** Answers byte for byte, from a server that knows nothing of HTTP, in every way in which packets may cut them. */
+/** Tests answers of a server without HTTP, cut into packets in every way. */
 
 const rules = { allowed: parseAllowedDestinations(['127.0.0.0/8']), own: new Set<string>() };
 
@@ -18,20 +18,18 @@ afterEach(() => {
 
 interface Destination {
   readonly url: string;
-  /** The sockets of all connections so far. */
   readonly sockets: readonly Socket[];
 }
 
-/** @param answer called for each request */
 async function destination(answer: (socket: Socket, request: number) => Promise<void>): Promise<Destination> {
   const sockets: Socket[] = [];
   let requests = 0;
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.push(socket);
     ends.push(() => socket.destroy());
-    // A client may end a connection before it has read all.
+    // A client may end a connection before it has read everything.
     socket.on('error', () => undefined);
-    // No request is longer than one packet.
+    // Each request fits into one packet.
     socket.on('data', () => {
       requests += 1;
       void answer(socket, requests);
@@ -60,16 +58,14 @@ function newClient(): Client {
 
 const regular = 'HTTP/1.1 202 Accepted\r\nContent-Length: 4\r\n\r\nnext';
 
-/** Writes pieces so that each is a packet of its own. */
 async function writePieces(socket: Socket, pieces: readonly Buffer[]): Promise<void> {
   for (const piece of pieces) {
     socket.write(piece);
-    // The client is in this process, and reads while the server waits.
+    // The client is in this process and reads while the server waits.
     for (let turn = 0; turn < 3; turn += 1) await setImmediate();
   }
 }
 
-/** Sends an answer in pieces, and a second request once the first is answered. */
 async function exchange(
   client: Client,
   pieces: readonly Buffer[],
@@ -89,7 +85,7 @@ async function exchange(
     endWriting();
   });
   const { status, body, error } = await client(url);
-  // Bytes that come after the next request was sent may be its answer, as far as anyone can tell.
+  // Bytes after the next request cannot be told from its answer.
   await written;
   const next = await client(url);
   expect([next.status, Buffer.from(next.body).toString()]).toEqual([202, 'next']);
@@ -98,7 +94,7 @@ async function exchange(
   return { answer: [status, Buffer.from(body).toString('latin1')], error, connections };
 }
 
-/** All ways to cut bytes in two, the bytes as a whole, and each byte by itself. */
+/** Returns all ways to cut bytes in two, the bytes in one piece, and each byte separately. */
 const cuts = (bytes: Buffer): readonly (readonly Buffer[])[] => [
   [bytes],
   [...bytes].map((byte) => Buffer.of(byte)),
@@ -209,7 +205,7 @@ const irregular: readonly Case[] = [
   ],
 ];
 
-describe('an irregular answer is taken, whole and however packets cut it, and its connection is not used again: it has', () => {
+describe('an irregular answer is read whole however packets cut it, and its connection is not reused: it has', () => {
   it.each<Case>(irregular)('%s', async (_title, bytes, status, body) => {
     const closes = bytes.includes('Connection: close');
     const client = newClient();
@@ -230,7 +226,7 @@ describe('an irregular answer is taken, whole and however packets cut it, and it
   );
 });
 
-describe('a regular answer is taken, whole and however packets cut it, and its connection is used again: it has', () => {
+describe('a regular answer is read whole however packets cut it, and its connection is reused: it has', () => {
   it.each<Case>([
     ['a body', `${ok}Content-Length: 5\r\nX-A: b\xe9\r\n\r\nhello`, 200, 'hello'],
     ['no body', `${ok}Content-Length: 0\r\n\r\n`, 200, ''],
@@ -262,7 +258,7 @@ describe('a regular answer is taken, whole and however packets cut it, and its c
 });
 
 it.each(['202 Accepted', '503 Service Unavailable'])(
-  'a server that closes behind a regular answer (%s), without saying so, gets the next request on another connection',
+  'a server that closes without notice after a regular answer (%s) gets the next request on another connection',
   async (status) => {
     const { url, sockets } = await destination((socket) => {
       socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 4\r\n\r\nnext`);
@@ -272,7 +268,7 @@ it.each(['202 Accepted', '503 Service Unavailable'])(
     for (let round = 1; round <= 20; round += 1) {
       const { body, error } = await client(url);
       expect([Buffer.from(body).toString(), error]).toEqual(['next', undefined]);
-      // Often the end of the connection comes with the answer, and sometimes after it.
+      // The connection’s end usually arrives with the answer, and sometimes after it.
       if (round % 2 === 0) await setImmediate();
     }
     expect(sockets).toHaveLength(20);
@@ -280,10 +276,10 @@ it.each(['202 Accepted', '503 Service Unavailable'])(
 );
 
 const broken = /^The destination closed the connection before its answer was complete\.$/;
-/** The codes are not the same in all versions of Node. */
+/** The codes differ between versions of Node. */
 const notHttp = /^The destination answered with something that is not HTTP \(HPE_\w+\)\.$/;
 
-describe('an answer whose end cannot be told fails, whole and however packets cut it: it has', () => {
+describe('an answer with an unknown end fails however packets cut it: it has', () => {
   it.each<readonly [title: string, bytes: string, error: RegExp]>([
     ['fewer bytes than its length', `${ok}Content-Length: 5\r\n\r\nhel`, broken],
     ['no last chunk', `${ok}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n`, broken],
@@ -318,7 +314,7 @@ describe('a head', () => {
   it.each([
     ['in one header', (bytes: number) => `X-A: ${'x'.repeat(bytes)}\r\n`],
     ['in many headers', (bytes: number) => `X-A: ${'x'.repeat(50)}\r\n`.repeat(bytes / 57)],
-  ])('of 60 KiB %s is read, also in many packets', async (_title, headers) => {
+  ])('of 60 KiB %s is read, even in many packets', async (_title, headers) => {
     const bytes = Buffer.from(`${ok}${headers(61_000)}Content-Length: 2\r\n\r\nok`);
     const packets = Array.from({ length: Math.ceil(bytes.length / 1_000) }, (_, index) =>
       bytes.subarray(index * 1_000, (index + 1) * 1_000),
@@ -341,7 +337,7 @@ describe('a head', () => {
     expect(error).toBe('The destination answered with more than 65536 bytes of headers.');
   });
 
-  it('is shown in order: without what was irregular', async () => {
+  it('is shown in order, without the irregular parts', async () => {
     const { url } = await destination(async (socket) => {
       const head = `${ok}X-Folded: one\r\n  two\r\nX-Space : here\nno header\r\nX-Nul: a\0b\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n`;
       await writePieces(socket, [Buffer.from(`${head}ok`, 'latin1')]);
@@ -355,12 +351,12 @@ describe('a head', () => {
   });
 });
 
-describe('bytes that come while a connection is idle', () => {
+describe('bytes on an idle connection', () => {
   it.each([
     ['a second answer', 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil'],
     ['the rest of a body', 'hello'],
     ['a line end', '\r\n'],
-  ])('end it, and are no answer to the next request: %s', async (_title, smuggled) => {
+  ])('end the connection, and do not answer the next request: %s', async (_title, smuggled) => {
     const { url, sockets } = await destination(async (socket) => {
       await writePieces(socket, [Buffer.from(regular)]);
     });

@@ -10,12 +10,12 @@ import {
 } from '../../../../lambdas/delivery/client/deliveryClient.ts';
 import { eventually } from '../../../support/eventually.ts';
 
-/** Answers that take hours: nothing on this side ends the wait but its deadline, and nothing between forgets the connection. */
+/** Tests answers that take hours: only the deadline ends the wait, and no network device drops the connection. */
 
 const minuteMs = 60_000;
 const timeoutMs = 88 * minuteMs;
 
-/** A server that answers when the test does. Each test has its own: connections of another are not counted. */
+/** Answers when the test says so. Each test has its own server, so that only its connections are counted. */
 let server: Server;
 let held: ServerResponse[];
 let port: number;
@@ -56,7 +56,7 @@ describe('an answer', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
   });
 
-  it('is taken after 80 minutes', async () => {
+  it('is read after 80 minutes', async () => {
     const answer = send(request());
     await came(1);
     await vi.advanceTimersByTimeAsync(80 * minuteMs);
@@ -64,7 +64,7 @@ describe('an answer', () => {
     expect(await answer).toMatchObject({ status: 200, body: Buffer.from('done') });
   });
 
-  it('is taken whose head came at once and whose end comes after 80 minutes', async () => {
+  it('is read if its head arrives at once and its end after 80 minutes', async () => {
     const answer = send(request());
     await came(1);
     held[0]?.writeHead(200, { 'content-length': 4 }).write('do');
@@ -73,7 +73,7 @@ describe('an answer', () => {
     expect(await answer).toMatchObject({ status: 200, body: Buffer.from('done') });
   });
 
-  it('is awaited until its deadline', async () => {
+  it('is awaited until the deadline', async () => {
     const answer = send(request());
     await came(1);
     await vi.advanceTimersByTimeAsync(timeoutMs);
@@ -84,7 +84,7 @@ describe('an answer', () => {
   });
 });
 
-/** Linux tells of each connection which timer of the kernel runs, and the hundredths of a second until it fires. */
+/** Linux shows each connection’s kernel timer, and the hundredths of a second until it fires. */
 const timersOf = (): readonly { readonly kind: string; readonly seconds: number }[] =>
   readFileSync('/proc/net/tcp', 'latin1')
     .split('\n')
@@ -96,15 +96,15 @@ const timersOf = (): readonly { readonly kind: string; readonly seconds: number 
     });
 const hexOf = (number: number): string => number.toString(16).toUpperCase().padStart(4, '0');
 
-/** The kernel's number for the timer of a probe that keeps a connection alive. */
+/** The kernel’s number for the timer of a keep-alive probe. */
 const probe = '02';
 
-describe.runIf(process.platform === 'linux')('a connection that waits', () => {
-  it('is probed within a minute, when it is new and when it was kept', async () => {
+describe.runIf(process.platform === 'linux')('a waiting connection', () => {
+  it('is probed within a minute, whether new or reused', async () => {
     for (const count of [1, 2]) {
       const answer = send(request());
       await came(count);
-      // Until the request is acknowledged another timer runs.
+      // Another timer runs until the request is acknowledged.
       const timers = await eventually(
         () => Promise.resolve(timersOf()),
         (all) => all.every(({ kind }) => kind === probe),

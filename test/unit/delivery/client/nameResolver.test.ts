@@ -23,10 +23,10 @@ afterEach(() => {
 });
 
 type Family = 'A' | 'AAAA';
-/** Addresses, an error of the DNS (2 is SERVFAIL, 3 is NXDOMAIN), or no answer at all. */
+/** Addresses, a DNS error (2 is SERVFAIL, 3 is NXDOMAIN), or no answer. */
 type Answer = readonly string[] | number | 'silence';
 
-/** Of an IPv6 address the first byte and the last: only such as `fc00::1` are used here. */
+/** Encodes an IPv6 address by its first and last byte, because the tests only use ones like `fc00::1`. */
 function bytesOf(address: string): Buffer {
   const [first, last] = address.split('::').map((part) => parseInt(part, 16));
   if (first === undefined || last === undefined) return Buffer.from(address.split('.').map(Number));
@@ -35,13 +35,12 @@ function bytesOf(address: string): Buffer {
 
 interface Dns {
   readonly server: string;
-  /** The questions that came, in order, repetitions included. */
+  /** All questions so far in order, including repetitions. */
   readonly asked: readonly string[];
-  /** Settles when so many questions have come. */
   readonly questions: (count: number) => Promise<void>;
 }
 
-/** A DNS server with the answers that it is given, by name and family. */
+/** A DNS server with the given answers by name and family. */
 async function dns(answer: (name: string, family: Family) => Answer): Promise<Dns> {
   const socket = createSocket('udp4');
   const asked: string[] = [];
@@ -69,7 +68,7 @@ async function dns(answer: (name: string, family: Family) => Answer): Promise<Dn
     const answers = records.map((address) => {
       const short = bytesOf(address);
       const data = isA ? short : Buffer.concat([short.subarray(0, 1), Buffer.alloc(14), short.subarray(1)]);
-      // A pointer to the name of the question, its type and class, a lifetime of 60 s, and the address.
+      // A pointer to the question’s name, its type and class, a lifetime of 60 s, and the address.
       const record = Buffer.from([0xc0, 12, 0, isA ? 1 : 28, 0, 1, 0, 0, 0, 60, 0, data.length]);
       return Buffer.concat([record, data]);
     });
@@ -97,7 +96,7 @@ async function hostsFile(text: string): Promise<string> {
   return Promise.resolve(file);
 }
 
-/** Longer than any machine takes to answer itself, for tests in which both families do answer. */
+/** Longer than any machine needs, for tests in which both families answer. */
 const patient = { 4: 60_000, 6: 60_000 };
 
 const v4 = (address: string) => ({ address, family: 4 });
@@ -126,7 +125,7 @@ describe('a name', () => {
     if (Array.isArray(a)) expect(found.slice(0, a.length)).toEqual(a.map(v4));
   });
 
-  it('keeps its addresses of IPv4 when a packet is lost, as not every network reaches those of IPv6', async () => {
+  it('keeps its IPv4 addresses if a packet of the other family is lost, because IPv6 is not reachable everywhere', async () => {
     let isLost = false;
     const { server } = await dns((_name, family) => {
       if (family === 'AAAA') return ['fc00::1'];
@@ -150,7 +149,7 @@ describe('a name', () => {
     await expect(resolve('lost.example')).rejects.toThrow(error);
   });
 
-  it('is asked for once by all that ask for it at the same time, and again afterwards', async () => {
+  it('is asked for once for simultaneous callers, and again afterwards', async () => {
     const { server, asked } = await dns((_name, family) => (family === 'A' ? ['10.0.0.1'] : []));
     const resolve = createResolver({ servers: [server], hostsFile: '/nowhere' });
     await Promise.all(Array.from({ length: 20 }, () => resolve('shared.example')));
@@ -159,7 +158,7 @@ describe('a name', () => {
     expect(asked.length).toBe(4);
   });
 
-  it('that means this machine is not asked for', async () => {
+  it('of this machine is not asked for', async () => {
     const { server, asked } = await dns(() => ['10.0.0.1']);
     const resolve = createResolver({ servers: [server], hostsFile: '/nowhere' });
     for (const name of ['localhost', 'LOCALHOST.', 'app.localhost']) {
@@ -168,7 +167,7 @@ describe('a name', () => {
     expect(asked).toEqual([]);
   });
 
-  it('in the file of hosts is not asked for, and the file may change', async () => {
+  it('in the hosts file is not asked for, and the file may change', async () => {
     const { server, asked } = await dns(() => ['10.0.0.1']);
     const file = await hostsFile('# 1.1.1.1 comment\n127.0.0.1\tApp other # x\n::1 app\nnonsense app\n');
     const resolve = createResolver({ servers: [server], hostsFile: file });
@@ -207,7 +206,7 @@ describe('a delivery', () => {
     return (server.address() as AddressInfo).port;
   }
 
-  it('to a healthy name arrives while fifty others wait for theirs', async () => {
+  it('for a healthy name arrives while fifty others are still awaited', async () => {
     const port = await destination();
     const { server, questions, asked } = await dns((name, family) => {
       if (name.startsWith('silent')) return 'silence';
@@ -225,11 +224,11 @@ describe('a delivery', () => {
     expect(new Set(ended.map(({ error }) => error?.replace(/silent\d+/, 'silent')))).toEqual(
       new Set(['The name silent.example could not be resolved: no DNS server answered.']),
     );
-    // Packets may be lost: each question was repeated.
+    // Packets may be lost, so each question was repeated.
     expect(asked.length).toBeGreaterThanOrEqual(50 * 2 * 2 + 2);
   });
 
-  it('ends by its own time when its name is silent, and leaves nothing behind that harms the next', async () => {
+  it('times out if its name is silent, and does not harm the next one', async () => {
     const port = await destination();
     let isSilent = true;
     const { server } = await dns((_name, family) =>

@@ -13,8 +13,6 @@ import { bundledProgram } from '../../../support/bundledProgram.ts';
 import { startConnectProxy, type ProxyRequest } from '../../../support/connectProxy.ts';
 import { pem, startDemandingHost } from '../../../support/demandingHost.ts';
 
-/** Deliveries through a proxy of the operator. */
-
 const certificates = join(import.meta.dirname, '../../../support/certificates');
 const tls = {
   cert: readFileSync(join(certificates, 'server.pem')),
@@ -32,7 +30,6 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A destination over plain HTTP that remembers what it got. */
 async function destination() {
   const got: { url: string | undefined; headers: IncomingHttpHeaders }[] = [];
   const server = createServer((request, response) => {
@@ -56,7 +53,7 @@ interface ClientOptions {
   readonly except?: readonly string[];
 }
 
-/** A client whose destinations all have these addresses. */
+/** A client for which all destinations have these addresses. */
 function clientOf(proxy: string, { addresses = [publicAddress], except = [] }: ClientOptions = {}) {
   const found = addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }) as const);
   const request = createDeliveryClient(nothing, () => Promise.resolve(found), undefined, {
@@ -74,7 +71,7 @@ function clientOf(proxy: string, { addresses = [publicAddress], except = [] }: C
 const withCredentials = (url: string): string => url.replace('//', '//user:p%40ss@');
 
 describe('a delivery over plain HTTP', () => {
-  it('asks the proxy for the whole URL, by name, and is answered by the destination', async () => {
+  it('asks the proxy for the whole URL with the name, and gets the destination’s answer', async () => {
     const { got, port } = await destination();
     const proxy = await proxyTo(port);
     const { status, body } = await clientOf(proxy.url)('http://hooks.example/a%2Fb?c=d');
@@ -85,7 +82,7 @@ describe('a delivery over plain HTTP', () => {
     expect(got).toMatchObject([{ url: '/a%2Fb?c=d', headers: { 'x-own': '1', host: 'hooks.example' } }]);
   });
 
-  it('gives the proxy its credentials, and nobody else', async () => {
+  it('sends the credentials to the proxy only', async () => {
     const { got, port } = await destination();
     const proxy = await proxyTo(port, ({ headers }) =>
       headers['proxy-authorization'] === `Basic ${Buffer.from('user:p@ss').toString('base64')}` ? 200 : 407,
@@ -124,7 +121,7 @@ describe('a delivery over plain HTTP', () => {
 
 describe.each(['http', 'https'])('a delivery by %s', (scheme) => {
   it.each(['10.0.0.8', '169.254.169.254', '127.0.0.1', '::1', 'fd12::1'])(
-    'to a name with the address %s is refused, and the proxy is not asked',
+    'to a name with the address %s is refused without a request to the proxy',
     async (address) => {
       const proxy = await proxyTo((await destination()).port);
       expect(
@@ -138,13 +135,13 @@ describe.each(['http', 'https'])('a delivery by %s', (scheme) => {
     },
   );
 
-  it('to a private address is refused, and the proxy is not asked', async () => {
+  it('to a private address is refused without a request to the proxy', async () => {
     const proxy = await proxyTo((await destination()).port);
     expect(await clientOf(proxy.url)(`${scheme}://10.0.0.8/`)).toMatchObject({ status: 0, isRefusal: true });
     expect(proxy.requests).toEqual([]);
   });
 
-  it('says when the proxy cannot be used, without its credentials', async () => {
+  it('says if the proxy cannot be used, without showing its credentials', async () => {
     const closed = createTcpServer();
     const port = await listening(closed);
     closed.close();
@@ -158,27 +155,22 @@ describe.each(['http', 'https'])('a delivery by %s', (scheme) => {
 });
 
 describe('a delivery over TLS', () => {
-  it.each([407, 403, 502, 200])(
-    'says so when the proxy answers %s and there is no TLS behind it',
-    async (status) => {
-      const { port } = await destination();
-      const proxy = await proxyTo(port, () => status);
-      const { status: got, error = '' } = await clientOf(withCredentials(proxy.url))(
-        'https://hooks.example/',
+  it.each([407, 403, 502, 200])('says if the proxy answers %s without TLS behind it', async (status) => {
+    const { port } = await destination();
+    const proxy = await proxyTo(port, () => status);
+    const { status: got, error = '' } = await clientOf(withCredentials(proxy.url))('https://hooks.example/');
+    expect(got).toBe(0);
+    if (status !== 200)
+      expect(error).toMatch(
+        new RegExp(`^The proxy answered ${status} \\(.*\\) to CONNECT ${publicAddress}:443\\.$`),
       );
-      expect(got).toBe(0);
-      if (status !== 200)
-        expect(error).toMatch(
-          new RegExp(`^The proxy answered ${status} \\(.*\\) to CONNECT ${publicAddress}:443\\.$`),
-        );
-      expect(error).not.toContain('p@ss');
-      expect(proxy.requests[0]?.headers['proxy-authorization']).toBe(
-        `Basic ${Buffer.from('user:p@ss').toString('base64')}`,
-      );
-    },
-  );
+    expect(error).not.toContain('p@ss');
+    expect(proxy.requests[0]?.headers['proxy-authorization']).toBe(
+      `Basic ${Buffer.from('user:p@ss').toString('base64')}`,
+    );
+  });
 
-  it('tries the next address where the proxy does not reach one', async () => {
+  it('tries the next address if the proxy does not reach one', async () => {
     const proxy = await proxyTo((await destination()).port, ({ asked }) =>
       asked.startsWith('[') ? 403 : 504,
     );
@@ -192,7 +184,7 @@ describe('a delivery over TLS', () => {
     ]);
   });
 
-  it('fails where the proxy closes the connection, or is no proxy', async () => {
+  it('fails if the proxy closes the connection or is not a proxy', async () => {
     const proxy = await proxyTo((await destination()).port, () => 0);
     expect((await clientOf(proxy.url)('https://hooks.example/')).error).toMatch(
       /^The proxy .* could not be used/,
@@ -203,14 +195,14 @@ describe('a delivery over TLS', () => {
     );
   });
 
-  it('refuses a certificate that nobody vouches for', async () => {
+  it('refuses a certificate of an unknown authority', async () => {
     const port = await listening(createTlsServer(tls, (_request, response) => response.end()));
     const proxy = await proxyTo(port);
     const { status, error } = await clientOf(proxy.url)('https://private.example/');
     expect([status, error]).toEqual([0, expect.stringContaining('certificate')]);
   });
 
-  it('goes through a tunnel to the checked address, which is kept, with the name in the handshake and in Host', async () => {
+  it('uses a tunnel to the checked address, keeps it, and has the name in the handshake and in Host', async () => {
     const names: unknown[] = [];
     const server = createTlsServer(tls, (request, response) => {
       names.push([
@@ -249,13 +241,13 @@ describe('a delivery over TLS', () => {
       ['private.example', 'private.example:8443'],
       ['private.example', 'private.example:8443'],
     ]);
-    // One tunnel for the two requests to the same host, and one for the other.
+    // One tunnel for the two requests to one host, and one for the other host.
     expect(proxy.requests.map(({ asked }) => asked)).toEqual(Array(2).fill(`${publicAddress}:8443`));
   });
 });
 
 describe('a host that demands certificates', () => {
-  it('gets them through tunnels, of which each serves one context', async () => {
+  it('gets them through tunnels, each of which serves one TLS context', async () => {
     const host = await startDemandingHost();
     open.push(host);
     const proxy = await proxyTo(host.port);
@@ -276,7 +268,7 @@ describe('a host that demands certificates', () => {
   });
 });
 
-describe('what is reached without the proxy', () => {
+describe('a destination that is reached without the proxy', () => {
   const except = [
     'internal.example',
     '.corp.example',

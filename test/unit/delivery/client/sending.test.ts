@@ -4,8 +4,6 @@ import { close, listen } from '../../../../local/http.ts';
 import { isolate, setVariables } from '../../../../local/lambda/environment.ts';
 import { Refused, startAwsService, type Arrived } from '../../../support/awsServices.ts';
 
-/** Messages to queues, topics and buses over HTTP, by the SDK's clients. */
-
 const arrived: Arrived[] = [];
 let refusal: Refused | undefined;
 const services: Awaited<ReturnType<typeof startAwsService>>[] = [];
@@ -95,7 +93,7 @@ describe.each([
     expect(arrived).toMatchObject([{ to: `${to}.fifo`, groupId: 'account', deduplicationId: 'msg_1' }]);
   });
 
-  it('is sent no empty message: it has failed for good, with a sentence', async () => {
+  it('is sent no empty message, which fails permanently with a sentence', async () => {
     expect(await send(arns[service], '')).toMatchObject({
       status: 400,
       isFinal: true,
@@ -126,7 +124,7 @@ it.each([
   ['sns', 262_144],
   ['events', 1_048_576],
 ] as const)(
-  '%s is sent %i bytes at most, and more has failed for good, with a sentence',
+  '%s gets at most %i bytes, and a larger message fails permanently with a sentence',
   async (service, most) => {
     const around = service === 'events' ? '{"headers":{},"body":""}svc-queuemessage'.length : 0;
     const bare = { headers: [] };
@@ -140,7 +138,7 @@ it.each([
   },
 );
 
-describe('what AWS refuses is a status and a sentence', () => {
+describe('an error of AWS becomes a status and a sentence', () => {
   const noRight = (what: string, action: string, arn: string) =>
     `The deployment may not send to the ${what} ${arn}: its delivery roles need ${action},`;
   it.each([
@@ -216,7 +214,7 @@ describe('what AWS refuses is a status and a sentence', () => {
   });
 });
 
-it('What the deployment or the account does not allow any more is not called', async () => {
+it('A destination that the deployment or the account no longer allows is not called', async () => {
   const arn = arns.sqs.replace('orders', 'other');
   expect(await send(arn)).toMatchObject({
     status: 0,
@@ -226,7 +224,7 @@ it('What the deployment or the account does not allow any more is not called', a
   expect(arrived).toEqual([]);
 });
 
-it('A service that is not there is no answer, and a sentence', async () => {
+it('An unreachable service is reported as no answer, with a sentence', async () => {
   const { server, url } = await listen(() => undefined);
   await close(server);
   vi.stubEnv('AWS_ENDPOINT_URL_SNS', url);
@@ -240,7 +238,7 @@ it('A service that is not there is no answer, and a sentence', async () => {
   }
 });
 
-it('A service that does not answer in time is not waited for', async () => {
+it('A service that does not answer in time times out', async () => {
   const silent = await listen(() => undefined);
   vi.stubEnv('AWS_ENDPOINT_URL_EVENTBRIDGE', silent.url);
   try {

@@ -8,7 +8,7 @@ const message = (headers: readonly Header[], body: string | Uint8Array = 'body')
 const attributes = (...given: Parameters<typeof message>) => Object.fromEntries(message(...given).attributes);
 
 describe('the headers of a message', () => {
-  it('are attributes: first the id, then those that were forwarded, and the others together', () => {
+  it('are attributes: first the id, then the forwarded ones, and the others together', () => {
     const all: readonly Header[] = [['svc-signature', 'a.b.c'], id, ['x-tenant', 'acme']];
     expect(awsMessage(all, [id[0], 'x-tenant'], Buffer.from('body'))).toEqual({
       text: 'body',
@@ -16,11 +16,11 @@ describe('the headers of a message', () => {
     });
   });
 
-  it('leave no attribute behind where there are none', () => {
+  it('add no attribute if there are none', () => {
     expect(awsMessage([], [id[0]], Buffer.from('body')).attributes.size).toBe(0);
   });
 
-  it('are never more than ten attributes, whatever the body is', () => {
+  it('are never more than ten attributes, with any body', () => {
     const many = Array.from({ length: 20 }, (_, at): Header => [`x-${at}`, String(at)]);
     const made = message(many, Buffer.from([255]));
     expect([...made.attributes.keys()]).toEqual([
@@ -32,7 +32,7 @@ describe('the headers of a message', () => {
     expect(JSON.parse(made.attributes.get('svc-headers') ?? '')).toEqual(Object.fromEntries(many.slice(7)));
   });
 
-  it('that came twice are one attribute', () => {
+  it('that are repeated become one attribute', () => {
     expect(
       attributes([
         ['x-a', '1'],
@@ -57,13 +57,13 @@ describe('the headers of a message', () => {
     ['x..y', 'a'],
     ["x'y", 'a'],
     ['x'.repeat(257), 'a'],
-  ])('that AWS refuses as an attribute are with the others: %j: %j', (name, value) => {
+  ])('that AWS refuses as an attribute are put with the others: %j: %j', (name, value) => {
     const made = attributes([[name, value]]);
     expect(Object.keys(made)).toEqual(['svc-message-id', 'svc-headers']);
     expect(JSON.parse(made['svc-headers'] ?? '')).toEqual({ [name]: value });
   });
 
-  it('named as members of every object are attributes like others', () => {
+  it('named like members of every object are ordinary attributes', () => {
     expect(
       Object.entries(
         attributes([
@@ -76,7 +76,7 @@ describe('the headers of a message', () => {
 });
 
 describe('the body of a message', () => {
-  it.each(['a', 'ü\t\n\r 😀', '{"a":1}', '\u{feff}bom', ' '])('that SQS takes is its text: %j', (body) => {
+  it.each(['a', 'ü\t\n\r 😀', '{"a":1}', '\u{feff}bom', ' '])('that SQS accepts is its text: %j', (body) => {
     expect(message([], body).text).toBe(body);
     expect(attributes([], body)).not.toHaveProperty('svc-body-encoding');
   });
@@ -85,25 +85,25 @@ describe('the body of a message', () => {
     [[0]],
     [[0x1f]],
     [[0xff, 0xfe]],
-    // U+FFFE and U+FFFF are UTF-8, but not among the characters that SQS takes.
+    // U+FFFE and U+FFFF are valid UTF-8, but SQS does not accept them.
     [[0xef, 0xbf, 0xbe]],
     [[0xef, 0xbf, 0xbf]],
     // Half of a character.
     [[0xc3]],
     [[0xed, 0xa0, 0x80]],
-  ])('that SQS refuses is in base64, and an attribute says so: %j', (bytes) => {
+  ])('that SQS refuses is sent in base64, with an attribute that says so: %j', (bytes) => {
     const body = Buffer.from(bytes);
     expect(message([], body)).toMatchObject({ text: body.toString('base64') });
     expect(attributes([], body)).toMatchObject({ 'svc-body-encoding': 'base64' });
   });
 
-  it('that is empty is no base64', () => {
+  it('that is empty is not sent in base64', () => {
     expect(message([], '')).toMatchObject({ text: '' });
     expect(attributes([], '')).not.toHaveProperty('svc-body-encoding');
   });
 });
 
-it('The size of a message has all parts of its attributes, in bytes', () => {
+it('The size of a message includes all parts of its attributes, in bytes', () => {
   const of = { text: 'ü', attributes: new Map([['name', 'wért']]) };
   expect(sizeOf(of)).toBe(2 + 4 + 'String'.length + 5);
 });
@@ -122,7 +122,7 @@ it('A FIFO queue gets the ids, and another queue none', () => {
 describe('the group of a FIFO message', () => {
   const of = { messageId: 'msg_1', accountId: 'account' };
 
-  it('is its queue, else its flow-control key, else its account', () => {
+  it('is its queue, or otherwise its flow-control key, or its account', () => {
     const flowControl = { key: 'tenant' };
     expect(fifoIdsOf({ ...of, queueName: 'mail', flowControl })).toEqual({
       groupId: 'mail',
@@ -132,7 +132,7 @@ describe('the group of a FIFO message', () => {
     expect(fifoIdsOf(of).groupId).toBe('account');
   });
 
-  it.each(['kunde ü', 'a b', 'x'.repeat(129)])('is a hash where AWS would refuse the key %j', (key) => {
+  it.each(['kunde ü', 'a b', 'x'.repeat(129)])('is a hash if AWS would refuse the key %j', (key) => {
     const { groupId } = fifoIdsOf({ ...of, flowControl: { key } });
     expect(groupId).toMatch(/^[0-9a-f]{64}$/);
     expect(fifoIdsOf({ ...of, flowControl: { key } }).groupId).toBe(groupId);

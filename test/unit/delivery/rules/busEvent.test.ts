@@ -37,7 +37,7 @@ describe('an event', () => {
     expect(() => void JSON.parse(detail)).not.toThrow();
   });
 
-  it('has bytes that are not UTF-8 in base64, and no body where there is none', () => {
+  it('has bytes that are not UTF-8 in base64, and no body field without a body', () => {
     expect(busEvent([], Buffer.from([255, 0])).detail).toBe(
       '{"headers":{},"body":"/wA=","isBase64Encoded":true}',
     );

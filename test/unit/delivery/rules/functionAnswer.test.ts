@@ -34,11 +34,11 @@ describe('the answer of a function', () => {
     ['an object', { body: { a: 1 } }, '{"a":1}'],
     ['nothing', {}, ''],
     ['null', { body: null, headers: null, cookies: null, isBase64Encoded: null }, ''],
-  ])('may have %s for a body', (_, fields, body) => {
+  ])('may have %s as a body', (_, fields, body) => {
     expect(answerTo({ statusCode: 200, ...fields })).toEqual({ status: 200, headers: [], body });
   });
 
-  it('may have a status in text, as API Gateway takes it', () => {
+  it('may have a status as text, which API Gateway accepts', () => {
     expect(answerTo({ statusCode: '404' }).status).toBe(404);
   });
 
@@ -53,7 +53,7 @@ describe('the answer of a function', () => {
   });
 
   it.each([[0], [99], [101], [600], [200.5], ['ok'], [null], [{}]])(
-    'is a failure with a statusCode that is none: %j',
+    'is a failure if its statusCode is invalid: %j',
     (statusCode) => {
       const answer = answerTo({ statusCode });
       expect(answer).toMatchObject({
@@ -65,7 +65,7 @@ describe('the answer of a function', () => {
     },
   );
 
-  it('is that of a stream: status and headers before eight zero bytes, and the body behind', () => {
+  it('may be streamed: status and headers before eight zero bytes, and the body after them', () => {
     const head = JSON.stringify({ statusCode: 202, headers: { 'X-A': 'b' }, cookies: ['c=d'] });
     const payload = Buffer.concat([Buffer.from(head), Buffer.alloc(8), Buffer.from([0, 1, 255])]);
     expect(functionAnswer(payload, false, 1_000)).toEqual({
@@ -78,18 +78,18 @@ describe('the answer of a function', () => {
     });
   });
 
-  it('is a 200 with bytes that are no JSON', () => {
+  it('is a 200 with bytes that are not JSON', () => {
     const payload = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 1]);
     expect(functionAnswer(payload, false, 1_000)).toEqual({ status: 200, headers: [], body: payload });
     expect(functionAnswer(Buffer.alloc(0), false, 1_000).status).toBe(200);
   });
 
-  it('is no stream without the eight zero bytes', () => {
+  it('is not streamed without the eight zero bytes', () => {
     const payload = Buffer.from('{"statusCode":201}x');
     expect(functionAnswer(payload, false, 1_000)).toEqual({ status: 200, headers: [], body: payload });
   });
 
-  it('is cut to the largest message', () => {
+  it('is shortened to the largest message', () => {
     expect(answerTo({ statusCode: 200, body: 'abcdef' }, 3)).toMatchObject({ body: 'abc', isCut: true });
     expect(answerTo({ statusCode: 200, body: 'abc' }, 3)).not.toHaveProperty('isCut');
   });
@@ -105,7 +105,7 @@ describe('the answer of a function', () => {
     ],
     [{ errorType: '', errorMessage: 'out of memory' }, 'The function failed. out of memory'],
     ['odd', 'The function failed.'],
-  ])('is a 500 that names an error of the function: %j', (thrown, error) => {
+  ])('is a 500 with the error if the function fails: %j', (thrown, error) => {
     const payload = Buffer.from(JSON.stringify(thrown));
     expect(functionAnswer(payload, true, 1_000)).toEqual({
       status: 500,

@@ -11,7 +11,7 @@ const request: FunctionRequest = {
 };
 const eventOf = (headers: FunctionRequest['headers']) => functionEvent({ ...request, headers }, 0);
 
-it('A function gets what its URL would give it', () => {
+it('A function gets the same event as from its URL', () => {
   const headers = [
     ['content-type', 'application/octet-stream'],
     ['x-twice', '1'],
@@ -56,13 +56,13 @@ it('A function gets what its URL would give it', () => {
   });
 });
 
-it('An empty body is none', () => {
+it('An empty body is left out', () => {
   const event = functionEvent({ ...request, body: new Uint8Array() }, 0);
   expect(event).not.toHaveProperty('body');
   expect(event).toMatchObject({ isBase64Encoded: false, headers: { 'content-length': '0' } });
 });
 
-it('Cookies of several headers are one list, and there is none without', () => {
+it('Cookies of several headers are one list, and without cookies there is no list', () => {
   const headers = [
     ['cookie', 'a=1; b=2'],
     ['x-tenant', 'acme'],

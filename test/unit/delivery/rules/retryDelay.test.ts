@@ -19,12 +19,12 @@ describe('the wait before a retry', () => {
     expect(await backoffMs(0, expression)).toBe(wait);
   });
 
-  it('is the default where the expression gives no number', async () => {
+  it('is the default if the expression gives no number', async () => {
     expect(await backoffMs(1, '0 / 0')).toBe(defaultBackoffMs(2));
     expect(await backoffMs(1, undefined)).toBe(defaultBackoffMs(2));
   });
 
-  it('is what the answer asks for, up to a day, and else what the message says', async () => {
+  it('is the answer’s, up to a day, or otherwise the message’s', async () => {
     const now = 1_790_000_000_000;
     const answer = (...headers: readonly Header[]) => ({ status: 500, headers });
     const after = (seconds: string) => retryDelayMs(1, '7000', answer(['retry-after', seconds]), now);
@@ -33,7 +33,7 @@ describe('the wait before a retry', () => {
     expect(await retryDelayMs(1, '7000', answer(), now)).toBe(7_000);
   });
 
-  it('is a second at least where the answer asks for less; the message itself may say less', async () => {
+  it('is at least a second if it is the answer’s; the message itself may say less', async () => {
     const answer = { status: 500, headers: [['retry-after', '0.1']] } as const;
     expect(await retryDelayMs(0, '0', answer, 0)).toBe(secondMs);
     expect(await retryDelayMs(0, '0', { status: 500, headers: [] }, 0)).toBe(0);

@@ -16,7 +16,7 @@ const rest = fc.dictionary(
   { maxKeys: 5 },
 );
 
-it('JSON is still JSON, is as short as is asked for, and has all but the ends of long texts', () => {
+it('JSON stays JSON, has the requested length, and loses only the ends of long texts', () => {
   fc.assert(
     fc.property(rest, longText, fc.integer({ min: 2_500, max: 9_000 }), (others, long, most) => {
       const value = { ...others, long, longer: long.repeat(10) };
@@ -29,12 +29,12 @@ it('JSON is still JSON, is as short as is asked for, and has all but the ends of
       expect(value.longer.startsWith(kept)).toBe(true);
       expect(read.longer).toBe(`${kept} … (cut: the whole has ${Buffer.byteLength(value.longer)} bytes)`);
     }),
-    // To look for the smallest of such long texts would take minutes.
+    // It would take minutes to shrink a failing example of this length.
     { endOnFailure: true },
   );
 });
 
-it('JSON has as much of its texts as fits', () => {
+it('JSON keeps as much of its texts as fits', () => {
   const value = { first: 'é'.repeat(2_000), second: 'x'.repeat(3_000), third: 'y'.repeat(90), n: [1, null] };
   for (const most of [1_000, 2_000, 4_000]) {
     const short = textOf(shortened(Buffer.from(JSON.stringify(value)), most));
@@ -65,12 +65,12 @@ it.each([
   }
 });
 
-it('JSON stays JSON though it has many arrays and objects side by side', () => {
+it('JSON stays JSON even if it has many neighbouring arrays and objects', () => {
   const value = [...Array.from({ length: 150 }, () => ({ a: [] })), 'x'.repeat(3_000)];
   expect(JSON.parse(textOf(shortened(Buffer.from(JSON.stringify(value)), 2_500)))).toHaveLength(151);
 });
 
-it('more brackets that close than open are text', () => {
+it('a text with more closing than opening brackets is not JSON', () => {
   const text = `{"a":1}]]]${'x'.repeat(1_000)}`;
   expect(textOf(shortened(Buffer.from(text), 300))).toMatch(/^\{"a":1\}\]\]\]x+ … \(cut: /);
 });
@@ -98,11 +98,11 @@ it.each([
   ['{"a":"x\\\\\\\\\\u00', { a: `x\\\\${mark}` }],
   ['{"a":"x\\"y', { a: `x"y${mark}` }],
   ['[{"a":"}]', [{ a: `}]${mark}` }]],
-])('%s is read as far as it goes', (text, value) => {
+])('%s is read up to its end', (text, value) => {
   expect(JSON.parse(textOf(shortened(Buffer.from(text), 500, true)))).toEqual(value);
 });
 
-it('the half of a character at the end of JSON is left out', () => {
+it('half a character at the end of JSON is left out', () => {
   const bytes = Buffer.from('{"a":"x€');
   for (const missing of [1, 2]) {
     const short = shortened(bytes.subarray(0, bytes.length - missing), 500, true);
@@ -110,7 +110,7 @@ it('the half of a character at the end of JSON is left out', () => {
   }
 });
 
-it('the beginning of JSON is JSON, wherever it ends', () => {
+it('a beginning of JSON becomes JSON, wherever it ends', () => {
   const whole = Buffer.from(
     JSON.stringify({
       a: 'b"\\é€😀\u0007',
@@ -146,6 +146,6 @@ it('no character is cut in two', () => {
   }
 });
 
-it('a text whose end was not read says so, though it is short', () => {
+it('a text that was not read to its end says so, even if it is short', () => {
   expect(textOf(shortened(Buffer.from('so'), 500, true))).toBe('so … (cut: the whole has more than 2 bytes)');
 });

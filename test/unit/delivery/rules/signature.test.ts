@@ -19,7 +19,7 @@ const valueOf = (name: string, keys: { current: string; next: string }, signed: 
   signatureHeaders(keys, signed).find(([one]) => one === name)?.[1] ?? '';
 
 describe('the JWT of a delivery', () => {
-  it('is the one that jose makes, and jose verifies it', async () => {
+  it('equals the one that jose makes, and jose verifies it', async () => {
     await fc.assert(
       fc.asyncProperty(deliveries, key, async (signed, current) => {
         const seconds = Math.floor(signed.signedAt / 1000);
@@ -47,7 +47,7 @@ describe('the JWT of a delivery', () => {
     );
   });
 
-  it('has no part of a user and a password in the URL', () => {
+  it('contains no user or password of the URL', () => {
     const signed = {
       messageId: 'msg_1',
       url: 'https://user:secret@example.com/path',
@@ -63,7 +63,7 @@ describe('the JWT of a delivery', () => {
 });
 
 describe('the signatures of the Standard Webhooks specification', () => {
-  it('are verified by its own library with either key', () => {
+  it('are verified by its library with either key', () => {
     fc.assert(
       fc.property(deliveries, key, key, (delivery, current, next) => {
         const body = Buffer.from('{"hello":"wörld"}');

@@ -4,7 +4,7 @@ import type { Config, LaneFixture } from '../../../support/laneFixture.ts';
 import { useLaneFixtures } from '../../../support/useLaneFixtures.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
-/** Kills a worker at each AWS call of messages to a host that is down: none is lost, nor called for ever, nor stuck. */
+/** Kills a worker at each AWS call while a host is down. No message is lost, stuck or sent for ever. */
 
 let fixture: Fixture;
 const open = useLaneFixtures((opened) => {
@@ -13,7 +13,7 @@ const open = useLaneFixtures((opened) => {
 
 const config: Config = { circuit: 'on', retries: '10', 'retry-delay': '3000' };
 
-/** Two of a queue and two without: the circuit opens, a probe fails, the next finds the host well. */
+/** Two messages have a queue, and two do not. The circuit opens, one probe fails, and the next succeeds. */
 async function wayOf(laneFixture: LaneFixture): Promise<void> {
   let status = 503;
   const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(status).end());
@@ -29,7 +29,7 @@ async function wayOf(laneFixture: LaneFixture): Promise<void> {
   const ends = await Promise.all(ids.map((id) => laneFixture.endOf(id)));
   expect(ends).toEqual(ids.map(() => 'DELIVERED'));
   const delivered = inbox.deliveries.map(({ headers }) => headers['svc-message-id'] ?? '');
-  // Each is delivered at least once, and of the queue the second after the first.
+  // The queue’s second message is delivered after its first.
   expect(new Set(delivered)).toEqual(new Set(ids));
   expect(delivered.indexOf(ids[1] ?? '')).toBeGreaterThan(delivered.lastIndexOf(ids[0] ?? ''));
   const lane = await laneFixture.lane('circuit', new URL(inbox.url).host);

@@ -6,8 +6,8 @@ import type { Inbox } from '../../../support/receiver.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
 /**
- * Kills a process at each AWS call of messages that wait in turn, of more tenants than a lane's row keeps: nothing is lost, nobody
- * waits for ever, and the messages of a tenant keep their order.
+ * Kills a process at each AWS call while more tenants wait than a lane’s row keeps. No message is lost or waits for ever, and
+ * each tenant’s messages keep their order.
  */
 
 const hourMs = 3_600_000;
@@ -32,12 +32,12 @@ function diesAtEachCall(way: (on: LaneFixture, fate: Fate) => Promise<void>, opt
   );
 }
 
-/** Each death takes a second: of some hundreds an ordinary run has a few dozen. */
+/** Each death takes a second. An ordinary run tries a few dozen of several hundred. */
 const ofWorkers = { every: { ordinary: 25, thorough: 5 } };
 
 const tenants = Array.from({ length: 6 }, (_, index) => `tenant ${index}`);
 
-/** Sends two messages of each tenant, and of the first many. */
+/** Sends `many` messages of the first tenant and two of each other one. */
 async function sendAll(on: LaneFixture, { url }: Inbox, queue: string, many = 10) {
   const ids = new Map<string, string[]>();
   const send = async (tenant: string): Promise<void> => {
@@ -50,7 +50,7 @@ async function sendAll(on: LaneFixture, { url }: Inbox, queue: string, many = 10
   return ids;
 }
 
-/** Expects the messages of each tenant in their order, each at least once. */
+/** Expects each message at least once, and each tenant’s messages in order. */
 function expectOrder({ deliveries }: Inbox, ids: ReadonlyMap<string, readonly string[]>): void {
   const came = [...new Set(deliveries.map(({ headers }) => headers['svc-message-id'] ?? ''))];
   for (const [tenant, mine] of ids) {
@@ -93,7 +93,7 @@ describe('messages of many tenants and priorities with a key', () => {
   }, ofWorkers);
 });
 
-describe('an enqueue beside many tenants', () => {
+describe('an enqueue to a queue with many tenants', () => {
   diesAtEachCall(async (on, fate) => {
     const inbox = fixture.receiver.inbox();
     on.fleet.hold(true);
@@ -110,7 +110,7 @@ describe('an enqueue beside many tenants', () => {
   });
 });
 
-describe('a cancel of a message whose tenant has a row of its own', () => {
+describe('a cancel of a message whose tenant has a separate row', () => {
   diesAtEachCall(async (on, fate) => {
     const inbox = fixture.receiver.inbox();
     on.fleet.hold(true);
@@ -119,7 +119,7 @@ describe('a cancel of a message whose tenant has a row of its own', () => {
     const [kept = '', cancelled = ''] = ids.get('tenant 1') ?? [];
     await fixture.again(fate, async () => {
       await lambdas.cancelMessage(on.account, cancelled).catch((error: unknown) => {
-        // The request that died may have done it.
+        // The request that died may have cancelled the message.
         if (!(error instanceof Error && 'status' in error && error.status === 404)) throw error;
       });
     });

@@ -5,8 +5,8 @@ import { useLaneFixtures } from '../../../support/useLaneFixtures.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
 /**
- * Kills the process of a request at each AWS call that it makes to lanes; its client sends it again. Messages may be made
- * twice, or not at all where nobody was told that they were; but no slot is lost, and nobody waits for ever.
+ * Kills a process at each AWS call of a request to lanes, which the client repeats. A message may be created twice, or never if
+ * the client got no answer. No slot is lost, and no message waits for ever.
  */
 
 const hourMs = 3_600_000;
@@ -18,7 +18,6 @@ const open = useLaneFixtures((opened, imported) => {
   lambdas = imported;
 });
 
-/** Makes a request of a lane fixture with each of the deaths that it can meet. */
 function diesAtEachCall(
   title: string,
   way: (on: LaneFixture, fate: Fate) => Promise<void>,
@@ -36,7 +35,6 @@ function diesAtEachCall(
 }
 const title = 'loses nothing when its process dies at any of its AWS calls';
 
-/** Enqueues a message into a queue that has capacity, again where that failed. */
 async function enqueueAgain(on: LaneFixture, fate: Fate): Promise<void> {
   const inbox = fixture.receiver.inbox();
   const ids: string[] = [];
@@ -44,19 +42,19 @@ async function enqueueAgain(on: LaneFixture, fate: Fate): Promise<void> {
     ids.push(await on.send(inbox.url, {}, 'roomy'));
   });
   await on.fleet.advance(hourMs);
-  // What was accepted is delivered; what nobody was told of may be, too.
+  // A message whose client got no answer may be delivered, too.
   expect(inbox.deliveries.length).toBeLessThanOrEqual(2);
   expect(ids.length).toBe(1);
   expect(await Promise.all(ids.map((id) => on.endOf(id)))).toEqual(['DELIVERED']);
 }
 
-describe('an enqueue into a queue that has capacity', () => {
+describe('an enqueue to a queue with capacity', () => {
   diesAtEachCall(title, enqueueAgain);
 
   diesAtEachCall('is taken back when any of its AWS calls fails', enqueueAgain, { survived: true });
 });
 
-describe('an enqueue into a queue in which another message waits', () => {
+describe('an enqueue to a queue in which another message waits', () => {
   diesAtEachCall(title, async (on, fate) => {
     const inbox = fixture.receiver.inbox();
     on.fleet.hold(true);
@@ -74,7 +72,7 @@ describe('an enqueue into a queue in which another message waits', () => {
   });
 });
 
-/** A request that died may have done what it was to do: then there is nothing left to do it to. */
+/** Ignores a 404: the request that died may already have done its work. */
 const unlessGone = async (request: Promise<unknown>): Promise<void> => {
   await request.catch((error: unknown) => {
     if (!(error instanceof Error && 'status' in error && error.status === 404)) throw error;

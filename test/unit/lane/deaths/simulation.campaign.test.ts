@@ -13,7 +13,7 @@ import { expectFaults, Tally } from '../../../support/faults.ts';
 import { randomOf } from '../../../support/simulatedClock.ts';
 import { sizeOf } from '../../../support/sample.ts';
 
-/** Thousands of runs of workers that race, die and are late, each from a seed: `SEED=… npx vitest run …` runs one again. */
+/** Simulates workers that race, die and are late, each run from a seed. `SEED=… npx vitest run …` repeats one run. */
 
 const seeds = process.env['SEED'] === undefined ? undefined : [Number(process.env['SEED'])];
 const runs = sizeOf({ ordinary: 60, thorough: 3_000 });
@@ -22,10 +22,7 @@ const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const idOf = (number: number): string =>
   `msg_${Array.from({ length: 26 }, (_, index) => letters[index < 20 ? 0 : Math.floor(number / 32 ** (25 - index)) % 32]).join('')}`;
 
-/**
- * The most messages that were in flight at once. One message may be in flight twice: after a death its job comes back
- * while it waits in a line, too.
- */
+/** Counts a message once, even if it is in flight twice: its job may be redelivered after a death while it waits in a line. */
 function mostAtOnce(observed: readonly Observed[], lane: string): number {
   const inFlight = new Map<string, number>();
   let most = 0;
@@ -38,7 +35,6 @@ function mostAtOnce(observed: readonly Observed[], lane: string): number {
   return most;
 }
 
-/** The most messages that started within any span. */
 function mostStarts(observed: readonly Observed[], lane: string, spanMs: number): number {
   const starts = observed.filter((one) => one.lane === lane && one.what === 'start');
   let most = 0;
@@ -49,7 +45,7 @@ function mostStarts(observed: readonly Observed[], lane: string, spanMs: number)
   return most;
 }
 
-/** Most jobs come at once. In some runs SQS, or the start of a function, takes longer than a start may be late, or a period. */
+/** In some runs SQS or the start of a function takes longer than a start may be late, or than a period. */
 const quickly = [quicklyMs, quicklyMs] as const;
 const behindPeriods = [1_500, 4_500] as const;
 
@@ -64,7 +60,7 @@ interface Plan {
   readonly accountParallelism: number;
 }
 
-/** More than a lane's row keeps. */
+/** More tenants than a lane’s row keeps. */
 const tenants = Array.from({ length: 12 }, (_, index) => `tenant ${index}`);
 
 function run(seed: number) {
@@ -114,8 +110,8 @@ function run(seed: number) {
   return { plan, simulation };
 }
 
-describe('a simulated crowd of workers', () => {
-  it(`delivers everything in ${runs} runs, within every limit`, async () => {
+describe('a simulation of many workers', () => {
+  it(`delivers everything within every limit in ${runs} runs`, async () => {
     const faults = new Tally<SimulatedFault>(simulatedFaults);
     for (const seed of seeds ?? Array.from({ length: runs }, (_, index) => index + 1)) {
       const { plan, simulation } = run(seed);
@@ -133,7 +129,7 @@ describe('a simulated crowd of workers', () => {
       expect(mostAtOnce(observed, 'account'), about).toBeLessThanOrEqual(plan.accountParallelism);
       for (const [key, { parallelism = Infinity, rate = Infinity, periodMs = 1_000 }] of plan.keys) {
         expect(mostAtOnce(observed, `key ${key}`), `${about}, key ${key}`).toBeLessThanOrEqual(parallelism);
-        // A start is counted before its job goes through the queue: starts may come this much closer together.
+        // A start is counted before its job passes the delivery queue, so two starts may be this much closer.
         const span = periodMs - Math.min(100, periodMs / 10) - 30;
         expect(mostStarts(observed, `key ${key}`, span), `${about}, key ${key}`).toBeLessThanOrEqual(rate);
       }
@@ -144,7 +140,7 @@ describe('a simulated crowd of workers', () => {
     expectFaults(`${runs} simulated crowds of workers`, faults, seeds === undefined);
   });
 
-  it('never gives up a lane that a dozen processes write at once', async () => {
+  it('does not give up a lane that a dozen processes write at once', async () => {
     let gaveUp = 0;
     for (let seed = 1; seed <= 10; seed += 1) {
       const simulation = new Simulation({
@@ -168,7 +164,7 @@ describe('a simulated crowd of workers', () => {
     expect(gaveUp).toBe(0);
   });
 
-  it('keeps to a rate, and lets it be used, where all jobs come some periods late', async () => {
+  it('keeps to a rate and uses it fully if all jobs arrive some periods late', async () => {
     for (let seed = 1; seed <= 10; seed += 1) {
       const simulation = new Simulation({
         seed,
@@ -188,7 +184,7 @@ describe('a simulated crowd of workers', () => {
       const { observed, messages } = simulation;
       expect([...messages.values()].filter(({ done }) => !done)).toEqual([]);
       expect(mostStarts(observed, 'key a', 1_000 - 130)).toBeLessThanOrEqual(3);
-      // The rate alone takes 20 s. A start that was counted with the grant counts once more when the job comes.
+      // The rate alone takes 20 s. A late job counts its start again.
       const lastAt = Math.max(...observed.map(({ at }) => at));
       expect(lastAt - startedAt).toBeLessThan(60_000);
     }

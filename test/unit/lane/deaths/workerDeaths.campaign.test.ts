@@ -8,7 +8,7 @@ import type { Inbox } from '../../../support/receiver.ts';
 import { useLaneFixtures } from '../../../support/useLaneFixtures.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
-/** Kills a worker at each AWS call of messages that pass lanes: no slot is lost, nobody waits for ever, and order stays. */
+/** Kills a worker at each AWS call. No slot is lost, no message waits for ever, and the order is kept. */
 
 let fixture: Fixture;
 let lambdas: LaneLambdas;
@@ -17,7 +17,7 @@ const open = useLaneFixtures((opened, imported) => {
   lambdas = imported;
 });
 
-/** A receiver for messages and their callbacks, and what came to it, in order: `1 try 0`, `1 callback`. */
+/** Records the requests of messages and callbacks in order: `1 try 0`, `1 callback`. */
 function watched(answer: (id: string, retried: number) => number = () => 200) {
   const events: string[] = [];
   const names = new Map<string, string>();
@@ -30,7 +30,7 @@ function watched(answer: (id: string, retried: number) => number = () => 200) {
     events.push(`${name} try ${retried}`);
     inFlight.add(name);
     most = Math.max(most, inFlight.size);
-    // Others that may start do so now.
+    // Gives other attempts that may start the time to do so.
     setTimeout(() => {
       inFlight.delete(name);
       response.writeHead(answer(name, retried)).end();
@@ -46,20 +46,19 @@ function watched(answer: (id: string, retried: number) => number = () => 200) {
   return {
     inbox,
     config: { callback: callbacks.url, 'failure-callback': failures.url },
-    /** Gives a message a name for the events. Its worker waits for that. */
+    /** Names a message for the events. Its worker waits for the name. */
     name: (id: string, name: string): void => {
       names.set(id, name);
     },
     events,
-    /** The most messages that were in flight at once. */
     most: () => most,
   };
 }
 
-/** The events that came, each once: an attempt whose worker died may come twice. */
+/** Returns the events without repetitions: an attempt whose worker died may be made twice. */
 const once = (events: readonly string[]): readonly string[] => [...new Set(events)];
 
-/** Sends messages while no worker works, so that they have their names when they arrive. */
+/** Sends messages while no worker runs, so that they are named before they are delivered. */
 async function sendAll(
   on: LaneFixture,
   to: ReturnType<typeof watched>,
@@ -76,13 +75,13 @@ async function sendAll(
   return ids;
 }
 
-/** Each death takes a second: of some 700 an ordinary run has 40, a thorough one a fifth. */
+/** A death takes a second. An ordinary run tries 40 of about 700, a thorough run a fifth. */
 const every = { ordinary: 25, thorough: 5 };
 
-/** Longer than a job of the long queue stays hidden whose worker died before it could hide it for less. */
+/** Longer than SQS hides a job of the long queue whose worker died before it shortened that time. */
 const longestHiddenMs = 2 * visibilitySecondsOf('long') * 1_000;
 
-/** Runs a way of messages with a death at each of the calls that workers make. */
+/** Delivers messages once for each AWS call at which a worker can die. */
 function diesAtEachCall(way: (on: LaneFixture) => Promise<void>, limits?: Readonly<Record<string, number>>) {
   itAtEachDeath(
     'loses nothing when a worker dies at any of its AWS calls',
@@ -120,7 +119,7 @@ describe('two messages of a queue whose attempts fail, with callbacks', () => {
         'second callback 1',
       ].sort(),
     );
-    // The second starts when the first has failed and its callbacks are delivered.
+    // The second message starts after the first has failed and its callbacks are delivered.
     const events = once(to.events);
     const begins = events.findIndex((event) => event.startsWith('second'));
     expect(events.slice(begins).filter((event) => event.startsWith('first'))).toEqual([]);
@@ -128,7 +127,7 @@ describe('two messages of a queue whose attempts fail, with callbacks', () => {
   });
 });
 
-describe('a delayed message of a queue, and one before it', () => {
+describe('a delayed message of a queue after another one', () => {
   diesAtEachCall(async (on) => {
     const to = watched();
     const ids = await sendAll(on, to, [
@@ -157,7 +156,7 @@ describe('three messages of a key with a parallelism of 1', () => {
   });
 });
 
-describe('messages of a queue and a key, of one of them, and of none, in a small account', () => {
+describe('messages with a queue and a key, with one of them and with neither, in a small account', () => {
   diesAtEachCall(
     async (on) => {
       const to = watched((name, retried) => (name === 'both' && retried === 0 ? 500 : 200));
@@ -189,7 +188,7 @@ describe('a queue that is deleted while messages wait in it', () => {
     );
     await lambdas.deleteQueue(on.account, 'doomed');
     await on.fleet.advance(longestHiddenMs);
-    // The first had its slot already.
+    // The first message already had its slot.
     expect(await Promise.all(ids.map((id) => on.endOf(id)))).toEqual([
       'DELIVERED',
       'CANCELED',
@@ -227,7 +226,7 @@ describe('messages that wait while their account is suspended', () => {
   });
 });
 
-describe('an attempt that is given up while it has a queue’s slot', () => {
+describe('an attempt that is given up while it holds a queue’s slot', () => {
   diesAtEachCall(async (on) => {
     const to = watched();
     const queue = 'strict';

@@ -12,10 +12,7 @@ import { Died, FairTable } from '../../../support/fairTable.ts';
 import { sizeOf } from '../../../support/sample.ts';
 import { randomOf } from '../../../support/simulatedClock.ts';
 
-/**
- * A fair line goes in the order that a simple model says, whichever process dies between two of its calls, and whoever else
- * writes the lane meanwhile: each run is made from a seed.
- */
+/** Compares a fair line with a model while processes die between two calls and others write the lane. Each run has a seed. */
 
 const runs = sizeOf({ ordinary: 20, thorough: 1_000 });
 const steps = 400;
@@ -23,7 +20,7 @@ const steps = 400;
 const entryOf = (number: number): string =>
   formatEntry({ messageId: `msg_${String(number).padStart(26, '0')}`, attempt: 0, queue: 'short' });
 
-/** One thing that is done to the lane, and to the model when it is written. */
+/** A change of the lane, and the same change of the model once the lane is written. */
 interface Act {
   readonly to: (lane: Lane) => Lane;
   readonly inModel: (before: Lane, after: Lane) => void;
@@ -40,10 +37,10 @@ class Run {
   readonly #turns = new Map<string, Turn>();
   readonly #deaths: number;
   readonly #names: readonly string[];
-  /** Lets processes go on that have stopped. */
+  /** Callbacks that let stopped processes continue. */
   readonly #stopped: (() => void)[] = [];
   #count = 0;
-  /** The chance of a step that somebody joins, and not leaves. */
+  /** The probability that an entry joins in a step. Otherwise one leaves. */
   #tide = 0.6;
 
   constructor(seed: number, faults: Tally<(typeof faultNames)[number]>) {
@@ -61,12 +58,12 @@ class Run {
     return all[Math.floor(this.#random() * all.length)];
   }
 
-  /** A process that makes one act; it may die on the way, or stop for many steps of others before one of its calls. */
+  /** A process may die, or stop before a call while others make many steps. */
   #process(act: Act, isSlow: boolean): Lanes {
     let isDead = false;
     let callsLeft = isSlow ? Math.floor(this.#random() * 6) : Infinity;
     const onCall = async (when: 'before' | 'after'): Promise<void> => {
-      // Another process may come between.
+      // Another process may act between two calls.
       callsLeft -= 1;
       if (callsLeft === -1) {
         this.#faults.count('a long stop');
@@ -89,7 +86,7 @@ class Run {
     });
   }
 
-  /** The attempts that a write granted a slot are those that the model says, in its order. */
+  /** Expects that a write granted slots to the model’s attempts, in its order. */
   #expectGrants(before: Lane, after: Lane): void {
     const isNew = (entry: string): boolean => {
       const ticket = after.leases.get(entry)?.ticket;
@@ -99,7 +96,7 @@ class Run {
       expect(entry).toBe(this.model.next());
       this.granted.set(entry, (this.granted.get(entry) ?? 0) + 1);
     }
-    // Those that were cancelled in a page are in the line until it is their turn.
+    // Cancelled entries of a page stay in the line until their turn.
     expect(waitingIn({ ...after, cancelled: 0 })).toBe(this.model.waiting);
   }
 
@@ -134,7 +131,7 @@ class Run {
     };
   }
 
-  /** Cancels an entry that joined: it leaves at once, or when it is its turn. */
+  /** Cancels an entry of the line. It leaves at once or in its turn. */
   #cancel(): Act {
     const entry = this.#one([...this.#turns.keys()]) ?? '';
     const turn = this.#turns.get(entry);
@@ -174,7 +171,7 @@ class Run {
     }
     while (this.#stopped.length > 0) this.#stopped.shift()?.();
     await Promise.all(slow);
-    // What is left goes, too.
+    // The remaining entries leave, too.
     for (let left = Infinity; left > 0; left = this.model.waiting + this.table.row.leases.size) {
       const lanes = this.table.startProcess(undefined, (before, after) => {
         this.#expectGrants(before, after);
@@ -184,7 +181,7 @@ class Run {
   }
 }
 
-it(`goes in the order of the model in ${runs} runs, though processes die and write at the same time`, async () => {
+it(`grants slots in the order of the model in ${runs} runs, though processes die and write at the same time`, async () => {
   const faults = new Tally<(typeof faultNames)[number]>(faultNames);
   for (let seed = 1; seed <= runs; seed += 1) {
     const run = new Run(seed, faults);

@@ -6,8 +6,6 @@ import type { Fixture } from '../../../support/fixture.ts';
 import { importLaneLambdas, type LaneLambdas } from '../../../support/laneFixture.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 
-/** Queues in which tenants wait, over the real table. */
-
 const dayMs = 86_400_000;
 const realNow = Date.now;
 
@@ -34,7 +32,6 @@ beforeEach(async () => {
   fixture.reset();
 });
 
-/** Lets so much time pass. */
 function pass(ms: number): void {
   passedMs += ms;
   setClockAhead(passedMs);
@@ -42,7 +39,7 @@ function pass(ms: number): void {
 
 const readMs = 2_000;
 
-/** Each read of a message takes so long. */
+/** Makes each read of a message slow. */
 function slowReads(): void {
   fixture.reset();
   vi.spyOn(Date, 'now').mockImplementation(
@@ -68,10 +65,10 @@ const pumpOf = (name: string, more: Partial<PumpJob> = {}): PumpJob => ({
   ...more,
 });
 
-/** More than a lane's row keeps. */
+/** More keys than a lane’s row keeps. */
 const keys = Array.from({ length: 9 }, (_, index) => `key ${index}`);
 
-/** Sends messages into a paused queue: many of the first key, then a few of each other. Returns their ids by key. */
+/** Sends many messages of the first key, then a few of each other one. Returns their ids by key. */
 async function fill(name: string, url: string, { many = 40, few = 2 } = {}) {
   await pausedQueue(name);
   const ids = new Map<string, string[]>();
@@ -89,7 +86,7 @@ const endOf = async (messageId: string): Promise<string | undefined> =>
   (await fixture.loadMessage({ accountId: accountId(), messageId }))?.end;
 
 describe('a queue in which tenants wait', () => {
-  it('lets them take turns, and shows what waits', async () => {
+  it('gives the tenants turns, and shows how many messages wait', async () => {
     const inbox = fixture.receiver.inbox();
     const ids = await fill('turns', inbox.url);
     const all = [...ids.values()].flat();
@@ -109,7 +106,7 @@ describe('a queue in which tenants wait', () => {
     expect((await laneOf('turns')).fair).toBeUndefined();
   });
 
-  it('is told that a message is cancelled, wherever that waits', async () => {
+  it('removes a cancelled message, wherever it waits', async () => {
     const inbox = fixture.receiver.inbox();
     const ids = await fill('cancels', inbox.url, { many: 20 });
     const lag = async () => (await lambdas.getQueue(fixture.account, 'cancels')).lag;
@@ -126,7 +123,7 @@ describe('a queue in which tenants wait', () => {
     expect((await laneOf('cancels')).cancelled).toBe(0);
   });
 
-  it('has all of them cancelled when it is deleted, in several invocations where one does not suffice', async () => {
+  it('has all messages cancelled when it is deleted, by several invocations if one is not enough', async () => {
     const inbox = fixture.receiver.inbox();
     const ids = [...(await fill('deleted', inbox.url, { many: 120 })).values()].flat();
     const free = await fixture.enqueue('deleted', inbox.url, { 'fair-key': 'last' }, 'last');
@@ -148,7 +145,7 @@ describe('a queue in which tenants wait', () => {
     expect(inbox.deliveries).toEqual([]);
   });
 
-  it('keeps what waits in it for months, with all its rows', async () => {
+  it('keeps waiting messages for months, with all its rows', async () => {
     const inbox = fixture.receiver.inbox();
     const ids = [...(await fill('patient', inbox.url, { many: 30 })).values()].flat();
     let continued = 0;
@@ -188,7 +185,7 @@ describe('a queue in which tenants wait', () => {
     expect(inbox.deliveries).toHaveLength(ids.length);
   });
 
-  it('has a row that a release without fair lines cannot read, and so does not write without them', async () => {
+  it('has a row that a release without fair lines cannot read, and so does not overwrite', async () => {
     await fill('guarded', fixture.receiver.inbox().url);
     const backOf = async () => {
       const { Item: row } = await fixture.dynamodb.send(
@@ -200,7 +197,7 @@ describe('a queue in which tenants wait', () => {
       return row?.['back'];
     };
     await fixture.enqueue('guarded', fixture.receiver.inbox().url, {}, 'plain');
-    // Release 0.1.0 reads a list there, or nothing.
+    // Release 0.1.0 expects a list or nothing here.
     expect(await backOf()).toEqual({ S: 'own' });
     expect((await laneOf('guarded')).line.back).toHaveLength(1);
     await lambdas.deleteQueue(fixture.account, 'guarded');
@@ -209,7 +206,7 @@ describe('a queue in which tenants wait', () => {
     expect(await backOf()).toBeUndefined();
   });
 
-  it('is known by what recovers jobs', async () => {
+  it('is found by the recovery of jobs', async () => {
     const ids = [...(await fill('lost', fixture.receiver.inbox().url)).values()].flat();
     const lane = await laneOf('lost');
     const known = async () => [...(await lambdas.laneJobsOf([await laneOf('lost')])).waiting].sort();
@@ -231,7 +228,7 @@ describe('the rows of tenants', () => {
   });
   const lane = { accountId: 'rows', kind: 'queue', name: 'rows' } as const;
 
-  it('come back as they were written, and never give way to older ones', async () => {
+  it('are read as they were written, and are not overwritten by older ones', async () => {
     await lambdas.saveTenants(lane, 'f', 5, new Map([['one', tenantWith('new')]]));
     await lambdas.saveTenants(lane, 'f', 4, new Map([['one', tenantWith('old')]]));
     await lambdas.saveTenants(lane, 'f', 5, new Map([['one', tenantWith('same')]]));
@@ -241,7 +238,7 @@ describe('the rows of tenants', () => {
     expect((await lambdas.loadTenants(lane, 'f', ['one'])).get('one')).toEqual(tenantWith('newest'));
   });
 
-  it('are listed by name with those of the lane’s row, which are newer', async () => {
+  it('are listed by name together with the tenants in the lane’s row, which are newer', async () => {
     const names = ['#', 'a', 'a#b', 'ü', '\u{ff5e}', '\u{1f9fe}', '\u{10fffd}'];
     await lambdas.saveTenants(lane, 'g', 1, new Map(names.map((name) => [name, tenantWith('stored')])));
     await lambdas.saveTenants(lane, 'h', 1, new Map([['other', tenantWith('other')]]));

@@ -27,7 +27,6 @@ const upTo = (count: number): readonly number[] => Array.from({ length: count },
 const laneOf = (name: string): Lane =>
   newLane({ accountId: 'acct', kind: 'queue', name }, 1_700_000_000_000, { parallelism: 10_000 });
 
-/** The size of a lane's row in the table. */
 async function bytesOf(lane: Lane): Promise<number> {
   expect(await store.saveLane({ ...lane, version: 0 })).toBeUndefined();
   const { Item: item } = await fixture.dynamodb.send(
@@ -40,7 +39,7 @@ async function bytesOf(lane: Lane): Promise<number> {
   return itemBytes(item);
 }
 
-it('the row of a lane in which 10,000 tenants wait stays small, and each of them has its turn', async () => {
+it('the row of a lane in which 10,000 tenants wait stays small, and each tenant gets its turn', async () => {
   const tenants = 10_000;
   const table = new FairTable({ ...laneOf('crowded'), parallelism: 1, isPaused: true });
   const lanes = table.startProcess();
@@ -63,7 +62,7 @@ it('the row of a lane in which 10,000 tenants wait stays small, and each of them
   expect(most).toBeLessThan(16_384);
   expect(await bytesOf(table.row)).toBeLessThan(16_384);
 
-  // Each slot that is free goes to the next tenant.
+  // Each free slot goes to the next tenant.
   await lanes.update(table.key, (lane) => ({ ...lane, isPaused: false }));
   const came: string[] = [];
   while (came.length < 2 * tenants) {
@@ -76,7 +75,7 @@ it('the row of a lane in which 10,000 tenants wait stays small, and each of them
   expect(await bytesOf({ ...table.row, name: 'emptied' })).toBeLessThan(1_024);
 });
 
-it('a row holds as many tenants as one write may change, however much each has, beside all slots', async () => {
+it('a row holds the tenants of one write and all slots, even with the longest names', async () => {
   const line = (from: number) => ({
     front: upTo(9).map((number) => idOf(from + number)),
     firstPage: 1_000,
@@ -94,7 +93,7 @@ it('a row holds as many tenants as one write may change, however much each has, 
     lane = withLease(lane, idOf(number), { slots: 1, until: 1_700_000_000_000, ticket: 'a1b2c3d4' });
   }
   lane = joinLine(lane, idOf(1), { fairKey: 'one' });
-  // Those that join with a write and the last of its changes, those whose turn it is, and those that stay.
+  // The tenants that join with a write and its last change, those whose turn it is, and those that stay.
   for (const number of upTo(mostAsked + 20 + mostTurns + 4)) {
     const name = `${String(number)}${'\u{3042}'.repeat(61)}`;
     if (lane.fair !== undefined) lane = { ...lane, fair: withTenant(lane.fair, name, tenant) };

@@ -14,8 +14,6 @@ import { sizeOf } from '../../../support/sample.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
-/** Messages that wait for months in a line, lines that are too long for one invocation, and pumps that come early. */
-
 const secondMs = 1_000;
 const dayMs = 86_400 * secondMs;
 const realNow = Date.now;
@@ -34,7 +32,6 @@ beforeEach(async () => {
   fixture.reset();
 });
 
-/** Lets so much time pass. */
 function pass(ms: number): void {
   passedMs += ms;
   setClockAhead(passedMs);
@@ -51,14 +48,13 @@ const pumpOf = ({ accountId, kind: lane, name }: LaneKey, more: Partial<PumpJob>
   ...more,
 });
 
-/** The pumps of a lane that are on their way, which are taken out. */
 const pumpsFor = async ({ name }: LaneKey): Promise<readonly PumpJob[]> =>
   (await fixture.drain()).flatMap((job) => (job.kind === 'pump' && job.name === name ? [job] : []));
 
 const enqueue = (name: string, url: string, body: string): Promise<string> =>
   fixture.enqueue(name, url, { retries: '3' }, body);
 
-/** Unix milliseconds at which a row expires. */
+/** Returns when a row expires, in Unix milliseconds. */
 async function expiryOfRow(table: string, key: Readonly<Record<string, string>>): Promise<number> {
   const Key = Object.fromEntries(Object.entries(key).map(([name, S]) => [name, { S }]));
   const { Item } = await fixture.dynamodb.send(
@@ -68,11 +64,11 @@ async function expiryOfRow(table: string, key: Readonly<Record<string, string>>)
 }
 
 describe('a line in which messages wait for months', () => {
-  it('keeps their rows, their bodies and its pages, each for as long as it may be needed and not much longer', async () => {
+  it('keeps their rows, their bodies and its pages as long as needed and not much longer', async () => {
     const key = queue('patient');
     await lambdas.putQueue(fixture.account, Buffer.from('{"queueName":"patient","paused":true}'));
     const inbox = fixture.receiver.inbox();
-    // A body in the row, in a row of its own, in the bucket; and as many more as fill two pages.
+    // The first three bodies are in the message’s row, in a separate row, and in the bucket.
     const bodies = ['small', randomBytes(1_500).toString('hex'), randomBytes(20_000).toString('hex')];
     while (bodies.length < 2 * pageSize + 3) bodies.push(`number ${bodies.length}`);
     const ids: string[] = [];
@@ -99,7 +95,7 @@ describe('a line in which messages wait for months', () => {
           const bodyExpiry = await expiryOfRow(messagesTable, { shard: `body#${messageId}`, id: messageId });
           expect(bodyExpiry).toBeGreaterThanOrEqual(needed);
         }
-        // An object's key begins with how long it is kept. It was written when its row was.
+        // An object’s key begins with the days for which it is kept.
         if (body.at === 'bucket') expect(Number(/^(\d+)d/.exec(body.key)?.[1])).toBeGreaterThanOrEqual(64);
       }
       for (const page of [0, 1]) {
@@ -119,7 +115,7 @@ describe('a line in which messages wait for months', () => {
 });
 
 describe('a line that is too long for one invocation', () => {
-  /** Each read of a message takes so long. */
+  /** Makes each read of a message slow. */
   function slowReads(readMs = secondMs): void {
     fixture.reset();
     vi.spyOn(Date, 'now').mockImplementation(
@@ -136,7 +132,7 @@ describe('a line that is too long for one invocation', () => {
     }),
   );
 
-  it('is kept by one invocation after the other', async () => {
+  it('is extended by several invocations, one after the other', async () => {
     const key = queue('long');
     const all = Array.from({ length: pages }, (_, number) => ({
       number,
@@ -159,12 +155,12 @@ describe('a line that is too long for one invocation', () => {
       slowReads();
       await fixture.perform(next, { isAgain: false });
       passedMs += fixture.callsOf('QueryCommand') * secondMs;
-      // The pump of three days from now is with Scheduler.
+      // Scheduler holds the pump that is due in three days.
       const [pump, ...others]: readonly PumpJob[] = await pumpsFor(key);
       expect(others).toEqual([]);
       next = pump;
     }
-    // Ten pages are read together, and take longer than an invocation has.
+    // Ten pages are read together, which takes longer than one invocation may.
     expect(seen).toEqual([0, 10, 20]);
     for (const { number } of all) {
       const part = `page#${String(number).padStart(12, '0')}`;
@@ -176,7 +172,7 @@ describe('a line that is too long for one invocation', () => {
     }
   });
 
-  it('is left to the next invocation, too, where several lines of deleted queues are to be cancelled', async () => {
+  it('is left to the next invocation, too, if the lines of several deleted queues are to be cancelled', async () => {
     const key = queue('often');
     for (let line = 0; line < 3; line += 1) {
       await lambdas.putQueue(fixture.account, Buffer.from('{"queueName":"often","paused":true}'));
@@ -193,7 +189,7 @@ describe('a line that is too long for one invocation', () => {
     expect(await pumpsFor(key)).not.toEqual([]);
   });
 
-  it('is cancelled by one invocation after the other when its queue is deleted', async () => {
+  it('is cancelled by several invocations when its queue is deleted', async () => {
     const key = queue('doomed');
     await lambdas.putQueue(fixture.account, Buffer.from('{"queueName":"doomed","paused":true}'));
     const ids: string[] = [];
@@ -208,13 +204,13 @@ describe('a line that is too long for one invocation', () => {
     await fixture.perform(pump, { isAgain: false });
     const left = await lambdas.loadLane(key);
     expect(left?.deletedLines).toMatchObject([{ entries: [], firstPage: 10 }]);
-    // One goes on at once. Another would, a minute later, should this one die.
+    // One pump continues at once. A second one is due a minute later in case the first dies.
     const next = await pumpsFor(key);
     expect(next).toHaveLength(1);
     vi.restoreAllMocks();
     for (const one of next) await fixture.perform({ ...one, dueAt: Date.now() }, { isAgain: false });
     expect(await pumpsFor(key)).toEqual([]);
-    // Somebody may still be about to write a page or the row: their numbers are used again only when the row has expired.
+    // A process may still write a page or the row, so their numbers are reused only after the row expires.
     const emptied = await lambdas.loadLane(key);
     expect(emptied).toMatchObject({ isDeleted: true, deletedLines: [] });
     for (const messageId of ids) {
@@ -227,7 +223,7 @@ describe('a pump', () => {
   it.each([
     { early: 'a minute', ms: 60 * secondMs },
     { early: 'two minutes', ms: 120 * secondMs },
-  ])('that comes $early early is sent on, and looks at no lane', async ({ ms }) => {
+  ])('that arrives $early early is sent again, and reads no lane', async ({ ms }) => {
     const key = queue('early');
     const pump = pumpOf(key, { dueAt: Date.now() + ms, keepsFrom: 0 });
     await fixture.perform(pump, { isAgain: false });
@@ -237,9 +233,9 @@ describe('a pump', () => {
     expect(await pumpsFor(key)).toEqual([pump]);
   });
 
-  it('lets nobody go too early, and nobody never, where a timer ends before the clock says so', async () => {
+  it('starts no attempt early and loses none if a timer ends before the clock reaches its time', async () => {
     const key: LaneKey = { accountId: fixture.account.id, kind: 'key', name: 'rated' };
-    // This clock goes half as fast as that of the timers.
+    // This clock runs at half the speed of the timers.
     const start = realNow();
     vi.spyOn(Date, 'now').mockImplementation(() => start + (realNow() - start) / 2);
     const dueAt = start + 400;

@@ -5,8 +5,6 @@ import type { Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
 import { createLaneGate } from '../../../../lambdas/lane/slots/acquire.ts';
 import type { DueAttempt } from '../../../../lambdas/lane/slots/dueAttempt.ts';
 
-/** Lanes that are written by so many that a change takes seconds. */
-
 const timeoutMs = 30_000;
 
 const traveller: DueAttempt = {
@@ -26,14 +24,14 @@ const traveller: DueAttempt = {
 };
 
 it.each([{ slow: 'key' }, { slow: 'account' }] as const)(
-  'leave an attempt its slots for as long as its request may take, where the $slow is slow',
+  'give an attempt slots for as long as its request may take, even if the $slow is slow',
   async ({ slow }) => {
     let time = 1_000_000;
     const all = new Map<string, Lane>();
     const take = (key: LaneKey): Lane => all.get(key.kind) ?? newLane(key, time);
     const lanes: Lanes = {
       change: (key, change) => {
-        // The first change of it takes longer than the margin that a lease has.
+        // The first change takes longer than the margin of a lease.
         if (key.kind === slow && !all.has(slow)) time += 12_000;
         const { lane, result } = change(take(key), time);
         all.set(key.kind, lane);

@@ -6,13 +6,13 @@ import type { Granted } from '../../../../lambdas/lane/slots/applyChanges.ts';
 import { createLanes } from '../../../../lambdas/lane/slots/lanes.ts';
 import { noTenants } from '../../../support/noTenants.ts';
 
-/** A message stands in its queue's line twice where a worker died after it had joined, and its job came again. */
+/** A message is in its line twice if its worker died after joining and the job was redelivered. */
 
 const key: LaneKey = { accountId: 'acct', kind: 'queue', name: 'orders' };
 const first = `${'0'.repeat(25)}1/0s`;
 const second = `${'0'.repeat(25)}2/0s`;
 
-it('is not granted a slot again by the write with which it leaves: its job would come before that, and be dropped', async () => {
+it('is not granted a slot by the write that ends it, because its job would arrive before that write and be dropped', async () => {
   const empty: Lane = { ...newLane(key, 0, { parallelism: 1 }), version: 1 };
   let stored = joinLine(joinLine(withLease(empty, first, { slots: 1, ticket: 'one' }), first), second);
   const sent: Granted[] = [];

@@ -33,12 +33,12 @@ const up: Verdict = { says: 'up' };
 const lineOf = ({ line: { front, back } }: Lane): readonly string[] => [...front, ...back];
 
 describe('an attempt at a host', () => {
-  it('is made, and writes nothing, while the circuit is closed and nobody waits', () => {
+  it('is made without a write while the circuit is closed and no attempt waits', () => {
     expect(enterCircuit(lane, arrivalOf('a'), 20_000)).toEqual({ lane, result: 'in' });
     expect(enterCircuit(lane, arrivalOf('a'), 20_000).lane).toBe(lane);
   });
 
-  it('waits while the circuit is open, and behind those that wait when it is closed', () => {
+  it('waits while the circuit is open, and behind the line when it is closed', () => {
     const waiting = enterCircuit(open(), arrivalOf('a'), 39_999);
     expect(waiting).toEqual({ lane: joinLine(open(), 'a'), result: 'waits' });
     const closed = joinLine({ ...lane, circuit: closedCircuit }, 'first');
@@ -47,7 +47,7 @@ describe('an attempt at a host', () => {
     expect(lineOf(after)).toEqual(['first', 'a']);
   });
 
-  it('is the one probe when the circuit takes one', () => {
+  it('is the only probe if the circuit takes one', () => {
     const probe = enterCircuit(open(), arrivalOf('a'), 40_000);
     expect(probe.result).toBe('in');
     expect(probe.lane.leases.has('a')).toBe(true);
@@ -57,7 +57,7 @@ describe('an attempt at a host', () => {
     });
   });
 
-  it('has its slot where it was granted one, also when the circuit has been closed and removed since', () => {
+  it('has its granted slot even if the circuit has since been closed and removed', () => {
     const granted = withLease(lane, 'a', { slots: 1, until: 90_000, ticket: 't' });
     expect(enterCircuit(granted, arrivalOf('a', { ticket: 't' }), 20_000).result).toBe('in');
     expect(enterCircuit(granted, arrivalOf('a', { ticket: 'u' }), 20_000).result).toBe('stale');
@@ -71,7 +71,7 @@ describe('an attempt at a host', () => {
     expect(again.leases.get('a')).toEqual({ slots: 1, until: 90_000, ticket: 't' });
   });
 
-  it('that was granted its slot before the circuit was opened again is the next of the line, without its slot', () => {
+  it('goes to the front of the line without its slot if it was granted before the circuit opened again', () => {
     const granted = withLease(joinLine(open({ isExpiring: true }), 'b'), 'a', {
       slots: 1,
       until: 90_000,
@@ -85,8 +85,8 @@ describe('an attempt at a host', () => {
   });
 });
 
-describe('an attempt that has waited for too long', () => {
-  it('fails, gives back its slot, and several others at once are let go to fail', () => {
+describe('an attempt that has waited too long', () => {
+  it('fails and gives back its slot, and several others are started at once to fail', () => {
     const held = withLease(open(), 'a', { slots: 1, until: 990_000 });
     expect(enterCircuit(held, arrivalOf('a'), 609_999).result).not.toBe('overdue');
     const { lane: after, result } = enterCircuit(held, arrivalOf('a'), 610_000);
@@ -96,13 +96,13 @@ describe('an attempt that has waited for too long', () => {
     expect(slotsOf(after, 610_000)).toBe(10);
   });
 
-  it('does not fail because its host was down before it was due', () => {
+  it('does not fail if its host was down only before it was due', () => {
     expect(enterCircuit(open(), arrivalOf('a', { dueAt: 20_000, until: 990_000 }), 610_000).result).toBe(
       'in',
     );
   });
 
-  it('was let go with others: one of them that has not waited for so long is the probe, if it is alone', () => {
+  it('starts together with others: one that has not waited as long is the probe, if it is alone', () => {
     const expiring = withLease(open({ isExpiring: true }), 'a', { slots: 1, until: 990_000, ticket: 't' });
     const late = arrivalOf('a', { dueAt: 500_000, ticket: 't' });
     const alone = enterCircuit(expiring, late, 610_000);
@@ -119,7 +119,7 @@ describe('an attempt that has waited for too long', () => {
 describe('the end of an attempt', () => {
   const probing = withLease(open(), 'a', { slots: 1, until: 90_000 });
 
-  it('opens the circuit with as many failures in a row as the account allows', () => {
+  it('opens the circuit after the account’s number of failures in a row', () => {
     const first = leaveCircuit(lane, 'a', down, rules, 10_000);
     expect(first.result).toBeUndefined();
     expect(circuitIn(first.lane)).toMatchObject({ failures: 1, openUntil: 0 });
@@ -129,7 +129,7 @@ describe('the end of an attempt', () => {
     expect(holdsBack(second.lane)).toBe(true);
   });
 
-  it('closes it with a probe that succeeds, and two of those that wait are let go', () => {
+  it('closes the circuit if a probe succeeds, and two waiting attempts start', () => {
     const { lane: after, result } = leaveCircuit(probing, 'a', up, rules, 50_000);
     expect(result).toBe('closed');
     expect(after.leases.size).toBe(0);
@@ -138,21 +138,21 @@ describe('the end of an attempt', () => {
     expect(slotsOf(after, 50_000)).toBe(2);
   });
 
-  it('leaves it open with a probe that fails, and is no news', () => {
+  it('leaves the circuit open if a probe fails, and reports no change', () => {
     const { lane: after, result } = leaveCircuit(probing, 'a', down, rules, 50_000);
     expect(result).toBeUndefined();
     expect(after.leases.size).toBe(0);
     expect(circuitIn(after)).toMatchObject({ openedAt: 10_000, openUntil: 110_000, failedProbes: 1 });
   });
 
-  it('changes nothing but the slot where it says nothing new of its host', () => {
+  it('changes only the slot if it says nothing new about its host', () => {
     const { lane: after, result } = leaveCircuit(probing, 'a', { says: 'nothing' }, rules, 50_000);
     expect(result).toBeUndefined();
     expect(after).toEqual({ ...open(), leases: new Map() });
     expect(leaveCircuit(lane, 'a', up, rules, 50_000).lane).toBe(lane);
   });
 
-  it('by hand closes it, and those that wait are let go one at first', () => {
+  it('by hand closes the circuit, and waiting attempts start one at a time at first', () => {
     const closed = closeCircuit(joinLine(open(), 'a'));
     expect(circuitIn(closed)).toEqual(closedCircuit);
     expect(slotsOf(closed, 20_000)).toBe(1);

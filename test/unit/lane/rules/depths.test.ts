@@ -5,10 +5,9 @@ import { depthHours, depthsAt, noteDepth } from '../../../../lambdas/lane/rules/
 const hourMs = 3_600_000;
 const start = 500_000 * hourMs;
 
-/** A write of a lane, at an hour, and how many wait from it on. */
+/** The hour, and the number of waiting attempts from then on. */
 type Write = readonly [hour: number, waiting: number];
 
-/** Makes the writes of a lane one after the other. */
 function written(writes: readonly Write[]): { readonly text: string | undefined; readonly waiting: number } {
   let text: string | undefined;
   let waiting = 0;
@@ -24,14 +23,14 @@ function shownAt(writes: readonly Write[], hour: number): readonly number[] {
   return depthsAt(text, waiting, start + hour * hourMs).map(({ depth }) => depth);
 }
 
-/** The depths of the last hours: the given ones at the end, and 0 before. */
+/** Returns these depths for the last hours, and 0 before. */
 const endingWith = (...depths: readonly number[]): readonly number[] => [
   ...Array.from({ length: depthHours - depths.length }, () => 0),
   ...depths,
 ];
 
 describe('the depths of a lane', () => {
-  it('are nothing for one in which nothing ever waited', () => {
+  it('are undefined for a lane in which nothing ever waited', () => {
     expect(
       written([
         [0, 0],
@@ -42,7 +41,7 @@ describe('the depths of a lane', () => {
     expect(shownAt([], 5)).toEqual(endingWith());
   });
 
-  it('have the most that waited within an hour, and what waited on between two writes', () => {
+  it('have each hour’s maximum, including attempts that kept waiting between two writes', () => {
     expect(
       shownAt(
         [
@@ -74,11 +73,11 @@ describe('the depths of a lane', () => {
         3,
       ),
     ).toEqual(endingWith(3, 0, 1, 0));
-    // Nobody has written since.
+    // There was no write since.
     expect(shownAt([[0, 7]], 2)).toEqual(endingWith(7, 7, 7));
   });
 
-  it('are forgotten after a day, and then cost nothing', () => {
+  it('expire after a day, and then cost nothing', () => {
     expect(
       shownAt(
         [
@@ -107,7 +106,7 @@ describe('the depths of a lane', () => {
     expect(shownAt([[0, 7]], 100)).toEqual(Array.from({ length: depthHours }, () => 7));
   });
 
-  it('survive a process whose clock is behind', () => {
+  it('are kept by a process whose clock is behind', () => {
     expect(
       shownAt(
         [
@@ -120,7 +119,7 @@ describe('the depths of a lane', () => {
     ).toEqual(endingWith(8, 0, 8));
   });
 
-  it('are what a list of all writes tells, and take few bytes', () => {
+  it('equal the maxima of a list of all writes, and take few bytes', () => {
     const minutes = 60;
     const write = tuple(nat(6 * minutes), nat(2_000));
     assert(

@@ -4,7 +4,7 @@ import { endOfGrant, formatEntry, parseEntry, type Entry } from '../../../../lam
 
 const messageId = 'msg_01JDABCDEFGHJKMNPQRSTVWXYZ';
 
-it('an entry of a line is read as it was written, and stays what stored lines have', () => {
+it('an entry of a line is read as it was written, and its format matches stored lines', () => {
   const entries = record({
     messageId: constantFrom(messageId),
     attempt: nat(),
@@ -30,11 +30,11 @@ it.each([
   '01JDABCDEFGHJKMNPQRSTVWXY/0s',
   '01jdabcdefghjkmnpqrstvwxyz/0s',
   'x01JDABCDEFGHJKMNPQRSTVWXYZ/0s',
-])('%j is no entry', (text) => {
+])('%j is not an entry', (text) => {
   expect(() => parseEntry(text)).toThrow(`${text} is not an entry of a lane.`);
 });
 
-it('a slot is kept for a minute until its attempt comes, for the longest attempt, and ten seconds more', () => {
+it('a slot is kept for a minute until its attempt arrives, plus the longest attempt and ten seconds', () => {
   expect(endOfGrant({ messageId, attempt: 0, queue: 'short' }, 1_000)).toBe(101_000);
   expect(endOfGrant({ messageId, attempt: 0, queue: 'long' }, 1_000)).toBe(911_000);
 });

@@ -12,7 +12,7 @@ import {
   type Line,
 } from '../../../../lambdas/lane/rules/line.ts';
 
-/** A line and its pages, as a process that writes each change keeps them. */
+/** A line and its pages as a process that writes each change keeps them. */
 class Kept {
   line: Line = emptyLine;
   readonly pages = new Map<number, readonly string[]>();
@@ -37,7 +37,7 @@ class Kept {
   }
 }
 
-/** Bursts of one kind: else hardly more would join than leave, and the line would have no pages. */
+/** Bursts, because otherwise joins and leaves would balance and the line would have no pages. */
 const steps = array(
   tuple(constantFrom('join', 'join', 'shift', 'spill', 'rejoin'), integer({ min: 1, max: 25 })),
   {
@@ -47,7 +47,7 @@ const steps = array(
   bursts.flatMap(([step, times]) => Array.from({ length: step === 'rejoin' ? 1 : times }, () => step)),
 );
 
-it('is first in, first out, whatever its pages do', () => {
+it('is first in, first out, with any changes of its pages', () => {
   assert(
     property(steps, (all) => {
       const kept = new Kept();
@@ -70,7 +70,7 @@ it('is first in, first out, whatever its pages do', () => {
   );
 });
 
-it('gives a page’s number to one content only, however late it is written', () => {
+it('writes one content only under a page’s number, even if the write is late', () => {
   assert(
     property(steps, nat(), (all, seed) => {
       const kept = new Kept();
@@ -78,7 +78,7 @@ it('gives a page’s number to one content only, however late it is written', ()
       all.forEach((step, index) => {
         if (step === 'join') kept.line = join(kept.line, `entry ${seed} ${index}`);
         if (step === 'shift') kept.shift();
-        // A process that saw the line as it is now would write these, now or much later.
+        // Any process that saw this line writes these pages, now or much later.
         for (const { number, entries } of spill(kept.line).pages) {
           expect(written.get(number) ?? entries.join()).toBe(entries.join());
           written.set(number, entries.join());
@@ -89,7 +89,7 @@ it('gives a page’s number to one content only, however late it is written', ()
   );
 });
 
-it('keeps in its row no more than a page at each end, once it has spilled', () => {
+it('keeps at most a page at each end in its row after it has spilled', () => {
   const kept = new Kept();
   for (let index = 0; index < 100 * pageSize; index += 1) {
     kept.line = join(kept.line, String(index));

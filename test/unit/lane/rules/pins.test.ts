@@ -10,19 +10,19 @@ const limitsOf = ({ parallelism, rate, periodMs }: Lane) => ({ parallelism, rate
 const message = { parallelism: 20, rate: 30, periodMs: 60_000 };
 
 describe('a pin', () => {
-  it('of the parallelism holds it, and lets messages set the rate', () => {
+  it('of the parallelism keeps it, and messages still set the rate', () => {
     const after = withNewestLimits(pinned(lane, { parallelism: 7 }), message, 1);
     expect(after).toMatchObject({ isPinnedParallelism: true, isPinnedRate: false });
     expect(limitsOf(after)).toEqual({ ...message, parallelism: 7 });
   });
 
-  it('of the rate holds it and its period, and lets messages set the parallelism', () => {
+  it('of the rate keeps the rate and its period, and messages still set the parallelism', () => {
     const after = withNewestLimits(pinned(lane, { rate: 7, periodMs: 9_000 }), message, 1);
     expect(after).toMatchObject({ isPinnedParallelism: false, isPinnedRate: true });
     expect(limitsOf(after)).toEqual({ parallelism: 20, rate: 7, periodMs: 9_000 });
   });
 
-  it('leaves the other limits as they are until a message brings others', () => {
+  it('does not change the other limits until a message does', () => {
     expect(limitsOf(pinned(lane, { parallelism: 7 }))).toEqual({ parallelism: 7, rate: 3, periodMs: 1_000 });
     expect(limitsOf(pinned(lane, { rate: 7, periodMs: 9_000 }))).toEqual({
       parallelism: 2,
@@ -31,14 +31,14 @@ describe('a pin', () => {
     });
   });
 
-  it('leaves another pin as it is', () => {
+  it('does not change another pin', () => {
     const after = pinned(pinned(lane, { parallelism: 7 }), { rate: 8, periodMs: 9_000 });
     expect(after).toMatchObject({ isPinnedParallelism: true, isPinnedRate: true });
     expect(limitsOf(after)).toEqual({ parallelism: 7, rate: 8, periodMs: 9_000 });
     expect(limitsOf(withNewestLimits(after, message, 1))).toEqual(limitsOf(after));
   });
 
-  it('that is removed leaves its value until the next message', () => {
+  it('that is removed keeps its value until the next message', () => {
     const both = pinned(lane, { parallelism: 7, rate: 8, periodMs: 9_000 });
     const one = unpinned(both, { parallelism: true, rate: false });
     expect(limitsOf(one)).toEqual(limitsOf(both));
@@ -56,13 +56,13 @@ describe('a pin', () => {
     expect(limitsOf(withNewestLimits(none, message, 1))).toEqual(message);
   });
 
-  it('that is not there is not made by removing nothing', () => {
+  it('that is missing is not created by its removal', () => {
     expect(unpinned(lane, { parallelism: false, rate: false })).toEqual(lane);
   });
 });
 
 describe('a rate that is reset', () => {
-  it('lets those that wait start at once, as many as the rate', () => {
+  it('allows waiting attempts to start at once, up to the rate', () => {
     let full = newLane(key, 0, { rate: 2, periodMs: 1_000 });
     const arrival = { isYoung: false, until: 500, hasWaited: false, mayHaveStarted: false };
     for (const entry of ['a', 'b', 'c', 'd', 'e']) full = enter(full, { ...arrival, entry }, 10).lane;
@@ -75,7 +75,7 @@ describe('a rate that is reset', () => {
     expect('lane' in second ? step(second.lane).kind : '').toBe('none');
   });
 
-  it('changes nothing where nothing has started', () => {
+  it('changes nothing if nothing has started', () => {
     const waiting = joinLine(newLane(key, 0), 'a');
     expect(forgetStarts(waiting)).toEqual(waiting);
   });

@@ -21,18 +21,18 @@ const counted = (lane: Rated, moments: readonly number[]): Rated =>
   moments.reduce((found, at) => countStart(found, at), lane);
 const momentsUpTo = (max: number): Arbitrary<number[]> => array(integer({ min: 0, max }), { maxLength: 80 });
 
-/** As many moments as a lane remembers. */
+/** The number of times that a lane remembers. */
 const remembered = 24;
 
 describe('the starts of a lane', () => {
-  it('count for one second where the rate has no period of its own', () => {
+  it('count for one second if the rate has no period', () => {
     const lane: Rated = countStart({ rate: 2, starts: [] }, 5_000);
     expect(freeStarts(lane, 5_999)).toBe(1);
     expect(freeStarts(lane, 6_000)).toBe(2);
     expect(nextFreeStart(countStart(lane, 5_000), 5_500)).toBe(6_000);
   });
 
-  it('do not count where there is no rate', () => {
+  it('do not count if there is no rate', () => {
     const lane = { starts: [{ at: 5_000, count: 3 }] };
     expect(countStart(lane, 5_500)).toBe(lane);
     expect(recentStarts(lane, 5_500)).toEqual([]);
@@ -40,7 +40,7 @@ describe('the starts of a lane', () => {
     expect(nextFreeStart(lane, 5_500)).toBe(5_500);
   });
 
-  it('of one moment are counted together, and in the order of time, though one is counted ahead', () => {
+  it('at the same time are counted together and kept in order, even if one is counted ahead', () => {
     const { starts } = counted(laneOf(9, 1_000), [500, 900, 700, 500, 900, 900]);
     expect(starts).toEqual([
       { at: 500, count: 2 },
@@ -49,7 +49,7 @@ describe('the starts of a lane', () => {
     ]);
   });
 
-  it('leave none where the rate was lowered below them', () => {
+  it('leave no capacity if the rate was lowered below them', () => {
     const lane = { ...counted(laneOf(5, 1_000), [0, 0, 0]), rate: 2 };
     expect(freeStarts(lane, 500)).toBe(0);
     expect(freeStarts(lane, 1_000)).toBe(2);
@@ -57,14 +57,14 @@ describe('the starts of a lane', () => {
 });
 
 describe('the next start', () => {
-  it('is allowed when enough of those before no longer count, though the rate was lowered below them', () => {
+  it('is allowed when enough earlier ones no longer count, even if the rate was lowered below them', () => {
     const lane = { ...counted(laneOf(5, 1_000), [0, 0, 0, 500, 500]), rate: 2 };
-    // At 1,000 two of them count still, as many as the rate allows.
+    // At 1,000 two starts still count, which is the rate.
     expect(nextFreeStart(lane, 600)).toBe(1_500);
     expect(nextFreeStart({ ...lane, rate: 3 }, 600)).toBe(1_000);
   });
 
-  it('is allowed at the first moment at which the rate has one left', () => {
+  it('is allowed as soon as the rate permits it', () => {
     const moments = array(integer({ min: 0, max: 300 }), { maxLength: 60 });
     assert(
       property(moments, integer({ min: 1, max: 30 }), integer({ min: 0, max: 300 }), (all, rate, now) => {
@@ -77,8 +77,8 @@ describe('the next start', () => {
   });
 });
 
-describe('a lane that remembers fewer moments than there were starts', () => {
-  it('never counts too few, nor forgets one', () => {
+describe('a lane that remembers fewer times than there were starts', () => {
+  it('never counts too few starts, and forgets none', () => {
     assert(
       property(momentsUpTo(5_000), integer({ min: 0, max: 6_000 }), (moments, now) => {
         const lane = counted(laneOf(1_000, 1_000), moments);
@@ -90,7 +90,7 @@ describe('a lane that remembers fewer moments than there were starts', () => {
     );
   });
 
-  it('joins the two moments that are closest, at the later one', () => {
+  it('merges the two closest times into the later one', () => {
     const spread = Array.from({ length: remembered }, (_, index) => 100 * index);
     const lane = counted(laneOf(1_000, 10_000), [...spread, 700, 700]);
     expect(lane.starts).toHaveLength(remembered);
@@ -110,7 +110,7 @@ describe('a lane that remembers fewer moments than there were starts', () => {
     }
   });
 
-  it('joins the earliest of several pairs that are as close: they stop to count first', () => {
+  it('merges the earliest of several equally close pairs, which expire first', () => {
     const spread = Array.from({ length: remembered + 1 }, (_, index) => 100 * index);
     const { starts } = counted(laneOf(1_000, 10_000), spread);
     expect(starts.slice(0, 2)).toEqual([
@@ -123,7 +123,7 @@ describe('a lane that remembers fewer moments than there were starts', () => {
 describe('a start that was counted and not made', () => {
   const lane = counted(laneOf(9, 1_000), [500, 700, 700]);
 
-  it('leaves its place to another', () => {
+  it('makes room for another', () => {
     expect(uncountStart(lane, 500).starts).toEqual([{ at: 700, count: 2 }]);
     expect(uncountStart(lane, 700).starts).toEqual([
       { at: 500, count: 1 },
@@ -131,7 +131,7 @@ describe('a start that was counted and not made', () => {
     ]);
   });
 
-  it('changes nothing where it is not among those that are remembered', () => {
+  it('changes nothing if it is not remembered', () => {
     expect(uncountStart(lane, undefined)).toBe(lane);
     expect(uncountStart(lane, 499)).toBe(lane);
     expect(uncountStart(lane, 701)).toEqual(lane);
@@ -139,14 +139,14 @@ describe('a start that was counted and not made', () => {
     expect(uncountStart(empty, 500)).toBe(empty);
   });
 
-  it('is taken from the moment that it was joined to', () => {
+  it('is subtracted from the time that it was merged into', () => {
     expect(uncountStart(lane, 600).starts).toEqual([
       { at: 500, count: 1 },
       { at: 700, count: 1 },
     ]);
   });
 
-  it('is as if it had not been counted, whenever that was', () => {
+  it('leaves the starts as if it had not been counted, whenever it is removed', () => {
     const few = record({
       moments: array(integer({ min: 0, max: 500 }), { maxLength: remembered - 1 }),
       at: integer({ min: 0, max: 500 }),

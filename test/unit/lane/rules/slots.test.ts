@@ -28,13 +28,13 @@ describe('the slots of a process', () => {
   const wants = (slots: number, until = 100) => ({ process: 'process#p', slots, until });
   const held = leaseTo(three, wants(2), 0).lane;
 
-  it('grow as far as there is capacity, and last until its new lease ends', () => {
+  it('grow up to the capacity, and last until the new lease ends', () => {
     const { lane, result } = leaseTo(held, wants(5, 200), 50);
     expect(result).toBe(3);
     expect([...lane.leases]).toEqual([['process#p', { slots: 3, until: 200 }]]);
   });
 
-  it('shrink, and end with none', () => {
+  it('shrink, and the lease ends with the last slot', () => {
     const { lane, result } = leaseTo(held, wants(1, 200), 50);
     expect(result).toBe(1);
     expect([...lane.leases]).toEqual([['process#p', { slots: 1, until: 200 }]]);
@@ -43,7 +43,7 @@ describe('the slots of a process', () => {
     expect(none.lane.leases.size).toBe(0);
   });
 
-  it('are renewed though the lane is full, paused, or others wait', () => {
+  it('are renewed even if the lane is full, paused, or has a line', () => {
     const full = withLease(held, 'a', { slots: 1, until: 900 });
     for (const lane of [full, { ...held, isPaused: true }, joinLine(held, 'a')]) {
       const renewed = leaseTo(lane, wants(2, 200), 50);
@@ -52,7 +52,7 @@ describe('the slots of a process', () => {
     }
   });
 
-  it('stay as they are, and nothing is written, where it gets none of those that it wants besides', () => {
+  it('do not change, and nothing is written, if no more are free', () => {
     const full = withLease(held, 'a', { slots: 1, until: 900 });
     for (const lane of [full, { ...held, isPaused: true }, joinLine(held, 'a')]) {
       const refused = leaseTo(lane, wants(3, 200), 50);
@@ -66,7 +66,7 @@ describe('the slots of a process', () => {
 });
 
 describe('a lane', () => {
-  it('has as many slots free as its limit leaves, any number without one, and never fewer than none', () => {
+  it('has the free slots that its limit leaves, unlimited ones without a limit, and never fewer than zero', () => {
     const busy = withLease(withLease(laneWith({ parallelism: 4 }), 'a', { slots: 2, until: 100 }), 'b', {
       slots: 1,
     });
@@ -76,7 +76,7 @@ describe('a lane', () => {
     expect(freeSlots({ ...busy, parallelism: undefined }, 99)).toBe(Infinity);
   });
 
-  it('that is new has no limits but those it is given, and nothing in it', () => {
+  it('that is new has only the given limits, and is empty', () => {
     const lane = newLane(circuitLane('acct', 'host:81'), 7, { rate: 2 });
     expect(lane).toMatchObject({ accountId: 'acct', kind: 'circuit', name: 'host:81', rate: 2, version: 0 });
     expect(lane).toMatchObject({
@@ -88,13 +88,13 @@ describe('a lane', () => {
     expect([lane.createdAt, lane.updatedAt, lane.starts, lane.deletedLines]).toEqual([7, 7, [], []]);
   });
 
-  it('counts as in flight who has a slot, but not a message that waits for its callbacks only', () => {
+  it('counts attempts with a slot as in flight, except messages that only wait for callbacks', () => {
     const over = withLease(laneWith(), 'a', { slots: 1, isOver: true });
     const two = withLease(withLease(over, 'b', { slots: 1 }), 'c', { slots: 1 });
     expect(inFlightIn(two)).toBe(2);
   });
 
-  it('forgets leases that have ended and starts that no longer count, and else stays as it is', () => {
+  it('drops ended leases and starts that no longer count, and otherwise does not change', () => {
     const lease = { slots: 1, until: 100 };
     const forever = withLease(laneWith({ rate: 3, periodMs: 50 }), 'm', { slots: 1 });
     const lane: Lane = { ...withLease(forever, 'a', lease), starts: [{ at: 60, count: 1 }] };
@@ -107,7 +107,7 @@ describe('a lane', () => {
 });
 
 describe('a queue', () => {
-  it('is made with a parallelism of 1 where it is not there, also in place of a deleted one', () => {
+  it('is created with a parallelism of 1 if it is missing or deleted', () => {
     const deleted: Lane = { ...laneWith({ parallelism: 7 }), version: 4, isDeleted: true, isCircuitOn: true };
     for (const lane of [laneWith(), deleted]) {
       expect(isThere(lane)).toBe(false);
@@ -119,7 +119,7 @@ describe('a queue', () => {
     }
   });
 
-  it('that is there stays as it is', () => {
+  it('that exists does not change', () => {
     const queue: Lane = { ...laneWith({ parallelism: 7 }), version: 1 };
     expect(isThere(queue)).toBe(true);
     expect(asQueue(queue, 50)).toBe(queue);
@@ -129,7 +129,7 @@ describe('a queue', () => {
 describe('the limits of a lane', () => {
   const limits = { parallelism: 2, rate: 3, periodMs: 1_000 };
 
-  it('that are set again are nothing to write; each of them is one to write', () => {
+  it('need a write only if one of them changes', () => {
     const lane = laneWith(limits);
     expect(withLimits(lane, { ...limits })).toBe(lane);
     for (const changed of [{ parallelism: 9 }, { rate: 9 }, { periodMs: 9_000 }, { rate: undefined }]) {
@@ -137,20 +137,20 @@ describe('the limits of a lane', () => {
     }
   });
 
-  it('are set by a message that was made in the same millisecond as the one before', () => {
+  it('are set by a message that was created in the same millisecond as the one before', () => {
     const lane = withNewestLimits(laneWith(), limits, 10);
     expect(lane).toMatchObject({ ...limits, limitsMadeAt: 10 });
     expect(withNewestLimits(lane, { ...limits, rate: 4 }, 10)).toMatchObject({ rate: 4, limitsMadeAt: 10 });
     expect(withNewestLimits(lane, limits, 11)).toEqual({ ...lane, limitsMadeAt: 11 });
   });
 
-  it('are those of a message’s key, whose period is in seconds', () => {
+  it('are those of the message’s key, whose period is in seconds', () => {
     expect(limitsOfKey({ parallelism: 2, rate: 3, period: 60 })).toEqual({ ...limits, periodMs: 60_000 });
     expect(limitsOfKey({ parallelism: 2 }).periodMs).toBeUndefined();
   });
 });
 
-describe('a key that nobody uses', () => {
+describe('an unused key', () => {
   it('is kept for delayed messages in steps of 30 days, so that few of them write it', () => {
     const lane = keptUntilAtLeast(laneWith(), 31 * dayMs);
     expect(lane.keptUntil).toBe(60 * dayMs);

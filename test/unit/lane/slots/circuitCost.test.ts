@@ -5,8 +5,6 @@ import { useFixture } from '../../../support/useFixture.ts';
 import { requestOf, type Fixture } from '../../../support/fixture.ts';
 import { watchWrites } from '../../../support/writes.ts';
 
-/** The cost that circuits add to the bill of a message. */
-
 let fixture: Fixture;
 let writes: ReturnType<typeof watchWrites>;
 let stores: Awaited<ReturnType<typeof importStores>>;
@@ -28,14 +26,13 @@ const send = (url: string, config: Readonly<Record<string, string>> = on) =>
 
 beforeEach(async () => {
   await fixture.drain();
-  // The process reads and leases what it has for a minute: the account, and a slot of it.
+  // The process reads and leases what it keeps for a minute: the account, and one of its slots.
   await send(fixture.receiver.inbox().url, {});
   await fixture.doJobs();
   fixture.reset();
   writes.reset();
 });
 
-/** Delivers the next message, and returns the AWS calls that this took. */
 async function deliverOne(url: string, config?: Readonly<Record<string, string>>) {
   await send(url, config);
   const { job } = await fixture.receiveAttempt();
@@ -52,12 +49,12 @@ const laneOf = (url: string): LaneKey => ({
 });
 
 describe('a message', () => {
-  it('without circuits costs no call more', async () => {
+  it('without circuits costs no more calls', async () => {
     const { url } = fixture.receiver.inbox();
     expect(await deliverOne(url, {})).toEqual({ QueryCommand: 1, PutItemCommand: 1 });
   });
 
-  it('whose host is up costs one read, which serves all of a second', async () => {
+  it('whose host is up costs one read, which serves all messages of a second', async () => {
     const { url } = fixture.receiver.inbox();
     const [first, second] = [await deliverOne(url), await deliverOne(url)];
     expect(first).toEqual({ QueryCommand: 1, PutItemCommand: 1, GetItemCommand: 1 });
@@ -65,7 +62,7 @@ describe('a message', () => {
     expect(writes.unitsIn(fixture.settings.lanesTable)).toBe(0);
   });
 
-  it('that waits costs two writes of its lane, one for the log and a share of a page, however long its host is down', async () => {
+  it('that waits costs two lane writes, one log write and part of a page, however long its host is down', async () => {
     const count = 40;
     const target = fixture.receiver.inbox().url.replace('127.0.0.1', 'localhost');
     const lane = laneOf(target);
@@ -84,9 +81,9 @@ describe('a message', () => {
     expect(waiting && { line: waiting.line.nextPage * pageSize + waiting.line.back.length }).toEqual({
       line: count,
     });
-    // Those that arrive together join with one write.
+    // Messages that arrive together join with one write.
     expect(writes.unitsIn(fixture.settings.lanesTable)).toBeLessThanOrEqual(count + count / pageSize);
-    // The log has an entry of each.
+    // The log has an entry for each.
     expect(writes.unitsIn(fixture.settings.messagesTable)).toBe(count);
     writes.reset();
     fixture.reset();
@@ -100,7 +97,7 @@ describe('a message', () => {
     await pump({ kind: 'pump', accountId, lane: 'circuit', name, dueAt: Date.now() });
     await fixture.doJobs();
     expect(writes.unitsIn(fixture.settings.messagesTable)).toBe(count);
-    // It leaves, which lets others go. A row with the leases of many in flight is larger than a kilobyte.
+    // Each message that leaves starts others. A row with many leases exceeds a kilobyte.
     expect(fixture.callsOf('PutItemCommand') - count).toBeLessThanOrEqual(1.2 * count);
     expect(writes.unitsIn(fixture.settings.lanesTable)).toBeLessThanOrEqual(4 * count);
   });

@@ -3,7 +3,7 @@ import { setClockAhead } from '../../../support/clockAhead.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
-/** The clocks of two processes differ: the one that grants an attempt its slot is ahead of the one that gets its job. */
+/** The process that grants a slot is ahead of the one that gets the job. */
 
 const importQueues = () => import('../../../../lambdas/lane/queues.ts');
 
@@ -16,7 +16,7 @@ useFixture(async (opened) => {
 
 const aheadMs = 3_000;
 
-it('a message of a queue whose granted job comes to a worker with a slower clock is delivered', async () => {
+it('a message of a queue whose granted job is received by a worker with a slower clock is delivered', async () => {
   const inbox = fixture.receiver.inbox();
   const name = 'behind';
   setClockAhead(aheadMs);
@@ -24,7 +24,6 @@ it('a message of a queue whose granted job comes to a worker with a slower clock
   await queues.pauseQueue(fixture.account, name);
   const messageId = await fixture.enqueue(name, inbox.url);
   await fixture.doJobs();
-  // It waits in the line, and is granted its slot by a process whose clock is ahead.
   await queues.resumeQueue(fixture.account, name);
   const granted = await fixture.receiveAttempt();
   expect(granted.job).toMatchObject({ messageId, admittedTo: { lane: 'queue', name } });

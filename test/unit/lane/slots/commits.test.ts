@@ -7,20 +7,16 @@ import { spill, type Page } from '../../../../lambdas/lane/rules/line.ts';
 import { createLanes, type Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
 import { noTenants } from '../../../support/noTenants.ts';
 
-/** The writes of lanes, and what is sent with them. */
-
 const key: LaneKey = { accountId: 'acct', kind: 'queue', name: 'orders' };
 const start = 1_700_000_000_000;
 const dayMs = 86_400_000;
 const entryOf = (number: number): string =>
   formatEntry({ messageId: `msg_${String(number).padStart(26, '0')}`, attempt: 0, queue: 'short' });
 
-/** A table with one lane, and processes that change it. */
 class Fixture {
   time = start;
   row: Lane;
   readonly pages = new Map<number, readonly string[]>();
-  /** The entries that each write granted a slot. */
   readonly granted: (readonly string[])[] = [];
   readonly pumps: { readonly dueAt: number; readonly keeps: boolean }[] = [];
 
@@ -70,20 +66,20 @@ class Fixture {
 const lane = newLane(key, start, { parallelism: 1 });
 const busy = withLease(lane, entryOf(0), { slots: 1 });
 
-describe('a process that knows a lane from a moment ago', () => {
-  it('reads again before it takes for done what another process has just made necessary', async () => {
+describe('a process with a recently read lane', () => {
+  it('reads the lane again before it skips a change as unnecessary, because another process may have changed it', async () => {
     const fixture = new Fixture(lane);
     const [one, other] = [fixture.startProcess(), fixture.startProcess()];
     await one.update(key, (found) => ({ ...found, updatedAt: start + 1 }));
     await other.update(key, (found) => withLease(found, entryOf(1), { slots: 1 }));
-    // As it knows the lane, the message has no slot.
+    // The process’s copy of the lane has no slot of the message.
     await one.update(key, (found) => leave(found, entryOf(1)));
     expect(fixture.row.leases.size).toBe(0);
   });
 });
 
 describe('a pump', () => {
-  it('is sent again where the one on its way comes later than a check has to', async () => {
+  it('is sent again if the one already sent is due later than the next check', async () => {
     const expiring = withLease(lane, entryOf(0), { slots: 1, until: start + 40_000 });
     const fixture = new Fixture({ ...expiring, pumpAt: start + 900_000 });
     await fixture.startProcess().update(key, (found) => joinLine(found, entryOf(1)));
@@ -91,14 +87,14 @@ describe('a pump', () => {
     expect(fixture.row.pumpAt).toBe(start + 40_000);
   });
 
-  it('is not sent again where the one on its way comes in time', async () => {
+  it('is not sent again if the one already sent is due in time', async () => {
     const expiring = withLease(lane, entryOf(0), { slots: 1, until: start + 40_000 });
     const fixture = new Fixture({ ...expiring, pumpAt: start + 30_000 });
     await fixture.startProcess().update(key, (found) => joinLine(found, entryOf(1)));
     expect(fixture.pumps.filter(({ keeps }) => !keeps)).toEqual([]);
   });
 
-  it('comes every three days to a line, so that no message expires in it', async () => {
+  it('is due every three days for a line, so that no message expires in it', async () => {
     const fixture = new Fixture(busy);
     const join = (number: number) =>
       fixture.startProcess().update(key, (found) => joinLine(found, entryOf(number)));
@@ -112,12 +108,12 @@ describe('a pump', () => {
   });
 });
 
-describe('a lane that is given much capacity at once', () => {
-  it('grants slots to all who wait in their order, a hundred with each write', async () => {
+describe('a lane that gets much capacity at once', () => {
+  it('grants slots to all waiting attempts in order, a hundred with each write', async () => {
     const entries = Array.from({ length: 250 }, (_, index) => entryOf(index + 1));
     const fixture = new Fixture(entries.reduce((found, entry) => joinLine(found, entry), busy));
     await fixture.startProcess().update(key, (found) => ({ ...found, parallelism: 1_000 }));
-    // The pump that it has sent, because there is capacity still.
+    // Runs the pump that was sent because there is still capacity.
     while (fixture.row.pumpAt > 0 && fixture.granted.flat().length < entries.length) {
       fixture.time += 1_000;
       await fixture.startProcess().update(key, (found) => found);
@@ -139,18 +135,18 @@ describe('a grant', () => {
     return lease;
   };
 
-  it('to a queue gives a slot that has no end: it goes with its message', async () => {
+  it('of a queue gives a slot that ends with its message', async () => {
     expect((await admitted('queue', 'short')).until).toBeUndefined();
   });
 
-  // A minute for the work to come, the longest attempt of its queue, and ten seconds.
+  // A minute for the job to arrive, the longest attempt, and ten seconds.
   it.each([
     { kind: 'key', carrier: 'short', lastsMs: 100_000 },
     { kind: 'key', carrier: 'long', lastsMs: 910_000 },
     { kind: 'account', carrier: 'short', lastsMs: 100_000 },
     { kind: 'account', carrier: 'long', lastsMs: 910_000 },
   ] as const)(
-    'to the lane of a $kind gives a slot for $lastsMs ms where its work goes through the $carrier queue',
+    'of a $kind gives a slot for $lastsMs ms if its job uses the $carrier queue',
     async ({ kind, carrier, lastsMs }) => {
       expect((await admitted(kind, carrier)).until).toBe(start + lastsMs);
     },

@@ -12,8 +12,6 @@ import { handOverCalls } from '../../../../local/stage/standIns.ts';
 import { Clock } from '../../../support/simulatedClock.ts';
 import { useStandIns } from '../../../support/useStandIns.ts';
 
-/** Many processes change one lane at once, each with its own memory of it, over the real table. */
-
 const standIns = useStandIns();
 
 const importAll = async () => {
@@ -26,18 +24,17 @@ const importAll = async () => {
 };
 let lambdas: Awaited<ReturnType<typeof importAll>>;
 beforeAll(async () => {
-  // The processes share one thread here: what the SDK does at each call would make them wait for each other, not for the table.
+  // The SDK’s work at each call would block the other processes, which share this thread.
   handOverCalls(standIns());
   lambdas = await importAll();
 });
 
 /**
- * The time of all processes. It passes while they sleep or wait for the table, which takes as long for each call: however slow the
- * machine is, they meet at the table as they would at one that is quick.
+ * The time of all processes. It passes only while they sleep or wait for the table, so a slow machine does not change how they
+ * meet.
  */
 let clock = new Clock();
 const callMs = 5;
-/** Calls of the table that are under way. */
 let calls = 0;
 
 beforeEach(() => {
@@ -57,14 +54,13 @@ const timed =
     }
   };
 
-/** Waits until every process sleeps or has ended: the table has answered all calls, and what follows from the answers was done. */
+/** Waits until every process sleeps or has ended, and all calls are answered. */
 async function settle(): Promise<void> {
-  // What is due at the same time happens side by side.
+  // Work that is due at the same time happens in parallel.
   if (clock.nextAt === clock.now) return;
   for (let quiet = 0; quiet < 2; quiet = calls === 0 ? quiet + 1 : 0) await setImmediate();
 }
 
-/** Lets time pass until the work is done. */
 const inTime = async (work: Promise<unknown>): Promise<void> => {
   await Promise.all([work, clock.run(undefined, settle)]);
 };
@@ -72,7 +68,6 @@ const inTime = async (work: Promise<unknown>): Promise<void> => {
 const processes = 20;
 const changesEach = 10;
 
-/** A process that changes lanes. It hands over the grants that it makes. */
 function startProcess(onAdmitted: (granted: readonly Granted[]) => void = () => {}) {
   let saves = 0;
   const lanes: Lanes = lambdas.createLanes({
@@ -109,7 +104,7 @@ const keyOf = (): LaneKey => ({ accountId: 'acct', kind: 'queue', name: randomUU
 const range = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
 
 describe(`${processes} processes that change one lane at once`, () => {
-  it('make all their changes, and none of them fails', async () => {
+  it('make all their changes without a failure', async () => {
     const key = keyOf();
     await lambdas.saveLane({ ...newLane(key, clock.now, { parallelism: 1 }), isPaused: true });
     const all = range(processes).map(() => startProcess());
@@ -124,7 +119,7 @@ describe(`${processes} processes that change one lane at once`, () => {
     );
     const lane = await lambdas.loadLane(key);
     if (lane === undefined) throw new Error('The lane is not there.');
-    // Every change was a write of its own, and few were in vain: a pause is followed by a read.
+    // Each change was a separate write. Few failed, because a process reads again after a pause.
     expect(lane.version).toBe(1 + processes * changesEach);
     const saves = all.reduce((sum, process) => sum + process.saves(), 0);
     expect(saves).toBeGreaterThan(processes * changesEach);
@@ -140,14 +135,14 @@ describe(`${processes} processes that change one lane at once`, () => {
         .map(entryOf)
         .sort(),
     );
-    // Each process joined one after the other, and so they stand in the line.
+    // Each process joined its entries in order, so the line has them in that order.
     for (const process of range(processes)) {
       const own = range(changesEach).map((change) => entryOf(process * changesEach + change));
       expect(line.filter((entry) => own.includes(entry))).toEqual(own);
     }
   });
 
-  it('grant each attempt its slot once, and no more slots at once than there are', async () => {
+  it('grant each attempt its slot once, and never exceed the number of slots', async () => {
     const key = keyOf();
     const parallelism = 3;
     const arrivalsEach = 4;
@@ -168,7 +163,7 @@ describe(`${processes} processes that change one lane at once`, () => {
       return process.lanes;
     };
 
-    /** An attempt arrives at some process, by itself or because it was granted a slot; and again while its grant is not written. */
+    /** Lets an attempt arrive at some process. It is retried while its grant is not written. */
     async function arrive(entry: string, ticket?: string): Promise<void> {
       const lanes = someProcess();
       const arrival = {
@@ -189,7 +184,7 @@ describe(`${processes} processes that change one lane at once`, () => {
       starts.push(entry);
       inFlight += 1;
       most = Math.max(most, inFlight);
-      // Others that may start do so now.
+      // Gives other attempts that may start the time to do so.
       await clock.sleep(5);
       inFlight -= 1;
       await lanes.update(key, (lane) => leave(lane, entry));
@@ -202,7 +197,7 @@ describe(`${processes} processes that change one lane at once`, () => {
         }),
       ),
     );
-    // An attempt that is handled may let others go. All have ended by now, and one that failed says so.
+    // A handled attempt may start others. A failed one rejects here.
     for (const one of handled) await one;
     expect([...starts].sort()).toEqual(range(total).map(entryOf).sort());
     expect(most).toBeLessThanOrEqual(parallelism);

@@ -6,7 +6,7 @@ import { importLaneLambdas, type LaneLambdas } from '../../../support/laneFixtur
 import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
-/** A job that is sent for a grant may come before the lane is written. Those behind it must not wait for that. */
+/** A granted job may arrive before its lane is written. Messages behind it must not wait for that. */
 
 let fixture: Fixture;
 let lambdas: LaneLambdas;
@@ -32,7 +32,7 @@ beforeEach(async () => {
 
 const queue = () => ({ accountId: fixture.account.id, kind: 'queue', name: 'overtaken' }) as const;
 
-/** The job of a message that was cancelled in a page of its queue's line, and whose grant is about to be written. */
+/** Returns the job of a message that was cancelled in a page, and whose grant is about to be written. */
 async function cancelledInPage(sentAt: number): Promise<{ job: AttemptJob; write: () => Promise<void> }> {
   const messageId = await fixture.enqueue('overtaken', fixture.receiver.inbox().url);
   const { job } = await fixture.receiveAttempt();
@@ -57,7 +57,7 @@ async function cancelledInPage(sentAt: number): Promise<{ job: AttemptJob; write
 
 const slots = async (): Promise<number | undefined> => (await lambdas.loadLane(queue()))?.leases.size;
 
-it('of a cancelled message waits for a write that is a moment late', async () => {
+it('of a cancelled message waits for a write that is slightly late', async () => {
   const { job, write } = await cancelledInPage(Date.now());
   const delivered = fixture.deliver(job, false);
   await write();
@@ -69,7 +69,7 @@ it('of a cancelled message waits for a write that is a moment late', async () =>
 it.each([
   { age: 0, delaySeconds: [1, 2] },
   { age: 4_000, delaySeconds: [4, 5, 6] },
-])('of a cancelled message comes again soon where the write is late, after $age ms', async (row) => {
+])('of a cancelled message is retried soon if the write is late, after $age ms', async (row) => {
   const { job, write } = await cancelledInPage(Date.now() - row.age);
   const delays: unknown[] = [];
   fixture.sqs.middlewareStack.add(
@@ -93,7 +93,7 @@ it.each([
   );
 });
 
-it('is dropped where the write never comes', async () => {
+it('is dropped if the write never happens', async () => {
   const { job } = await cancelledInPage(Date.now() - 61_000);
   await fixture.deliver(job, false);
   expect(await fixture.drain()).toEqual([]);

@@ -5,11 +5,8 @@ import { LaneBusy, type Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
 import { createProcessSlots, type Slot } from '../../../../lambdas/lane/slots/processSlots.ts';
 import { LanesInMemory } from '../../../support/lanesInMemory.ts';
 
-/** The slots that a process keeps for itself. */
-
 const key: LaneKey = { accountId: 'acct', kind: 'account', name: '' };
 
-/** A lane in memory, whose next write fails when a test says so. */
 function startLane(parallelism: number) {
   let lane: Lane = newLane(key, 0, { parallelism });
   let fail: (() => void) | undefined;
@@ -42,7 +39,7 @@ function startLane(parallelism: number) {
   };
 }
 
-it('of attempts that asked while a lease could not be written are nobody’s, and are not kept', async () => {
+it('slots are not kept for attempts that asked while the write of a lease was failing', async () => {
   const { lanes, failWrites, endFailure, leased } = startLane(4);
   const slots = createProcessSlots({
     lanes,
@@ -55,7 +52,7 @@ it('of attempts that asked while a lease could not be written are nobody’s, an
   failWrites();
   const asked = [take()];
   await new Promise(setImmediate);
-  // The write is under way: these ask for the next one, which is not made.
+  // The first write is in progress, so these ask for the next one, which is not made.
   asked.push(take(), take());
   await new Promise(setImmediate);
   endFailure();
@@ -97,25 +94,24 @@ describe('a process', () => {
   const lease = () => table.lane(key).leases.get('process#1');
   const leased = (): number | undefined => lease()?.slots;
   const takeAll = (count: number) => Promise.all(Array.from({ length: count }, () => take()));
-  /** Lets time pass, and what is due meanwhile happen. */
   async function pass(ms: number): Promise<void> {
     table.time += ms;
     await vi.advanceTimersByTimeAsync(ms);
   }
 
-  it('leases the slots of all who ask at a time with one write, and hands them on without another', async () => {
+  it('leases the slots of simultaneous requests with one write, and reuses them without another', async () => {
     const [first, second] = await takeAll(2);
     expect([leased(), table.written.length]).toEqual([2, 1]);
     await first?.release();
     await take();
     expect([leased(), table.written.length]).toEqual([2, 1]);
-    // Those that are leased are in use.
+    // All leased slots are in use.
     await take();
     expect(table.written.length).toBe(2);
     await second?.release();
   });
 
-  it('has its lease written again before it hands on a slot when less than 40 s of its 70 s are left', async () => {
+  it('renews its lease before it reuses a slot if less than 40 s of its 70 s are left', async () => {
     await (await take())?.release();
     expect(lease()?.until).toBe(table.time + 70 * secondMs);
     table.time += 30 * secondMs - 1;
@@ -127,7 +123,7 @@ describe('a process', () => {
     expect(lease()?.until).toBe(table.time + 70 * secondMs);
   });
 
-  it('gives no more slots than there are, and tells the others that there is no room', async () => {
+  it('gives no more slots than there are, and reports that there is no room to the others', async () => {
     const slots = await takeAll(10);
     expect(slots.map((slot) => slot !== undefined)).toEqual(
       Array.from({ length: 10 }, (_, index) => index < 8),
@@ -136,7 +132,7 @@ describe('a process', () => {
     expect(await take()).toBeUndefined();
   });
 
-  it('asks the lane where the limits allow no more than it has in use, though it has leased more', async () => {
+  it('asks the lane if its limit is used up, even if it has leased more', async () => {
     const [first] = await takeAll(2);
     await first?.release();
     const { length } = table.written;
@@ -144,22 +140,22 @@ describe('a process', () => {
     expect(table.written.length).toBe(length + 1);
   });
 
-  it('keeps what it does not use while no more than a quarter of the lane is leased', async () => {
+  it('keeps unused slots while at most a quarter of the lane is leased', async () => {
     for (const slot of await takeAll(2)) await slot?.release();
     expect([leased(), table.written.length]).toEqual([2, 1]);
   });
 
-  it('gives back what it does not use where more is leased, the slots of 10 ms with one write', async () => {
+  it('gives back unused slots if more is leased, those of 10 ms with one write', async () => {
     const [first, second, third] = await takeAll(3);
     await Promise.all([first?.release(), second?.release()]);
     expect(slept).toEqual([10]);
     expect([leased(), table.written.length]).toEqual([1, 2]);
-    // There is plenty now.
+    // There is enough room now.
     await third?.release();
     expect([leased(), table.written.length]).toEqual([1, 2]);
   });
 
-  it('gives back what it does not use where others wait', async () => {
+  it('gives back unused slots if others wait', async () => {
     await table.lanes.update(key, (lane) => ({ ...lane, isPaused: true }));
     await table.lanes.update(key, (lane) => joinLine(lane, `${'0'.repeat(26)}/0s`));
     await table.lanes.update(key, (lane) => withLease(lane, 'process#1', { slots: 1, until: Infinity }));
@@ -169,7 +165,7 @@ describe('a process', () => {
     expect(leased()).toBeUndefined();
   });
 
-  it('gives back a slot once, though it is told twice', async () => {
+  it('gives back a slot once if it is released twice', async () => {
     const [slot, other] = await takeAll(4);
     await slot?.release();
     await slot?.release();
@@ -178,7 +174,7 @@ describe('a process', () => {
     expect(leased()).toBe(2);
   });
 
-  it('writes nothing where what it has leased was taken again before it could be given back', async () => {
+  it('writes nothing if a leased slot was taken again before it could be given back', async () => {
     const [slot] = await takeAll(4);
     const released = slot?.release();
     const again = await take();
@@ -186,7 +182,7 @@ describe('a process', () => {
     expect([again !== undefined, leased(), table.written.length]).toEqual([true, 4, 1]);
   });
 
-  it('renews its lease every 20 s for as long as something is in flight', async () => {
+  it('renews its lease every 20 s while something is in flight', async () => {
     const slot = await take();
     await pass(20 * secondMs);
     await pass(20 * secondMs);
@@ -202,14 +198,14 @@ describe('a process', () => {
     expect(table.written.length).toBe(5);
   });
 
-  it('renews its lease, though others of its slots are not in use any more', async () => {
+  it('renews its lease even if some of its slots are no longer used', async () => {
     const [first] = await takeAll(2);
     await first?.release();
     await pass(20 * secondMs);
     expect(lease()?.until).toBe(table.time + 70 * secondMs);
   });
 
-  it('tells of a lease that could not be renewed, and does so the next time', async () => {
+  it('reports a lease that could not be renewed, and renews it the next time', async () => {
     await take();
     const error = new Error('It cannot be read.');
     table.onRead = () => {
@@ -226,7 +222,7 @@ describe('a process', () => {
     const others = Array.from({ length: 1_000 }, (_, number) => ({ ...key, accountId: `other${number}` }));
     const useOthers = () => Promise.all(others.map(async (other) => (await takeOf(other))?.release()));
 
-    it('knows which slots of a lane are in use, apart from those of others', async () => {
+    it('knows which slots of a lane it uses, separately from those of others', async () => {
       await take();
       await useOthers();
       await take();
@@ -239,7 +235,7 @@ describe('a process', () => {
       expect(leased()).toBe(2);
     });
 
-    it('has forgotten those that are not in use', async () => {
+    it('has forgotten unused slots', async () => {
       await (await take())?.release();
       await useOthers();
       const { length } = table.written;

@@ -3,7 +3,7 @@ import { startFleet, type Fleet } from '../../../support/fleet.ts';
 import type { Delivery } from '../../../support/receiver.ts';
 import { openFixture, requestOf, type Fixture } from '../../../support/fixture.ts';
 
-/** The limits of lanes across processes: each invocation has one of its own, which knows nothing of the others. */
+/** Each invocation has a separate process, which knows nothing of the others. */
 
 let fixture: Fixture;
 beforeAll(async () => {
@@ -19,7 +19,6 @@ afterEach(() => fleet.close());
 
 const count = 20;
 
-/** An account of its own, with so many deliveries in flight at once. */
 async function accountWith(id: string, parallelism: number) {
   const account = { ...fixture.account, id, limits: { max_global_parallelism: parallelism } };
   await fixture.saveAccount(account, undefined);
@@ -27,7 +26,6 @@ async function accountWith(id: string, parallelism: number) {
   return account;
 }
 
-/** Publishes as many messages as are counted, and returns them as they came. */
 async function deliver(account: Fixture['account'], queueName?: string): Promise<readonly Delivery[]> {
   const inbox = fixture.receiver.inbox((_delivery, response, before) => {
     setTimeout(() => response.writeHead(200).end(), 20 + ((before * 37) % 80));
@@ -44,12 +42,12 @@ const numbersOf = (deliveries: readonly Delivery[]): readonly number[] =>
 const inOrder = Array.from({ length: count }, (_, number) => number);
 
 describe('many processes', () => {
-  it('deliver a queue one message after the other, in order', async () => {
+  it('deliver a queue’s messages one after the other, in order', async () => {
     const all = await deliver(await accountWith('queued', 50), 'one');
     expect([mostOpen(all), numbersOf(all)]).toEqual([1, inOrder]);
   });
 
-  it('have no more in flight for an account than it may have', async () => {
+  it('never exceed an account’s parallelism', async () => {
     const all = await deliver(await accountWith('small', 2));
     expect(mostOpen(all)).toBeLessThanOrEqual(2);
     expect(new Set(numbersOf(all)).size).toBe(count);

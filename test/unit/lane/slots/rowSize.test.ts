@@ -21,7 +21,7 @@ useFixture(async (opened) => {
 const idOf = (number: number): string => String(number).padStart(26, '0');
 const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, number) => number);
 
-it('a queue’s row holds as many slots as there may be, however many callbacks they are kept for', async () => {
+it('a queue’s row has room for the maximum number of slots, however many callbacks they are kept for', async () => {
   const time = 1_700_000_000_000;
   let lane: Lane = newLane({ accountId: 'acct', kind: 'queue', name: 'q'.repeat(128) }, time, {
     parallelism: 10_000,
@@ -29,7 +29,7 @@ it('a queue’s row holds as many slots as there may be, however many callbacks 
   for (const number of upTo(mostLeases)) {
     lane = withLease(lane, `${idOf(number)}/0s`, { slots: 1, until: time, ticket: 'a1b2c3d4' });
   }
-  // A message has as many callbacks that are not over as it has had attempts.
+  // A message has at most one unfinished callback for each of its attempts.
   for (const number of upTo(mostLeases)) {
     const callbacks = upTo(101).map((attempt) => `msg_${idOf(1_000 * number + attempt)}`);
     lane = keepFor(lane, `${idOf(number)}/0s`, callbacks);
@@ -39,7 +39,7 @@ it('a queue’s row holds as many slots as there may be, however many callbacks 
   expect(await store.saveLane(lane)).toBeUndefined();
 });
 
-it('a lane’s row stays small, however many it has admitted, and though all their workers died', async () => {
+it('a lane’s row stays small, however many attempts it has admitted, even if all their workers died', async () => {
   const key = { accountId: 'acct', kind: 'key', name: 'k'.repeat(128) } as const;
   const table = new LanesInMemory();
   const limits = { parallelism: 5, rate: 10, periodMs: 60_000 };

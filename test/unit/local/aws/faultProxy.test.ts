@@ -16,8 +16,6 @@ import { credentials } from '../../../../local/lambda/environment.ts';
 import { startSqs, type Sqs } from '../../../../local/sqs/sqs.ts';
 import { Store } from '../../../../local/store/store.ts';
 
-/** A fault proxy before the queues, with a client that makes each call once. */
-
 const region = 'eu-central-1';
 let sqs: Sqs;
 let proxy: FaultProxy;
@@ -80,7 +78,7 @@ const send = (...planned: readonly Fault[]) => {
 };
 const inQueue = (): number => sqs.queues.unsettled('q').length;
 
-test('a call without a fault is made, and the plan is told of it', async () => {
+test('a call without a fault is made, and reported to the plan', async () => {
   await send();
   expect(inQueue()).toBe(1);
   const { Messages = [] } = await client.send(new ReceiveMessageCommand({ QueueUrl }));
@@ -91,7 +89,7 @@ test('a call without a fault is made, and the plan is told of it', async () => {
   ]);
 });
 
-test('a refusal has its code and its status, and is given before or after the call was made', async () => {
+test('a refusal has its code and its status, before or after the call is made', async () => {
   const refuse = { kind: 'refuse', status: 400, code: 'RequestThrottled' } as const;
   await expect(send({ ...refuse, when: 'before' })).rejects.toMatchObject({ name: 'RequestThrottled' });
   expect(inQueue()).toBe(0);
@@ -101,7 +99,7 @@ test('a refusal has its code and its status, and is given before or after the ca
   expect(inQueue()).toBe(1);
 });
 
-test('a connection is lost before the call is made or after, and the test is told', async () => {
+test('a connection is lost before or after the call is made, and the test is notified', async () => {
   let cuts = 0;
   const cut = (): boolean => {
     cuts += 1;
@@ -152,7 +150,7 @@ test('of a batch every second entry fails', async () => {
   expect(struck.map(({ kind }) => kind)).toEqual(['half']);
 });
 
-test('a fault is told of when it has struck, with its call', async () => {
+test('a fault is reported with its call once it has taken effect', async () => {
   const slow = { kind: 'slow', ms: 1 } as const;
   await send(slow);
   await send({ kind: 'twice' });
@@ -193,7 +191,7 @@ test.each<[what: string, act: () => Promise<unknown>]>([
   expect(struck).toEqual([]);
 });
 
-test('a delay whose caller has gone meanwhile has not struck', async () => {
+test('a delay whose caller has gone is not reported', async () => {
   const gone = new AbortController();
   faults = [{ kind: 'slow', ms: 300 }];
   const slow = client.send(new SendMessageCommand({ QueueUrl, MessageBody: 'work' }), {

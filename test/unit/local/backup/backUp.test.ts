@@ -32,15 +32,15 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-describe('a backup in a folder that others may write to', () => {
-  it('is not written to what they prepared beside it', async () => {
+describe('a backup to a folder that others may write to', () => {
+  it('is not written to files that they prepared there', async () => {
     const victim = join(folder, 'victim');
     writeFileSync(victim, 'not to be overwritten');
     const shared = join(folder, 'shared');
     mkdirSync(shared);
     symlinkSync(victim, join(shared, '.backup.tgz.part'));
     const file = join(shared, 'backup.tgz');
-    // A file of another user that all may read: its rights would be those of the secrets.
+    // Another user’s file that everyone may read. Its permissions would apply to the secrets.
     writeFileSync(file, '', { mode: 0o666 });
     const { entries } = await backUp(data, file);
     expect(entries).toBe(0);
@@ -50,7 +50,7 @@ describe('a backup in a folder that others may write to', () => {
   });
 });
 
-it('a file whose description never ends is no backup, and is not read into memory', async () => {
+it('a file whose description has no end is not a backup, and is not read into memory', async () => {
   const file = join(folder, 'endless.tgz');
   const archive = pack();
   archive.entry({ name: 'backup.json' }, Buffer.alloc(50_000_000, 32));

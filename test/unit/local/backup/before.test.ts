@@ -1,4 +1,4 @@
-/** A backup that the release before has made: messages with timers of seconds and of hours, bodies of all sizes, a line, a dead letter. */
+/** The backup has messages with timers of seconds and hours, bodies of all sizes, a line, and a dead letter. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ it('is restored with its rows, its jobs, its schedules and its bodies', async ()
     });
     expect(entries).toBe(Object.values(counts).reduce((sum, count) => sum + count, 0));
     expect(data.secret('master-secret')).toHaveLength(43);
-    // Those with timers of a minute. The dead letter's job is done, and those in the line have none.
+    // The messages with timers of a minute. The dead letter’s job is done, and messages in the line have none.
     expect([...storedMessages(store)].map(({ queue, receives }) => ({ queue, receives }))).toEqual(
       Array.from({ length: 4 }, () => ({ queue: 'long', receives: 0 })),
     );

@@ -34,7 +34,7 @@ test.each([
     'The store is damaged: an entry differs from what was written.',
     /^The store in \/data is damaged\. Stop the service,/,
   ],
-])('%s is said in a sentence', (error, sentence) => {
+])('%s is reported in a sentence', (error, sentence) => {
   expect(diskSentence(error, '/data')).toMatch(sentence);
 });
 
@@ -46,7 +46,7 @@ test('an error that is not the disk’s is passed on, each time', async () => {
   expect(await watched.trouble()).toBeUndefined();
 });
 
-test('trouble is said once however many calls fail, and again when it is of another kind', async () => {
+test('trouble is reported once however many calls fail, and again if its kind changes', async () => {
   const { disk: watched, said } = await watch();
   for (let at = 0; at < 5; at += 1) watched.report(systemError('ENOSPC'));
   watched.report(systemError('EROFS'));
@@ -56,7 +56,7 @@ test('trouble is said once however many calls fail, and again when it is of anot
   ]);
 });
 
-test('a damaged store stays in trouble, and a folder that is none is named', async () => {
+test('a damaged store stays in trouble, and a missing folder is named', async () => {
   const { disk: watched } = await watch();
   expect(watched.failed('MDB_CORRUPTED: Located page was wrong type')).toBe(true);
   expect(await watched.trouble()).toContain('is damaged');

@@ -1,4 +1,3 @@
-/** Calls at once: each write is made on the row as all earlier ones leave it, and a read sees what was answered before it began. */
 import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod/mini';
@@ -7,7 +6,7 @@ import { handOverTo } from '../../../../local/dynamodb/dynamodb.ts';
 import { Rows } from '../../../../local/dynamodb/rows.ts';
 import { Store } from '../../../../local/store/store.ts';
 
-/** A disk that tells of its writes late: they are there a while before. */
+/** A disk that reports its writes some time after they are visible. */
 class LateStore extends Store {
   override async committed(): Promise<void> {
     await super.committed();
@@ -70,7 +69,7 @@ describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
     return Number(Items[0]?.n.N ?? 0);
   };
 
-  test('one of many first writes succeeds, and the row that refuses the others can be read at once', async () => {
+  test('one of many first writes succeeds, and the row can be read at once by those that were refused', async () => {
     const put = (at: number) =>
       call('PutItem', {
         ...table,
@@ -95,7 +94,7 @@ describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
     }
   });
 
-  test('no addition is lost, and each answers a number of its own', async () => {
+  test('no addition is lost, and each answers a different number', async () => {
     const answers = await times(50, async (at) => {
       await sleep(at % 5);
       return add(`row${at % 2}`);
@@ -106,7 +105,7 @@ describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
     expect(await get('row0')).toBe(25);
   });
 
-  test('reads see each write that was answered before, and never go back, whichever way they are made', async () => {
+  test('reads of any kind see each write that was answered before, and never go back', async () => {
     let answeredUntil = 0;
     const done = new AbortController();
     const writing = times(4, async () => {
@@ -128,7 +127,7 @@ describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
     expect(await get('row')).toBe(60);
   });
 
-  test('a row that a read has not found stays deleted for all later ones', async () => {
+  test('a row that a read has not found stays deleted in all later reads', async () => {
     for (let round = 0; round < 5; round += 1) {
       await call('PutItem', { ...table, Item: { ...key('row'), n: { N: '1' } } });
       const done = new AbortController();
@@ -147,7 +146,7 @@ describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
     }
   });
 
-  test('a row that is deleted and made again at once is there once, or not at all', async () => {
+  test('a row that is deleted and created at once appears once or not at all', async () => {
     await times(30, async (at) => {
       await sleep(at % 3);
       if (at % 2 === 0) await call('DeleteItem', { ...table, Key: key('row') });
@@ -157,7 +156,7 @@ describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
     expect(await query()).toBe(await get('row'));
   });
 
-  test('versions are taken in turn, each by one of those that know the one before', async () => {
+  test('each version is written by exactly one of the writers that know the one before', async () => {
     await call('PutItem', { ...table, Item: { ...key('row'), n: { N: '0' } } });
     let taken = 0;
     await times(6, async () => {

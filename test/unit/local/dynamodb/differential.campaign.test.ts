@@ -1,4 +1,4 @@
-/** Generated calls must have the answers that two other databases give. `test/differential/README.md` says who is right when they differ. */
+/** `test/differential/README.md` says which database is right if answers differ. */
 import fc, { type Arbitrary } from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tables } from '../../../../lambdas/aws/resources.ts';
@@ -30,7 +30,7 @@ const isRead = (step: Step): boolean => reads.has(step.operation) && !('between'
 
 const counts = { calls: 0, asDynoxide: 0, asMoto: 0 };
 
-/** Makes the calls of a sequence on all databases, until they differ in what they have written. */
+/** Makes the calls of a sequence on all databases, until their written rows differ. */
 async function compareAll(
   engine: Engine,
   sequence: readonly Step[],
@@ -46,7 +46,7 @@ async function compareAll(
     for (const [at, our] of ours.entries())
       compare(step, seen(our, step), seen(theirs[at] ?? '', step), others?.[at]);
     if (isRead(step)) continue;
-    // After a write that only some have made, or a batch that others have made in part, the rows differ.
+    // Rows differ after a write that only some made, or a batch that some made in part.
     const isMade = ours.every(isAnswer);
     const isPart = step.operation === 'BatchWriteItem' && !isMade;
     if (isPart || ours.join() !== theirs.join() || others?.every(isAnswer) === !isMade) return;
@@ -55,7 +55,7 @@ async function compareAll(
 
 const isAnswer = (answer: string): boolean => /^[[{]/.test(answer);
 
-/** Whether a call only removes from a row that does not exist: only with the others there is a row afterwards. */
+/** Whether a call only removes from a missing row, which creates a row in the other databases. */
 async function makesRow(engine: Engine, step: Step): Promise<boolean> {
   const { input, operation } = 'between' in step && step.between !== undefined ? step.between : step;
   const { UpdateExpression, TableName, Key } = input;
@@ -65,7 +65,7 @@ async function makesRow(engine: Engine, step: Step): Promise<boolean> {
   return answer === '{}';
 }
 
-/** @throws Error when an answer differs from that of dynoxide, and not by a known fault */
+/** @throws Error if an answer differs from dynoxide’s, except by a known fault */
 function compare(step: Step, ours: string, theirs: string, others: string | undefined): void {
   counts.calls += 1;
   if (ours === theirs) counts.asDynoxide += 1;
@@ -74,7 +74,6 @@ function compare(step: Step, ours: string, theirs: string, others: string | unde
   throw new Error(toJson({ step, ours, dynoxide: theirs, moto: others }));
 }
 
-/** The tables that a sequence may write to. */
 const tablesIn = (sequence: readonly Step[]): readonly string[] => {
   const text = toJson(sequence);
   return Object.keys(tables).filter((name) => text.includes(`"${name}"`));
@@ -110,17 +109,17 @@ async function areAnsweredAlike(sequences: Arbitrary<readonly Step[]>, numRuns: 
   Object.assign(counts, { calls: 0, asDynoxide: 0, asMoto: 0 });
 }
 
-test('generated expressions are answered as another database answers them', () =>
+test('generated expressions get the same answers as from another database', () =>
   areAnsweredAlike(calls, 150));
 
-test('generated calls of tables and indexes are answered as another database answers them', () =>
+test('generated calls of tables and indexes get the same answers as from another database', () =>
   areAnsweredAlike(steps, 200));
 
-/** The rows of all pages alone: pages of the others end before the row that reaches 1 MB, and dynoxide counts that row twice. */
+/** Returns all pages’ rows. The other databases’ pages end before the row that reaches 1 MB, which dynoxide counts twice. */
 const rowsIn = (answer: string, step: Step): string =>
   'isWalk' in step ? [...new Set(answer.match(/"id\W+S\W+\w+/g))].toSorted().join() : answer;
 
-test('large rows, and many of them, are answered as another database answers them', async () => {
+test('large rows, and many of them, get the same answers as from another database', async () => {
   for (const sequence of largeRows) await onEmptyTables(sequence, rowsIn);
   expect(failures).toEqual([]);
 });

@@ -18,7 +18,7 @@ const put = (rows: Rows, id: string, expiresAt?: number): Promise<object> =>
 const ids = (rows: Rows): readonly string[] =>
   (JSON.stringify(scan(rows, table)).match(/(?<="id":{"S":")[a-z0-9]+/g) ?? []).toSorted();
 
-test('rows past their time are deleted, and others stay', async () => {
+test('expired rows are deleted, and others are kept', async () => {
   const rows = new Rows(new Store(undefined));
   await Promise.all([
     ...Array.from({ length: 1_200 }, (_, at) => put(rows, `past${at}`, seconds - 1 - at)),
@@ -36,7 +36,7 @@ test('rows past their time are deleted, and others stay', async () => {
   expect(pauses).toBeGreaterThan(5);
 });
 
-test('a row that is given more time meanwhile stays', async () => {
+test('a row that is extended at the same time is kept', async () => {
   const rows = new Rows(new Store(undefined));
   await put(rows, 'extended', seconds - 1);
   // The write is not on the disk when the rows are read.

@@ -1,4 +1,4 @@
-/** What AWS's documents say of tables and indexes. Other databases are compared in `differential.campaign.test.ts`. */
+/** Tests what AWS documents about tables and indexes. `differential.campaign.test.ts` compares with other databases. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import * as z from 'zod/mini';
 import type { HandOver } from '../../../../local/aws/handOver.ts';
@@ -29,7 +29,7 @@ const anObject = z.custom<object>((value) => typeof value === 'object' && value 
 
 const put = (TableName: string, Item: Item): Promise<object> => call('PutItem', { TableName, Item });
 
-/** Reads all pages, and returns an attribute of each row, and the number of pages. */
+/** Returns an attribute of each row on all pages, and the number of pages. */
 async function walk(attribute: string, input: object, operation = 'Query') {
   const values: string[] = [];
   let pages = 0;
@@ -60,7 +60,7 @@ const above = (condition: string, value: object, input: object = {}) => ({
 describe('the order of keys', () => {
   const ids = ['a', 'a\0', 'a\0b', 'a\u0001', 'ab', 'b', 'é', 'Ｚ', '😀', '😀a'];
 
-  test('texts are in the order of their bytes in UTF-8, forward and backward, in pages of any size', async () => {
+  test('texts are in the order of their UTF-8 bytes, forward and backward, in pages of any size', async () => {
     for (const id of ids.toReversed()) await put('messages', message(id));
     for (const Limit of [undefined, 1, 3]) {
       expect((await walk('id', { ...partition, Limit })).values).toEqual(ids);
@@ -118,7 +118,7 @@ describe('the order of keys', () => {
     expect(among.values).toEqual(values.slice(0, 6));
   });
 
-  test('partitions are apart, however long and alike their keys are', async () => {
+  test('partitions are separate, however long and similar their keys are', async () => {
     const long = 'x'.repeat(2_047);
     const keys = ['p', 'p\0', 'p\0a', `${long}a`, `${long}b`, 'x'.repeat(700), 'x'.repeat(701)];
     for (const S of keys) await put('messages', { shard: { S }, id: { S: 'id' }, recordedAt: { N: '1' } });
@@ -133,7 +133,7 @@ describe('the order of keys', () => {
     );
   });
 
-  test('a row leaves an index with its key, and moves with it', async () => {
+  test('a row is removed from an index with its key, and moves with it', async () => {
     const change = (UpdateExpression: string, values: object = {}) =>
       call('UpdateItem', {
         TableName: 'messages',
@@ -152,7 +152,7 @@ describe('the order of keys', () => {
 });
 
 describe('pages', () => {
-  test('a page ends with the row that reaches 1 MB, whatever the filter leaves of it', async () => {
+  test('a page ends with the row that reaches 1 MB, even if its filter drops rows', async () => {
     for (let at = 0; at < 7; at += 1) {
       await put('messages', message(`row${at}`, { body: { S: 'x'.repeat(300_000) } }));
     }
@@ -213,7 +213,7 @@ describe('pages', () => {
 });
 
 describe('writes', () => {
-  test('an update that only removes makes no row, and other updates do', async () => {
+  test('an update that only removes creates no row, and other updates do', async () => {
     const update = (id: string, UpdateExpression: string | undefined) =>
       call('UpdateItem', { TableName: 'deduplication', Key: { id: { S: id } }, UpdateExpression });
     await update('removed', 'REMOVE a, b.c, d[1]');
@@ -222,7 +222,7 @@ describe('writes', () => {
     expect((await walk('id', { TableName: 'deduplication' }, 'Scan')).values).toEqual(['none']);
   });
 
-  test('a batch with a write that is refused makes none', async () => {
+  test('a batch with a refused write writes nothing', async () => {
     const wrong = message('b', { recordedAt: { S: 'a text' } });
     await expect(
       call('BatchWriteItem', {
@@ -306,7 +306,7 @@ describe('writes', () => {
     expect(await units(row({}))).toEqual(used(1, 1));
   });
 
-  test('attributes may have the names of what every object has', async () => {
+  test('attributes may have names of members of every object', async () => {
     const text = '{"id":{"S":"a"},"__proto__":{"M":{"__proto__":{"N":"1"}}},"constructor":{"S":"c"}}';
     await call('PutItem', anObject.parse(JSON.parse(`{"TableName":"deduplication","Item":${text}}`)));
     const answer = await call('GetItem', { TableName: 'deduplication', Key: { id: { S: 'a' } } });

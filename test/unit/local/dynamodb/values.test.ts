@@ -9,7 +9,6 @@ import {
 import { sizeOfItem } from '../../../../local/dynamodb/sizes.ts';
 import { areEqual, checkedItem, checkedValue, compareValues } from '../../../../local/dynamodb/values.ts';
 
-/** A value within so many lists. */
 function nested(levels: number): object {
   let value: object = { S: 'leaf' };
   for (let level = 1; level < levels; level += 1) value = { L: [value] };
@@ -17,7 +16,7 @@ function nested(levels: number): object {
 }
 
 describe('an item', () => {
-  it('is returned as it is when nothing has to change', () => {
+  it('is returned unchanged if it is canonical', () => {
     const item = {
       id: { S: '' },
       count: { N: '17' },
@@ -30,7 +29,7 @@ describe('an item', () => {
     expect(checkedItem(item)).toBe(item);
   });
 
-  it('has canonical numbers at all levels, and leaves the given item alone', () => {
+  it('has canonical numbers at all levels, and does not change the given item', () => {
     const item = {
       a: { N: '1.0' },
       b: { L: [{ N: '1e2' }] },
@@ -52,7 +51,7 @@ describe('an item', () => {
     expect(JSON.stringify(item)).toBe('{"a":{"S":"x"},"c":{"M":{}}}');
   });
 
-  it('may have attributes with the names of members of objects', () => {
+  it('may have attributes named like members of objects', () => {
     const item = checkedItem(JSON.parse('{"__proto__":{"N":"1.0"},"constructor":{"S":"x"}}'));
     expect(JSON.stringify(item)).toBe('{"__proto__":{"N":"1"},"constructor":{"S":"x"}}');
   });
@@ -98,7 +97,7 @@ describe('a value', () => {
     expect(() => checkedValue(value)).toThrow(expect.objectContaining({ code: 'SerializationException' }));
   });
 
-  it('is equal to one with the same content, whatever the order of sets and maps', () => {
+  it('is equal to one with the same content in any order of sets and maps', () => {
     const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
     const value = (members: readonly string[]) => ({
       M: {
@@ -178,7 +177,7 @@ describe('a number', () => {
     );
   });
 
-  it('has a key with which no other one begins', () => {
+  it('has a key that is no prefix of another', () => {
     fc.assert(
       fc.property(number, number, (a, b) => {
         fc.pre(a !== b);
@@ -190,7 +189,7 @@ describe('a number', () => {
 });
 
 describe('keys', () => {
-  it('have the order of their bytes in UTF-8', () => {
+  it('have the order of their UTF-8 bytes', () => {
     const text = fc.string({
       unit: fc.oneof(
         fc.constantFrom('a', 'é', '\uffff', '\ue000', '😀', '𝕏'),
@@ -207,7 +206,7 @@ describe('keys', () => {
     );
   });
 
-  it('of different types, and values that are no keys, have no order', () => {
+  it('of different types, and values that are not keys, have no order', () => {
     expect(compareValues({ S: '1' }, { N: '1' })).toBeUndefined();
     expect(compareValues({ BOOL: true }, { BOOL: true })).toBeUndefined();
     expect(compareValues({ B: new Uint8Array([200]) }, { B: new Uint8Array([3]) })).toBe(1);

@@ -18,7 +18,6 @@ const isEvent = z.custom<LambdaFunctionURLEvent>(
   (value) => z.object({ rawPath: z.string() }).safeParse(value).success,
 );
 
-/** A function URL with a function behind it that answers so. */
 async function start(
   answer: () => unknown = () => ({ statusCode: 200, body: 'ok' }),
   ready = Promise.resolve(),
@@ -48,25 +47,25 @@ async function eventOf(request: RawRequest): Promise<LambdaFunctionURLEvent> {
 }
 
 describe('the event', () => {
-  test('has the path as it came, with all its slashes', async () => {
+  test('has the path unchanged, with all its slashes', async () => {
     const path = '/v2/publish/https://example.com//a%2Fb%3Fc%20d%25/%E2%82%AC;x=1';
     const event = await eventOf({ path: `${path}?q=1` });
     expect([event.rawPath, event.requestContext.http.path]).toEqual([path, path]);
   });
 
-  test('has the query as it came, save a space for a plus, and besides its decoded values, joined by commas', async () => {
+  test('has the query unchanged except a space for a plus, and also its decoded values, joined by commas', async () => {
     const event = await eventOf({ path: '/x?b=2&a=x%20y+z&b=%C3%BC&c&%zz=%' });
     expect(event.rawQueryString).toBe('b=2&a=x%20y z&b=%C3%BC&c&%zz=%');
     expect(event.queryStringParameters).toEqual({ b: '2,ü', a: 'x y z', c: '', '%zz': '%' });
   });
 
-  test('has neither a body nor parameters nor cookies where there are none', async () => {
+  test('has no body, parameters or cookies if there are none', async () => {
     const event = await eventOf({ path: '/x' });
     for (const key of ['body', 'queryStringParameters', 'cookies']) expect(event).not.toHaveProperty(key);
     expect(event).toMatchObject({ rawQueryString: '', isBase64Encoded: false });
   });
 
-  test('has headers in lower case, values of one name joined by a comma, and no lists of values', async () => {
+  test('has lower-case headers with repeated values joined by a comma, and no lists', async () => {
     const event = await eventOf({
       path: '/x',
       headers: { 'Svc-Label': ['a', 'b'], Constructor: 'c', 'User-Agent': 'me', Connection: 'close' },
@@ -88,7 +87,7 @@ describe('the event', () => {
     });
   });
 
-  test('has cookies in a list, and in their header as well', async () => {
+  test('has cookies in a list, and in their header, too', async () => {
     const event = await eventOf({ path: '/x', headers: { Cookie: ['a=1; b=2', 'c=3'] } });
     expect([event.cookies, event.headers['cookie']]).toEqual([['a=1', 'b=2', 'c=3'], 'a=1; b=2; c=3']);
   });
@@ -115,7 +114,7 @@ describe('the event', () => {
     });
   });
 
-  test('has the replacement character for what is no UTF-8, where the type is one of text', async () => {
+  test('has the replacement character for bytes that are not UTF-8, if the type is text', async () => {
     const event = await eventOf({
       path: '/x',
       headers: { 'Content-Type': 'text/plain' },
@@ -126,7 +125,7 @@ describe('the event', () => {
 });
 
 describe('the answer', () => {
-  test('is the function’s, JSON unless it says otherwise', async () => {
+  test('is the function’s, JSON by default', async () => {
     const { url } = await start(() => ({
       statusCode: 202,
       headers: { 'X-One': '1' },
@@ -143,13 +142,13 @@ describe('the answer', () => {
     [{ statusCode: 200, headers: { a: ['b'] } }],
     ['text'],
     [undefined],
-  ])('of the form %j is an error here: it would be another than its function means', async (returned) => {
+  ])('of the form %j fails here, because it would differ from what its function means', async (returned) => {
     const { url, reported } = await start(() => returned);
     expect((await send(url, { path: '/' })).status).toBe(502);
     expect(reported).toHaveLength(1);
   });
 
-  test('to a function that fails is Lambda’s own, and says nothing of why', async () => {
+  test('to a failing function is Lambda’s, and does not say why', async () => {
     const { url, reported } = await start(() => {
       throw new Error('crash');
     });
@@ -161,7 +160,7 @@ describe('the answer', () => {
     ['application/octet-stream', 4_718_592],
     ['text/plain', 6_291_456],
   ])(
-    'to a body of %s with %d bytes is 413: the event would be larger than Lambda takes',
+    'to a body of %s with %d bytes is 413, because the event would be too large for Lambda',
     async (type, length) => {
       const { url, events } = await start();
       const headers = { 'Content-Type': type };
@@ -172,7 +171,7 @@ describe('the answer', () => {
     },
   );
 
-  test('waits for the function to be there', async () => {
+  test('waits until the function is available', async () => {
     let load = (): void => undefined;
     const { url, events } = await start(undefined, new Promise<void>((resolve) => (load = resolve)));
     const answered = send(url, { path: '/' });

@@ -29,7 +29,6 @@ const isEvent = z.custom<APIGatewayProxyEvent>(
   (value) => z.object({ path: z.string() }).safeParse(value).success,
 );
 
-/** The gateway with one function behind all routes. */
 async function start(
   answer: (event: APIGatewayProxyEvent) => unknown = () => ({ statusCode: 200, body: 'ok' }),
   options: Partial<GatewayOptions> = {},
@@ -67,7 +66,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Sends the path as it is written: `fetch` would tidy it up. */
+/** Sends the path unchanged, which `fetch` would normalize. */
 async function send(
   to: Gateway,
   method: string,
@@ -98,24 +97,24 @@ async function eventOf(...sent: Parameters<typeof send> extends [unknown, ...inf
 }
 
 describe('the event', () => {
-  test('has the path as it came, and the captured rest decoded and collapsed', async () => {
+  test('has the path unchanged, and the captured rest decoded and collapsed', async () => {
     const path = '/v2/publish/https://example.com//a%2Fb%3Fc%20d%25/%E2%82%AC;x=1';
     const { event } = await eventOf('POST', `${path}?q=1`);
     expect(event.path).toBe(path);
     expect(event.resource).toBe('/v2/publish/{destination+}');
     expect(event.pathParameters).toEqual({ destination: 'https:/example.com/a/b?c d%/€;x=1' });
-    // As under a custom domain, where no stage stands in the URL.
+    // Like under a custom domain, where the URL has no stage.
     expect(event.requestContext.path).toBe(path);
   });
 
-  test('is of a request with HEAD too, whose answer has no body', async () => {
+  test('also exists for a HEAD request, whose answer has no body', async () => {
     const started = await start(() => ({ statusCode: 200, body: 'ok' }));
     const { status, body } = await send(started, 'HEAD', '/v2/hooks/one');
     expect(started.events.map(({ httpMethod }) => httpMethod)).toEqual(['HEAD']);
     expect([status, body]).toEqual([200, '']);
   });
 
-  test('has the path of a target that is a whole URL', async () => {
+  test('has the path of a target that is an absolute URL', async () => {
     const { event } = await eventOf(
       'POST',
       'http://queue.example.com:8080/v2/publish/https://example.com/a?q=1',
@@ -124,7 +123,7 @@ describe('the event', () => {
     expect(event.multiValueQueryStringParameters).toEqual({ q: ['1'] });
   });
 
-  test('lacks the headers that `Connection` names, but not those that belong to the request', async () => {
+  test('lacks the headers that `Connection` names, except those that belong to the request', async () => {
     const { event } = await eventOf('POST', '/v2/publish/d', {
       headers: [
         'Connection',
@@ -143,12 +142,12 @@ describe('the event', () => {
     expect(names).toEqual(expect.arrayContaining(['x-end', 'authorization']));
   });
 
-  test('has a path that is badly encoded as it came', async () => {
+  test('has a badly encoded path unchanged', async () => {
     const { event } = await eventOf('POST', '/v2/publish/http://e.com/%zz%');
     expect(event.path).toBe('/v2/publish/http://e.com/%zz%');
   });
 
-  test('has the query decoded, names and values in their order', async () => {
+  test('has the decoded query, with names and values in order', async () => {
     const { event } = await eventOf(
       'POST',
       '/v2/publish/d?b=2&a=x%20y+z&b=%C3%BC&c&=e&__proto__=p&d=1=2&%zz=%',
@@ -166,7 +165,7 @@ describe('the event', () => {
     expect(event.queryStringParameters).toMatchObject({ b: 'ü', a: 'x y z' });
   });
 
-  test('without a query or a body says so with null', async () => {
+  test('has null for a missing query or body', async () => {
     const { event } = await eventOf('GET', '/v2/health?');
     expect(event).toMatchObject({
       queryStringParameters: null,
@@ -177,7 +176,7 @@ describe('the event', () => {
     });
   });
 
-  test('has headers as they were spelled, the last and all of each, without those of the connection', async () => {
+  test('has headers in their spelling, the last and all values of each, without those of the connection', async () => {
     const headers = [
       'Svc-Label',
       'a',
@@ -207,7 +206,7 @@ describe('the event', () => {
     expect(event.requestContext.domainName).toBe(`127.0.0.1:${port}`);
   });
 
-  test('has the body as base64, whatever its bytes', async () => {
+  test('has any body in base64', async () => {
     const body = Buffer.from([0, 255, 128, 13, 10, 200]);
     const { event } = await eventOf('POST', '/v2/publish/d', { body });
     expect(event.isBase64Encoded).toBe(true);
@@ -216,7 +215,7 @@ describe('the event', () => {
 });
 
 describe('the answer', () => {
-  test('is the handler’s: status, headers, bytes', async () => {
+  test('has the handler’s status, headers and bytes', async () => {
     const started = await start(() => ({
       statusCode: 202,
       headers: { 'X-One': 1, 'X-Two': 'single' },
@@ -230,7 +229,7 @@ describe('the answer', () => {
     expect(headers['x-amzn-requestid']).toBe(started.events[0]?.requestContext.requestId);
   });
 
-  test('waits for functions that are not yet there', async () => {
+  test('waits for functions that are not available yet', async () => {
     let ready = (): void => undefined;
     const waiting = new Promise<void>((resolve) => (ready = resolve));
     const started = await start(undefined, { ready: waiting });
@@ -244,7 +243,7 @@ describe('the answer', () => {
 const errorOf = z.strictObject({ error: z.string(), code: z.string() });
 
 describe('the gateway’s own answer', () => {
-  test('tells what cannot be read as HTTP from what can', async () => {
+  test('says if a request cannot be read as HTTP', async () => {
     const { port } = await start();
     const socket = connect(port, '127.0.0.1');
     socket.end(Buffer.from('GET /v2/health?q=ü HTTP/1.1\r\nHost: x\r\n\r\n'));
@@ -313,7 +312,6 @@ describe('the gateway’s own answer', () => {
     },
   );
 
-  /** Finds the refusal of the deployed gateway for a status, as the description has it. */
   const describedOf = (status: number) => gatewayRefusals.find((one) => one.status === status)?.examples[0];
   const refusalIn = (answer: { readonly body: string }) => {
     const { code, error } = errorOf.parse(JSON.parse(answer.body));
@@ -326,7 +324,7 @@ describe('the gateway’s own answer', () => {
     expect([answer.status, refusalIn(answer)]).toEqual([504, describedOf(504)]);
   });
 
-  test('to a function that Lambda cuts off before that is 502, as of any that fails', async () => {
+  test('to a function that Lambda cuts off earlier is 502, like any failure', async () => {
     const options = { region: 'eu-central-1', timeoutMs: 20 };
     const slow = toFunction('all', () => new Promise(() => undefined), options);
     const started = await start((event) => slow.invoke(event));
@@ -338,8 +336,8 @@ describe('the gateway’s own answer', () => {
   test.each([
     ['as large as Lambda takes is passed on', 0, 200],
     ['larger than Lambda takes is 502', 1, 502],
-  ])('%s, its JSON counted', async (_title, more, status) => {
-    // Each quote is escaped once more; around the body stands {"statusCode":200,"body":""}.
+  ])('%s, including its JSON', async (_title, more, status) => {
+    // Each quote is escaped once more. The body is wrapped in {"statusCode":200,"body":""}.
     const body = `${'"'.repeat(1_000_000)}${'x'.repeat(4_291_556 - 28 + more)}`;
     const functionOf = toFunction('all', () => Promise.resolve({ statusCode: 200, body }), {
       region: 'eu-central-1',
@@ -353,7 +351,7 @@ describe('the gateway’s own answer', () => {
   });
 });
 
-test('a stop waits for the requests that were taken', async () => {
+test('a stop waits for accepted requests', async () => {
   let finish = (): void => undefined;
   let taken = (): void => undefined;
   const called = new Promise<void>((resolve) => (taken = resolve));
@@ -365,7 +363,7 @@ test('a stop waits for the requests that were taken', async () => {
   const answered = send(started, 'GET', '/v2/health');
   await called;
   const stopped = started.stop(new AbortController().signal);
-  // The client may try a connection that it has kept of an earlier server with the same port: that is reset.
+  // The client may use an old connection to an earlier server on this port, which is reset.
   await expect(send(started, 'GET', '/v2/health')).rejects.toMatchObject({
     code: expect.toBeOneOf(['ECONNREFUSED', 'ECONNRESET']) as unknown,
   });
@@ -388,7 +386,7 @@ describe('the router', () => {
     ['/v2/dlq/retry', '/v2/dlq/retry', null],
     ['/v2/dlq/retry/x', '/v2/dlq/retry/{id}', { id: 'x' }],
     ['/v2/dlq/x/y', '/v2/{rest+}', { rest: 'dlq/x/y' }],
-    // Slashes too many are passed over, as AWS does.
+    // Extra slashes are ignored, like on AWS.
     ['/v2/dlq/', '/v2/dlq', null],
     ['//v2/dlq', '/v2/dlq', null],
     ['/v2//dlq//retry//x/', '/v2/dlq/retry/{id}', { id: 'x' }],
@@ -397,7 +395,7 @@ describe('the router', () => {
     expect(router(path)).toMatchObject({ route: { path: resource }, pathParameters });
   });
 
-  test.each(['/', '', '/v2', '/v2/', '/v1/dlq', '*'])('finds nothing at %j', (path) => {
+  test.each(['/', '', '/v2', '/v2/', '/v1/dlq', '*'])('finds nothing for %j', (path) => {
     expect(router(path)).toBeUndefined();
   });
 
@@ -409,7 +407,7 @@ describe('the router', () => {
     ['/v2/svc/users/1', '/v2/{brand}/{proxy+}', 'accounts'],
     ['/console', '/console', 'console'],
     ['/console/index.js', '/console/{proxy+}', 'console'],
-  ])('leaves %s to the function of the route that begins it', (path, resource, name) => {
+  ])('leaves %s to the function of the route with this beginning', (path, resource, name) => {
     expect(createRouter(gatewayRoutes)(path)?.route).toEqual({ path: resource, function: name });
   });
 });

@@ -14,7 +14,7 @@ afterEach(async () => {
   server = undefined;
 });
 
-/** A server that takes in bodies and answers what became of each; a function may be told to go on later. */
+/** Starts a server that reads bodies and reports their fate. Its function can be held. */
 async function start(
   bounds: Partial<IntakeBounds>,
   { accountOf = () => Promise.resolve<string | undefined>('acct'), hold = () => Promise.resolve() } = {},
@@ -59,13 +59,13 @@ const send = (
 };
 
 describe('a body', () => {
-  test('that is small is read, whoever sends it', async () => {
+  test('that is small is read from any sender', async () => {
     const { port } = await start({}, { accountOf: () => Promise.reject(new Error('asked')) });
     expect(await send(port, Buffer.alloc(100))).toBe('100');
     expect(await send(port, Buffer.alloc(0))).toBe('0');
   });
 
-  test('that is large is read for a good token only, with a length or without', async () => {
+  test('that is large is read for a good token only, with or without a length', async () => {
     const sender: { account?: string } = {};
     const { port, taken } = await start({}, { accountOf: () => Promise.resolve(sender.account) });
     expect(await send(port, Buffer.alloc(500_000))).toBe('unknownSender');
@@ -77,7 +77,7 @@ describe('a body', () => {
     expect(taken).toHaveLength(3);
   });
 
-  test('that says it is larger than the largest is not read, nor one that turns out to be', async () => {
+  test('that is too large by its length or its bytes is not read', async () => {
     const { port } = await start({});
     expect(await send(port, Buffer.alloc(1_000_001))).toBe('tooLarge');
     const chunked = post(port, '/v2/publish/d', { 'transfer-encoding': 'chunked' });
@@ -93,7 +93,7 @@ describe('a body', () => {
       { perStrangers: 150_000 },
       '/v2/workflows/hooks/a/b/c',
     ],
-  ])('has room within the budget of %s until it was used', async (_, bounds, path) => {
+  ])('takes room from the budget of %s until it was used', async (_, bounds, path) => {
     const { promise, resolve } = pending();
     const { port, taken } = await start(bounds, { hold: () => promise });
     const first = send(port, Buffer.alloc(100_000), path);
@@ -106,7 +106,7 @@ describe('a body', () => {
     expect(await send(port, Buffer.alloc(100_000), path)).toBe('100000');
   });
 
-  test('that comes too slowly is given up, and one that is steady is not', async () => {
+  test('that arrives too slowly is given up, and a steady one is not', async () => {
     const { port } = await start({ periodMs: 50, leastBytes: 10 });
     const slow = post(port, '/v2/publish/d', { 'content-length': 90 });
     slow.write('a');
@@ -114,7 +114,7 @@ describe('a body', () => {
     slow.destroy();
   });
 
-  test('whose sender goes away leaves its room to others', async () => {
+  test('frees its room if its sender goes away', async () => {
     const { port } = await start({ perAccount: 150_000 });
     for (let number = 0; number < 3; number += 1) {
       const lost = post(port, '/v2/publish/d', { 'content-length': 140_000 });
@@ -138,7 +138,7 @@ describe('the connections of a server', () => {
     return socket;
   };
 
-  test('are bounded for one address, and closed ones make room', async () => {
+  test('are limited for each address, and closed ones make room', async () => {
     const started = await listen((_request, response) => response.end('ok'));
     ({ server } = started);
     boundConnections(started.server, () => false, { mostFromOne: 2 });
@@ -157,7 +157,7 @@ describe('the connections of a server', () => {
     }
   });
 
-  test('are not bounded for addresses behind which many clients stand', async () => {
+  test('are not limited for addresses that many clients share', async () => {
     const started = await listen((_request, response) => response.end('ok'));
     ({ server } = started);
     boundConnections(started.server, (address) => address.endsWith('127.0.0.1'), { mostFromOne: 1 });

@@ -16,7 +16,6 @@ const isEvent = z.custom<SQSEvent>(
   (value) => z.object({ Records: z.array(z.unknown()) }).safeParse(value).success,
 );
 
-/** A queue, and a mapping from it to `invoke`. */
 function start(
   invoke: (event: SQSEvent) => unknown,
   visibilityTimeoutMs = 70_000,
@@ -64,7 +63,6 @@ function start(
   };
 }
 
-/** A promise, and what settles it from outside. */
 function signal<Value>(): { readonly given: Promise<Value>; readonly give: (value: Value) => void } {
   let give: (value: Value) => void = () => undefined;
   const given = new Promise<Value>((resolve) => (give = resolve));
@@ -97,7 +95,7 @@ test('the function is given a batch as AWS gives it', async () => {
   });
 });
 
-test('what failed comes again after the visibility timeout, and only that', async () => {
+test('only the failed messages are redelivered after the visibility timeout', async () => {
   const { given, give } = signal<SQSEvent>();
   const batches: SQSEvent[] = [];
   const { send, map, counts } = start((event) => {
@@ -133,7 +131,7 @@ test.each([
   expect(reported).toHaveLength(1);
 });
 
-test('a batch whose function takes too long comes again, and what the function still does changes nothing', async () => {
+test('a batch whose function times out is redelivered, and what the function still does is ignored', async () => {
   const { given, give } = signal<SQSEvent>();
   const finish = signal<undefined>();
   const slow = toFunction('deliver', () => finish.given, { region, timeoutMs: 20 });
@@ -155,7 +153,7 @@ test('a batch whose function takes too long comes again, and what the function s
   expect(counts()).toEqual({ visible: 0, inFlight: 0 });
 });
 
-test('the function is given no more at once than the mapping says', async () => {
+test('the function gets at most the mapping’s number of messages at once', async () => {
   const done = signal<undefined>();
   const sizes: number[] = [];
   const { send, map } = start(
@@ -188,7 +186,7 @@ test('a slow batch does not hold back the next', async () => {
   slow.give(undefined);
 });
 
-test('no more invocations run at once than the maximum concurrency, and what waits stays in the queue', async () => {
+test('at most the maximum concurrency of invocations run at once, and waiting messages stay in the queue', async () => {
   const full = signal<undefined>();
   const finish = signal<undefined>();
   const done = signal<undefined>();
@@ -211,7 +209,7 @@ test('no more invocations run at once than the maximum concurrency, and what wai
   for (let batch = 0; batch < 10; batch++) await send(...Array.from({ length: 10 }, () => 'x'));
   map();
   await full.given;
-  // Nothing is received for an invocation that may not start: that would count as a try of the message.
+  // Nothing is received for an invocation that may not start: that would count as a receive.
   expect(counts()).toEqual({ visible: 70, inFlight: 30 });
   finish.give(undefined);
   await done.given;
@@ -223,7 +221,7 @@ test.each([1, 1_001])('a maximum concurrency of %d is refused, as Lambda refuses
   expect(() => map()).toThrow(`The maximum concurrency is ${maximum}; Lambda takes 2 to 1000.`);
 });
 
-test('a stop waits for the invocations in flight, and what they did is deleted', async () => {
+test('a stop waits for the invocations in flight, and deletes their messages', async () => {
   const taken = signal<SQSEvent>();
   const finish = signal<undefined>();
   const { send, map, counts } = start((event) => {
@@ -240,7 +238,7 @@ test('a stop waits for the invocations in flight, and what they did is deleted',
   expect(counts()).toEqual({ visible: 1, inFlight: 0 });
 });
 
-test('what ends after a stop that gave up counts for nothing: the queue may be closed, and the message stays in it', async () => {
+test('an end after a stop that gave up is ignored: the queue may be closed, and the message stays in it', async () => {
   const invoked = signal<SQSEvent>();
   const answer = signal<object>();
   const { send, map, counts, reported } = start((event) => {
@@ -252,7 +250,7 @@ test('what ends after a stop that gave up counts for nothing: the queue may be c
   await invoked.given;
   await source.stop(AbortSignal.abort());
   answer.give({ batchItemFailures: [] });
-  // What follows from the answer follows in this turn of the event loop.
+  // What follows from the answer happens in this turn of the event loop.
   await new Promise(setImmediate);
   expect(counts()).toEqual({ visible: 0, inFlight: 1 });
   expect(reported).toEqual([]);

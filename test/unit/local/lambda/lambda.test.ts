@@ -11,7 +11,7 @@ const functionOf = (handler: Parameters<typeof toFunction>[1], timeoutMs: number
   toFunction('publish', handler, { region: 'eu-central-1', timeoutMs });
 
 describe('an invocation', () => {
-  it('that takes longer than its function may has failed, in Lambda’s words', async () => {
+  it('that exceeds its function’s timeout fails in Lambda’s words', async () => {
     const { invoke } = functionOf(() => new Promise(() => undefined), 20);
     await expect(invoke({})).rejects.toThrow(/^Task timed out after 0.02 seconds$/);
   });
@@ -24,7 +24,7 @@ describe('an invocation', () => {
         throw new Error('late');
       },
     ],
-  ])('that %s after that is not heard of any more', async (_, end) => {
+  ])('that %s after that is ignored', async (_, end) => {
     let go = (): void => undefined;
     const waits = new Promise<void>((resolve) => (go = resolve));
     const work = waits.then(end);
@@ -34,7 +34,7 @@ describe('an invocation', () => {
     await Promise.allSettled([work]);
   });
 
-  it('that ends in time answers, and knows how long it has', async () => {
+  it('that ends in time answers, and knows its remaining time', async () => {
     const { invoke } = functionOf(
       (_event, context) => Promise.resolve(context.getRemainingTimeInMillis()),
       60_000,

@@ -5,7 +5,6 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** A timer whose invocations end when they are told to. */
 function started() {
   vi.useFakeTimers();
   const ends: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
@@ -22,7 +21,7 @@ function started() {
 }
 
 describe('a timer', () => {
-  it('invokes its function at once, and then each time its period is over', async () => {
+  it('invokes its function at once, and then after each period', async () => {
     const { ends } = started();
     expect(ends).toHaveLength(1);
     ends[0]?.resolve();
@@ -30,7 +29,7 @@ describe('a timer', () => {
     expect(ends).toHaveLength(2);
   });
 
-  it('does not invoke it while it is at work, and goes on when it has failed', async () => {
+  it('does not invoke it during another invocation, and continues after a failure', async () => {
     const { ends, reported } = started();
     await vi.advanceTimersByTimeAsync(3_000);
     expect(ends).toHaveLength(1);
@@ -40,7 +39,7 @@ describe('a timer', () => {
     expect([reported, ends.length]).toEqual([[error], 2]);
   });
 
-  it('waits for the invocation in flight when it is stopped, and makes no other', async () => {
+  it('waits for the invocation in flight when it is stopped, and starts no other', async () => {
     const { timer, ends } = started();
     let isStopped = false;
     const stop = timer.stop(new AbortController().signal).then(() => {
@@ -54,7 +53,7 @@ describe('a timer', () => {
     expect(ends).toHaveLength(1);
   });
 
-  it('waits no longer than it may', async () => {
+  it('waits no longer than its limit', async () => {
     const { timer } = started();
     await expect(timer.stop(AbortSignal.abort())).resolves.toBeUndefined();
   });

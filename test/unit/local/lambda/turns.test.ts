@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest';
 import { inTurns } from '../../../../local/lambda/turns.ts';
 
-/** A function whose invocations end when the test says so. */
 function start(most: number) {
   const running: {
     readonly event: unknown;
@@ -27,7 +26,7 @@ function start(most: number) {
   return { running, invoke, events: () => running.map(({ event }) => event) };
 }
 
-it('runs as many at once as it may, and the others in the order in which they came', async () => {
+it('runs the allowed number at once, and the others in order', async () => {
   const { running, invoke, events } = start(2);
   const calls = ['a', 'b', 'c', 'd'].map((event) => invoke(event));
   await Promise.resolve();
@@ -44,7 +43,7 @@ it('runs as many at once as it may, and the others in the order in which they ca
   await calls[3];
 });
 
-it('gives the turn of one that failed to the next', async () => {
+it('gives a failed invocation’s turn to the next', async () => {
   const { running, invoke, events } = start(1);
   const first = invoke('a');
   const second = invoke('b');

@@ -16,7 +16,7 @@ import { startStage } from '../../../support/stage.ts';
 let ending: (() => Promise<void>) | undefined;
 afterEach(() => ending?.());
 
-/** Sends a request from 127.0.0.1, and returns what a stage in this network makes of it. */
+/** Returns the origin of a request from 127.0.0.1 as a stage in this network sees it. */
 async function originOf(network: Partial<Network>, headers: Record<string, string>): Promise<Origin> {
   const read = originsBehind({ ...onLoopback, ...network });
   const { server, port } = await listen((incoming, response) => {
@@ -44,13 +44,13 @@ const forwarded = {
 };
 
 describe('the origin of a request', () => {
-  test('is the connection’s, whatever a client says', async () => {
+  test('is the connection’s, even if a client claims another', async () => {
     expect(await originOf({}, forwarded)).toMatchObject({ ip: '127.0.0.1', proto: 'http', host: 'inside:1' });
     const other = { trustedProxies: ['10.0.0.0/8'] };
     expect(await originOf(other, forwarded)).toMatchObject({ ip: '127.0.0.1', host: 'inside:1' });
   });
 
-  test('is what a trusted proxy says: the last address that is no proxy’s', async () => {
+  test('is what a trusted proxy says: the last address that is not a proxy’s', async () => {
     const trustedProxies = ['127.0.0.1', '10.0.0.0/8'];
     expect(await originOf({ trustedProxies }, forwarded)).toMatchObject({
       ip: '198.51.100.7',
@@ -64,10 +64,10 @@ describe('the origin of a request', () => {
     ['203.0.113.9:51234', '203.0.113.9'],
     ['[2001:db8::7]:51234', '2001:db8::7'],
     ['[2001:db8::7]', '2001:db8::7'],
-    // Clients that a proxy hides are still told apart (RFC 7239, 6.3).
+    // Clients that a proxy hides are still distinguished (RFC 7239, 6.3).
     ['203.0.113.9, _hidden', '_hidden'],
     ['', '127.0.0.1'],
-  ])('reads what proxies write as the address of a client: %j', async (item, ip) => {
+  ])('accepts a proxy’s notation for a client address: %j', async (item, ip) => {
     const trustedProxies = ['127.0.0.1', '10.0.0.0/8'];
     expect(await originOf({ trustedProxies }, { 'x-forwarded-for': item })).toMatchObject({
       ip,
@@ -75,7 +75,7 @@ describe('the origin of a request', () => {
     });
   });
 
-  test('has the public URL, where there is one', async () => {
+  test('has the public URL, if there is one', async () => {
     const publicUrl = 'https://queue.acme.example';
     expect(await originOf({ publicUrl }, { host: 'inside:1', 'x-forwarded-proto': 'http' })).toEqual({
       ip: '127.0.0.1',
@@ -93,14 +93,14 @@ test('a network is open when other machines can reach the stage', () => {
   expect(isOpen({ ...onLoopback, publicUrl: 'https://queue.acme.example' })).toBe(true);
 });
 
-test('a stage calls itself by an address that can be called', () => {
+test('a stage names itself by an address that can be called', () => {
   const tls = { certFile: 'c', keyFile: 'k' };
   expect(urlOf({ ...onLoopback, host: '0.0.0.0' }, 1)).toBe('http://127.0.0.1:1');
   expect(urlOf({ ...onLoopback, host: '::', tls }, 2)).toBe('https://[::1]:2');
   expect(urlOf({ ...onLoopback, host: '192.0.2.1' }, 3)).toBe('http://192.0.2.1:3');
 });
 
-test('its own hosts are no destinations: names of the machine, the public URL, and servers inside', () => {
+test('its own hosts are refused as destinations: names of the machine, the public URL, and inner servers', () => {
   expect(ownHosts(onLoopback, [80, 81], ['http://127.0.0.1:90'])).toEqual([
     'localhost:80',
     'localhost:81',
@@ -114,7 +114,7 @@ test('its own hosts are no destinations: names of the machine, the public URL, a
   expect(ownHosts(shared, [80], [])).toContain('acme.example/queue');
 });
 
-test('a port that is taken, and an address of another machine, are refused by name', async () => {
+test('a used port and another machine’s address are refused by name', async () => {
   await expect(startStage({ args: ['--host', '203.0.113.1'] })).rejects.toThrow(
     'This machine has no address 203.0.113.1: choose one of its own with --host, or 0.0.0.0 for all.',
   );

@@ -57,7 +57,7 @@ async function get(client: S3Client): Promise<Buffer> {
 const inMemory = (): Objects => objectsIn(new Store(undefined), Date.now);
 
 describe('an object', () => {
-  test('comes back byte for byte', async () => {
+  test('is read back byte for byte', async () => {
     const { client } = await start(inMemory());
     const Body = randomBytes(5_000_000);
     await client.send(new PutObjectCommand({ Bucket, Key, Body, ContentType: 'image/png' }));
@@ -66,7 +66,7 @@ describe('an object', () => {
     expect(head).toMatchObject({ ContentLength: 5_000_000, ContentType: 'image/png' });
   });
 
-  test('is refused as a stream, which the service sends none of', async () => {
+  test('is refused as a stream, which the service never sends', async () => {
     const { client } = await start(inMemory());
     const Body = Readable.from([randomBytes(100_000)]);
     const put = client.send(new PutObjectCommand({ Bucket, Key, Body, ContentLength: 100_000 }));
@@ -74,7 +74,7 @@ describe('an object', () => {
     await expect(get(client)).rejects.toMatchObject({ name: 'NoSuchKey' });
   });
 
-  test('may be empty, is replaced whole, and can be deleted, more than once', async () => {
+  test('may be empty, is replaced whole, and can be deleted repeatedly', async () => {
     const { client } = await start(inMemory());
     for (const Body of [Buffer.from('first'), Buffer.alloc(0)])
       await client.send(new PutObjectCommand({ Bucket, Key, Body }));
@@ -101,7 +101,7 @@ describe('an object', () => {
 });
 
 describe('the objects of a store', () => {
-  test('are there after a restart, and take no more room than they need', async () => {
+  test('are kept after a restart, and take only the room that they need', async () => {
     const folder = await temporaryFolder();
     const store = nextStore(folder);
     const { client } = await start(objectsIn(store, Date.now));
@@ -114,7 +114,7 @@ describe('the objects of a store', () => {
     expect((await get(again.client)).toString()).toBe('kept');
   });
 
-  test('are deleted when their age class has ended', async () => {
+  test('are deleted at the end of their age class', async () => {
     const store = new Store(undefined);
     const objects = objectsIn(store, Date.now);
     const daysAgo = (days: number): number => Date.now() - days * 86_400_000;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ExpressionError, nextCronTime, parseCron } from '../../../../local/scheduler/cron.ts';
 
-/** The next times of an expression after a moment, as ISO texts without seconds. */
+/** Returns the next times of an expression, as ISO texts without seconds. */
 function nextTimes(fields: string, after: string, zone = 'UTC', count = 3): string[] {
   const cron = parseCron(fields);
   const times: string[] = [];
@@ -37,7 +37,7 @@ test('a wall time that clocks skip does not fire', () => {
   ]);
 });
 
-test('a wall time that clocks show twice fires the first time only', () => {
+test('a wall time that clocks show twice fires only the first time', () => {
   // In Berlin 03:00 becomes 02:00 on the 31st of October 2027.
   expect(nextTimes('30 2 * * ? *', '2027-10-30T12:00:00Z', 'Europe/Berlin', 2)).toEqual([
     '2027-10-31T00:30',

@@ -52,7 +52,7 @@ afterEach(async () => {
   for (let end = endings.pop(); end !== undefined; end = endings.pop()) await end();
 });
 
-/** The stand-in with a clock that only the test moves, and the real clients before it. */
+/** Starts the stand-in with a clock that only the test moves. */
 async function start(store = new Store(undefined)) {
   const failures: unknown[] = [];
   const report = (error: unknown): void => void failures.push(error);
@@ -69,7 +69,6 @@ async function start(store = new Store(undefined)) {
     await sqs.close();
   });
 
-  /** Takes all messages that are there. */
   const take = async (queue = 'fire'): Promise<Message[]> => {
     const QueueUrl = sqs.queueUrl(queue);
     const taken: Message[] = [];
@@ -109,7 +108,6 @@ async function start(store = new Store(undefined)) {
       client.send(new CreateScheduleCommand(input(changes))),
     get: async (Name = 'one') => client.send(new GetScheduleCommand({ Name, GroupName: 'svc' })),
     remove: async (Name = 'one') => client.send(new DeleteScheduleCommand({ Name, GroupName: 'svc' })),
-    /** Lets time pass, from one due moment to the next. */
     pass: async (ms: number): Promise<void> => {
       const end = clock + ms;
       for (let due = scheduler.nextDue(); due !== undefined && due <= end; due = scheduler.nextDue()) {
@@ -124,14 +122,13 @@ async function start(store = new Store(undefined)) {
   };
 }
 
-/** Starts a pair on what the pair before has on the disk. */
 const startAgain = async () => start(nextStore(folder));
 
 const bodies = (messages: readonly Message[]): (string | undefined)[] => messages.map(({ Body }) => Body);
 const scheduledTime = '<aws.scheduler.scheduled-time>';
 
 describe('a schedule', () => {
-  test('is read as it was created, with defaults', async () => {
+  test('is read with its values and defaults', async () => {
     const { create, get } = await start();
     const arn = 'arn:aws:scheduler:eu-central-1:000000000000:schedule/svc/one';
     const created = await create({ ScheduleExpression: 'cron(0/5 * * * ? *)' });
@@ -150,7 +147,7 @@ describe('a schedule', () => {
     });
   });
 
-  test('is there once in a group; a repetition of the same call changes nothing', async () => {
+  test('exists once in a group, and a repeated call changes nothing', async () => {
     const { client, create } = await start();
     const { ScheduleArn } = await create({ ClientToken: 'first' });
     expect(await create({ ClientToken: 'first' })).toMatchObject({ ScheduleArn });
@@ -160,7 +157,7 @@ describe('a schedule', () => {
     await client.send(new GetScheduleCommand({ Name: 'one' }));
   });
 
-  test('that is not there cannot be read or deleted', async () => {
+  test('that is missing cannot be read or deleted', async () => {
     const { get, remove, create } = await start();
     await expect(get()).rejects.toBeInstanceOf(ResourceNotFoundException);
     await expect(get()).rejects.toThrow('Schedule one does not exist.');
@@ -217,7 +214,7 @@ describe('a one-time schedule', () => {
     expect(await get()).toMatchObject({ Name: 'one' });
   });
 
-  test('fires by itself', async () => {
+  test('fires without a call', async () => {
     const { create, take } = await start();
     await create({ ScheduleExpression: 'at(2027-01-15T08:00:01)' });
     const timer = setInterval(() => (clock += 10), 10);
@@ -246,7 +243,7 @@ describe('a one-time schedule', () => {
     expect(bodies(await take())).toEqual(['2027-01-15T08:05:00Z']);
   });
 
-  test('is deleted afterwards when it says so', async () => {
+  test('is deleted after firing if it says so', async () => {
     const { create, pass, take, get } = await start();
     await create({ ActionAfterCompletion: 'DELETE' });
     await pass(16 * minuteMs);
@@ -254,7 +251,7 @@ describe('a one-time schedule', () => {
     await expect(get()).rejects.toBeInstanceOf(ResourceNotFoundException);
   });
 
-  test('does not fire when it was deleted', async () => {
+  test('does not fire if it was deleted', async () => {
     const { create, remove, pass, take } = await start();
     await create();
     await remove();
@@ -262,7 +259,7 @@ describe('a one-time schedule', () => {
     expect(await take()).toEqual([]);
   });
 
-  test('in the hour that clocks skip fires as much later', async () => {
+  test('in the hour that clocks skip fires later by that hour', async () => {
     const { create, pass, take } = await start();
     await create({
       ScheduleExpression: 'at(2027-03-28T02:30:00)',
@@ -294,7 +291,7 @@ describe('a recurring schedule', () => {
     ]);
   });
 
-  test('does not make up for what a sleeping machine has missed', async () => {
+  test('does not catch up on times during which the machine slept', async () => {
     const { create, scheduler, pass, take } = await start();
     await create({
       ScheduleExpression: 'cron(* * * * ? *)',
@@ -309,7 +306,7 @@ describe('a recurring schedule', () => {
 });
 
 describe('a message', () => {
-  test('has the scheduled time where its input names it', async () => {
+  test('has the scheduled time in its input’s placeholder', async () => {
     const { create, pass, take } = await start();
     const Input = `{"time":"${scheduledTime}","again":"${scheduledTime}"}`;
     await create({ Target: { ...target, Input } });
@@ -321,7 +318,7 @@ describe('a message', () => {
     });
   });
 
-  test('that its queue refuses goes to the dead letter queue, or is reported', async () => {
+  test('that its queue refuses goes to the dead-letter queue, or is reported', async () => {
     const { create, pass, take, failures } = await start();
     const Arn = queueArn(region, 'gone');
     const DeadLetterConfig = { Arn: queueArn(region, 'undelivered') };
@@ -335,7 +332,7 @@ describe('a message', () => {
   });
 });
 
-test('schedules are listed by group and by the beginning of their names', async () => {
+test('schedules are listed by group and name prefix', async () => {
   const { client, create } = await start();
   const names = ['a-1', 'a-2', 'b-1'];
   for (const Name of names) await create({ Name });
@@ -359,7 +356,7 @@ test('schedules are listed by group and by the beginning of their names', async 
 });
 
 describe('after the process was killed', () => {
-  test('schedules are as they were, and what was deleted is not there', async () => {
+  test('schedules are unchanged, and deleted ones are gone', async () => {
     const before = await startAgain();
     await before.create();
     await before.create({ Name: 'two', ScheduleExpression: 'at(2027-01-15T10:00:00)' });
@@ -374,7 +371,7 @@ describe('after the process was killed', () => {
     expect(bodies(await after.take())).toEqual(['fired']);
   });
 
-  test('a one-time schedule that was due meanwhile fires at once, with its time, and only once', async () => {
+  test('a one-time schedule that became due fires at once, with its time, and only once', async () => {
     const before = await startAgain();
     await before.create({ Target: { ...target, Input: scheduledTime } });
     clock += 24 * 60 * minuteMs;
@@ -388,7 +385,7 @@ describe('after the process was killed', () => {
     expect(await last.take()).toEqual([]);
   });
 
-  test('recurring ones go on with their next time', async () => {
+  test('recurring schedules continue with their next time', async () => {
     const before = await startAgain();
     const Target = { ...target, Input: scheduledTime };
     await before.create({ ScheduleExpression: 'cron(0 * * * ? *)', Target });
@@ -400,7 +397,7 @@ describe('after the process was killed', () => {
     expect(bodies(await after.take())).toEqual(['2027-01-15T12:00:00Z']);
   });
 
-  test('a fire and its record are there together, or neither is', async () => {
+  test('a fire and its record are written together or not at all', async () => {
     const before = await startAgain();
     await before.create({ ActionAfterCompletion: 'DELETE' });
     const passing = before.pass(16 * minuteMs);
@@ -414,7 +411,7 @@ describe('after the process was killed', () => {
   });
 });
 
-test('a fire that fails is tried again, holding up no other', async () => {
+test('a fire that fails is retried, and does not delay others', async () => {
   const attempts: [string, number][] = [];
   const failures: unknown[] = [];
   const store = new Store(undefined);
@@ -446,7 +443,7 @@ test('a fire that fails is tried again, holding up no other', async () => {
   expect(failures).toHaveLength(2);
 });
 
-test('ten thousand schedules are cheap to make and to fire', async () => {
+test('ten thousand schedules are cheap to create and to fire', async () => {
   const fired: string[] = [];
   const open = (store: Store): Schedules =>
     new Schedules({

@@ -42,7 +42,7 @@ test('an unknown secret is not found', async () => {
   await expect(reading).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
 });
 
-test('certificates are files, which are read at each call', async () => {
+test('certificates are files that are read at each call', async () => {
   const read = (name: string) => client.send(new GetSecretValueCommand({ SecretId: `tls/${name}.pem` }));
   for (const text of ['one', 'two']) {
     writeFileSync(join(folder, 'acme.pem'), text);
@@ -55,7 +55,7 @@ test('certificates are files, which are read at each call', async () => {
   rmSync(join(folder, '..', 'svc-outside.pem'));
 });
 
-test('a file that is larger than a secret, or cannot be read, is refused', async () => {
+test('a file that is too large for a secret or cannot be read is refused', async () => {
   const read = (name: string) => client.send(new GetSecretValueCommand({ SecretId: `tls/${name}.pem` }));
   writeFileSync(join(folder, 'large.pem'), 'x'.repeat(65_537));
   await expect(read('large')).rejects.toThrow('The file has more than 65536 bytes.');
@@ -63,7 +63,7 @@ test('a file that is larger than a secret, or cannot be read, is refused', async
   await expect(read('folder')).rejects.toThrow('The file cannot be read: EISDIR');
 });
 
-test('anything but reading is refused', async () => {
+test('any call but a read is refused', async () => {
   await expect(client.send(new ListSecretsCommand({}))).rejects.toMatchObject({
     name: 'InvalidRequestException',
   });

@@ -43,7 +43,7 @@ afterEach(async () => {
   for (let end = endings.pop(); end !== undefined; end = endings.pop()) await end();
 });
 
-/** The stand-in with a clock that only the test moves, and the real client before it. */
+/** Starts the stand-in with a clock that only the test moves. */
 async function start(store = new Store(undefined)) {
   const failures: unknown[] = [];
   const report = (error: unknown): void => void failures.push(error);
@@ -82,7 +82,7 @@ async function start(store = new Store(undefined)) {
 const bodies = (messages: readonly Message[]): (string | undefined)[] => messages.map(({ Body }) => Body);
 
 describe('a message', () => {
-  test('arrives as it was sent, with its attributes', async () => {
+  test('arrives unchanged, with its attributes', async () => {
     const { client, QueueUrl, receive } = await start();
     const MessageBody = 'ünï\n"quoted" 🙂';
     await client.send(new SendMessageCommand({ QueueUrl, MessageBody, MessageGroupId: 'local/host' }));
@@ -98,14 +98,14 @@ describe('a message', () => {
     });
   });
 
-  test('wakes a long poll that waits for it', async () => {
+  test('ends a long poll that waits for it', async () => {
     const { send, receive } = await start();
     const polled = receive(20);
     await send('a');
     expect(bodies(await polled)).toEqual(['a']);
   });
 
-  test('with a delay waits for it to the millisecond, a long poll included', async () => {
+  test('with a delay becomes visible to the millisecond, also to a long poll', async () => {
     const { send, receive, pass } = await start();
     await send('later', 900);
     pass(899_999);
@@ -115,7 +115,7 @@ describe('a message', () => {
     expect(bodies(await polled)).toEqual(['later']);
   });
 
-  test('with a short delay comes by itself', async () => {
+  test('with a short delay becomes visible without a call', async () => {
     const { send, receive } = await start();
     const timer = setInterval(() => (clock += 10), 10);
     endings.push(() => {
@@ -125,7 +125,7 @@ describe('a message', () => {
     expect(bodies(await receive(20))).toEqual(['soon']);
   });
 
-  test.each([-1, 901])('with a delay of %i s is refused as SQS does it', async (delay) => {
+  test.each([-1, 901])('with a delay of %i s is refused in the words of SQS', async (delay) => {
     const { send, receive } = await start();
     await expect(send('x', delay)).rejects.toThrow(
       `Value ${delay} for parameter DelaySeconds is invalid. Reason: DelaySeconds must be >= 0 and <= 900.`,
@@ -139,7 +139,7 @@ describe('a message', () => {
     await expect(send('x'.repeat(1_048_577))).rejects.toThrow('must be shorter than 1048576 bytes');
   });
 
-  test('to a queue that is not there is refused', async () => {
+  test('to a missing queue is refused', async () => {
     const { client, QueueUrl } = await start();
     const command = new SendMessageCommand({ QueueUrl: `${QueueUrl}-other`, MessageBody: 'x' });
     await expect(client.send(command)).rejects.toMatchObject({ name: 'QueueDoesNotExist' });
@@ -158,7 +158,7 @@ describe('a receive', () => {
     expect(again?.Attributes?.ApproximateReceiveCount).toBe('2');
   });
 
-  test('makes the receipts before it worthless', async () => {
+  test('invalidates earlier receipts', async () => {
     const { client, QueueUrl, send, receive, pass } = await start();
     const remove = async (message: Message | undefined): Promise<unknown> =>
       client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: message?.ReceiptHandle }));
@@ -188,7 +188,7 @@ describe('a receive', () => {
     });
   });
 
-  test('one too many moves the message to the dead queue', async () => {
+  test('beyond the limit moves the message to the dead-letter queue', async () => {
     const { deadUrl, send, receive, pass } = await start();
     await send('poison');
     for (let count = 1; count <= 3; count++) {
@@ -202,7 +202,7 @@ describe('a receive', () => {
     expect(dead?.Attributes?.DeadLetterQueueSourceArn).toBe('arn:aws:sqs:eu-central-1:000000000000:work');
   });
 
-  test('is kept for as long as its queue says, which a dead queue counts from the same moment', async () => {
+  test('is kept for its queue’s retention, which a dead-letter queue counts from the same time', async () => {
     const { deadUrl, send, receive, pass } = await start();
     await send('old');
     await send('dead');
@@ -220,7 +220,7 @@ describe('a receive', () => {
     expect(await receive()).toEqual([]);
   });
 
-  test('whose client has hung up takes nothing', async () => {
+  test('receives nothing if its client has hung up', async () => {
     const work = new Queues(queues, new Store(undefined), () => clock);
     const hangUp = new AbortController();
     const polled = work.receive('work', { max: 1, waitMs: 20_000, signal: hangUp.signal });
@@ -233,7 +233,7 @@ describe('a receive', () => {
 });
 
 describe('a batch', () => {
-  test('is taken entry by entry', async () => {
+  test('is handled entry by entry', async () => {
     const { client, QueueUrl, receive } = await start();
     const Entries = [
       { Id: '0', MessageBody: 'good' },
@@ -294,7 +294,7 @@ describe('a queue', () => {
     expect(await counted()).toMatchObject({ ApproximateNumberOfMessages: '3' });
   });
 
-  test('can be purged of all messages, whatever their state', async () => {
+  test('can be purged of all messages in any state', async () => {
     const { client, QueueUrl, queues, send, receive } = await start();
     await send('in flight');
     await receive();
@@ -308,10 +308,9 @@ describe('a queue', () => {
 });
 
 describe('after the process was killed', () => {
-  /** Another stand-in, on what the one before has on the disk. */
   const startAgain = async () => start(nextStore(folder));
 
-  test('what was sent is there, each at its time, and what was deleted is not', async () => {
+  test('sent messages exist at their times, and deleted ones do not', async () => {
     const before = await startAgain();
     await before.send('done');
     const [done] = await before.receive();
@@ -329,7 +328,7 @@ describe('after the process was killed', () => {
     expect(bodies(await after.receive())).toEqual(['later']);
   });
 
-  test('what was in flight is visible at once, its receives counted', async () => {
+  test('messages in flight are visible at once, with their receives counted', async () => {
     const before = await startAgain();
     await before.send('a');
     await before.receive();
@@ -348,7 +347,7 @@ describe('after the process was killed', () => {
     expect(bodies(await last.receive(0, last.deadUrl))).toEqual(['a']);
   });
 
-  test('a receive is counted before anybody has the message', async () => {
+  test('a receive is counted before the message is handed out', async () => {
     const before = await startAgain();
     await before.send('poison');
     const middle = await startAgain();
@@ -359,8 +358,8 @@ describe('after the process was killed', () => {
   });
 });
 
-describe('handed over in the same process', () => {
-  /** A client whose requests no socket could carry: nothing listens at its address. */
+describe('calls within the same process', () => {
+  /** Starts a client that cannot use a socket, because nothing listens at its address. */
   async function startWithoutSocket() {
     const reported: unknown[] = [];
     const sqs = await startSqs({
@@ -387,7 +386,7 @@ describe('handed over in the same process', () => {
     expect(Messages).toMatchObject([{ MessageId, Body: 'grüße' }]);
   });
 
-  test('what SQS refuses is refused in its words', async () => {
+  test('a refusal has the words of SQS', async () => {
     const { client, sqs } = await startWithoutSocket();
     const large = { QueueUrl: sqs.queueUrl('work'), MessageBody: 'x'.repeat(1_048_577) };
     await expect(client.send(new SendMessageCommand(large))).rejects.toMatchObject({

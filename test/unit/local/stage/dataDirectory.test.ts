@@ -12,7 +12,6 @@ beforeEach(() => {
   });
 });
 
-/** Uses the directory as a first start does. */
 async function use(): Promise<void> {
   const data = await openDataDirectory(folder);
   data.secret('management-password');
@@ -22,7 +21,7 @@ async function use(): Promise<void> {
   await data.release();
 }
 
-test('a directory is opened again with what it had', async () => {
+test('a directory is opened again with its contents', async () => {
   await use();
   const data = await openDataDirectory(folder);
   expect(data.store.get(Buffer.from('x'))?.toString()).toBe('kept');
@@ -30,7 +29,7 @@ test('a directory is opened again with what it had', async () => {
 });
 
 test.each(['store.mdb', 'store.mdb.new'])(
-  'a first start that was killed is made good by the next: %s',
+  'a first start that was killed is completed by the next: %s',
   async (left) => {
     const data = await openDataDirectory(folder);
     if (left === 'store.mdb') data.secret('management-password');
@@ -89,11 +88,11 @@ test.each([
     }
   };
   await expect(open()).rejects.toThrow(sentence);
-  // And again: the refusal has changed nothing.
+  // The refusal has changed nothing.
   await expect(open()).rejects.toThrow(sentence);
 });
 
-test('the data of the release before are refused with the commands that move them', async () => {
+test('the data of the previous release are refused with the commands that move them', async () => {
   writeFileSync(join(folder, 'dynamodb.db'), '');
   await expect(openDataDirectory(folder)).rejects.toThrow(
     /svc-queue backup moved\.tar\.gz .* svc-queue restore moved\.tar\.gz/,

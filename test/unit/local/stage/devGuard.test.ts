@@ -10,9 +10,9 @@ it.each([
   { host: '[::1]:8080' },
   { host: 'localhost:8080', origin: 'http://localhost:8080', 'sec-fetch-site': 'same-origin' },
   { host: '127.0.0.1:8080', 'sec-fetch-site': 'none' },
-  // Node's own fetch.
+  // Node’s own fetch.
   { host: '127.0.0.1:8080', 'sec-fetch-mode': 'cors' },
-])('lets %o in', (headers) => {
+])('allows %o', (headers) => {
   expect(refusalInDevMode(headers)).toBeUndefined();
 });
 

@@ -15,11 +15,11 @@ const defaults = {
   testControl: false,
 };
 
-test('without flags and variables the defaults hold', () => {
+test('without flags and variables the defaults apply', () => {
   expect(parseOptions([], { SVC_PORT: '' })).toEqual(defaults);
 });
 
-test('variables change the defaults, and flags win over variables', () => {
+test('variables change the defaults, and flags override variables', () => {
   const variables = {
     SVC_PORT: '0',
     SVC_PUBLISH_PORT: '0',
@@ -65,7 +65,7 @@ test('variables change the defaults, and flags win over variables', () => {
   });
 });
 
-test('the certificates of accounts are in the data directory unless a folder is named', () => {
+test('certificates of accounts are in the data directory unless a folder is given', () => {
   expect(parseOptions([], {}).tlsFolder).toBeUndefined();
   expect(parseOptions([], { SVC_TLS_DIR: '/tls' }).tlsFolder).toBe('/tls');
   expect(parseOptions(['--tls-dir', '/own'], { SVC_TLS_DIR: '/tls' }).tlsFolder).toBe('/own');
@@ -78,7 +78,7 @@ test('in memory there is no data directory', () => {
   });
 });
 
-test('in the development mode the port is the one that the published clients look for', () => {
+test('in development mode the port is the published clients’ default', () => {
   const port = (args: readonly string[], variables: Record<string, string>) => {
     const options = parseOptions(args, variables);
     return [options.port, options.dev];
@@ -93,7 +93,7 @@ test('in the development mode the port is the one that the published clients loo
   expect(port([], { QSTASH_DEV_PORT: '9000' })).toEqual([8080, false]);
 });
 
-test('for clients of other machines private destinations are closed unless they are opened', () => {
+test('if other machines can reach the stage, private destinations are refused unless they are allowed', () => {
   const server = ['--host', '0.0.0.0'];
   expect(parseOptions(server, {})).toMatchObject({ allowedDestinations: [], network: { host: '0.0.0.0' } });
   expect(parseOptions(['--public-url', 'https://queue.acme.example/'], {})).toMatchObject({
@@ -182,7 +182,7 @@ test.each([
   expect(() => parseOptions(flags, {})).not.toThrow('\n');
 });
 
-test('a wrong variable is refused by its own name', () => {
+test('a wrong variable is refused with its name', () => {
   expect(() => parseOptions([], { SVC_PORT: 'http' })).toThrow(
     new Ending("The variable SVC_PORT is 'http'. Allowed is a whole number from 0 to 65535.", 2),
   );

@@ -33,7 +33,7 @@ const credentials = ({ token, readOnlyToken, currentSigningKey, nextSigningKey, 
   managementPassword: management.password,
 });
 
-test('a stage is healthy when it says so, and writes what it prints for its owner only', async () => {
+test('a stage is healthy once it says so, and writes what it prints for its owner only', async () => {
   const stage = await start({ command: startCommand });
   expect(await health(stage)).toBe(200);
   const file = join(stage.dataDir, 'env');
@@ -43,14 +43,14 @@ test('a stage is healthy when it says so, and writes what it prints for its owne
   }
 });
 
-test('SIGTERM ends it with 0, and a next start has the same credentials', async () => {
+test('SIGTERM ends it with status 0, and a new start has the same credentials', async () => {
   const first = await start();
   expect(await first.stop()).toBe(0);
   const second = await start({ dataDir: first.dataDir });
   expect(credentials(second)).toEqual(credentials(first));
 });
 
-test('after kill -9 a next start has the same credentials', async () => {
+test('after kill -9 a new start has the same credentials', async () => {
   const first = await start();
   await first.kill();
   const second = await start({ dataDir: first.dataDir });
@@ -58,7 +58,7 @@ test('after kill -9 a next start has the same credentials', async () => {
   expect(await health(second)).toBe(200);
 });
 
-test('a second stage on the same data is refused with one sentence', async () => {
+test('a second stage with the same data is refused with one sentence', async () => {
   const stage = await start();
   const second = await runStage(['--port', '0', '--data-dir', stage.dataDir]);
   expect(await second.exited).toBe(2);
@@ -68,7 +68,7 @@ test('a second stage on the same data is refused with one sentence', async () =>
   expect(await health(stage)).toBe(200);
 });
 
-test('a taken port is refused with one sentence', async () => {
+test('a used port is refused with one sentence', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   const address = taken.address();
@@ -83,10 +83,9 @@ test('a taken port is refused with one sentence', async () => {
   taken.close();
 });
 
-test('a start that fails with work under way says why, waits for no destination, and leaves the work', async () => {
+test('a failed start with jobs in progress says why, does not wait for destinations, and leaves the jobs', async () => {
   const receiver = await startReceiver();
   endings.push(() => receiver.close());
-  // It never answers.
   const silent = receiver.inbox(() => undefined);
   const first = await start();
   const published = await fetch(`${first.url}/v2/publish/${silent.url}`, {
@@ -122,7 +121,7 @@ test('a wrong flag is refused with one sentence, and --help explains all', async
   }
 });
 
-test('a stage in memory keeps nothing, and none has a control for tests unless it is asked for', async () => {
+test('a stage in memory keeps nothing, and a stage has a test control only if asked for', async () => {
   const stage = await start({ args: ['--in-memory'] });
   expect(await health(stage)).toBe(200);
   expect(() => statSync(join(stage.dataDir, 'env'))).toThrow('ENOENT');
@@ -132,11 +131,11 @@ test('a stage in memory keeps nothing, and none has a control for tests unless i
   expect(onGateway.status).toBe(404);
 });
 
-test('the stage of a test ends with the process of the test', async () => {
+test('a test’s stage ends with the test’s process', async () => {
   const { child, exited } = await runStage(['--port', '0', '--in-memory'], (output) =>
     output.includes('The service is ready'),
   );
-  // So the operating system does when a process ends, be it by SIGKILL.
+  // The operating system does the same when a process ends, even by SIGKILL.
   child.stdin.destroy();
   expect(await exited).toBe(0);
 });

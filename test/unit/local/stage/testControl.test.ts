@@ -27,7 +27,7 @@ describe('on a stage', () => {
   let receiver: Receiver;
   let stage: Stage;
   let dataDirectory = '';
-  // One for all tests: handlers read their settings once in a process.
+  // One stage for all tests, because handlers read their settings once in a process.
   beforeAll(async () => {
     receiver = await startReceiver();
     dataDirectory = await mkdtemp(join(tmpdir(), 'svc-stage-'));
@@ -35,7 +35,7 @@ describe('on a stage', () => {
     stage = await startStage({ ...options, announce: fail, report: fail });
   });
   afterAll(async () => {
-    // The receiver closes before the stage, which would wait for the attempt that hangs.
+    // The receiver closes first, because the stage would wait for the hanging attempt.
     await receiver.close();
     await stage.stop();
     await rm(dataDirectory, { recursive: true });
@@ -59,7 +59,7 @@ describe('on a stage', () => {
     expect(response.status, await response.text()).toBe(200);
   }
 
-  test('a delayed message is delivered as soon as its time has passed, and not before', async () => {
+  test('a delayed message is delivered once its time has passed, and not before', async () => {
     const inbox = receiver.inbox();
     await publish(inbox.url, { 'svc-delay': '10m' });
     await advance(10 * minuteMs - 5_000);
@@ -68,7 +68,7 @@ describe('on a stage', () => {
     expect(inbox.deliveries).toHaveLength(1);
   });
 
-  test('the handlers see the same time, and what they put off is due in its turn', async () => {
+  test('the handlers see the same time, and what they delay is due in its turn', async () => {
     const inbox = receiver.inbox((_delivery, response, count) =>
       response.writeHead(count < 2 ? 500 : 200).end(),
     );
@@ -85,7 +85,7 @@ describe('on a stage', () => {
     }
   });
 
-  test('a destination that hangs does not hold the clock', async () => {
+  test('a hanging destination does not stop the clock', async () => {
     const hanging = receiver.inbox(() => undefined);
     const inbox = receiver.inbox();
     await publish(hanging.url, { 'svc-timeout': '20s' });
@@ -95,7 +95,7 @@ describe('on a stage', () => {
     expect(inbox.deliveries).toHaveLength(1);
   });
 
-  test('a jump waits for nothing, and what is due after it is delivered', async () => {
+  test('a jump waits for nothing, and later messages are delivered', async () => {
     const inbox = receiver.inbox();
     await publish(inbox.url, { 'svc-delay': '10m' });
     const before = Date.now();
@@ -104,7 +104,7 @@ describe('on a stage', () => {
     await inbox.received(1);
   });
 
-  test('it is printed where it is, and refuses what it does not know', async () => {
+  test('the control’s URL is in the environment file, and unknown commands are refused', async () => {
     expect(readFileSync(join(dataDirectory, 'env'), 'utf8')).toContain(variable('SVC_TEST_CONTROL_URL'));
     expect((await control('/test/clock', '{"advanceMs":0}')).status).toBe(200);
     expect((await control('/test/clock', '{"advanceMs":-1}')).status).toBe(400);
@@ -115,7 +115,7 @@ describe('on a stage', () => {
 });
 
 describe('the clock', () => {
-  test('goes on by itself after it was set forward, never back, and is given back', () => {
+  test('continues after it was set forward, cannot go back, and can be reset', () => {
     const clock = takeOverClock();
     const before = Date.now();
     clock.moveTo(before + 1_000_000);

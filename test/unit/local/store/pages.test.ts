@@ -21,7 +21,6 @@ const rounds = 8;
 const alwaysFound: readonly DamageName[] = ['oldMeta', 'swappedMetas', 'emptied'];
 const names = Object.keys(damages).filter((name): name is DamageName => name in damages);
 
-/** Writes transactions of many kinds, and keeps the file after each. */
 async function versionsOf(seed: number, transactions = 24): Promise<readonly Version[]> {
   const random = randomOf(seed);
   const file = join(folder, `made-${seed}.mdb`);
@@ -60,7 +59,7 @@ describe('the check of pages', () => {
     user.kill();
   });
 
-  /** Uses a store in a process of its own: it may crash. */
+  /** Uses a store in a separate process, because it may crash. */
   const use = async (file: string): Promise<unknown> => {
     const done = new AbortController();
     const { signal } = done;
@@ -73,7 +72,7 @@ describe('the check of pages', () => {
     return said;
   };
 
-  it.each([1, 2, 3, 4])('finds whatever would harm entries (seed %i)', async (seed) => {
+  it.each([1, 2, 3, 4])('finds any damage that would harm entries (seed %i)', async (seed) => {
     const versions = await versionsOf(seed);
     const found = new Map<DamageName, number>();
     for (let round = 0; round < rounds; round += 1) {
@@ -85,20 +84,20 @@ describe('the check of pages', () => {
           found.set(name, (found.get(name) ?? 0) + 1);
           continue;
         }
-        // The loss of the last transaction looks like a loss of power before its end.
+        // A lost last transaction looks like a power failure before its end.
         const expected = versions.at(name === 'lostTransaction' ? -2 : -1)?.digest;
         expect(await use(file), about).toBe(expected);
         expect(await checkPages(file, whole), about).toBeUndefined();
         rmSync(`${file}-lock`);
       }
     }
-    // Damage in unused bytes does no harm. There must be enough that does.
+    // Damage in unused bytes is harmless, but enough damage must be harmful.
     const total = [...found.values()].reduce((sum, count) => sum + count, 0);
     expect(total).toBeGreaterThan(0.4 * rounds * names.length);
     expect(Math.min(...alwaysFound.map((name) => found.get(name) ?? 0))).toBe(rounds);
   });
 
-  it('finds damage of all pages but leaves within any time', async () => {
+  it('finds damage in all pages but leaves even if its time is up', async () => {
     const versions = await versionsOf(2, 3);
     const file = join(folder, 'limited.mdb');
     const bytes = Buffer.from(versions.at(-1)?.bytes ?? Buffer.alloc(0));

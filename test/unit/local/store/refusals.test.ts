@@ -17,7 +17,7 @@ afterAll(() => {
 const disk = join(folder, 'disk');
 const megabyte = 2 ** 20;
 
-/** A disk of 32 MB, where the tests may have one. */
+/** Mounts a disk of 32 MB if the tests may. Returns whether it did. */
 function mount(): boolean {
   try {
     mkdirSync(disk);
@@ -34,7 +34,7 @@ afterAll(() => {
 });
 
 describe.runIf(isMounted)('a store on a full disk', () => {
-  it('refuses what does not fit, keeps the rest, and goes on when there is room', async () => {
+  it('refuses what does not fit, keeps the rest, and continues when there is room', async () => {
     const ballast = join(disk, 'ballast');
     writeFileSync(ballast, Buffer.alloc(16 * megabyte));
     const file = join(disk, 'store.mdb');
@@ -51,7 +51,7 @@ describe.runIf(isMounted)('a store on a full disk', () => {
         },
       );
     };
-    // There is more room than the least one: only a part of the value fits.
+    // There is more room than the minimum, but only for part of the value.
     while ((await write(3 * megabyte)) === undefined);
     expect(await write(3 * megabyte)).toMatchObject({ code: 'ENOSPC' });
     const fitting = [...accepted];
@@ -83,13 +83,13 @@ const failures = [
   { what: 'the end, on a disk that is full', way: 'synced', errno: 28, code: 'ENOSPC', sentence: 'is full' },
 ];
 
-describe.runIf(canWatch())('a store whose disk fails', () => {
+describe.runIf(canWatch())('a store with a failing disk', () => {
   let env: NodeJS.ProcessEnv;
   beforeAll(() => {
     env = { ...process.env, ...watchWrites(folder, 'failing').env };
   });
 
-  // Each waits for the pause after a failure.
+  // Each test waits for the pause after a failure.
   it.concurrent.each(failures.flatMap((failure) => [false, true].map((isRead) => ({ ...failure, isRead }))))(
     'gives the reason, loses nothing, and goes on ($what; while it is read: $isRead)',
     async ({ way, errno, code, sentence, isRead }) => {

@@ -1,4 +1,3 @@
-/** The fields of accounts as the management API reads, sets and shows them. */
 import { describe, expect, it } from 'vitest';
 import {
   accountLifetimeMs,
@@ -33,7 +32,7 @@ const refused = (message: string | RegExp): Error =>
   expect.objectContaining({ status: 400, message: expect.stringMatching(message) as string }) as Error;
 const bytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value));
 
-describe('what is sent for an account', () => {
+describe('the body of an account’s request', () => {
   it.each([undefined, null, 'text', []])('is an object, and not %j', (body) => {
     expect(() => parse(body)).toThrow(
       refused(/^The body is not a JSON object; allowed are the fields customer_id, /),
@@ -89,7 +88,7 @@ describe('what is sent for an account', () => {
     ],
     ['instances', 5_281, '1 to 5280, or null'],
     ['machine', 43_201, '1 to 43200, or null'],
-  ] as const)('is refused with a timeout that %s cannot wait for: %d', (waits, timeout, allowed) => {
+  ] as const)('is refused with a timeout longer than %s can wait: %d', (waits, timeout, allowed) => {
     const there = { ...deployment, longestTimeoutSeconds: longestTimeoutSeconds[waits] };
     expect(() => parseAccountInput({ timeout }, there)).toThrow(
       refused(`timeout is ${timeout}; allowed is a whole number from ${allowed}`.replaceAll(/[()]/g, '\\$&')),
@@ -98,7 +97,7 @@ describe('what is sent for an account', () => {
     expect(parseAccountInput({ timeout: null }, there)).toEqual({ timeout: null });
   });
 
-  it('sets a timeout that is cut where the deployment waits for less', () => {
+  it('sets a timeout that is reduced if the deployment waits less', () => {
     const patient = withFields(account, { timeout: 5_280 }, now);
     const cut = {
       ...patient,
@@ -117,21 +116,21 @@ describe('what is sent for an account', () => {
     { active: false, state: 'passive' },
     { active: true },
     { state: 'passive' },
-  ])('is taken: %j', (body) => {
+  ])('is accepted: %j', (body) => {
     expect(parse(body)).toEqual(body);
   });
 
-  it('has no field for null, where that has no meaning', () => {
+  it('has no field for null if null has no meaning there', () => {
     expect(parse({ region: null, budget: null })).toEqual({});
   });
 
-  it('has a callback as a URL is written', () => {
+  it('has a callback in the form of a URL', () => {
     expect(parse({ failure_callback: ' https://A.example/x ' })).toEqual({
       failure_callback: 'https://a.example/x',
     });
   });
 
-  it('has hosts as URLs have them', () => {
+  it('has hosts in the form of URLs', () => {
     const hosts = ['Hooks.Acme.example.', 'münchen.example', '127.1', '[::0001]', '*'];
     expect(parse({ tls_identities: hosts.map((host) => ({ host, ca: 'a-Z_9' })) })).toEqual({
       tls_identities: ['hooks.acme.example', 'xn--mnchen-3ya.example', '127.0.0.1', '[::1]', '*'].map(
@@ -143,7 +142,7 @@ describe('what is sent for an account', () => {
     });
   });
 
-  it('may have an id, and nothing else', () => {
+  it('may have an id, and no other unknown field', () => {
     const { id } = account;
     expect(parseNewAccount(new Uint8Array(), deployment)).toEqual({ id: undefined, input: {} });
     expect(parseNewAccount(bytes({ type: 'paid' }), deployment)).toEqual({
@@ -183,11 +182,11 @@ describe('an account whose fields are set', () => {
     failureCallback: 'https://user:secret@a.example/',
   };
 
-  it('stays as it is in all that is not given', () => {
+  it('keeps all fields that are not given', () => {
     expect(withFields(full, {}, now)).toEqual(full);
   });
 
-  it('has no value, or the plan’s, where null is given and that means anything', () => {
+  it('removes a value, or restores the plan’s, if null is given', () => {
     const nothing = {
       customer_id: null,
       created_by: null,
@@ -221,7 +220,7 @@ describe('an account whose fields are set', () => {
     });
   });
 
-  it('has what is given', () => {
+  it('has the given values', () => {
     const input = parse({
       customer_id: 'others',
       created_by: 'b@acme.example',
@@ -257,13 +256,13 @@ describe('an account whose fields are set', () => {
     expect(withFields(account, parse({ prometheus_enabled: 'true' }), now).prometheus).toBe(true);
   });
 
-  it('keeps the credentials of a callback that is written back as it was shown', () => {
+  it('keeps a callback’s credentials if the callback is written back as it was shown', () => {
     const shown = accountRecord(full, secret, now).failure_callback;
     expect(shown).toBe('https://a.example/');
     expect(withFields(full, { failure_callback: shown }, now).failureCallback).toBe(full.failureCallback);
   });
 
-  it('is active or passive, by either field, and notes when that changed', () => {
+  it('is active or passive, by either field, and records when that changed', () => {
     for (const input of [{ active: false }, { state: 'passive' }] as const)
       expect(withFields(account, input, now)).toMatchObject({
         active: false,
@@ -276,7 +275,7 @@ describe('an account whose fields are set', () => {
     expect(withFields(passive, { state: 'passive' }, now).stateChangedAt).toBe(5);
   });
 
-  it('notes when it was upgraded, and only then', () => {
+  it('records when it was upgraded, and only then', () => {
     expect(withFields(account, { type: 'paid' }, now)).toMatchObject({ plan: 'paid', planUpgradedAt: now });
     const paid: Account = { ...account, plan: 'paid', planUpgradedAt: 5 };
     for (const type of ['free', 'paid'] as const)
@@ -284,7 +283,7 @@ describe('an account whose fields are set', () => {
     expect(withFields(account, { type: 'free' }, now).planUpgradedAt).toBeUndefined();
   });
 
-  it('has no hard limit of a day below the soft one', () => {
+  it('has no daily hard limit below the soft one', () => {
     const limits = (soft: number, hard: number) => ({
       max_requests_per_day: soft,
       max_requests_per_day_hard: hard,
@@ -295,14 +294,14 @@ describe('an account whose fields are set', () => {
     );
   });
 
-  it('has more partitions where it may send more messages', () => {
+  it('has more partitions if it may send more messages', () => {
     const many = { max_requests_per_day: limitTable.max_requests_per_day.most };
     expect(withFields(account, many, now).shards).toBeGreaterThan(account.shards);
   });
 });
 
 describe('the record of an account', () => {
-  it('shows its credentials and fields, times in seconds', () => {
+  it('shows its credentials and fields, with times in seconds', () => {
     const record = accountRecord({ ...account, planUpgradedAt: 2_999, deletedAt: 3_999 }, secret, now);
     expect(record).toMatchObject({
       id: account.id,
@@ -339,7 +338,7 @@ describe('the record of an account', () => {
     ['active', 'activated'],
     ['passive', 'suspended'],
     ['deleted', 'deleted'],
-  ])('says that it is becoming %s while workers may not know', (state, word) => {
+  ])('says that it is becoming %s while workers may not know it yet', (state, word) => {
     const changed = { ...account, state, stateChangedAt: now };
     const stateAt = (at: number) => accountRecord(changed, secret, at).modifying_state;
     expect(stateAt(now + accountLifetimeMs - 1)).toBe(word);

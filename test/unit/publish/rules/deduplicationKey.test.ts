@@ -19,7 +19,7 @@ const byId = (id: string, changed: Partial<Settings> = {}): string =>
   deduplicationKey({ by: 'id', id }, { ...message, ...changed }, body);
 
 describe('a deduplication key', () => {
-  it('by content is the same for the same content, whatever the order of its headers', () => {
+  it('by content is the same for the same content, with its headers in any order', () => {
     expect(byContent({ headers: message.headers.toReversed() })).toBe(byContent());
   });
 
@@ -41,7 +41,7 @@ describe('a deduplication key', () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  it('by id looks at nothing else, but for a group’s endpoints', () => {
+  it('by id depends on nothing else except a group’s endpoints', () => {
     expect(byId('a', { url: 'https://example.com/x', headers: [] })).toBe(byId('a'));
     const keys = [
       byId('a'),
@@ -54,7 +54,7 @@ describe('a deduplication key', () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  it('stays the same through an upgrade: a message that was published before it is not sent again after it', () => {
+  it('does not change in an upgrade, so a message from before it is not sent again', () => {
     expect(byId('a')).toBe('acct#uWWWaPapri50ts2E90r42Fj1QK2L7wNBN9I44GRyoyg');
     expect(byId('a', { topicName: 'group' })).toBe('acct#1FFCrD7q8mSaKPS7YpjfX00meB1bet_H_35-2v8-OPw');
     expect(byContent()).toBe('acct#U9-cjdJwdIOVVyP2X4E5hJfm-5PqW3ZQaoi8TqAD0Gk');

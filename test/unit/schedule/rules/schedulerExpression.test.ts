@@ -1,7 +1,4 @@
-/**
- * The translation against the library: what EventBridge Scheduler makes of the translated expressions, by a second
- * reading of its documented rules, against when the library says that the schedule fires.
- */
+/** Compares the library’s fires with EventBridge Scheduler’s, by a second implementation of its documented rules. */
 import { CronPattern } from 'croner';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -12,21 +9,21 @@ const minuteMs = 60_000;
 const halfHourMs = 30 * minuteMs;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
-/** 400 days with a 29 February and two or three changes of the clocks in every zone that has any. */
+/** 400 days with a 29 February and two or three clock changes in every zone that has any. */
 const start = Date.UTC(2027, 1, 1, 12, 34);
 const end = start + 400 * dayMs;
 
 const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kolkata'] as const;
 type Zone = (typeof zones)[number];
 
-// --- Scheduler, as its guide has it. Shares nothing with the translation.
+// --- Scheduler according to its guide. Shares no code with the translation.
 
 interface SchedulerCron {
   readonly minutesOfDay: readonly number[];
   readonly onDay: (date: number, month: number, weekday: number) => boolean;
 }
 
-/** `cron(minutes hours day-of-month month day-of-week year)`; anything else is a mistake of the translation. */
+/** Parses `cron(minutes hours day-of-month month day-of-week year)`. Any other form is an error of the translation. */
 function readScheduler(expression: string): SchedulerCron {
   const [, minutes = '', hours = '', date = '', month = '', weekday = ''] =
     /^cron\((\S+) (\S+) (\S+) (\S+) (\S+) \*\)$/.exec(expression) ?? [];
@@ -70,8 +67,8 @@ interface Stretch {
 }
 
 /**
- * The times on a zone's wall clocks from `start` to `end`, in order and each once: a time that does not exist is in no
- * stretch, one that is repeated is in the stretch of its first pass.
+ * Returns the times on a zone’s wall clocks, each once and in order. A missing time is in no stretch, a repeated one in that of
+ * its first pass.
  */
 function stretchesOf(timeZone: Zone): readonly Stretch[] {
   const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
@@ -108,7 +105,7 @@ const days: readonly Day[] = Array.from({ length: 404 }, (_, index) => {
 });
 const stretches = new Map(zones.map((zone) => [zone, stretchesOf(zone)]));
 
-/** The times at which Scheduler fires after `from` and before `to`. A minute that both expressions name is one fire. */
+/** Returns the fires after `from` and before `to`. A minute in both expressions is one fire. */
 function schedulerFires(
   expressions: readonly string[],
   zone: Zone,
@@ -146,7 +143,7 @@ function minutesOn(day: Day, crons: readonly SchedulerCron[]): readonly number[]
 const union = (crons: readonly SchedulerCron[]): readonly number[] =>
   [...new Set(crons.flatMap((cron) => cron.minutesOfDay))].sort((a, b) => a - b);
 
-// --- Expressions of every form that is supported.
+// --- Expressions of every supported form.
 
 interface FieldForm {
   readonly min: number;
@@ -198,7 +195,7 @@ function fieldsOf(form: FieldForm, dense: number, stars: number): fc.Arbitrary<s
   );
 }
 
-/** Times of day and days; seldom both dense, since every fire is looked at. */
+/** Times and days are seldom both dense, because every fire is checked. */
 const crons = fc.oneof(
   fc.tuple(
     fieldsOf(minute, 0, 0),
@@ -218,7 +215,6 @@ const crons = fc.oneof(
 
 // --- Scheduler against the library.
 
-/** The times at which the library fires after `from` and before `to`. */
 function libraryFires(cron: Cron, from: number, to: number): readonly number[] {
   const times: number[] = [];
   for (const time of fires(cron, from)) {
@@ -228,7 +224,7 @@ function libraryFires(cron: Cron, from: number, to: number): readonly number[] {
   return times;
 }
 
-/** Checks that the library reads the text as given like its parsed pattern, where it can read the text at all. */
+/** Expects that the library reads the text, if it can, like its parsed pattern. */
 function expectSameReading(text: string, cron: Cron): void {
   let given: CronPattern;
   try {
@@ -236,7 +232,7 @@ function expectSameReading(text: string, cron: Cron): void {
   } catch {
     return; // A range that wraps around, or a start with a step.
   }
-  if (/(sun|0|7)-sun/i.test(text)) return; // The library takes a Sunday to Sunday for the week.
+  if (/(sun|0|7)-sun/i.test(text)) return; // The library reads a range from Sunday to Sunday as the whole week.
   const read = new CronPattern(cron.pattern, undefined, { mode: '5-part' });
   for (const part of ['minute', 'hour', 'day', 'month', 'dayOfWeek'] as const) {
     expect(read[part], `${part} of ${text}`).toEqual(given[part]);
@@ -247,7 +243,7 @@ function parse(text: string, zone: Zone): Cron {
   return parseCron('Svc-Cron', `CRON_TZ=${zone} ${text}`);
 }
 
-/** Compares as `toEqual` does, which is slow for long lists. */
+/** Compares like `toEqual`, which is slow for long lists. */
 function expectSame(times: readonly number[], expected: readonly number[], text: string): void {
   if (times.length === expected.length && times.every((time, index) => time === expected[index])) return;
   expect(times, text).toEqual(expected);
@@ -260,8 +256,7 @@ function expectSameFires(cron: Cron, zone: Zone): void {
 }
 
 /**
- * Checks every day by the first of its times, and every time on some day and around each change of the clocks. A day's times
- * are the same on all days, as they are for the library.
+ * Checks every day by its first time, and every time on some day and around each clock change. All days have the same times.
  */
 function expectSameManyFires(cron: Cron, zone: Zone, someTime: number): void {
   const crons = cron.schedulerExpressions.map(readScheduler);
@@ -289,7 +284,7 @@ function expectSameManyFires(cron: Cron, zone: Zone, someTime: number): void {
 
 const expressions = sampleOf(5_100);
 
-it(`of ${expressions} expressions Scheduler fires at the minutes of the library, for 400 days`, () => {
+it(`for ${expressions} expressions Scheduler fires at the library’s minutes, over 400 days`, () => {
   const seen = { translated: 0, two: 0, whole: 0, never: 0 };
   const someTimes = fc.integer({ min: start, max: end - dayMs });
   fc.assert(

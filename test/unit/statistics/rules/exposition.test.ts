@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { expositionOf } from '../../../../lambdas/statistics/rules/exposition.ts';
 
-it('Figures are written as Prometheus reads them, their texts escaped', () => {
+it('Metrics are written in Prometheus’ format, with escaped texts', () => {
   const text = expositionOf([
     { name: 'up', type: 'gauge', help: 'Whether it is \\ up\n"now".', series: [{ value: 1 }] },
     { name: 'none', type: 'gauge', help: 'Nothing.', series: [] },

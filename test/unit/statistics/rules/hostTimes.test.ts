@@ -15,8 +15,8 @@ const attempt = (host: string, ms: number, more: Partial<Timed> = {}): Timed => 
   ...more,
 });
 
-describe('the times of hosts', () => {
-  it('are those below which half and 95 of 100 answers came', () => {
+describe('the answer times of hosts', () => {
+  it('are the median and the 95th percentile', () => {
     const attempts = [9, 100, ...Array.from({ length: 98 }, (_, index) => index + 1)];
     expect(
       hostTimesOf(
@@ -27,7 +27,7 @@ describe('the times of hosts', () => {
     expect(hostTimesOf([attempt('a.example', 7)], 9)).toMatchObject([{ p50: 7, p95: 7 }]);
   });
 
-  it('are not those of attempts without an answer, which count as attempts', () => {
+  it('exclude attempts without an answer, which are counted as attempts', () => {
     const failed = { state: 'RETRY', status: 0 };
     expect(hostTimesOf([attempt('a.example', 5), attempt('a.example', 900, failed)], 9)).toMatchObject([
       { host: 'a.example', attempts: 2, failures: 1, p50: 5, p95: 5 },
@@ -37,7 +37,7 @@ describe('the times of hosts', () => {
     ]);
   });
 
-  it('begin with the hosts that have the most attempts, and then go by their names', () => {
+  it('are sorted by the number of attempts, and then by name', () => {
     const url = 'arn:aws:lambda:eu-central-1:123456789012:function:orders';
     const attempts = [
       attempt('c.example', 1),
@@ -66,7 +66,7 @@ const run = (host: string, outcomes: string, from = 0): readonly Timed[] =>
   );
 
 describe('a host', () => {
-  it('has the moments of its failures and of its last success, in whatever order its attempts come', () => {
+  it('has the times of its failures and of its last success, from attempts in any order', () => {
     const attempts = run('a.example', '-+--');
     for (const some of [attempts, attempts.toReversed()]) {
       expect(hostTimesOf(some, 9)).toMatchObject([
@@ -99,7 +99,7 @@ describe('a host', () => {
     expect(host && isFailing(host, 1_000 * (outcomes.length - 1) + later)).toBe(isIt);
   });
 
-  it('has its attempts over time, those of the last moment in the last step', () => {
+  it('has its attempts over time, with those of the last millisecond in the last step', () => {
     expect(stepsOf(run('a.example', '+--+-'), 0, 4_000, 2)).toEqual([
       { from: 0, attempts: 2, failures: 1 },
       { from: 2_000, attempts: 3, failures: 2 },

@@ -9,7 +9,7 @@ it.each([
   // The month has more days than are shown.
   ['2026-10-31T12:00:00Z', '2026-10-02', '2026-10-01', '2026-10-01'],
 ])(
-  'At %s the days since %s are shown, and what is read begins with them or the month',
+  'At %s the days since %s are shown, and the rows since then or since the month’s start are read',
   (time, oldest, month, first) => {
     const { days, ...rest } = shownPeriod(Date.parse(time));
     expect(rest).toEqual({ today: time.slice(0, 10), month, first });

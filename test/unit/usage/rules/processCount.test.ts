@@ -1,4 +1,3 @@
-/** What one process knows of an account's use, and when it reports its count. */
 import { describe, expect, it } from 'vitest';
 import { type CountedLimits, newsMs, ProcessCount } from '../../../../lambdas/usage/rules/processCount.ts';
 import { noUsage, plus, type Usage } from '../../../../lambdas/usage/usage.ts';
@@ -7,14 +6,12 @@ const now = 1_790_000_000_000;
 const limits: CountedLimits = { hardPerDay: 1_000_000, paidMessages: 1_000_000, callsPerSecond: 100 };
 const usage = (of: Partial<Usage>): Usage => ({ ...noUsage, ...of });
 
-/** A process that has read the row of the day. */
 function processAt(row: Partial<Usage>, { phase = 0, at = now } = {}): ProcessCount {
   const count = new ProcessCount(phase);
   count.hear(usage(row), at);
   return count;
 }
 
-/** Reports, with what others added to the row meanwhile. */
 function report(count: ProcessCount, at: number, byOthers: Partial<Usage> = {}, of = limits) {
   const made = count.makeReport(of, at);
   count.noteReported(made, plus(plus(made.before, made.added), usage(byOthers)), at);
@@ -22,7 +19,7 @@ function report(count: ProcessCount, at: number, byOthers: Partial<Usage> = {}, 
 }
 
 describe('the count', () => {
-  it('is what was reported, what was counted since, and for the month what came before', () => {
+  it('is the reported part, the count since then, and for the month the earlier days', () => {
     const count = processAt({ requests: 10, messages: 20 });
     count.hearEarlier(usage({ messages: 300 }));
     count.hearEarlier(usage({ messages: 4_000 }));
@@ -32,7 +29,7 @@ describe('the count', () => {
     expect([count.dailyRequests, count.monthlyMessages]).toEqual([111, 4_422]);
   });
 
-  it('is reported once, with what was given back', () => {
+  it('is reported once, without what was given back', () => {
     const count = processAt({});
     count.count({ requests: 3, messages: 3, calls: 1, hooks: 1, bytes: 7 });
     count.count({ requests: -1, messages: -1 });
@@ -40,7 +37,7 @@ describe('the count', () => {
     expect(report(count, now + 2).added).toEqual(noUsage);
   });
 
-  it('keeps what is counted while a report is under way for the next', () => {
+  it('keeps what is counted during a report for the next one', () => {
     const count = processAt({});
     count.count({ requests: 2, messages: 2 });
     const made = count.makeReport(limits, now);
@@ -50,8 +47,8 @@ describe('the count', () => {
     expect(report(count, now).added).toEqual(usage({ requests: 1, messages: 1 }));
   });
 
-  it('is reported in part before it is counted, of what was counted at all', () => {
-    // A step of six messages; half of it.
+  it('is partly reported before it is counted, for those kinds that were counted at all', () => {
+    // Half of a step of six messages.
     const count = processAt({ requests: 10_000, messages: 10_000 }, { phase: 0.5 });
     count.count({ requests: 1, messages: 1 });
     expect(report(count, now).added).toEqual(usage({ requests: 4, messages: 4 }));
@@ -64,7 +61,7 @@ describe('the count', () => {
 });
 
 describe('a report', () => {
-  it('is due when a step is full, of requests or of messages', () => {
+  it('is due when a step of requests or messages is full', () => {
     for (const name of ['requests', 'messages'] as const) {
       const count = processAt({ requests: 10_000 });
       count.count({ [name]: 5 });
@@ -76,13 +73,13 @@ describe('a report', () => {
     }
   });
 
-  it('is due the sooner, the more was reported in advance', () => {
+  it('is due earlier, the more was reported in advance', () => {
     const count = processAt({ requests: 10_000 }, { phase: 0.5 });
     count.count({ requests: 3 });
     expect(count.isReportDue(limits, now)).toBe(true);
   });
 
-  it('is due for each message where little is left of the day or of the month', () => {
+  it('is due for each message if little is left of the day or the month', () => {
     for (const few of [{ hardPerDay: 10_020 }, { paidMessages: 10_020 }, { hardPerDay: 0 }]) {
       const count = processAt({ requests: 10_000, messages: 10_000 });
       count.count({ requests: 1 });
@@ -91,7 +88,7 @@ describe('a report', () => {
     }
   });
 
-  it('is due where more than a step is reported in advance', () => {
+  it('is due if more than a step is reported in advance', () => {
     const count = processAt({ requests: 10_000 });
     count.count({ requests: -5 });
     expect(count.isReportDue(limits, now)).toBe(false);
@@ -99,7 +96,7 @@ describe('a report', () => {
     expect(count.isReportDue(limits, now)).toBe(true);
   });
 
-  it.each(['calls', 'hooks'] as const)('is due ten times a second of full traffic: %s', (name) => {
+  it.each(['calls', 'hooks'] as const)('is due ten times a second at full traffic: %s', (name) => {
     const count = processAt({});
     count.count({ [name]: 9 });
     expect(count.isReportDue(limits, now)).toBe(false);
@@ -113,7 +110,6 @@ describe('a report', () => {
 
 describe('a process that begins a day', () => {
   const large = { ...limits, hardPerDay: 1e10, paidMessages: 1e10, callsPerSecond: 20_000 };
-  /** The messages that a process counts until it reports the first time. */
   const firstStep = (perSecond: number): number => {
     const count = new ProcessCount(0, perSecond);
     count.hear(noUsage, now);
@@ -123,11 +119,11 @@ describe('a process that begins a day', () => {
     }
   };
 
-  it('goes on reporting as seldom as the rate of the day before allows, within the slack of a small count', () => {
+  it('keeps reporting as seldom as the day before’s rate allows, within the slack of a small count', () => {
     expect([0, 200, 2_000, 10_000, 100_000].map(firstStep)).toEqual([1, 1, 10, 50, 50]);
   });
 
-  it('knows the rate of the day before as long as that is news', () => {
+  it('knows the day before’s rate while it is fresh', () => {
     const count = processAt({ messages: 0 });
     count.hear(usage({ messages: 500 }), now + 1_000);
     expect(count.perSecondAt(now + 1_000)).toBe(500);
@@ -136,11 +132,11 @@ describe('a process that begins a day', () => {
 });
 
 describe('a process', () => {
-  it('has its part of the requests until that was measured too long ago', () => {
+  it('uses its share of the requests until the measurement is too old', () => {
     const count = processAt({});
     expect(count.shareAt('calls', now)).toBe(1);
     count.count({ calls: 1 });
-    // There is none before to compare with.
+    // There is no earlier report to compare with.
     report(count, now, { calls: 3 });
     expect(count.shareAt('calls', now)).toBe(1);
     count.count({ calls: 1, hooks: 2 });
@@ -153,7 +149,7 @@ describe('a process', () => {
     expect(count.shareAt('calls', now + 100 + newsMs)).toBe(1);
   });
 
-  it('has all requests where it made none, or where others gave some back', () => {
+  it('has all requests if it made none, or if others gave some back', () => {
     const count = processAt({});
     report(count, now);
     report(count, now + 100, { calls: 3 });
@@ -163,18 +159,18 @@ describe('a process', () => {
     expect(count.shareAt('calls', now + 200)).toBe(1);
   });
 
-  it('reports the sooner, the smaller its part of the messages is', () => {
+  it('reports earlier, the smaller its share of the messages is', () => {
     const row = { requests: 1_000_000, messages: 0 };
     const wide = { ...limits, hardPerDay: 100_000_000, paidMessages: 100_000_000 };
     const count = processAt(row);
-    // Half of the slack of 10,000 by a share of 1/50; a sixteenth of the slack, 625, alone.
+    // Half of the slack of 10,000 at a share of 1/50, or a sixteenth (625) alone.
     count.count({ messages: 1 });
     report(count, now, { messages: 49 }, wide);
     count.count({ messages: 99 });
     expect(count.isReportDue(wide, now)).toBe(false);
     count.count({ messages: 1 });
     expect(count.isReportDue(wide, now)).toBe(true);
-    // A report without messages tells nothing new of that.
+    // A report without messages says nothing about the share.
     const alone = processAt(row);
     alone.count({ messages: 1 });
     report(alone, now, {}, wide);
@@ -185,7 +181,7 @@ describe('a process', () => {
     expect(alone.isReportDue(wide, now)).toBe(true);
   });
 
-  it('has news of the others until five seconds have passed', () => {
+  it('has fresh counts of the others for five seconds', () => {
     const count = processAt({});
     expect(count.hasNewsAt(now + 4_999)).toBe(true);
     expect(count.hasNewsAt(now + 5_000)).toBe(false);
@@ -195,7 +191,7 @@ describe('a process', () => {
 });
 
 describe('the rate of all processes', () => {
-  /** Messages after which a report is due, in an account that has few, so that its rate decides. */
+  /** Returns the messages after which a report is due, in a small account whose rate decides. */
   const stepAt = (count: ProcessCount, at: number): number => {
     for (let messages = 1; messages <= 100; messages += 1) {
       count.count({ messages: 1 });
@@ -207,7 +203,7 @@ describe('the rate of all processes', () => {
     return Infinity;
   };
 
-  it('lets a process report less often while it is high, as long as it is known', () => {
+  it('lets a process report less often while it is high and known', () => {
     const count = processAt({ messages: 0 });
     expect(stepAt(count, now)).toBe(1);
     count.hear(usage({ messages: 2_000 }), now + 1_000);
@@ -215,7 +211,7 @@ describe('the rate of all processes', () => {
     expect(stepAt(count, now + 1_000 + newsMs)).toBe(1);
   });
 
-  it('is measured over a quarter of a second at least, and counts at once where it is higher', () => {
+  it('is measured over at least a quarter of a second, and a higher one applies at once', () => {
     const count = processAt({ messages: 0 });
     count.hear(usage({ messages: 1_000 }), now + 10);
     // 1,000 in a quarter of a second.
@@ -224,7 +220,7 @@ describe('the rate of all processes', () => {
     expect(stepAt(count, now + 249)).toBe(20);
     count.hear(usage({ messages: 1_000 }), now + 1_000);
     expect(stepAt(count, now + 1_000)).toBe(5);
-    // The next measurement begins there.
+    // The next measurement begins here.
     count.hear(usage({ messages: 1_100 }), now + 1_100);
     expect(stepAt(count, now + 1_100)).toBe(5);
     count.hear(usage({ messages: 1_100 }), now + 1_250);

@@ -32,7 +32,7 @@ describe('a step', () => {
   });
 
   it.each([1, 10, 1_000])(
-    'of each of %d processes is at least a two-hundredth of what all count in a second',
+    'of each of %d processes is at least a two-hundredth of all messages in a second',
     (processes) => {
       expect(stepOf(0, enough, 1 / processes, 10_000)).toBe(50);
       expect(stepOf(0, enough, 1 / processes, 199)).toBe(1);
@@ -40,13 +40,12 @@ describe('a step', () => {
     },
   );
 
-  it('is short where a limit leaves little room, however much is counted in a second', () => {
+  it('is short if a limit leaves little room, at any rate', () => {
     expect(stepOf(1_000_000, 320, 1 / 10, 10_000)).toBe(16);
     expect(stepOf(1_000_000, 15, 1, 10_000)).toBe(1);
   });
 });
 
-/** The messages that a process has reported when it ends after so many. */
 function reportedBy(messages: number, step: number, phase: number): number {
   const ahead = aheadOf(step, phase);
   let reported = 0;
@@ -58,7 +57,7 @@ function reportedBy(messages: number, step: number, phase: number): number {
 
 describe('processes that end', () => {
   it.each([1, 2, 5, 6, 7, 12, 15, 100])(
-    'after %d messages each are counted right on average, and each to less than a step',
+    'after %d messages each are counted right on average, and each within a step',
     (messages) => {
       for (const step of [1, 2, 6, 7, 62]) {
         const phases = Array.from({ length: step }, (_, number) => number / step);

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { takeTokens, type TokenBucket } from '../../../../lambdas/usage/rules/tokenBucket.ts';
 
 const now = 1_790_000_000_000;
-/** Takes one token, as a request does, of ten a second. */
+/** Takes one token, like a request, from ten a second. */
 const takeOne = (bucket: TokenBucket | undefined, at = now) => takeTokens(bucket, 1, 10, 1, at);
 
 describe('a bucket', () => {
-  it('is full at first, and gives as many tokens as come in within a second', () => {
+  it('is full at first, and gives as many tokens as are added within a second', () => {
     let bucket: TokenBucket | undefined;
     const left: number[] = [];
     for (let count = 0; count < 10; count += 1) {
@@ -40,7 +40,7 @@ describe('a bucket', () => {
     expect(takeOne(large.bucket, now + 1_600)).toMatchObject({ isTaken: true });
   });
 
-  it('holds one request where less than one comes in within a second', () => {
+  it('holds one request if less than one token is added within a second', () => {
     const first = takeTokens(undefined, 1, 0.5, 1, now);
     expect(first).toMatchObject({ isTaken: true, left: 0, moreAt: now + 2_000 });
     expect(takeTokens(first.bucket, 1, 0.5, 1, now + 10_000).bucket.level).toBe(0);

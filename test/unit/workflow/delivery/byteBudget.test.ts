@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ByteBudget } from '../../../../lambdas/workflow/delivery/byteBudget.ts';
 
-/** What is large waits its turn; what is small does not wait; nobody waits for ever. */
-
 const patient = 60_000;
 
 async function held(budget: ByteBudget, bytes: number) {
@@ -12,14 +10,14 @@ async function held(budget: ByteBudget, bytes: number) {
 }
 
 describe('a budget of 100 bytes', () => {
-  it('lets what is small pass at once, and counts the rest', async () => {
+  it('lets small bodies pass at once, and counts the others', async () => {
     const budget = new ByteBudget(100, 10);
     await held(budget, 100);
     await held(budget, 10);
     expect(budget.held).toEqual({ now: 100, most: 100 });
   });
 
-  it('lets those who wait come in their order, also where a later one would have room', async () => {
+  it('lets bodies pass in their order, even if a later one would fit', async () => {
     const budget = new ByteBudget(100, 1);
     const first = await held(budget, 60);
     const came: string[] = [];
@@ -34,7 +32,7 @@ describe('a budget of 100 bytes', () => {
     expect(budget.held.now).toBe(100);
   });
 
-  it('lets what is larger than all of it in alone', async () => {
+  it('lets a body that is larger than the budget pass alone', async () => {
     const budget = new ByteBudget(100, 1);
     const small = await held(budget, 2);
     const large = held(budget, 1_000);
@@ -45,7 +43,7 @@ describe('a budget of 100 bytes', () => {
     expect(budget.held.now).toBe(0);
   });
 
-  it('ends a wait at its timeout, and lets those behind it in', async () => {
+  it('ends a wait at its timeout, and lets the next bodies pass', async () => {
     const budget = new ByteBudget(100, 1);
     await held(budget, 50);
     const tooLarge = budget.acquire(80, 5);

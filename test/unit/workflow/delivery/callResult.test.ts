@@ -29,7 +29,7 @@ const resultOf = (response: DestinationResponse, retried: number, maxBytes = 10_
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe('the result of a call', () => {
-  it('has the answer', () => {
+  it('contains the answer', () => {
     const answer = { status: 201, headers: [['x-a', 'b']] as const, body: Buffer.from('made') };
     expect(resultOf(answer, 1)).toMatchObject({
       status: 201,
@@ -41,17 +41,17 @@ describe('the result of a call', () => {
     });
   });
 
-  it('that stopped early is the last one all the same', () => {
+  it('is the last one if the call stopped its retries early', () => {
     const answer = { status: 489, headers: [], body: Buffer.from('never') };
     expect(resultOf(answer, 1)).toMatchObject({ status: 489, retried: 1, maxRetries: 1 });
   });
 
-  it('that had no answer tells why', () => {
+  it('says why if there was no answer', () => {
     const nothing = { status: 0, error: 'It took too long.', headers: [], body: new Uint8Array() };
     expect(resultOf(nothing, 3)).toMatchObject({ status: 0, header: {}, body: base64('It took too long.') });
   });
 
-  it('has the whole answer, and as much of the call’s own body as there is room for', () => {
+  it('contains the whole answer, and the part of the call’s body for which there is room', () => {
     const answer = { status: 200, headers: [], body: Buffer.alloc(1_000, 'x') };
     const details = { message: call, body: Buffer.from('é'.repeat(1_000)), response: answer, retried: 0 };
     const bytes = callResultBody(details, 2_400);
@@ -69,7 +69,7 @@ describe('the result of a call', () => {
     expect(Buffer.from(read.sourceBody, 'base64').toString()).toMatch(/^é{100,}$/);
   });
 
-  it('is the reason where the answer was not taken', () => {
+  it('is the reason if the answer was not read', () => {
     const answer = {
       status: 200,
       error: 'It is too large.',
@@ -98,7 +98,7 @@ describe('an answer', () => {
       maxBytes,
     );
 
-  it('fits as long as the message that brings it does', () => {
+  it('fits if the message that brings it fits', () => {
     let most = 0;
     while (problemOf(Buffer.alloc(most + 1, 'x'), 3_000) === undefined) most += 1;
     const fits = { status: 200, headers: [], body: Buffer.alloc(most, 'x') };
@@ -115,7 +115,7 @@ describe('an answer', () => {
     ['quotes', '"'],
     ['control characters', '\u0001'],
     ['letters beyond ASCII', 'é'],
-  ])('of %s fits only if the step that the client makes of it does', (_name, character) => {
+  ])('of %s fits only if the step that the client makes of it fits', (_name, character) => {
     const body = Buffer.from(character.repeat(1_000));
     const latin1 = body.toString('latin1');
     const step = {
@@ -130,7 +130,7 @@ describe('an answer', () => {
     expect(problemOf(body, bytes + 512)).toBeUndefined();
   });
 
-  it('whose end was not read does not fit', () => {
+  it('does not fit if its end was not read', () => {
     expect(problemOf(Buffer.from('x'), 100_000, true)).toMatch(/^The answer has 1 bytes or more, /);
   });
 });
@@ -140,18 +140,15 @@ describe('the settings of a message', () => {
   const own = { maxRetries: 5, labels: [], method: 'POST' };
   const onStart = new Set(['WF_TriggerOnConfig'] as const);
 
-  it.each(['submission', 'callResult'] as const)(
-    '%s are those of its run, where the client gives none',
-    (kind) => {
-      expect(settingsFor(kind, onStart, ofRun, own)).toEqual({ ...own, ...ofRun });
-    },
-  );
+  it.each(['submission', 'callResult'] as const)('%s are the run’s if the client gives none', (kind) => {
+    expect(settingsFor(kind, onStart, ofRun, own)).toEqual({ ...own, ...ofRun });
+  });
 
   it.each([
     ['call', onStart],
     ['failureRequest', onStart],
     ['submission', new Set([])],
-  ] as const)('%s are its own', (kind, features) => {
+  ] as const)('%s are the message’s', (kind, features) => {
     expect(settingsFor(kind, features, ofRun, own)).toBe(own);
   });
 });

@@ -21,7 +21,7 @@ const run: DeliveringRun = {
     ['upstash-label', 'billing'],
     ['upstash-workflow-sdk-version', '1'],
     ['upstash-workflow-invoke-count', '2'],
-    // What an endpoint forwards that was called directly, or that its user made up.
+    // Headers that an endpoint forwards after a direct call, or that its user made up.
     ['upstash-workflow-runid', 'wfr_other'],
     ['svc-workflow-createdat', '1'],
     ['upstash-workflow-callback', 'true'],
@@ -54,7 +54,7 @@ const ofRun = (callType: string): readonly Header[] => [
 const json: Header = ['content-type', 'application/json'];
 
 describe('a delivery of entries', () => {
-  it('has what the start forwards, the run’s own, and the client’s version', () => {
+  it('has the headers that the start forwards, the run’s headers, and the client’s version', () => {
     expect(listHeaders(run, [], prefixes)).toEqual([
       ...users,
       ['upstash-workflow-invoke-count', '2'],
@@ -64,7 +64,7 @@ describe('a delivery of entries', () => {
     ]);
   });
 
-  it('has its message’s own headers over those of the start', () => {
+  it('prefers its message’s headers to those of the start', () => {
     const headers = listHeaders(
       run,
       [
@@ -77,7 +77,7 @@ describe('a delivery of entries', () => {
     expect(headers).toContainEqual(['upstash-workflow-runid', 'wfr_1']);
   });
 
-  it('says so when the client is not known, and always has a version', () => {
+  it('says if the client is unknown, and always has a version', () => {
     const headers = listHeaders(
       { ...run, forwarded: [], sdkVersion: undefined, isUnknownClient: true },
       [],
@@ -87,14 +87,14 @@ describe('a delivery of entries', () => {
     expect(headers).toContainEqual(['upstash-workflow-sdk-version', '1']);
   });
 
-  it('is written in the dialect of its run, whatever was forwarded in another', () => {
+  it('uses the dialect of its run, even for headers that were forwarded in another', () => {
     const names = listHeaders({ ...run, prefix: 'Svc' }, [], prefixes).map(([name]) => name);
     expect(names).toEqual(expect.arrayContaining(['svc-workflow-runid', 'upstash-label']));
     expect(names.filter((name) => name.endsWith('-workflow-createdat'))).toEqual(['svc-workflow-createdat']);
   });
 });
 
-it('the answer to a call has the run’s headers and the call’s, and no mark of a list', () => {
+it('the answer to a call has the headers of the run and the call, and no list mark', () => {
   const marked = { ...run, forwarded: [...run.forwarded, ['upstash-workflow-unknown-sdk', 'true']] as const };
   const ofCall: readonly Header[] = [
     ['upstash-workflow-callback', 'true'],
@@ -111,7 +111,7 @@ it('the answer to a call has the run’s headers and the call’s, and no mark o
   ]);
 });
 
-it('a failure request has its own headers, its marks, and no mark of a list', () => {
+it('a failure request has its own headers and marks, and no list mark', () => {
   const ofFailure: readonly Header[] = [
     ['x-tenant', 'acmé'],
     ['upstash-workflow-failure-callback', 'true'],

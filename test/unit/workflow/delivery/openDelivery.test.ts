@@ -12,7 +12,7 @@ import { newMessageId } from '../../../support/runLogs.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import { type Fixture } from '../../../support/fixture.ts';
 
-/** Deliveries show a run's list up to what they deliver, and lead a run to its end whichever process dies. */
+/** Each delivery shows a run’s list up to its own entry, and the run ends whichever process dies. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -27,7 +27,7 @@ beforeEach(() => fixture.drain());
 const list = z.array(z.object({ messageId: z.string(), body: z.string(), callType: z.literal('step') }));
 const written = z.object({ stepId: z.number(), targetStep: z.optional(z.number()) });
 
-/** The list that a delivery shows: the payload, and each step as `P2` for its plan or `2` for its result. */
+/** Returns the shown list: the payload, and each step as `P2` for its plan or `2` for its result. */
 const shownIn = ({ body }: Delivery): readonly string[] =>
   list.parse(JSON.parse(body.toString('utf8'))).map((entry, index) => {
     const text = Buffer.from(entry.body, 'base64').toString('utf8');
@@ -40,7 +40,7 @@ const planOf = (stepId: number): WrittenStep => ({
   ...{ stepId: 0, targetStep: stepId, stepName: `step ${stepId}`, stepType: 'Run', concurrent: 2 },
 });
 
-/** Plays an endpoint whose function has a step, two at once, and another step: decided by the list, as the client does. */
+/** Plays an endpoint with a step, two parallel steps, and another step. */
 async function react(runId: string, url: string, shown: readonly string[]): Promise<void> {
   const submit = (...steps: readonly WrittenStep[]) => runFixture.submit(runId, steps, {}, url);
   const branch = (stepId: number): WrittenStep => resultOf(stepId, '"done"', { concurrent: 2 });
@@ -53,7 +53,7 @@ async function react(runId: string, url: string, shown: readonly string[]): Prom
   else if (shown.length === 7) await acts.end(runId, { body: '"over"' });
 }
 
-/** An endpoint that submits to a run as the client does: a submission that fails is a failed attempt. */
+/** Submits like the client. A failed submission is a failed attempt. */
 function endpointOf(runId: string): Inbox {
   const inbox: Inbox = fixture.receiver.inbox((delivery, response) => {
     const answer = (status: number) =>
@@ -85,7 +85,7 @@ describe('a run in one process with its endpoint’s submissions', () => {
       expect(steps.slice(0, 3)).toEqual(['result 1', 'plan 2', 'plan 3']);
       expect(steps.slice(3, 5).toSorted()).toEqual(['result 2', 'result 3']);
       expect(steps.slice(5)).toEqual(['result 4']);
-      // Each delivery shows a beginning of one and the same list.
+      // Each delivery shows the beginning of the same list.
       const longest =
         inbox.deliveries.map(shownIn).toSorted((one, other) => other.length - one.length)[0] ?? [];
       for (const delivery of inbox.deliveries) {
@@ -97,7 +97,7 @@ describe('a run in one process with its endpoint’s submissions', () => {
   );
 });
 
-describe('a group of more steps than are sent together', () => {
+describe('a group with more steps than one request sends', () => {
   itAtEachDeath(
     'is delivered whole, though the process dies that submits it, and the client submits it again',
     async (fate) => {
@@ -120,13 +120,13 @@ describe('a group of more steps than are sent together', () => {
 });
 
 describe('a delivery', () => {
-  it('shows the list up to its own entry, however much came after it', async () => {
+  it('shows the list up to its own entry, even if more was recorded later', async () => {
     const inbox = fixture.receiver.inbox();
     await runFixture.start('wfr_list', { details: { url: inbox.url, features: [] } });
     for (const stepId of [1, 2, 3]) await runFixture.submit('wfr_list', [resultOf(stepId)]);
     await fixture.doJobs();
     const lists = inbox.deliveries.map((delivery) => shownIn(delivery).length);
-    // Three went to the address of the request, which is nowhere.
+    // Three went to the request’s address, which does not exist.
     expect(lists).toEqual([1]);
     const { headers } = inbox.deliveries[0] ?? { headers: {} };
     expect(headers).toMatchObject({
@@ -137,7 +137,7 @@ describe('a delivery', () => {
     });
   });
 
-  it('of a run whose id has another run now is dropped, and touches that one not', async () => {
+  it('of a run whose id now belongs to another run is dropped, and does not touch the new run', async () => {
     const before = fixture.receiver.inbox();
     const after = fixture.receiver.inbox((_delivery, response) =>
       response.writeHead(200, { 'upstash-workflow-sdk-version': '1' }).end(),
@@ -150,7 +150,7 @@ describe('a delivery', () => {
     expect((await runFixture.snapshotOf('wfr_reused')).state).toBe('RUN_STARTED');
   });
 
-  it('that is first, and finds no workflow at its destination, fails the run at once', async () => {
+  it('that is first and finds no workflow at its destination fails the run at once', async () => {
     const inbox = fixture.receiver.inbox();
     await runFixture.start('wfr_wrong', { details: { url: inbox.url } });
     await fixture.doJobs();
@@ -165,7 +165,6 @@ describe('a delivery', () => {
 describe('a message of a run that ended', () => {
   const roles = ['list', 'callResult', 'call'] as const;
 
-  /** Starts a run under a flow-control key, and makes a message of it. */
   async function startLimited(role: (typeof roles)[number], flowControl: FlowControl, url: string) {
     const runId = `wfr_${flowControl.key}`;
     const limited = { ...settings, flowControl };
@@ -180,7 +179,7 @@ describe('a message of a run that ended', () => {
     return { runId, history, job: attemptJob(history.message, 0) };
   }
 
-  it.each(roles)('while an attempt of it waited for its lanes is dropped, and not sent: %s', async (role) => {
+  it.each(roles)('is dropped if the run ended while an attempt waited for its lanes: %s', async (role) => {
     const inbox = fixture.receiver.inbox();
     const waiting: ServerResponse[] = [];
     const held = fixture.receiver.inbox((_delivery, response) => void waiting.push(response));
@@ -202,7 +201,7 @@ describe('a message of a run that ended', () => {
     expect(inbox.deliveries).toHaveLength(1);
   });
 
-  it('leaves its slot, and its start, to the next message under its key', async () => {
+  it('leaves its slot and its start to the next message with its key', async () => {
     const inbox = fixture.receiver.inbox();
     const limits = { key: 'drops', parallelism: 1, rate: 1, period: 3_600 };
     const { runId, job } = await startLimited('list', limits, inbox.url);
@@ -228,7 +227,7 @@ describe('a message of a run that ended', () => {
       await fixture.doJobs(fate);
       expect(inbox.deliveries).toEqual([]);
       expect((await fixture.loadMessage(history.message))?.end).toBe('CANCELED');
-      // The lease of a process that died ends by itself.
+      // The lease of a dead process expires.
       setClockAhead(120_000);
       await fixture.send(inbox.url, { 'flow-control-key': key, 'flow-control-value': 'parallelism=1' });
       await fixture.doJobs();

@@ -12,7 +12,7 @@ import { openRunFixture, resultOf, type RunFixture } from '../../../support/runF
 import { endpoint } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 
-/** A run whose endpoint was refused for good fails by a job of its own, whichever process dies, and never twice. */
+/** A separate job fails a permanently refused run once, whichever process dies. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -55,13 +55,13 @@ const refuse = (runId: string, error: HttpError, caller: Partial<Caller> = {}): 
     error,
   );
 
-/** The caller with a token that may publish to URLs that begin so, and nowhere else. */
+/** Returns a caller whose token may only publish to URLs with these prefixes. */
 const withScope = (...patterns: readonly string[]): Partial<Caller> => ({
   access: 'publish',
   account: { ...fixture.account, scope: onlyTo(patterns) },
 });
 
-/** The jobs that fail runs, which are due a few seconds after the refusal. */
+/** Returns the jobs that fail runs, due a few seconds after the refusal. */
 async function refusedJobs(): Promise<readonly Job[]> {
   setClockAhead(60_000);
   return (await fixture.drain()).filter(({ kind }) => kind === 'runRefused');
@@ -83,7 +83,7 @@ describe('a run whose endpoint was refused', () => {
     expect(answer).toEqual({ error: 'submission_refused', message: reason });
   });
 
-  it('is left alone where it has ended, or its id has another run by then', async () => {
+  it('is not changed if it has ended, or if its id belongs to another run by then', async () => {
     await start('wfr_over');
     const job = await jobOf('wfr_over');
     await acts.end('wfr_over');
@@ -93,7 +93,7 @@ describe('a run whose endpoint was refused', () => {
     expect((await runFixture.snapshotOf('wfr_over')).state).toBe('RUN_STARTED');
   });
 
-  it('goes on where the refusal passes, or the token may not fail it', async () => {
+  it('continues if the refusal was temporary, or if the token may not fail it', async () => {
     await start('wfr_goes_on');
     const forNow = new HttpError(429, 'rate_limit_reached', 'Later.');
     expect(await refuse('wfr_goes_on', forNow)).toBe(forNow);

@@ -9,7 +9,7 @@ import { endpoint } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import { type Fixture } from '../../../support/fixture.ts';
 
-/** A delivery that fails for good fails its run: visibly, once, and told to all who wait, whichever worker dies. */
+/** A permanently failed delivery fails its run once, and reports it, whichever worker dies. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -22,7 +22,7 @@ useFixture(async (opened) => {
 beforeEach(() => fixture.drain());
 
 let runs = 0;
-/** A run whose endpoint fails, with all that can follow: a failure function, and a run that waits for it. */
+/** Starts a failing run with a failure function, and a run that waits for it. */
 async function failing(more: Partial<RunStart> = {}, payload = '{"n":1}') {
   runs += 1;
   const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end('broken'));
@@ -61,7 +61,7 @@ const resultsOf = async (runId: string): Promise<number> =>
   (await acts.records(runId)).filter(({ kind }) => kind === 'steps').length;
 
 describe('a run whose delivery fails', () => {
-  it('tells the headers that it forwards, which clients before 1.0 read from there', async () => {
+  it('reports the headers that it forwards, which clients before 1.0 read there', async () => {
     const { told } = await failing({ forwarded: [['x-tenant', 'acme']] });
     await fixture.doJobs();
     expect(JSON.parse(String(told.deliveries[0]?.body))).toMatchObject({
@@ -95,9 +95,9 @@ describe('a run whose delivery fails', () => {
     { every: { ordinary: 7, thorough: 1 } },
   );
 
-  it('is followed up though its id has another run by the time the work comes again', async () => {
+  it('has its failure reported even if its id belongs to another run when the job is retried', async () => {
     const { runId, parent, messageId, told } = await failing({ settings: onceOnly });
-    // The worker dies right after the end of the run is written: its work comes again when another run has been started.
+    // The worker dies right after it wrote the end. The job is retried when another run has started.
     const { job } = await fixture.receiveAttempt();
     const calls = await callsUntilEnd(job);
     const other = await failing({ settings: onceOnly });
@@ -114,7 +114,7 @@ describe('a run whose delivery fails', () => {
     expect([runId, told.deliveries.length]).toEqual([runId, 0]);
   });
 
-  it('leaves a run as it is that ends while it fails', async () => {
+  it('does not change a run that ends at the same time', async () => {
     const { runId, messageId, inbox } = await failing({ settings: onceOnly });
     expect(inbox.deliveries).toHaveLength(0);
     await acts.end(runId, { body: '1' });
@@ -124,10 +124,10 @@ describe('a run whose delivery fails', () => {
     expect(inbox.deliveries).toHaveLength(0);
   });
 
-  it('fails visibly when the service itself fails with it, and waits for no failure function then', async () => {
+  it('fails visibly if the service itself fails with it, and then waits for no failure function', async () => {
     const { giveUp } = await import('../../../../lambdas/worker/perform.ts');
     const { runId, told } = await failing({ settings: onceOnly }, JSON.stringify('x'.repeat(100_000)));
-    // Neither the delivery nor the message that tells of its failure can be made without it.
+    // Neither the delivery nor the failure message can be made without the bodies.
     await acts.loseBodies(runId);
     for (const job of await fixture.drain()) await giveUp(job, 'faults');
     await fixture.doJobs();
@@ -141,7 +141,7 @@ describe('a run whose delivery fails', () => {
 
 const onceOnly = { maxRetries: 0, labels: [], timeoutMs: 30_000 };
 
-/** Counts the AWS calls up to the record of the end of a run, which is the second conditional put of a failed delivery. */
+/** Counts the AWS calls up to the run’s end, which is the second conditional put of a failed delivery. */
 async function callsUntilEnd(job: Parameters<Fixture['deliver']>[0]): Promise<number> {
   fixture.reset();
   let calls = 0;

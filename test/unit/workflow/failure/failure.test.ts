@@ -37,7 +37,7 @@ const bodyOf = (source: Uint8Array, answer: string, maxBytes: number) => {
 };
 
 describe('the body of a failure request', () => {
-  it('is that of a callback, with the run and its URL', () => {
+  it('is a callback’s body with the run and its URL', () => {
     expect(bodyOf(Buffer.from('payload'), 'no', 10_000).read).toEqual({
       status: 500,
       header: { 'X-A': ['b'] },
@@ -58,14 +58,14 @@ describe('the body of a failure request', () => {
     });
   });
 
-  it('has no source where the payload is empty', () => {
+  it('has no source if the payload is empty', () => {
     expect(bodyOf(new Uint8Array(), 'no', 10_000).read).not.toHaveProperty('sourceBody');
   });
 
   const answerIn = (read: unknown): string =>
     Buffer.from(z.object({ body: z.string() }).parse(read).body, 'base64').toString();
 
-  it('keeps the source whole, and the fields of an answer that is too large', () => {
+  it('keeps the whole source, and the fields of an answer that is too large', () => {
     const source = Buffer.alloc(2_000, 's');
     const answer = { error: 'Error', message: 'é"'.repeat(200_000), stack: 'at '.repeat(200_000), code: 7 };
     for (const maxBytes of [200_000, 100]) {
@@ -82,7 +82,7 @@ describe('the body of a failure request', () => {
     }
   });
 
-  it('keeps the fields of an answer whose end was not read', () => {
+  it('keeps the fields of an answer that was not read to its end', () => {
     const whole = JSON.stringify({ error: 'Error', message: 'no', stack: 'at €'.repeat(1_000) });
     const cut = Buffer.from(whole).subarray(0, 1_001);
     const response = { status: 500, headers: [], body: cut, isCut: true } as const;
@@ -96,7 +96,7 @@ describe('the body of a failure request', () => {
     });
   });
 
-  it('has the payload for its source, and the list for clients that know no other', () => {
+  it('has the payload as its source, and the list for older clients', () => {
     const entries: readonly Entry[] = [
       { messageId: 'msg_1', body: Buffer.from('payload'), callType: 'step' },
       { messageId: 'msg_2', body: Buffer.from('{}'), callType: 'step' },
@@ -115,11 +115,11 @@ describe('a failure function', () => {
     ['FAILED', [], 'CALLBACK_FAIL'],
     ['FAILED', [notFound], 'CALLBACK_FAIL'],
     ['CANCELED', [], 'CALLBACK_CANCELED'],
-  ] as const)('after an attempt that ends as %s, with %j, is in the state %s', (state, headers, after) => {
+  ] as const)('is, after an attempt that ends as %s, with %j, in the state %s', (state, headers, after) => {
     expect(failureFunctionStateAfter(state, 'Upstash', headers)).toBe(after);
   });
 
-  it('may be run again after a failure only, and cancelled before its end only', () => {
+  it('may be run again only after a failure, and cancelled only before its end', () => {
     const states = [
       undefined,
       'CALLBACK_INPROGRESS',
@@ -155,7 +155,7 @@ describe('the answer to the first delivery', () => {
     ['no workflow, to nobody’s start', unknown, 200, [], 'detected a non-workflow destination'],
     ['an old workflow', unknown, 200, [old], 'only usable with sdk versions after v1.0.0'],
     ['a current workflow', unknown, 200, [old, current], undefined],
-  ] as const)('tells of %s', (_name, asked, status, headers, text) => {
+  ] as const)('reports %s', (_name, asked, status, headers, text) => {
     const problem = wrongDestination(asked, { status, headers });
     if (text === undefined) expect(problem).toBeUndefined();
     else expect(problem).toContain(text);

@@ -13,7 +13,7 @@ import { endpoint } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
-/** Jobs of runs that the service fails with are given up in the end: a run that would wait for ever is told, or fails visibly. */
+/** Jobs on which the service keeps failing are given up: a waiting run gets a result, or fails visibly. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -36,7 +36,6 @@ beforeEach(async () => {
 const common = { method: 'POST', headers: [], maxRetries: 0, timeoutMs: 30_000, labels: [] } as const;
 
 let runs = 0;
-/** A run with a failure function, which has invoked another one. */
 async function pair() {
   runs += 1;
   const [parent, child] = [`wfr_up_${runs}`, `wfr_down_${runs}`];
@@ -48,7 +47,7 @@ async function pair() {
   return { parent, child, told };
 }
 
-/** Writes an end whose response cannot be read: telling it is a fault each time. */
+/** Writes an unreadable response, so that each report of the end fails. */
 const endUnreadably = (child: string): Promise<void> =>
   runFixture.append(child, {
     kind: 'end',
@@ -75,7 +74,7 @@ async function toldTo(runId: string): Promise<readonly unknown[]> {
   return told;
 }
 
-/** Does something while calls of DynamoDB fail with a fault; at least one has to. */
+/** Runs an act while calls of DynamoDB fail, at least one. */
 async function failingAt(isIt: (input: string) => boolean, act: () => Promise<unknown>): Promise<void> {
   const { dynamodb } = fixture;
   const send = dynamodb.send.bind(dynamodb);
@@ -93,8 +92,8 @@ async function failingAt(isIt: (input: string) => boolean, act: () => Promise<un
   expect(failed).toBeGreaterThan(0);
 }
 
-describe('the end of an invoked run that cannot be told', () => {
-  it('is answered with success all the same, and left to a job of its own', async () => {
+describe('the end of an invoked run that cannot be reported', () => {
+  it('is answered with success, and left to a separate job', async () => {
     const { child } = await pair();
     await endUnreadably(child);
     await acts.end(child);
@@ -103,7 +102,7 @@ describe('the end of an invoked run that cannot be told', () => {
     expect(jobs).toMatchObject([{ kind: 'runEnd', runId: child }]);
   });
 
-  it('is a failure for its invoker when it is given up, once, and says why', async () => {
+  it('fails the invoker’s step once when it is given up, with the reason', async () => {
     const { parent, child } = await pair();
     await endUnreadably(child);
     const job = await endJobOf(child);
@@ -117,7 +116,7 @@ describe('the end of an invoked run that cannot be told', () => {
     expect(attemptsIn(await fixture.drain())).toHaveLength(1);
   });
 
-  it('fails its invoker where that cannot be told of a failure either: with a dead letter, and its failure function', async () => {
+  it('fails its invoker, with a dead letter and a failure function, if a failure cannot be reported either', async () => {
     const { parent, child, told } = await pair();
     await endUnreadably(child);
     const job = await endJobOf(child);
@@ -136,8 +135,8 @@ describe('the end of an invoked run that cannot be told', () => {
   });
 });
 
-describe('an invoker whose URL an earlier release took, and is none', () => {
-  it('is told at the URL that it was started with', async () => {
+describe('an invoker whose invalid URL an earlier release accepted', () => {
+  it('gets the result at the URL with which it was started', async () => {
     const { parent, child } = await pair();
     const { createdAt } = await runFixture.snapshotOf(parent);
     const other = `${child}_old`;
@@ -157,7 +156,7 @@ describe('an invoker whose URL an earlier release took, and is none', () => {
 describe('a start that cannot be finished', () => {
   const checksIn = (jobs: readonly Job[]): readonly Job[] => jobs.filter(({ kind }) => kind === 'runStart');
 
-  it('fails its run, visibly, where nothing was delivered: at each AWS call of its process', async () => {
+  it('fails its run visibly if nothing was delivered, at each AWS call of its process', async () => {
     let failed = 0;
     for (const call of [1, 2, 3, 4, 5, 6]) {
       runs += 1;
@@ -180,7 +179,7 @@ describe('a start that cannot be finished', () => {
     expect(failed).toBeGreaterThan(0);
   });
 
-  it('leaves a run alone that was delivered', async () => {
+  it('does not change a run that was delivered', async () => {
     runs += 1;
     const runId = `wfr_start_${runs}`;
     await runFixture.start(runId);
@@ -227,7 +226,7 @@ describe('a wait that cannot be ended', () => {
     expect(told.deliveries.length).toBeGreaterThan(0);
   });
 
-  it('goes on where its deadline is still to come', async () => {
+  it('continues if its deadline is still in the future', async () => {
     const { runId, job } = await waiting(Date.now() + 3_600_000);
     await giveUp(job, 'deaths');
     expect((await runFixture.snapshotOf(runId)).state).toBe('RUN_STARTED');
@@ -257,8 +256,8 @@ describe('a call whose result cannot be stored', () => {
   });
 });
 
-describe('what recovery does', () => {
-  it('goes on with the other runs where it fails with one, and tells an invoker of an end', async () => {
+describe('the recovery of runs', () => {
+  it('continues with the other runs if it fails with one, and reports an end to the invoker', async () => {
     const [bad, good] = [await pair(), await pair()];
     await runFixture.append(good.child, { kind: 'end', at: Date.now(), state: 'RUN_CANCELED' });
     let skipped = 0;

@@ -25,11 +25,10 @@ useFixture(async (opened) => {
 });
 
 const runOf = (runId: string, ...query: readonly Header[]) => logs.runOf(runId, ...query);
-/** An answer as a client reads it. */
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 describe('the log of a run', () => {
-  it('has its steps, the attempts that failed on the way, and its end', async () => {
+  it('has its steps, failed attempts and its end', async () => {
     const { messageId, createdAt } = await runFixture.start('wfr_whole', {
       payload: '{"n":1}',
       details: {
@@ -228,12 +227,12 @@ describe('the log of a run', () => {
     });
   });
 
-  it('follows a call from its request over its answer to its result', async () => {
+  it('shows a call’s request, answer and result', async () => {
     await runFixture.start('wfr_call');
     const messageId = newMessageId();
     const step = { stepId: 1, stepName: 'ask', stepType: 'Call', concurrent: 1 } as const;
     await runFixture.append('wfr_call', { kind: 'call', at: Date.now(), step, messageId });
-    // The record comes before the message.
+    // The record is written before the message.
     expect(stepsOf(await runOf('wfr_call'))[1]).toMatchObject({
       callType: 'toCallback',
       state: 'STEP_PROGRESS',
@@ -301,7 +300,7 @@ describe('the log of a run', () => {
     });
   });
 
-  it('names the run that a step invoked, and what it was given', async () => {
+  it('names the invoked run and its payload', async () => {
     const child = await runFixture.start('wfr_child', { payload: 'for the child' });
     await runFixture.start('wfr_parent');
     const invoke = {
@@ -320,7 +319,7 @@ describe('the log of a run', () => {
       invokedWorkflowRunBody: 'for the child',
       invokedWorkflowRunHeaders: { 'X-Tenant': ['acme'] },
     });
-    // The parent ends first: the result is for the log alone.
+    // The parent ends first, so the result is only shown in the log.
     await runFixture.end('wfr_parent', { state: 'RUN_CANCELED' });
     expect(outlineOf(await runOf('wfr_parent'))).toContain('sequential STEP_CANCELED');
     const entry = {
@@ -340,7 +339,7 @@ describe('the log of a run', () => {
     expect(stepsOf(await runOf('wfr_parent'))[1]).toMatchObject({ state: 'STEP_SUCCESS', out: '{}' });
   });
 
-  it('shows a run of an unknown client by the delivery that its upgrade brought', async () => {
+  it('shows a run of an unknown client by the delivery that its upgrade made', async () => {
     const { messageId } = await runFixture.start('wfr_upgrade', { details: { isUnknownClient: true } });
     await runFixture.attempt(messageId, 'DELIVERED');
     expect(outlineOf(await runOf('wfr_upgrade'))).toEqual(['sequential STEP_SUCCESS']);

@@ -31,7 +31,7 @@ describe('the log of a run that failed', () => {
     },
   });
 
-  it('says why, as the record of its end has it', async () => {
+  it('has the reason from the record of its end', async () => {
     const { messageId } = await runFixture.start('wfr_wrong');
     await runFixture.attempt(messageId, 'FAILED', { status: 200 });
     await runFixture.end('wfr_wrong', failedAs(messageId));
@@ -51,7 +51,7 @@ describe('the log of a run that failed', () => {
     ]);
   });
 
-  it('follows its failure function, also when that is run again', async () => {
+  it('shows its failure function, even if that is run again', async () => {
     const failureCallback = {
       url: 'https://user:secret@flow.example/failed',
       method: 'POST' as const,
@@ -125,11 +125,11 @@ describe('the log of a run that failed', () => {
   });
 });
 
-describe('what a log shows of texts', () => {
+describe('a text in a log', () => {
   const redaction = { body: true, headers: ['x-tenant'] };
   const settings = { maxRetries: 3, labels: [], timeoutMs: 30_000, redaction };
 
-  it('is a hash where the run hides it, whether the user or an endpoint wrote it', async () => {
+  it('is a hash if the run redacts it, whether it is the user’s or the endpoint’s', async () => {
     const { messageId } = await runFixture.start('wfr_hidden', {
       payload: 'secret payload',
       details: { settings },
@@ -190,7 +190,7 @@ describe('what a log shows of texts', () => {
     expect(first?.errors?.[0]?.headers['Upstash-Error-Step-Name']).toEqual(['charge']);
   });
 
-  it('is as much as trimBody says', async () => {
+  it('is as long as trimBody says', async () => {
     await runFixture.start('wfr_trim', { payload: 'aäb' });
     await runFixture.submit('wfr_trim', [resultOf(1, '"done"')]);
     const outs = async (...query: readonly Header[]) =>
@@ -202,8 +202,8 @@ describe('what a log shows of texts', () => {
   });
 });
 
-describe('what is no longer kept', () => {
-  it('is left out of a log, though its row may still be there', async () => {
+describe('an expired run', () => {
+  it('is left out of the log even if its row still exists', async () => {
     const { createdAt } = await runFixture.start('wfr_old', { details: { callerIp: '203.0.113.55' } });
     const callId = newMessageId();
     const step = { stepId: 1, stepName: 'ask', stepType: 'Call', concurrent: 1 } as const;

@@ -37,7 +37,6 @@ const entryOf = (stepId: number, out: string): ListedEntry => {
   };
 };
 
-/** Adds sequential steps to a run, many to each record, so that this takes no time. */
 async function addSteps(runId: string, count: number, out: string): Promise<void> {
   const perRecord = 40;
   for (let first = 1; first <= count; first += perRecord) {
@@ -59,7 +58,7 @@ describe('the log of a large run', () => {
     expect(fixture.calls()).toBeLessThan(50);
   });
 
-  it('cuts its texts where all of them are too long for an answer', async () => {
+  it('shortens its texts if they do not all fit into an answer', async () => {
     await runFixture.start('wfr_texts', { payload: 'p'.repeat(100_000) });
     await addSteps('wfr_texts', 800, JSON.stringify('x'.repeat(7_000)));
     const run = await logs.runOf('wfr_texts');
@@ -75,7 +74,7 @@ describe('the log of a large run', () => {
     });
   });
 
-  it('leaves out its headers, and the last steps, where texts are not what makes it large', async () => {
+  it('leaves out its headers and last steps if texts are not what makes it large', async () => {
     const forwarded = [...startSettings().forwarded, ['x-long', 'h'.repeat(5_000)]] as const;
     await runFixture.start('wfr_headers', { details: { forwarded } });
     await addSteps('wfr_headers', 1_000, '"done"');
@@ -101,7 +100,7 @@ describe('the log of a large run', () => {
     expect(ids).toEqual(ids.map((_, index) => index));
   });
 
-  it('does not keep those behind it from the pages that follow', async () => {
+  it('does not hide later runs from the next pages', async () => {
     const labels = ['large'];
     const details = { settings: { maxRetries: 3, timeoutMs: 30_000, labels } };
     for (const runId of ['wfr_a', 'wfr_b', 'wfr_c']) {
@@ -125,7 +124,7 @@ describe('the log of a large run', () => {
 });
 
 describe('a page of 100 runs', () => {
-  it('is read with about three calls for each', async () => {
+  it('is read with about three calls for each run', async () => {
     const callerIp = '203.0.113.77';
     for (let index = 0; index < 100; index += 1) {
       await runFixture.start(`wfr_hundred${index}`, { details: { callerIp } });

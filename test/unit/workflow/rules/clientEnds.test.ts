@@ -5,11 +5,11 @@ import { wrongDestination } from '../../../../lambdas/workflow/delivery/endpoint
 import { retryAfterOf } from '../../../../lambdas/destination/retryAfter.ts';
 import { rehearse, type Rehearsal } from '../../../support/workflowRehearsal.ts';
 
-/** The published client, unchanged, with the rules of the domain as its server. */
+/** The unchanged published client, with the domain’s rules as its server. */
 
 let rehearsal: Rehearsal;
 beforeEach(async () => {
-  // The client tells the console of each failure that a test makes.
+  // The client logs each failure to the console.
   for (const method of ['error', 'warn'] as const) vi.spyOn(console, method).mockReturnValue();
   rehearsal = await rehearse();
 });
@@ -23,7 +23,7 @@ describe('a run that fails', () => {
     });
   };
 
-  it('tells its failure function why, with the payload and the headers it began with', async () => {
+  it('reports the reason to its failure function, with its original payload and headers', async () => {
     const told: unknown[] = [];
     const url = rehearsal.endpoints.serve('failing', failing, {
       failureFunction: ({ context, failStatus, failResponse, failHeaders }) => {
@@ -55,7 +55,7 @@ describe('a run that fails', () => {
     });
   });
 
-  it('tells so also when the user’s headers say that its client is unknown', async () => {
+  it('does so even if the user’s headers say that its client is unknown', async () => {
     const url = rehearsal.endpoints.serve('marked', failing, { failureFunction: () => 'dealt with' });
     const runId = await rehearsal.trigger(url, { headers: { 'Upstash-Workflow-Unknown-Sdk': 'true' } });
     expect(rehearsal.submitted[1]?.message).toMatchObject({ kind: 'start', isUpgrade: true, runId });
@@ -65,7 +65,7 @@ describe('a run that fails', () => {
     });
   });
 
-  it('is answered by an endpoint without a failure function that it has none', async () => {
+  it('gets the answer that there is none from an endpoint without a failure function', async () => {
     await rehearsal.trigger(rehearsal.endpoints.serve('none', failing));
     expect(rehearsal.endpoints.last('failureRequest')?.answerHeaders).toContainEqual([
       'upstash-workflow-failure-callback-notfound',
@@ -73,7 +73,7 @@ describe('a run that fails', () => {
     ]);
   });
 
-  it('reads 412 as its end, with the reason, and 400 as the end of another', async () => {
+  it('takes 412 as its failure, with the reason, and 400 as an end made by another request', async () => {
     const url = rehearsal.endpoints.serve('refused', async (context) => {
       await context.run('one', () => 1);
     });
@@ -92,7 +92,7 @@ describe('a run that fails', () => {
 });
 
 describe('the answers of an endpoint', () => {
-  it('show that it is one, from the first on', async () => {
+  it('identify it as a workflow from the first one on', async () => {
     const runId = await rehearsal.trigger(
       rehearsal.endpoints.serve('known', (context) => context.run('one', () => 1)),
     );
@@ -124,7 +124,7 @@ describe('the answers of an endpoint', () => {
     expect(retryAfterOf({ status: 429, headers }, 1_790_000_000_000)).toBe(1_790_000_000_000 + waitMs);
   });
 
-  it('that nothing is to be retried are known by their status and header', async () => {
+  it('that forbid retries are recognized by their status and header', async () => {
     const url = rehearsal.endpoints.serve('never', (context) =>
       context.run('broken', () => {
         throw new WorkflowNonRetryableError('never');
@@ -159,7 +159,7 @@ describe('a start without a client', () => {
     expect(JSON.parse(rehearsal.run('wfr_plain').response ?? '')).toEqual([{ by: 'curl' }, 'acme']);
   });
 
-  it('by a direct call of the endpoint forwards all headers of it, and delivers those that are the run’s', async () => {
+  it('by a direct call of the endpoint forwards all its headers, and delivers those of the run', async () => {
     const url = rehearsal.endpoints.serve('direct', async (context) =>
       context.run('one', () => [
         context.headers.get('authorization'),
@@ -191,7 +191,7 @@ describe('a start without a client', () => {
 });
 
 describe('the list', () => {
-  it('that is too large is read by the client itself, up to the delivered entry', async () => {
+  it('that is too large is read by the client, up to the delivered entry', async () => {
     const seen: unknown[] = [];
     const url = rehearsal.endpoints.serve('lazy', async (context) => {
       const one = await context.run('one', () => 1);
@@ -207,7 +207,6 @@ describe('the list', () => {
     const made = await rehearsal.endpoints.deliver('list', run, url, headers, Buffer.from(''), second);
     expect(made.status).toBe(200);
     expect(seen).toEqual([1]);
-    // The run has ended with that.
     const again = await rehearsal.endpoints.deliver('list', run, url, headers, Buffer.from(''), second);
     expect(again.answer).toContain('workflow-already-ended');
   });

@@ -3,21 +3,21 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { hookEvent } from '../../../../lambdas/workflow/waiting.ts';
 import { rehearse, type Rehearsal } from '../../../support/workflowRehearsal.ts';
 
-/** The published client, unchanged, with the rules of the domain as its server. */
+/** The unchanged published client, with the domain’s rules as its server. */
 
 let rehearsal: Rehearsal;
 beforeEach(async () => {
-  // The client tells the console of each failure that a test makes.
+  // The client logs each failure to the console.
   for (const method of ['error', 'warn'] as const) vi.spyOn(console, method).mockReturnValue();
   rehearsal = await rehearse();
 });
 afterEach(() => rehearsal.close());
 
 describe('a run of the published client', () => {
-  it('goes through a sequence of steps, and ends with what it returns', async () => {
+  it('executes a sequence of steps, and ends with its return value', async () => {
     const url = rehearsal.endpoints.serve('sequence', async (context) => {
       const one = await context.run('one', () => ({ seen: context.requestPayload }));
-      // Documented, but not among the types.
+      // Documented, but missing in the types.
       await context.sleep('nap', '1w' as '7d');
       await context.sleepUntil('until', 1_790_000_000.25);
       const two = await context.run(
@@ -54,7 +54,7 @@ describe('a run of the published client', () => {
     ]);
   });
 
-  it('runs a parallel group with steps of all kinds, whichever branch is first', async () => {
+  it('runs a parallel group with steps of all kinds, in any order', async () => {
     rehearsal.thirdParty = (target) => ({
       status: 201,
       headers: [['content-type', 'application/json']],
@@ -114,7 +114,7 @@ describe('a run of the published client', () => {
     expect(rehearsal.stepsOf(runId)).toEqual(recorded);
   });
 
-  it('waits for an event until its time is up', async () => {
+  it('waits for an event until its timeout', async () => {
     const url = rehearsal.endpoints.serve('late', async (context) =>
       context.waitForEvent('wait', 'never/comes', { timeout: '1s' }),
     );
@@ -125,7 +125,7 @@ describe('a run of the published client', () => {
     expect(rehearsal.run(runId)).toMatchObject({ state: 'RUN_SUCCESS', response: '{"timeout":true}' });
   });
 
-  it('hands the answer of a third party to the endpoint with the headers of the run, and to nobody else', async () => {
+  it('hands a third party’s answer only to the endpoint, with the headers of the run', async () => {
     const seen: (string | null)[] = [];
     const url = rehearsal.endpoints.serve('call', async (context) => {
       seen.push(context.headers.get('x-tenant'));
@@ -163,7 +163,7 @@ describe('a run of the published client', () => {
       { status: 0, body: 'It took too long.' },
     ],
   ])(
-    'is told of a third party that failed for good, before its last retry too, and goes on: %j',
+    'continues after the last failure of a third party, even before its last retry: %j',
     async (answer, told) => {
       rehearsal.thirdParty = () => answer;
       const url = rehearsal.endpoints.serve('busy', async (context) => {
@@ -218,7 +218,7 @@ describe('a run of the published client', () => {
     expect(invoke?.message).toMatchObject({ runId: 'wfr_of-child', invokeDepth: 1 });
   });
 
-  it('takes a webhook’s request for what it was', async () => {
+  it('receives a webhook’s request unchanged', async () => {
     const url = rehearsal.endpoints.serve('hook', async (context) => {
       const webhook = await context.createWebhook('make');
       const { request, timeout } = await context.waitForWebhook('wait', webhook, '1h');

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { type Entry, listed } from '../../../../lambdas/workflow/rules/entry.ts';
 
-it('A list has the payload, however it came, and steps', () => {
+it('A list has the payload, however it was sent, and steps', () => {
   const entry = (messageId: string, callType: Entry['callType']): Entry => ({
     messageId,
     body: new Uint8Array(),

@@ -1,4 +1,3 @@
-/** Events and waits of a run, as its last record knows them. */
 import { describe, expect, it } from 'vitest';
 import { badField } from '../../../../lambdas/error/httpError.ts';
 import {
@@ -41,7 +40,7 @@ describe('the id of an event', () => {
   });
 
   it.each(['', 'x'.repeat(257)])(
-    'is refused otherwise, so that the run does not seem to have ended: %j',
+    'is otherwise refused, with a status that does not end the run: %j',
     (eventId) => {
       const check = () => {
         checkEventId(eventId);
@@ -55,7 +54,7 @@ describe('the id of an event', () => {
 });
 
 describe('a run', () => {
-  it('knows the waits for an event, the oldest first, and whether one goes on', () => {
+  it('finds the waits for an event, oldest first, and whether one is active', () => {
     expect(waitsFor(snapshot, 'paid').map(({ seq }) => seq)).toEqual([3, 5]);
     expect(waitsFor(snapshot, 'never')).toEqual([]);
     expect(isWaiting(snapshot, 4)).toBe(true);
@@ -72,7 +71,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('gives a wait the oldest event, and a call of a webhook only to a step that waits for one', () => {
+  it('gives a wait the oldest event, and a webhook call only to a step that waits for the webhook', () => {
     const call = { digest, seq: 1, callBytes: 10 };
     const [first, second] = [
       { digest, seq: 2 },
@@ -84,7 +83,7 @@ describe('a run', () => {
     expect(oldestEvent({ events }, 'never', 'Wait')).toBeUndefined();
   });
 
-  it('keeps up to 100 events that it has not waited for; calls of webhooks do not count', () => {
+  it('keeps up to 100 events without a wait, not counting webhook calls', () => {
     const of = (notifications: number) => ({
       events: [
         ...Array.from({ length: notifications }, (_, seq) => ({ digest, seq })),

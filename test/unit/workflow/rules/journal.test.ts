@@ -56,7 +56,6 @@ const event = (eventId: string): JournalRecord => ({
   body: { at: 'bucket', key: '16d/acct/msg_event' },
 });
 
-/** Computes the snapshot after records; the first is a start. */
 function fold(records: readonly JournalRecord[], keptUntil = 100): Snapshot {
   let snapshot: Snapshot | undefined;
   for (const record of records) snapshot = snapshotAfter(snapshot, record, keptUntil);
@@ -64,8 +63,8 @@ function fold(records: readonly JournalRecord[], keptUntil = 100): Snapshot {
   return snapshot;
 }
 
-describe('what is true after a record', () => {
-  it('counts what the list has, and where the run is in its journal', () => {
+describe('the snapshot after a record', () => {
+  it('has the size of the list, and the run’s position in its journal', () => {
     const snapshot = fold([
       start,
       steps(entryOf(5, step(1))),
@@ -84,13 +83,13 @@ describe('what is true after a record', () => {
     expect(snapshot.steps).toEqual({ result: '1-3' });
   });
 
-  it('has nothing of the runs that its id had before', () => {
+  it('has nothing from earlier runs of its id', () => {
     const snapshot = fold([start, steps(entryOf(5, step(1))), wait(2, 'a'), event('b'), end, start]);
     expect(snapshot).toMatchObject({ seq: 5, startSeq: 5, entries: 1, steps: {}, waits: [], events: [] });
     expect([snapshot.endSeq, snapshot.failureState]).toEqual([undefined, undefined]);
   });
 
-  it('knows the settings of an upgrade, and where the run ended', () => {
+  it('has an upgrade’s settings, and where the run ended', () => {
     expect(fold([start, { kind: 'upgrade', at: 1, start: settings, messageId: 'msg' }]).factsSeq).toBe(1);
     const snapshot = fold([
       start,
@@ -102,7 +101,7 @@ describe('what is true after a record', () => {
     expect(snapshot).toMatchObject({ state: 'RUN_SUCCESS', seq: 4, endSeq: 3, waits: [], events: [] });
   });
 
-  it('forgets a wait with its result, and an event with the result that consumes it', () => {
+  it('removes a wait with its result, and an event with the result that consumes it', () => {
     const waiting = [start, event('early'), wait(1, 'a'), wait(2, 'b')];
     expect(fold(waiting).waits.map(({ stepId }) => stepId)).toEqual([1, 2]);
     const woken = fold([...waiting, { kind: 'steps', at: 1, entries: [entryOf(1, step(1))], eventSeq: 1 }]);
@@ -110,7 +109,7 @@ describe('what is true after a record', () => {
     expect(woken.events).toEqual([]);
   });
 
-  it('has each event and each wait by the digest of its name, which stays what stored records have', () => {
+  it('has each event and each wait by the digest of its name, which matches stored records', () => {
     expect(eventDigest('order-7')).toBe('34z4AifsMjeSLfDs');
     const snapshot = fold([start, event('early'), event('order-7'), wait(3, 'late')]);
     expect(snapshot.events).toEqual([
@@ -121,7 +120,7 @@ describe('what is true after a record', () => {
     expect(hasStep(snapshot.steps, 'wait', 3)).toBe(true);
   });
 
-  it('keeps the events that a result does not consume, and the waits that a plan does not end', () => {
+  it('keeps events that a result does not consume, and waits that a plan does not end', () => {
     const waiting = [start, event('one'), event('two'), wait(1, 'a')];
     const woken: JournalRecord = { kind: 'steps', at: 1, entries: [entryOf(1, step(9))], eventSeq: 2 };
     expect(fold([...waiting, woken]).events).toEqual([{ digest: eventDigest('one'), seq: 1 }]);
@@ -131,7 +130,7 @@ describe('what is true after a record', () => {
     expect(hasStep(planned.steps, 'plan', 1)).toBe(true);
   });
 
-  it('knows which calls and invokes have begun: an endpoint that submits them again begins none', () => {
+  it('has the started calls and invokes, so that a repeated submission starts none', () => {
     const call: JournalRecord = { kind: 'call', at: 1, step: step(1), messageId: 'msg' };
     const invoke: JournalRecord = {
       ...{ kind: 'invoke', at: 1, step: step(2), messageId: 'msg', runId: 'wfr_child' },
@@ -146,7 +145,7 @@ describe('what is true after a record', () => {
     expect(snapshot).toMatchObject({ seq: 2, entries: 1 });
   });
 
-  it('knows the newest thousand webhooks that the run has created, until it ends', () => {
+  it('has the run’s newest thousand webhooks until it ends', () => {
     const created = (stepId: number): ListedEntry =>
       entryOf(1, { ...step(stepId), kind: 'result', webhookId: `hook ${stepId}` });
     const two = fold([start, steps(created(1)), steps(entryOf(1, step(2)), created(3))]);
@@ -159,13 +158,13 @@ describe('what is true after a record', () => {
       eventDigest('hook 1001'),
     ]);
     expect(fold([start, steps(created(1)), end]).webhooks).toEqual([]);
-    // A run that an earlier version started has not noted those it created then.
+    // A run that an earlier version started has no record of its webhooks.
     expect(
       snapshotAfter({ ...fold([start]), webhooks: undefined }, steps(created(1))).webhooks,
     ).toBeUndefined();
   });
 
-  it('says of a run that failed whether its failure is being told', () => {
+  it('says if a run’s failure is being reported', () => {
     const failure = {
       messageId: 'msg',
       attempt: 3,
@@ -186,7 +185,7 @@ describe('what is true after a record', () => {
     expect(told).toMatchObject({ state: 'RUN_FAILED', failureState: 'CALLBACK_SUCCESS' });
   });
 
-  it('changes the list not at all for what only the log shows, or nobody', () => {
+  it('does not change the list for records that are shown in the log only or not at all', () => {
     const before = fold([start, end]);
     const late = snapshotAfter(before, { kind: 'lateResult', at: 1, entry: entryOf(7, step(1)) });
     expect(late).toMatchObject({ entries: 1, bodyBytes: 10, state: 'RUN_SUCCESS', endSeq: 1 });
@@ -198,7 +197,7 @@ describe('what is true after a record', () => {
     });
   });
 
-  it('is kept for as long as any record asked for', () => {
+  it('is kept as long as any record requires', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(), { minLength: 1 }), (times) => {
         let snapshot = snapshotAfter(undefined, start, 7);
@@ -214,19 +213,19 @@ describe('what is true after a record', () => {
 });
 
 describe('a record', () => {
-  it('has the details of a step beside its result', () => {
+  it('has a step’s details beside its result', () => {
     const { kind: _kind, ...identity } = step(1);
     expect(stepDetailsOf({ ...identity, kind: 'result', out: 'x' })).toStrictEqual(step(1));
     const plan = { ...identity, kind: 'plan' } as const;
     expect(stepDetailsOf(plan)).toBe(plan);
   });
 
-  it('has no body for a run that returned nothing', () => {
+  it('has no body if the run returned nothing', () => {
     const ended: JournalRecord = { kind: 'end', at: 1, state: 'RUN_SUCCESS', responseId: 'msg_response' };
     expect(bodiesOf(ended)).toEqual([]);
   });
 
-  it('tells where each of its bodies is in it', () => {
+  it('locates each of its bodies', () => {
     const late: JournalRecord = { kind: 'lateResult', at: 1, entry: entryOf(3) };
     const returned: JournalRecord = {
       ...{ kind: 'end', at: 1, state: 'RUN_SUCCESS', responseId: 'msg_response' },

@@ -48,7 +48,7 @@ describe('a submission', () => {
     }).toThrow(refused);
   });
 
-  it('is told which of its steps is wrong', () => {
+  it('says which of its steps is wrong', () => {
     expect(() => {
       checkGroup([step('plan', 4, 2), step('result', 5, 2)]);
     }).toThrow(
@@ -87,7 +87,7 @@ describe('the place of a step', () => {
     }).toThrow(refused);
   });
 
-  it('is told, and whether it was planned', () => {
+  it('is known, and whether the step was planned', () => {
     expect(() => {
       checkPlace(after({ result: '1-7' }), step('result', 9));
     }).toThrow(refusedWith('The step has the stepId 9; the next step of the run is 8.'));
@@ -140,12 +140,12 @@ describe('a record', () => {
   const frameBytes = Buffer.byteLength(JSON.stringify(rest));
   const here = (bytes: number) => entry({ at: 'here', bytes: new Uint8Array(bytes), deflated: false });
 
-  it('has the bytes of its entries, with the bodies that stand in it', () => {
+  it('counts the bytes of its entries, including inline bodies', () => {
     expect(entryBytes(entry({ at: 'bucket', key: 'key' }))).toBe(frameBytes);
     expect(entryBytes(here(10))).toBe(frameBytes + 10);
   });
 
-  it('has up to 60 KiB of entries, in their order; a larger one up to 360 KiB', () => {
+  it('allows up to 60 KiB of entries in order, or one larger entry up to 360 KiB', () => {
     const [most, largest] = [60 * 1_024, 360 * 1_024];
     const sizes = (...bodies: number[]) =>
       recordsFor(bodies.map((bytes) => here(bytes - frameBytes))).map((record) =>
@@ -160,7 +160,7 @@ describe('a record', () => {
     );
   });
 
-  it('never has entries of two records that an earlier version made: those had up to 360 KiB', () => {
+  it('never merges two records of an earlier version, which had up to 360 KiB each', () => {
     const all = Array.from({ length: 1_000 }, (_, index) => here(1_000 + ((index * 37) % 900) - frameBytes));
     const before = weighedChunksOf(all, 360 * 1_024, entryBytes);
     expect(before.length).toBeGreaterThan(2);

@@ -3,7 +3,7 @@ import { invokeResult, invokeResultBytes, parseInvoke } from '../../../../lambda
 import { parseStep, type StepIdentity } from '../../../../lambdas/workflow/rules/step.ts';
 import { hookEvent, parseWait, waitResult } from '../../../../lambdas/workflow/waiting.ts';
 
-/** Results that the service makes for steps that end without their endpoint. */
+/** Tests results that the service makes for steps that end outside of their endpoint. */
 
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 const read = (bytes: Uint8Array): unknown => JSON.parse(Buffer.from(bytes).toString());
@@ -11,7 +11,7 @@ const waiting: StepIdentity = { stepId: 2, stepName: 'wait', stepType: 'Wait', c
 const url = 'https://endpoint.example/';
 
 describe('a wait', () => {
-  it('is read with its time and the headers for its end', () => {
+  it('is read with its timeout and the headers for its end', () => {
     const body = {
       url,
       timeout: '1.5s',
@@ -34,7 +34,7 @@ describe('a wait', () => {
     });
   });
 
-  it('for a webhook may have seconds, or no time at all', () => {
+  it('for a webhook may have a timeout in seconds or none', () => {
     const step = { ...waiting, stepType: 'WaitForWebhook' };
     expect(parseWait(json({ url, timeout: 90, step }))).toMatchObject({ timeoutMs: 90_000, timeoutUrl: url });
     expect(parseWait(json({ url, step })).timeoutMs).toBe(7 * 24 * 3_600_000);
@@ -60,7 +60,7 @@ describe('a wait', () => {
     expect(() => parseWait(json(body))).toThrow(text);
   });
 
-  it('ends with its event, however empty, or without one', () => {
+  it('ends with its event, even an empty one, or without one', () => {
     const step = { ...waiting, targetStep: undefined };
     const event = Buffer.from('grüß');
     expect(read(waitResult(step, 'ready', event))).toEqual({
@@ -86,7 +86,7 @@ describe('a request to a webhook', () => {
     url: '/a?b=1',
   };
 
-  it('is told with its headers, save those of the connection and of gateways', () => {
+  it('is reported with its headers, except those of the connection and of gateways', () => {
     const headers = [
       ['stripe-signature', 't=1'],
       ['accept', 'a'],
@@ -105,7 +105,7 @@ describe('a request to a webhook', () => {
     });
   });
 
-  it('has no body where it is empty', () => {
+  it('has no body if it is empty', () => {
     expect(read(hookEvent({ ...request, headers: [], body: new Uint8Array() }))).not.toHaveProperty('body');
   });
 });
@@ -121,7 +121,7 @@ describe('an invoke', () => {
     step,
   };
 
-  it('has a payload for the invoked run, and tells of the invoker', () => {
+  it('has a payload for the invoked run, and names the invoker', () => {
     expect(parseInvoke(json(body))).toEqual({
       payload: Buffer.from('{"for":"child"}'),
       invoker: {
@@ -138,7 +138,7 @@ describe('an invoke', () => {
   });
 
   it.each([undefined, null])(
-    'of a client before 1.1.1 does not tell when its invoker started: %s',
+    'of a client before 1.1.1 lacks the time of its invoker’s start: %s',
     (given) => {
       const { invoker } = parseInvoke(json({ ...body, workflowRunCreatedAt: given }));
       expect(invoker).toMatchObject({ runId: 'wfr_1', step });
@@ -172,7 +172,7 @@ describe('an invoke', () => {
       { body: JSON.stringify('It cannot be "read".'), isFailed: true, isCanceled: false },
     ],
     [{ state: 'RUN_CANCELED' }, { isFailed: false, isCanceled: true }],
-  ] as const)('ends as its run does: %j', (end, out) => {
+  ] as const)('has the result of its run’s end: %j', (end, out) => {
     const result = parseStep(invokeResult(step, end));
     expect(result).toMatchObject({ kind: 'result', ...step });
     expect(result.kind === 'result' && JSON.parse(result.out ?? '')).toEqual(out);

@@ -56,17 +56,17 @@ describe('a refusal', () => {
     expect(refusal).toMatchObject({ status, code, message: 'because' });
   });
 
-  it('for a run that has ended is the only one with 400', () => {
+  it('for an ended run is the only one that gets 400', () => {
     expect(endedRun('wfr_1')).toMatchObject({
       status: 400,
       code: 'run_ended',
-      // The client looks for the beginning.
+      // The client looks for this beginning.
       message: 'can not append to a cancelled workflow: run "wfr_1" has ended or is not known.',
     });
   });
 });
 
-it('retries of a run are three by default, or as many as its account has', () => {
+it('a run has three retries by default, or the number of its account', () => {
   expect([0, 2, 3, 5].map(defaultRunRetries)).toEqual([0, 2, 3, 3]);
 });
 

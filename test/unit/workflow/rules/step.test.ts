@@ -5,7 +5,7 @@ const named = { stepName: 'one', stepType: 'Run', concurrent: 1 };
 const parse = (step: unknown) => parseStep(Buffer.from(JSON.stringify(step)));
 
 describe('a step', () => {
-  it.each([1, null, true, ['a'], { a: { b: 1 } }])('has the result %j of an older client, as JSON', (out) => {
+  it.each([1, null, true, ['a'], { a: { b: 1 } }])('has the result %j of an older client as JSON', (out) => {
     expect(parse({ ...named, stepId: 2, out })).toEqual({
       kind: 'result',
       ...named,
@@ -14,13 +14,13 @@ describe('a step', () => {
     });
   });
 
-  it('is a result when it has an id of its own', () => {
+  it('is a result if it has an id', () => {
     const step = { ...named, stepId: 2, out: '"done"', more: 'of a newer client' };
     expect(parse(step)).toEqual({ kind: 'result', ...named, stepId: 2, out: '"done"' });
     expect(parse({ ...named, stepId: 2, targetStep: 0 })).toMatchObject({ kind: 'result', stepId: 2 });
   });
 
-  it('is a plan when it names the step that it announces', () => {
+  it('is a plan if it names the step that it announces', () => {
     const plan = { ...named, stepId: 0, targetStep: 3, concurrent: 2, stepType: 'SleepFor', sleepFor: '10m' };
     expect(parse(plan)).toEqual({
       kind: 'plan',
@@ -38,7 +38,7 @@ describe('a step', () => {
     }
   });
 
-  it('has times in whole milliseconds, which every store takes', () => {
+  it('has times in whole milliseconds, which every store accepts', () => {
     const times = { stepId: 1, sleepFor: 5e-324, sleepUntil: 1e-320, timeout: ' 1.5s ' };
     expect(parse({ ...named, ...times })).toMatchObject({
       sleepFor: 0.001,
@@ -47,7 +47,7 @@ describe('a step', () => {
     });
   });
 
-  it('that creates a webhook says which', () => {
+  it('that creates a webhook names it', () => {
     const eventId = 'evt_4Tq8Zk0mJx7p2Y-';
     const out = JSON.stringify({ webhookUrl: 'https://api.example/', eventId });
     const step = { ...named, stepType: 'CreateWebhook', stepId: 1 };
@@ -57,7 +57,7 @@ describe('a step', () => {
   });
 
   it.each(['', '{}', 'x', '{"eventId":"paid"}', '{"eventId":"evt_short"}'])(
-    'that creates a webhook which nobody could call is refused: %s',
+    'that creates a webhook which could not be called is refused: %s',
     (out) => {
       const create = () => parse({ ...named, stepType: 'CreateWebhook', stepId: 1, out });
       expect(create).toThrow(expect.objectContaining({ status: 412 }));
@@ -65,7 +65,7 @@ describe('a step', () => {
     },
   );
 
-  it('sleeps until a moment that may have a fraction', () => {
+  it('may sleep until a time with a fraction', () => {
     const sleep = { ...named, stepType: 'SleepUntil', stepId: 1, sleepUntil: 1_790_000_000.25 };
     expect(parse(sleep)).toMatchObject({ sleepUntil: 1_790_000_000.25 });
   });
@@ -80,7 +80,7 @@ describe('a step', () => {
     ['an unknown type', { ...named, stepType: 'Fly', stepId: 1 }, 'stepType'],
     ['the initial one', { ...named, stepType: 'Initial', stepId: 1 }, 'stepType'],
     ['no branches', { ...named, concurrent: 0, stepId: 1 }, 'concurrent'],
-    // The client throws at these when it reads the list.
+    // The client throws for these when it reads the list.
     [
       'a name that is too long',
       { ...named, stepName: 'x'.repeat(1_025), stepId: 1 },
@@ -130,7 +130,7 @@ describe('a step', () => {
   });
 });
 
-it('a run records once what has one key, and the plan, the call and the result of a step beside each other', () => {
+it('a run records each key once, and a step’s plan, call and result separately', () => {
   const keys = (['plan', 'call', 'wait', 'invoke', 'result'] as const).map((kind) =>
     onceKey(kind, { stepId: 2 }),
   );

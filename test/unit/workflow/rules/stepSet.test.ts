@@ -15,7 +15,7 @@ const marks = fc.array(fc.tuple(fc.constantFrom(...stepMarks), fc.integer({ min:
 const superfluous: readonly StepMark[] = ['plan', 'call', 'invoke'];
 
 describe('the sets of steps', () => {
-  it('have what plain sets would have', () => {
+  it('equal plain sets', () => {
     fc.assert(
       fc.property(marks, (added) => {
         let sets: StepSets = {};
@@ -36,7 +36,7 @@ describe('the sets of steps', () => {
     );
   });
 
-  it('are a few characters for a long run', () => {
+  it('take a few characters for a long run', () => {
     let sets: StepSets = {};
     for (let stepId = 1; stepId <= 5_000; stepId += 2) {
       sets = withStep(sets, stepId % 4 === 1 ? 'call' : 'plan', stepId);
@@ -46,7 +46,7 @@ describe('the sets of steps', () => {
     expect(sets).toEqual({ call: '', plan: '', result: '1-5000' });
   });
 
-  it('know ranges that touch, and those that do not', () => {
+  it('distinguish ranges that touch from those that do not', () => {
     const sets = [3, 1, 2, 7, 5].reduce<StepSets>((all, stepId) => withStep(all, 'wait', stepId), {});
     expect(sets).toEqual({ wait: '1-3,5,7' });
   });

@@ -6,7 +6,7 @@ import { parseStepDurationMs } from '../../../../lambdas/workflow/rules/time.ts'
 
 const now = 1_790_000_000_000;
 
-describe('how long a step sleeps or waits', () => {
+describe('the duration of a sleep or a wait', () => {
   it.each([
     [5, 5 * secondMs],
     [0, 0],
@@ -68,7 +68,7 @@ describe('the wait that an endpoint asks for', () => {
     expect(retryAfterOf({ status: 500, headers: [['retry-after', value]] }, now)).toBe(moment);
   });
 
-  it('of several ends at the latest moment', () => {
+  it('of several headers ends at the latest time', () => {
     const headers: readonly Header[] = [
       ['retry-after', '1d'],
       ['x-ratelimit-reset', '5'],

@@ -1,4 +1,3 @@
-/** Webhooks of a run: which it has, and which calls of them it keeps. */
 import { describe, expect, it } from 'vitest';
 import { eventDigest } from '../../../../lambdas/workflow/rules/journal.ts';
 import { checkCapacityForCall, keepsCallsOf } from '../../../../lambdas/workflow/rules/webhooks.ts';
@@ -8,7 +7,7 @@ const id = 'evt_0123456789abc_-';
 const mebibyte = 1_024 * 1_024;
 
 describe('the id of a webhook', () => {
-  it.each([id, 'evt_ABCDEFGHIJKLMNO'])('is as the client makes it: %s', (text) => {
+  it.each([id, 'evt_ABCDEFGHIJKLMNO'])('has the client’s format: %s', (text) => {
     expect(isWebhookId(text)).toBe(true);
   });
 
@@ -19,14 +18,14 @@ describe('the id of a webhook', () => {
     },
   );
 
-  it('is read from the result of its step, which clients write as JSON or as its text', () => {
+  it('is read from the result of its step, which clients write as JSON or as plain text', () => {
     const out = { webhookUrl: 'https://queue.example.com/hook', eventId: id };
     expect(createdWebhook(out)).toBe(id);
     expect(createdWebhook(JSON.stringify(out))).toBe(id);
   });
 
   it.each([undefined, 'no JSON', {}, { eventId: 'evt_short' }, { eventId: 1 }])(
-    'is refused in a result without one: %j',
+    'is missing in the result, which is refused: %j',
     (out) => {
       const refusal = expect.objectContaining({
         status: 412,
@@ -39,7 +38,7 @@ describe('the id of a webhook', () => {
 });
 
 describe('a run', () => {
-  it('keeps calls of the webhooks that it has created, and of all where it is older than their list', () => {
+  it('keeps calls of the webhooks that it has created, or of any if it is older than their list', () => {
     expect(keepsCallsOf({ webhooks: [eventDigest('other'), eventDigest(id)] }, id)).toBe(true);
     expect(keepsCallsOf({ webhooks: [eventDigest('other')] }, id)).toBe(false);
     expect(keepsCallsOf({ webhooks: undefined }, id)).toBe(true);
@@ -60,7 +59,7 @@ describe('a run', () => {
       message: `${message}, and accepts no more for now; call it again later.`,
     }) as Error;
 
-  it('keeps ten calls of one webhook, and 100 of all, beside its events', () => {
+  it('keeps ten calls of one webhook and 100 altogether, beside its events', () => {
     const events = Array.from({ length: 100 }, (_, seq) => ({ digest: eventDigest(id), seq }));
     checkCall([...events, ...callsOf(id, 9), ...callsOf('others', 90)]);
     expect(() => {
@@ -81,7 +80,7 @@ describe('a run', () => {
     );
   });
 
-  it('refuses what would not fit into its list together with the calls that it keeps', () => {
+  it('refuses a step that would not fit into its list together with the kept calls', () => {
     const kept = callsOf('others', 2, mebibyte);
     const refused = expect.objectContaining({ status: 412 }) as Error;
     checkCall(kept, { bytes: mebibyte, bodyBytes: 29 * mebibyte, entries: 9_997 });

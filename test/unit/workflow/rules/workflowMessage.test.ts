@@ -40,11 +40,11 @@ const call = {
 };
 
 describe('a message', () => {
-  it('without the mark of a workflow is an ordinary one, also when it names a run', () => {
+  it('without a workflow mark is an ordinary one, even if it names a run', () => {
     expect(read({ 'Upstash-Workflow-RunId': 'wfr_1', 'Upstash-Delay': '1s' })).toBeUndefined();
   });
 
-  it('starts a run, whose id is kept as it is or left to the service', () => {
+  it('starts a run, whose id is used unchanged or chosen by the service', () => {
     const features = { 'Upstash-Feature-Set': 'LazyFetch, WF_DetectTrigger,WF_Later' };
     expect(read({ ...start, ...features, 'Upstash-Workflow-Sdk-Version': '1' })).toEqual({
       kind: 'start',
@@ -82,7 +82,7 @@ describe('a message', () => {
     expect(read({ ...part, 'Upstash-Workflow-CallType': 'step' })).toMatchObject({ kind: 'submission' });
   });
 
-  it('calls a third party for a step, and its callback is the call’s result', () => {
+  it('calls a third party for a step, with a callback that is the call’s result', () => {
     expect(read(call)).toMatchObject({
       kind: 'call',
       step: { stepId: 3, stepName: 'ask', stepType: 'Call', concurrent: 2 },
@@ -96,7 +96,7 @@ describe('a message', () => {
     expect(readWorkflowMessage(inner, prefixes)).toMatchObject({ kind: 'callResult', runId: 'wfr_1' });
   });
 
-  it('has a failure callback, which is the failure request of its run', () => {
+  it('has a failure callback, which is its run’s failure request', () => {
     const { config, prefix } = requestOf({
       ...start,
       'Upstash-Failure-Callback': 'https://endpoint.example/',
@@ -123,20 +123,20 @@ describe('a header of a message', () => {
       prefixes,
     );
 
-  it('may be given twice with one value, and not with two', () => {
+  it('may be given twice with the same value, but not with two values', () => {
     expect(twice('upstash-workflow-sdk-version', '1', '1')).toMatchObject({ sdkVersion: '1' });
     expect(() => twice('upstash-workflow-sdk-version', '1', '2', '1')).toThrow(
       'Upstash-Workflow-Sdk-Version is given 3 times; allowed is once.',
     );
   });
 
-  it('is read without the blanks around it', () => {
+  it('is trimmed', () => {
     expect(read({ ...start, 'Upstash-Workflow-Url': ' https://flow.example/ ' })).toMatchObject({
       url: 'https://flow.example/',
     });
   });
 
-  it('tells a start from a part', () => {
+  it('distinguishes a start from a later part', () => {
     const isStarting = (headers: Readonly<Record<string, string>>) => {
       const message = read(headers);
       return message && isStart(message);
@@ -168,7 +168,7 @@ describe('a malformed message', () => {
       { 'Upstash-Workflow-Init': 'false' },
       'Upstash-Workflow-Runid is missing; with Upstash-Workflow-Init: false',
     ],
-  ])('that is no submission to a run is refused with 400: %s', (_name, headers, text) => {
+  ])('that does not submit to a run is refused with 400: %s', (_name, headers, text) => {
     expect(() => read(headers)).toThrow(expect.objectContaining({ status: 400 }));
     expect(() => read(headers)).toThrow(text);
   });
@@ -211,15 +211,18 @@ describe('a malformed message', () => {
       'a whole number from 1 to 10000',
     ],
     ['a call of step 0', { ...call, [`${callback}StepId`]: '0' }, 'a whole number from 1 to'],
-  ])('to a run is refused with 412, because 400 would say that it has ended: %s', (_name, headers, text) => {
-    const given = Object.fromEntries(
-      Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-    );
-    expect(() => read(given)).toThrow(expect.objectContaining({ status: 412 }));
-    expect(() => read(given)).toThrow(text);
-  });
+  ])(
+    'to a run is refused with 412, because 400 would say that the run has ended: %s',
+    (_name, headers, text) => {
+      const given = Object.fromEntries(
+        Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+      );
+      expect(() => read(given)).toThrow(expect.objectContaining({ status: 412 }));
+      expect(() => read(given)).toThrow(text);
+    },
+  );
 
-  it('that invokes too deep is refused with 412', () => {
+  it('that nests invokes too deep is refused with 412', () => {
     const depth = { 'Upstash-Forward-Upstash-Workflow-Invoke-Count': '101' };
     expect(() => read({ ...start, ...depth })).toThrow(
       expect.objectContaining({
@@ -232,7 +235,7 @@ describe('a malformed message', () => {
 });
 
 describe('the ordinary part of a workflow’s configuration', () => {
-  it('has nothing that only workflows know, and no header that an ordinary message is refused for', () => {
+  it('has nothing that only workflows know, and no header for which an ordinary message is refused', () => {
     const { config } = requestOf({
       ...start,
       'Upstash-Feature-Set': 'LazyFetch',
@@ -255,7 +258,7 @@ describe('the ordinary part of a workflow’s configuration', () => {
     ]);
   });
 
-  it('leaves a call what its user gave it, of the service’s own headers too', () => {
+  it('keeps what the user set for a call, including the service’s headers', () => {
     const { config } = requestOf({
       'Upstash-Forward-Upstash-Delay': '1s',
       'Upstash-Forward-Content-Type': 'text/plain',
@@ -269,7 +272,7 @@ describe('the ordinary part of a workflow’s configuration', () => {
     ]);
   });
 
-  it('has durations as an ordinary message has them', () => {
+  it('has durations in the format of an ordinary message', () => {
     const { config } = requestOf({
       'Upstash-Delay': '1w',
       'Upstash-Timeout': '30',

@@ -11,8 +11,6 @@ import { openRunFixture, type RunFixture } from '../../../support/runFixture.ts'
 import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
-/** A run's list has no more bytes than it may have, and a worker holds no more of such lists than it has memory for. */
-
 const mebibyte = 1_048_576;
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -44,9 +42,9 @@ describe('the size of an invoke’s result', () => {
 });
 
 describe('results of invoked runs', () => {
-  it('that do not fit into the run fail their step, and say the size and the limit', async () => {
+  it('that do not fit into the run fail their step, with the size and the limit', async () => {
     const { createdAt } = await runFixture.start('wfr_room');
-    // 4 MiB that are 28 MiB in the JSON of a step.
+    // 4 MiB that become 28 MiB in the JSON of a step.
     const body = '\u0001'.repeat(4 * mebibyte);
     const outs: unknown[] = [];
     for (const stepId of [1, 2]) {
@@ -66,7 +64,6 @@ describe('results of invoked runs', () => {
   });
 });
 
-/** An endpoint that keeps nothing of what it gets, and counts the bytes of requests that are open. */
 async function startCounting() {
   let open = 0;
   let most = 0;
@@ -76,7 +73,7 @@ async function startCounting() {
     open += bytes;
     most = Math.max(most, open);
     request.resume().on('end', () => {
-      // Others that fit come meanwhile; without a limit, all would.
+      // Gives others that fit the time to arrive. Without a limit, all would.
       setTimeout(() => {
         got.push(bytes);
         open -= bytes;
@@ -90,34 +87,30 @@ async function startCounting() {
   return { url: `http://127.0.0.1:${port}/flow`, got, most: () => most, close: () => server.close() };
 }
 
-/** Three of them fit at once. */
+/** Three fit at once. */
 const deliveries = 5;
 
 describe('deliveries of 39 MB that one worker gets at once', () => {
-  it(
-    'are all made, and never more of them at a time than fit into its memory',
-    { timeout: 120_000 },
-    async () => {
-      const counting = await startCounting();
-      const body = '\u0001'.repeat(4 * mebibyte);
-      const large: Job[] = [];
-      for (let count = 0; count < deliveries; count += 1) {
-        const runId = `wfr_large_${count}`;
-        const { createdAt } = await runFixture.start(runId, { details: { url: counting.url } });
-        await acts.invoke({ runId, createdAt }, 1, `${runId}_child`, counting.url);
-        await fixture.drain();
-        await acts.end(`${runId}_child`, { body });
-        large.push(...(await fixture.drain()).filter(({ kind }) => kind === 'attempt'));
-      }
-      expect(large).toHaveLength(deliveries);
-      await Promise.all(large.map((job) => fixture.perform(job, { isAgain: false })));
-      await fixture.doJobs();
-      counting.close();
-      expect(counting.got.filter((bytes) => bytes > 39_000_000)).toHaveLength(deliveries);
-      expect(counting.most()).toBeGreaterThan(39_000_000);
-      expect(counting.most()).toBeLessThanOrEqual(largeWorkBytes(functionMemoryMb));
-      expect(memory.held.most).toBeLessThanOrEqual(largeWorkBytes(functionMemoryMb));
-      expect(memory.held.now).toBe(0);
-    },
-  );
+  it('are all made, and never more at a time than fit into its memory', { timeout: 120_000 }, async () => {
+    const counting = await startCounting();
+    const body = '\u0001'.repeat(4 * mebibyte);
+    const large: Job[] = [];
+    for (let count = 0; count < deliveries; count += 1) {
+      const runId = `wfr_large_${count}`;
+      const { createdAt } = await runFixture.start(runId, { details: { url: counting.url } });
+      await acts.invoke({ runId, createdAt }, 1, `${runId}_child`, counting.url);
+      await fixture.drain();
+      await acts.end(`${runId}_child`, { body });
+      large.push(...(await fixture.drain()).filter(({ kind }) => kind === 'attempt'));
+    }
+    expect(large).toHaveLength(deliveries);
+    await Promise.all(large.map((job) => fixture.perform(job, { isAgain: false })));
+    await fixture.doJobs();
+    counting.close();
+    expect(counting.got.filter((bytes) => bytes > 39_000_000)).toHaveLength(deliveries);
+    expect(counting.most()).toBeGreaterThan(39_000_000);
+    expect(counting.most()).toBeLessThanOrEqual(largeWorkBytes(functionMemoryMb));
+    expect(memory.held.most).toBeLessThanOrEqual(largeWorkBytes(functionMemoryMb));
+    expect(memory.held.now).toBe(0);
+  });
 });

@@ -9,7 +9,7 @@ import { openRunFixture, resultOf, type RunFixture } from '../../../support/runF
 import { useFixture } from '../../../support/useFixture.ts';
 import { type Fixture } from '../../../support/fixture.ts';
 
-/** A run that lasts for long keeps all it needs: its records, their bodies, its place in the list, and the run that waits for it. */
+/** Everything that a long run needs is kept: its records, bodies, row in the list, and the invoking run. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -35,7 +35,7 @@ const large = JSON.stringify('x'.repeat(80_000));
 const year = 365 * dayMs;
 
 const expiring = z.object({ expiresAt: z.number() });
-/** When the rows of a run's journal expire, in days from now. */
+/** Returns when the rows of a run’s journal expire, in days from now. */
 async function expiriesOf(runId: string): Promise<readonly number[]> {
   const { Items = [] } = await fixture.dynamodb.send(
     new QueryCommand({
@@ -49,7 +49,7 @@ async function expiriesOf(runId: string): Promise<readonly number[]> {
   return Items.map((item) => (expiring.parse(unmarshall(item)).expiresAt * 1_000 - Date.now()) / dayMs);
 }
 
-/** The days for which the bodies of a run are kept in the bucket. */
+/** Returns the days for which a run’s bodies are kept in the bucket. */
 const bodyDaysOf = async (runId: string): Promise<readonly number[]> =>
   (await acts.records(runId)).flatMap((record) =>
     lambdas
@@ -57,7 +57,6 @@ const bodyDaysOf = async (runId: string): Promise<readonly number[]> =>
       .flatMap(({ body }) => (body.at === 'bucket' ? [Number(body.key.split('d/')[0])] : [])),
   );
 
-/** Every body of a run can be read from where its record says. */
 async function readBodies(runId: string): Promise<void> {
   for (const record of await acts.records(runId)) {
     for (const { messageId, body } of lambdas.bodiesOf(record)) await lambdas.loadBody(messageId, body);
@@ -83,7 +82,7 @@ describe('a run that sleeps for a year', () => {
     await runFixture.submit(runId, [resultOf(1, large)]);
   }
 
-  it('has all its records and bodies afterwards, and those that come later', async () => {
+  it('keeps all its records and bodies, and later ones, too', async () => {
     await begin('wfr_year');
     await runFixture.submit('wfr_year', [sleepOf(2)], { delay: '365d' });
     await runFixture.submit('wfr_year', [resultOf(3, large)]);
@@ -103,7 +102,7 @@ describe('a run that sleeps for a year', () => {
     await readBodies(runId);
   });
 
-  it('is not shortened by another process that needs it for less', async () => {
+  it('is not shortened by a process that needs it for less time', async () => {
     await begin('wfr_two');
     const before = await runFixture.snapshotOf('wfr_two');
     const key = runFixture.keyOf('wfr_two');
@@ -131,8 +130,8 @@ async function listedExpiry(runId: string): Promise<number> {
   throw new Error(`The run ${runId} is not in the list.`);
 }
 
-describe('a run that waits for another', () => {
-  it('is kept for as long as that one, however deep they invoke each other', async () => {
+describe('a run that waits for another one', () => {
+  it('is kept as long as the invoked run, however deep they nest', async () => {
     const { createdAt } = await runFixture.start('wfr_a');
     const b = await acts.invoke({ runId: 'wfr_a', createdAt }, 1, 'wfr_b');
     await acts.invoke({ runId: 'wfr_b', createdAt: b.createdAt }, 1, 'wfr_c');
@@ -142,7 +141,7 @@ describe('a run that waits for another', () => {
       expect(Math.min(...(await expiriesOf(runId)))).toBeGreaterThan(365);
       expect((await runFixture.snapshotOf(runId)).keptUntil).toBeGreaterThan(Date.now() + year);
     }
-    // It goes on as before: the record that keeps it is no step.
+    // It continues as before, because the record that keeps it is not a step.
     await acts.end('wfr_c', { body: '1' });
     await acts.end('wfr_b', { body: '2' });
     expect((await acts.records('wfr_a')).map(({ kind }) => kind)).toEqual([
@@ -155,7 +154,7 @@ describe('a run that waits for another', () => {
 });
 
 describe('a message of a run that waits in a lane', () => {
-  it('keeps its run, active or over', async () => {
+  it('keeps its run, active or ended', async () => {
     for (const runId of ['wfr_lane', 'wfr_over']) {
       await runFixture.start(runId);
       if (runId === 'wfr_over') await acts.end(runId, { cancel: true });

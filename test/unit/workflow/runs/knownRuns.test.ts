@@ -7,7 +7,7 @@ import { openRunFixture, resultOf, type RunFixture } from '../../../support/runF
 import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
-/** Deliveries of one run read its journal once in a process, and each time all that was written before they asked. */
+/** Deliveries of a run read its journal once in a process, and still see all that was written before. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -24,7 +24,6 @@ const importLambdas = async () => {
   return { ...known, ...change, ...list, ...run, ...entries, ...bodies, ...resources };
 };
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
-/** The rows of journals that were read. */
 let rowsRead = 0;
 useFixture(async (opened) => {
   fixture = opened;
@@ -50,7 +49,7 @@ beforeEach(() => {
 const load = (runId: string, startSeq = 0) => lambdas.loadRunList(runFixture.keyOf(runId), startSeq);
 const entriesOf = async (runId: string): Promise<number | undefined> => (await load(runId))?.list.entries;
 
-/** The list as it is without anything that this process knows. */
+/** Returns the list as read without the process’s memory. */
 async function wholeList(runId: string): Promise<string> {
   const run = await lambdas.loadRun(runFixture.keyOf(runId), 0);
   return lambdas.listBody(await lambdas.loadEntryBodies(run?.entries ?? [])).toString();
@@ -60,17 +59,16 @@ const knownList = async (runId: string): Promise<string | undefined> => {
   return (await run?.list.bodyOf(run.list.entries))?.toString();
 };
 
-/** Texts whose bodies are in the list's text, in their record, and in the bucket. */
+/** Their bodies are in the list’s text, in their record, and in the bucket. */
 const texts = ['"small"', JSON.stringify('ü'.repeat(4_000)), JSON.stringify(noise(60_000)), '"last"'];
 
-/** A text that hardly compresses. */
 function noise(length: number): string {
   const bytes = Array.from({ length }, (_, index) => (index * 2_654_435_761) >>> 24);
   return Buffer.from(bytes).toString('base64').slice(0, length);
 }
 
 describe('a run that is read again', () => {
-  it('costs the records that were written since', async () => {
+  it('costs only the records that were written since', async () => {
     await runFixture.start('wfr_since');
     for (let stepId = 1; stepId <= 5; stepId += 1) await runFixture.submit('wfr_since', [resultOf(stepId)]);
     rowsRead = 0;
@@ -84,7 +82,7 @@ describe('a run that is read again', () => {
     expect(rowsRead).toBe(1);
   });
 
-  it('shows each beginning of its list exactly, wherever the bodies are', async () => {
+  it('shows each beginning of its list exactly, wherever the bodies are stored', async () => {
     await runFixture.start('wfr_beginnings', { payload: 'not JSON ü' });
     for (const [index, text] of texts.entries()) {
       await runFixture.submit('wfr_beginnings', [resultOf(index + 1, text)]);
@@ -99,7 +97,7 @@ describe('a run that is read again', () => {
     }
   });
 
-  it('is as it was after all that was written before the call, though others are reading it', async () => {
+  it('includes everything that was written before the call, even while others read it', async () => {
     await runFixture.start('wfr_turns');
     const calls: Promise<number | undefined>[] = [];
     for (let stepId = 1; stepId <= 10; stepId += 1) {
@@ -111,7 +109,7 @@ describe('a run that is read again', () => {
     await Promise.all(calls);
   });
 
-  it('is read once for many that ask at the same time', async () => {
+  it('is read once for many simultaneous callers', async () => {
     await runFixture.start('wfr_together');
     for (let stepId = 1; stepId <= 3; stepId += 1)
       await runFixture.submit('wfr_together', [resultOf(stepId)]);
@@ -123,7 +121,7 @@ describe('a run that is read again', () => {
     expect(fixture.callsOf('QueryCommand') - queries).toBe(1);
   });
 
-  it('is not there once it has ended, nor where its id has another run', async () => {
+  it('is missing once it has ended, or if its id belongs to another run', async () => {
     await runFixture.start('wfr_over');
     expect(await entriesOf('wfr_over')).toBe(1);
     await runFixture.append('wfr_over', { kind: 'end', at: Date.now(), state: 'RUN_CANCELED' });
@@ -134,7 +132,7 @@ describe('a run that is read again', () => {
     expect((await load('wfr_over', startSeq))?.list.entries).toBe(1);
   });
 
-  it('has the settings that came last, and the payload’s place for the message that delivers it again', async () => {
+  it('has the latest settings, and the payload’s place for the message that delivers it again', async () => {
     const { messageId } = await runFixture.start('wfr_upgrade', { details: { isUnknownClient: true } });
     const before = await load('wfr_upgrade');
     if (before === undefined) throw new Error('The run is not there.');
@@ -151,7 +149,7 @@ describe('a run that is read again', () => {
     expect(after?.placeOf('msg_again')).toEqual(after?.placeOf(messageId));
   });
 
-  it('is read from its beginning where its bodies have moved, because its records were extended', async () => {
+  it('is read from its beginning if its bodies were moved by an extension', async () => {
     await runFixture.start('wfr_moved', { payload: noise(60_000) });
     const key = runFixture.keyOf('wfr_moved');
     const [first] = (await lambdas.loadRun(key, 0))?.entries ?? [];
@@ -164,7 +162,7 @@ describe('a run that is read again', () => {
     expect(await knownList('wfr_moved')).toBe(list);
   });
 
-  it('is read from its beginning after a minute in which nobody asked for it', async () => {
+  it('is read from its beginning after a minute without use', async () => {
     await runFixture.start('wfr_idle');
     await runFixture.submit('wfr_idle', [resultOf(1)]);
     await entriesOf('wfr_idle');
@@ -178,7 +176,7 @@ describe('a run that is read again', () => {
   });
 });
 
-describe('the runs that a process knows', () => {
+describe('the runs in a process’s memory', () => {
   const bodyBytes = 4_096;
   const entriesOfRecord = 300;
   const bytes = deflateRawSync(Buffer.alloc(bodyBytes));
@@ -195,8 +193,8 @@ describe('the runs that a process knows', () => {
     })),
   });
 
-  it('take no more memory than they may: those that were used longest ago are forgotten', async () => {
-    // Each takes more than a third.
+  it('do not exceed their memory limit: the least recently used ones are removed', async () => {
+    // Each takes more than a third of the memory.
     const records = Math.ceil(lambdas.knownRunsBytes / 3 / (entriesOfRecord * bodyBytes * (4 / 3)));
     const names = ['wfr_a', 'wfr_b', 'wfr_c'];
     for (const name of names) {

@@ -21,7 +21,7 @@ const expected = (entries: readonly Entry[]): string =>
   );
 
 describe('the list', () => {
-  it('is what JSON.stringify writes, byte for byte, and as long as it was counted', () => {
+  it('equals JSON.stringify byte for byte, and has the counted length', () => {
     fc.assert(
       fc.property(fc.array(anyEntry, { maxLength: 5 }), (entries) => {
         const list = listBody(entries);
@@ -33,7 +33,7 @@ describe('the list', () => {
   });
 
   it.each([0, 1, 2, 3, 49_151, 49_152, 49_153, 98_304, 98_305, 500_000])(
-    'has a body of %i bytes in one piece, also when it is part of a larger buffer',
+    'has a body of %i bytes in one piece, even as part of a larger buffer',
     (bytes) => {
       const whole = Buffer.alloc(bytes + 20, 'grüße ');
       const entry: Entry = { messageId: 'msg_1', body: whole.subarray(7, 7 + bytes), callType: 'step' };
@@ -50,7 +50,7 @@ describe('a delivery', () => {
   });
   const entries = [entry('init'), entry('one'), entry('call', 'toCallback'), entry('two'), entry('three')];
 
-  it('shows steps only, and the payload whatever brought it', () => {
+  it('shows only steps, and the payload however it arrived', () => {
     expect(listed([entry('init', 'fromCallback'), ...entries]).map(({ messageId }) => messageId)).toEqual([
       'init',
       'init',
@@ -66,7 +66,7 @@ describe('a delivery', () => {
     [3 * 1_024 * 1_024 + 1, lazy, true],
     [4_000_000, { features: new Set([]), isUnknownClient: false }, false],
     [4_000_000, { features: new Set([]), isUnknownClient: true }, true],
-  ])('of %i bytes is left for the client to read where it can: %j', (bytes, run, expected) => {
+  ])('of %i bytes is left for the client to read, if it can: %j', (bytes, run, expected) => {
     expect(isLazy(bytes, run)).toBe(expected);
   });
 });

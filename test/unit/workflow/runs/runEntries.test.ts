@@ -27,7 +27,7 @@ const read = (runId: string) => lambdas.runEntries(fixture.account, runId);
 const textOf = (base64: string | undefined): string => Buffer.from(base64 ?? '', 'base64').toString();
 
 describe('the list of a run', () => {
-  it('has the payload and each step, wherever their bodies are, exactly as a delivery has them', async () => {
+  it('has the payload and each step exactly as a delivery shows them, wherever their bodies are stored', async () => {
     const outs = ['"small"', JSON.stringify('a'.repeat(5_000)), JSON.stringify(randomText(60_000))];
     const { messageId } = await runFixture.start('wfr_list', { payload: 'not JSON ü' });
     for (const [index, out] of outs.entries())
@@ -44,7 +44,7 @@ describe('the list of a run', () => {
     expect(JSON.stringify(found)).toBe(delivered.toString());
   });
 
-  it('is that of the run that goes on, where its id has had others', async () => {
+  it('is the active run’s if its id has had others', async () => {
     const first = await runFixture.start('wfr_again', { payload: 'first' });
     await runFixture.submit('wfr_again', [resultOf(1)]);
     await runFixture.append('wfr_again', { kind: 'end', at: Date.now(), state: 'RUN_CANCELED' });
@@ -60,7 +60,7 @@ describe('the list of a run', () => {
     expect(after?.snapshot.createdAt).toBe(second.createdAt);
   });
 
-  it('has the settings that an upgrade brought', async () => {
+  it('has an upgrade’s settings', async () => {
     await runFixture.start('wfr_upgraded', { details: { isUnknownClient: true } });
     const before = await lambdas.loadRun(runFixture.keyOf('wfr_upgraded'), 0);
     if (before === undefined) throw new Error('The run is not there.');
@@ -76,7 +76,7 @@ describe('the list of a run', () => {
     expect(after?.entries).toEqual(before.entries);
   });
 
-  it('is not there once the run has ended, nor where there was none', async () => {
+  it('is missing if the run has ended or never existed', async () => {
     await runFixture.start('wfr_ended');
     await runFixture.append('wfr_ended', { kind: 'end', at: Date.now(), state: 'RUN_SUCCESS' });
     for (const runId of ['wfr_ended', 'wfr_unknown', 'x'.repeat(3_000), 'a#b']) {
@@ -86,7 +86,7 @@ describe('the list of a run', () => {
     expect(await lambdas.loadRun(runFixture.keyOf('wfr_ended'), 1)).toBeUndefined();
   });
 
-  it('is refused where it is longer than an answer', async () => {
+  it('is refused if it is too long for an answer', async () => {
     await runFixture.start('wfr_long', { payload: randomText(4_000_000) });
     await runFixture.submit('wfr_long', [resultOf(1, randomText(200_000))]);
     expect(await read('wfr_long')).toHaveLength(2);
@@ -95,17 +95,17 @@ describe('the list of a run', () => {
   });
 });
 
-describe('the room of an answer', () => {
+describe('the limit of an answer', () => {
   const entryOf = (bytes: number): Entry => ({
     messageId: 'msg_01K0000000000000000000000',
     body: Buffer.alloc(bytes),
     callType: 'step',
   });
-  /** The list as Lambda returns it: JSON, as a string within JSON. */
+  /** Lambda returns the list as a string within JSON. */
   const payloadOf = (entries: readonly Entry[]): number =>
     Buffer.byteLength(JSON.stringify(lambdas.listBody(entries).toString()));
 
-  it.each([1, 3, 1_000])('is used up by %i entries', (count) => {
+  it.each([1, 3, 1_000])('is reached by %i entries', (count) => {
     let [fits, not] = [0, 10_000_000];
     const listOf = (bytes: number) => [
       entryOf(bytes),
@@ -121,7 +121,7 @@ describe('the room of an answer', () => {
   });
 });
 
-/** A text that hardly compresses, and is therefore stored where its length belongs. */
+/** Returns a text that hardly compresses, so it is stored according to its length. */
 function randomText(length: number): string {
   return Buffer.from(
     Array.from({ length: Math.ceil(length / 4) * 3 }, (_, index) => (index * 2_654_435_761) >>> 24),

@@ -7,7 +7,7 @@ import { endpoint } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import { type Fixture } from '../../../support/fixture.ts';
 
-/** A step's call is made once, and its answer comes to the endpoint, whichever process dies. */
+/** A step’s call is made once, and its answer reaches the endpoint, whichever process dies. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -44,7 +44,7 @@ describe('a call', () => {
     { every: { ordinary: 1, thorough: 1 } },
   );
 
-  it('keeps what was asked first, whatever is asked the second time', async () => {
+  it('keeps the first request, even if a repeated one differs', async () => {
     await runFixture.start('wfr_first');
     const { messageId } = await acts.call('wfr_first', 1, third, { body: 'one' });
     expect(await acts.call('wfr_first', 1, third, { body: 'x'.repeat(20_000) })).toEqual({
@@ -54,7 +54,7 @@ describe('a call', () => {
     expect(await bodyOf(messageId)).toBe('one');
   });
 
-  it('of a step that has its result is not made, and answers an id all the same', async () => {
+  it('of a step with a result is not made, but still answered with an id', async () => {
     await runFixture.start('wfr_done');
     const [result] = await runFixture.submit('wfr_done', [resultOf(1)]);
     await fixture.drain();
@@ -68,14 +68,14 @@ describe('a call', () => {
     expect(await acts.call('wfr_done', 2, third)).toEqual({ messageId, isDuplicate: true });
   });
 
-  it('of a step that is not the next one, or of a run that has ended, is refused', async () => {
+  it('of a step that is not the next one, or of an ended run, is refused', async () => {
     await runFixture.start('wfr_no');
     await expect(acts.call('wfr_no', 2, third)).rejects.toMatchObject({ status: 412 });
     await acts.end('wfr_no');
     await expect(acts.call('wfr_no', 1, third)).rejects.toMatchObject({ status: 400 });
   });
 
-  it('shows nothing that its run does not show', async () => {
+  it('shows nothing that its run redacts', async () => {
     const redaction = { body: true, headers: [] };
     const settings = { maxRetries: 3, labels: [], timeoutMs: 30_000, redaction };
     await runFixture.start('wfr_secret', { details: { settings } });
@@ -87,7 +87,7 @@ describe('a call', () => {
 });
 
 describe('the answer to a call', () => {
-  it('may come later, where the run was started with it', async () => {
+  it('may arrive after its attempt if the run allows deferred answers', async () => {
     const { completeAttempt } = await import('../../../../lambdas/delivery/complete.ts');
     const answers = fixture.receiver.inbox();
     const asked = fixture.receiver.inbox((_delivery, response) => response.writeHead(202).end());
@@ -116,7 +116,7 @@ describe('the answer to a call', () => {
     });
   });
 
-  it('is followed by the log of its run while the endpoint does not take it', async () => {
+  it('is followed by the log while its endpoint does not accept it', async () => {
     const asked = fixture.receiver.inbox((_delivery, response) => response.end('x'.repeat(200_000)));
     const answers = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     const runId = 'wfr_answer_log';

@@ -5,8 +5,6 @@ import { openRunFixture, resultOf, type RunFixture } from '../../../support/runF
 import { useFixture } from '../../../support/useFixture.ts';
 import { type Fixture } from '../../../support/fixture.ts';
 
-/** A run ends once, and a repeated request gets the answer of the first time. */
-
 let fixture: Fixture;
 let runFixture: RunFixture;
 let acts: RunActs;
@@ -33,7 +31,7 @@ describe('the end of a run', () => {
     { every: { ordinary: 1, thorough: 1 } },
   );
 
-  it('is the first of two that are asked for at once', async () => {
+  it('is the first of two simultaneous requests', async () => {
     for (let round = 0; round < 10; round += 1) {
       const runId = `wfr_race_${round}`;
       await runFixture.start(runId);
@@ -43,7 +41,7 @@ describe('the end of a run', () => {
     }
   });
 
-  it('answers again what it answered: 2XX to its endpoint, 404 to a user who cancels it another way', async () => {
+  it('repeats its answer: 2XX to its endpoint, 404 to a user who cancels it in another way', async () => {
     await runFixture.start('wfr_done');
     await acts.end('wfr_done');
     await acts.end('wfr_done');
@@ -57,7 +55,7 @@ describe('the end of a run', () => {
     await expect(acts.end('wfr_nobody', { cancel: true })).rejects.toMatchObject({ status: 404 });
   });
 
-  it('drops what is still to be delivered of it', async () => {
+  it('drops its pending deliveries', async () => {
     const inbox = fixture.receiver.inbox();
     await runFixture.start('wfr_drop', { details: { url: inbox.url } });
     await runFixture.submit('wfr_drop', [resultOf(1)]);
@@ -67,7 +65,7 @@ describe('the end of a run', () => {
     expect(await kindsOf('wfr_drop')).toEqual(['start', 'steps', 'end']);
   });
 
-  it('is in the list though the run ends before the process that started it has put it there', async () => {
+  it('is in the list even if the run ends before its start is listed', async () => {
     const { followStart } = await import('../../../../lambdas/workflow/runs/follow.ts');
     await runFixture.start('wfr_fast');
     const snapshot = await runFixture.snapshotOf('wfr_fast');

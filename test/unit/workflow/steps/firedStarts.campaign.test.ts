@@ -5,7 +5,7 @@ import { openRunActs, type RunActs } from '../../../support/runActs.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import { requestOf, type Fixture } from '../../../support/fixture.ts';
 
-/** A schedule that starts a run does so once, whether or not its fire is handed out again after its process has died. */
+/** A schedule starts a run once per fire, even if the fire is redelivered after a death. */
 
 let fixture: Fixture;
 let acts: RunActs;
@@ -27,7 +27,6 @@ beforeEach(() => fixture.drain());
 const minuteMs = 60_000;
 let schedules = 0;
 
-/** Does all work that comes in the next minutes. */
 async function doJobsUntil(aheadMs: number): Promise<void> {
   for (let at = 0; at <= aheadMs; at += 1_000) {
     setClockAhead(at);
@@ -35,7 +34,6 @@ async function doJobsUntil(aheadMs: number): Promise<void> {
   }
 }
 
-/** A schedule whose fire can be handled, at an endpoint of its own. */
 async function open() {
   const inbox = fixture.receiver.inbox((_delivery, response) =>
     response.writeHead(200, { 'Upstash-Workflow-Sdk-Version': '1' }).end(),

@@ -7,7 +7,7 @@ import { openRunFixture, resultOf, type RunFixture } from '../../../support/runF
 import { useFixture } from '../../../support/useFixture.ts';
 import { type Fixture } from '../../../support/fixture.ts';
 
-/** A run that invokes another is told its end once, whichever process dies, and whichever of the two ends first. */
+/** An invoking run gets the end once, whichever process dies and whichever run ends first. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -22,7 +22,6 @@ useFixture(async (opened) => {
 beforeEach(() => acts.drainAhead());
 
 let runs = 0;
-/** A run, and the id of another that it may invoke. */
 async function pair() {
   runs += 1;
   const [parent, child] = [`wfr_parent_${runs}`, `wfr_child_${runs}`];
@@ -34,7 +33,6 @@ async function pair() {
 const kindsOf = async (runId: string): Promise<readonly string[]> =>
   (await acts.records(runId)).map(({ kind }) => kind);
 
-/** The results that a run was told, as its endpoint gets them. */
 async function toldTo(runId: string): Promise<readonly unknown[]> {
   const told: unknown[] = [];
   for (const record of await acts.records(runId)) {
@@ -68,14 +66,14 @@ describe('an invoke', () => {
     { every: { ordinary: 1, thorough: 1 } },
   );
 
-  it('of an id that has another active run is refused, and says why again', async () => {
+  it('of an id with another active run is refused, with the same reason each time', async () => {
     const { child, invoke } = await pair();
     await runFixture.start(child);
     await expect(invoke()).rejects.toMatchObject({ status: 412 });
     await expect(invoke()).rejects.toMatchObject({ status: 412 });
   });
 
-  it('that is sent again after the end of its run starts no other', async () => {
+  it('that is repeated after the end of its run starts no other', async () => {
     const { parent, child, invoke } = await pair();
     const first = await invoke();
     await acts.end(child);
@@ -84,7 +82,7 @@ describe('an invoke', () => {
     expect(await toldTo(parent)).toEqual([{ isFailed: false, isCanceled: false }]);
   });
 
-  it('of a step that has its result, or of a run that has ended, is refused', async () => {
+  it('of a step with a result, or of an ended run, is refused', async () => {
     const { parent, invoke } = await pair();
     await runFixture.submit(parent, [resultOf(1)]);
     await expect(invoke()).rejects.toMatchObject({ status: 412 });
@@ -111,12 +109,12 @@ describe('the end of an invoked run', () => {
     { every: { ordinary: 3, thorough: 1 } },
   );
 
-  it('is told by the work that was sent before it, though its id has another run by then', async () => {
+  it('is reported by the job that was sent before it, even if its id belongs to another run by then', async () => {
     const { parent, child, invoke } = await pair();
     const { followUpEnd } = await import('../../../../lambdas/workflow/steps/endRun.ts');
     await invoke();
     const { startSeq } = await runFixture.snapshotOf(child);
-    // The process died as soon as the end was written.
+    // The process died right after it wrote the end.
     await runFixture.append(child, { kind: 'end', at: Date.now(), state: 'RUN_CANCELED' });
     await runFixture.start(child);
     await followUpEnd(fixture.account, { runId: child, startSeq });
@@ -125,7 +123,7 @@ describe('the end of an invoked run', () => {
     expect(await acts.listed(child)).toEqual(['RUN_CANCELED', 'RUN_STARTED']);
   });
 
-  it('that comes after that of its invoker is in the log of that one, and delivered nowhere', async () => {
+  it('that comes after its invoker’s end is shown in the invoker’s log and not delivered', async () => {
     const { parent, child, invoke } = await pair();
     await invoke();
     await acts.end(parent, { cancel: true });
@@ -137,7 +135,7 @@ describe('the end of an invoked run', () => {
     expect((await runFixture.snapshotOf(parent)).state).toBe('RUN_CANCELED');
   });
 
-  it('is told to nobody where the invoker’s id has another run', async () => {
+  it('is not reported if the invoker’s id belongs to another run', async () => {
     const { parent, child, invoke } = await pair();
     await invoke();
     await acts.end(parent);

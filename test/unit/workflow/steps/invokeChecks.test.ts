@@ -8,7 +8,7 @@ import { endpoint } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import { requestOf, type Fixture } from '../../../support/fixture.ts';
 
-/** An invoke that can never end well is refused when it is submitted: with 412, the one status that fails its invoker. */
+/** An invoke that cannot succeed is refused at once with 412, the only status that fails its invoker. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -29,7 +29,7 @@ interface Asked {
 }
 
 let runs = 0;
-/** An active run, and its request to invoke another, as the published client sends it. */
+/** Returns an active run and its request to invoke another. */
 async function invoker() {
   runs += 1;
   const [runId, child] = [`wfr_asks_${runs}`, `wfr_asked_${runs}`];
@@ -120,18 +120,21 @@ describe('an invoke with', () => {
     expect((await fixture.drain()).filter(({ kind }) => kind !== 'runRefused')).toEqual([]);
   });
 
-  it.each(refused.slice(0, -1))('%s says of an invoker that has ended that it has', async (_what, asked) => {
-    const { runId, invoke } = await invoker();
-    await acts.end(runId);
-    await expect(invoke(asked)).rejects.toMatchObject({ status: 400, code: 'run_ended' });
-  });
+  it.each(refused.slice(0, -1))(
+    '%s is answered with the invoker’s end if the invoker has ended',
+    async (_what, asked) => {
+      const { runId, invoke } = await invoker();
+      await acts.end(runId);
+      await expect(invoke(asked)).rejects.toMatchObject({ status: 400, code: 'run_ended' });
+    },
+  );
 
   it('a body that names no invoker is refused with 412', async () => {
     const { invoke } = await invoker();
     await expect(invoke({ body: { workflowRunId: 7 } })).rejects.toMatchObject({ status: 412 });
   });
 
-  it('all that is right starts its run', async () => {
+  it('a valid invoke starts its run', async () => {
     const { child, invoke } = await invoker();
     expect(await invoke()).toMatchObject([{ workflowRunId: child }]);
   });

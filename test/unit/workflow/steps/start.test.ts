@@ -6,7 +6,7 @@ import { startSettings } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
-/** A start makes one run, however often it is sent, and whichever process dies meanwhile. */
+/** A start makes one run, however often it is sent and whichever process dies. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -33,7 +33,7 @@ describe('a start', () => {
   it('makes six AWS calls', async () => {
     fixture.reset();
     await runFixture.start('wfr_counted');
-    // The job that checks the start; the newest run of the id; its record; the list; the message and its job.
+    // The check job, the newest run of the id, its record, the list, the message and its job.
     expect(fixture.operations()).toEqual({
       QueryCommand: 1,
       PutItemCommand: 2,
@@ -42,7 +42,7 @@ describe('a start', () => {
     });
   });
 
-  it('costs its check one read where it was finished', async () => {
+  it('costs one read for its check if it was finished', async () => {
     const { messageId } = await runFixture.start('wfr_looked');
     await fixture.drain();
     fixture.reset();
@@ -59,7 +59,7 @@ describe('a start', () => {
     expect(await acts.records('wfr_race')).toHaveLength(1);
   });
 
-  it('of an id whose run has ended makes another one, later than that one', async () => {
+  it('of an id whose run has ended makes another run with a later start', async () => {
     const one = await runFixture.start('wfr_again');
     await runFixture.append('wfr_again', ended);
     const other = await runFixture.start('wfr_again');
@@ -68,7 +68,7 @@ describe('a start', () => {
     expect((await runFixture.snapshotOf('wfr_again')).startSeq).toBe(2);
   });
 
-  it('of an id whose run is no longer kept makes another one, whatever is left of that one', async () => {
+  it('of an id whose run has expired makes another one, even if rows of the old run are left', async () => {
     await runFixture.start('wfr_expired');
     const { keptUntil } = await runFixture.snapshotOf('wfr_expired');
     vi.spyOn(Date, 'now').mockReturnValue(keptUntil + 1);
@@ -77,10 +77,10 @@ describe('a start', () => {
   });
 });
 
-describe('a start that is fixed', () => {
+describe('a start with a fixed key', () => {
   const fixed = { messageId: 'msg_01JDAAAAAAAAAAAAAAAAAAAAAA', createdAt: Date.now() };
 
-  it('is known again when its run has ended, and when another run of its id came after it', async () => {
+  it('is recognized after its run has ended, and after another run of its id', async () => {
     const runId = 'wfr_fixed';
     const first = await startRun({ runId, fixed });
     expect(first).toMatchObject({ ...fixed, isDuplicate: false, isOther: false });
@@ -92,7 +92,7 @@ describe('a start that is fixed', () => {
     expect((await acts.records(runId)).map(({ kind }) => kind)).toEqual(['start', 'end', 'start']);
   });
 
-  it('is not mistaken for another start of its id that came first', async () => {
+  it('is not confused with an earlier start of its id', async () => {
     const runId = 'wfr_foreign';
     await runFixture.start(runId);
     expect(await startRun({ runId, fixed })).toMatchObject({ isDuplicate: true, isOther: true });
@@ -108,11 +108,11 @@ describe('the endpoint of an unknown client', () => {
   const unknown = { isUnknownClient: true, sdkVersion: undefined };
   const upgrade = (runId: string) => startRun({ runId, isUpgrade: true });
 
-  it('upgrades its run once, however many of its deliveries do', async () => {
+  it('upgrades its run once, however many of its deliveries ask for it', async () => {
     await runFixture.start('wfr_up', { details: unknown });
     const ids = (await Promise.all([upgrade('wfr_up'), upgrade('wfr_up')])).map(({ messageId }) => messageId);
     expect(new Set(ids).size).toBe(1);
-    // One of the start, and one of the upgrade.
+    // One for the start, and one for the upgrade.
     expect((await fixture.drain()).filter(({ kind }) => kind === 'attempt')).toHaveLength(2);
     expect((await acts.records('wfr_up')).map(({ kind }) => kind)).toEqual(['start', 'upgrade']);
   });
@@ -124,7 +124,7 @@ describe('the endpoint of an unknown client', () => {
     expect((await acts.records('wfr_steps')).map(({ kind }) => kind)).toEqual(['start', 'steps']);
   });
 
-  it('starts no other run when its own has ended', async () => {
+  it('starts no other run if its own has ended', async () => {
     await runFixture.start('wfr_gone', { details: unknown });
     await acts.end('wfr_gone', { cancel: true });
     await expect(upgrade('wfr_gone')).rejects.toMatchObject({ status: 400 });

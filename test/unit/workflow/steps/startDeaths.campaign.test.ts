@@ -9,8 +9,8 @@ import { useFixture } from '../../../support/useFixture.ts';
 import { configOf, requestOf, type Fixture } from '../../../support/fixture.ts';
 
 /**
- * Kills the process that starts a run at each of its AWS calls, and sends the start again or not. A run that is recorded is
- * listed, and its first step is delivered once; one that is not is nowhere. Deliveries are made by a fleet of other processes.
+ * Kills the process at each AWS call of a start, which is repeated or not. A recorded run is listed and delivered once, and an
+ * unrecorded one is nowhere. A fleet of other processes makes the deliveries.
  */
 
 let fixture: Fixture;
@@ -42,10 +42,9 @@ beforeAll(async () => {
 afterAll(() => fleet.close());
 
 const minuteMs = 60_000;
-/** Long enough for the check, for the jobs that it sends, and for a worker to read a row again. */
+/** Long enough for the check, for its jobs, and for a second read of a row. */
 const afterwardsMs = 3 * minuteMs;
 
-/** An endpoint that answers as the published client does, and submits nothing. */
 const openEndpoint = (): Inbox =>
   fixture.receiver.inbox((_delivery, response) =>
     response.writeHead(200, { 'Upstash-Workflow-Sdk-Version': '1', 'Upstash-Workflow-Sdk': 'v1.3.3' }).end(),
@@ -56,15 +55,13 @@ const runIdIn = ({ headers }: Inbox['deliveries'][number]): string | undefined =
   return typeof id === 'string' ? id : undefined;
 };
 
-/** A way to start runs, at an endpoint of its own. */
+/** A way to start runs, with a separate endpoint. */
 interface Way {
   readonly inbox: Inbox;
   readonly start: () => Promise<unknown>;
-  /** The ids of the runs that it may have started. */
   readonly runIds: () => Promise<readonly string[]> | readonly string[];
 }
 
-/** Expects that each run which is recorded goes on, and that nothing else was delivered. */
 async function expectStartedOnce({ inbox, runIds }: Way): Promise<readonly string[]> {
   const recorded: string[] = [];
   for (const runId of await runIds()) {
@@ -85,11 +82,10 @@ const newRunId = (): string => {
 
 interface DyingOptions {
   readonly waitsMs?: number;
-  /** One of so many deaths in an ordinary run. */
+  /** An ordinary run tries one of this many deaths. */
   readonly every?: number;
 }
 
-/** Declares the tests of a way: its process dies, and the start is sent again or not. */
 function diesAtEachCall(
   open: () => Promise<Way> | Way,
   { waitsMs = afterwardsMs, every = 1 }: DyingOptions = {},
@@ -141,7 +137,7 @@ describe('a run that a client starts', () => {
   };
   diesAtEachCall(() => open());
 
-  describe('with a delay that a message timer takes', () => {
+  describe('with a delay that a message timer supports', () => {
     diesAtEachCall(() => open({ delay: '5m' }), { waitsMs: 10 * minuteMs, every: 3 });
   });
 });
@@ -184,7 +180,7 @@ describe('a batch of triggers without a client', () => {
   );
 });
 
-describe('a run that another invokes', () => {
+describe('a run that another run invokes', () => {
   diesAtEachCall(
     async () => {
       const inbox = openEndpoint();
@@ -199,7 +195,7 @@ describe('a run that another invokes', () => {
 });
 
 describe.each(['resumeRun', 'restartRun'] as const)('%s', (way) => {
-  /** The ids of runs that a dead letter may have been gone on from are nobody's to choose: the list tells them. */
+  /** The client cannot choose a resumed run’s id, so the list is read. */
   const open = async () => {
     let isWell = false;
     const inbox = fixture.receiver.inbox((_delivery, response) =>
@@ -215,7 +211,7 @@ describe.each(['resumeRun', 'restartRun'] as const)('%s', (way) => {
     const request = { prefix: 'Upstash', config: configOf({}), host: 'api.example.com' };
     return { inbox, seen, dlqId, failed: runId, start: () => services[way](fixture.account, dlqId, request) };
   };
-  /** What one run that goes on delivers first: both branches of the group that failed, or the payload. */
+  /** A resumed run first delivers both branches of the failed group, or the payload. */
   const first = way === 'resumeRun' ? 2 : 1;
 
   itAtEachDeath(
@@ -229,7 +225,7 @@ describe.each(['resumeRun', 'restartRun'] as const)('%s', (way) => {
       expect(delivered).toHaveLength(isLeft ? 0 : first);
       expect(delivered).not.toContain(failed);
       for (const runId of new Set(delivered)) expect(await acts.listed(runId)).toEqual(['RUN_STARTED']);
-      // What is left can be asked for again.
+      // The remaining dead letters can be requested again.
       if (isLeft) await start();
       await fleet.advance(afterwardsMs);
       expect(inbox.deliveries.slice(seen)).toHaveLength(first);

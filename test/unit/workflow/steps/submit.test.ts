@@ -8,7 +8,7 @@ import { endpoint } from '../../../support/startSettings.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import { type Fixture } from '../../../support/fixture.ts';
 
-/** Submissions of endpoints come into the journal once, in one order, whichever process dies and however many are at it. */
+/** Submissions are recorded once, in one order, whichever process dies and however many write. */
 
 let fixture: Fixture;
 let runFixture: RunFixture;
@@ -20,13 +20,12 @@ useFixture(async (opened) => {
 });
 beforeEach(() => fixture.drain());
 
-/** An ordinary run takes each death, too: there are few. */
+/** An ordinary run tries each death, because there are few. */
 const each = { ordinary: 1, thorough: 1 };
 
 const ended = expect.objectContaining({ status: 400 }) as Error;
 const refused = expect.objectContaining({ status: 412 }) as Error;
 
-/** The plans of a group, and the results of its branches. */
 const plansOf = (first: number, count: number): readonly WrittenStep[] =>
   Array.from({ length: count }, (_, index) => ({
     stepId: 0,
@@ -38,7 +37,6 @@ const plansOf = (first: number, count: number): readonly WrittenStep[] =>
 const branchOf = (stepId: number, concurrent: number): WrittenStep =>
   resultOf(stepId, '"done"', { concurrent });
 
-/** The steps in the journal of a run, in order. */
 const stepsOf = async (runId: string): Promise<readonly string[]> =>
   (await acts.records(runId)).flatMap((record) =>
     record.kind === 'steps' ? record.entries.map(({ step }) => `${step?.kind} ${step?.stepId}`) : [],
@@ -92,7 +90,7 @@ describe('a submission', () => {
     expect(await stepsOf('wfr_twice')).toEqual(['result 1']);
   });
 
-  it('of 20 branches at once loses none', async () => {
+  it('of 20 branches at once are all recorded', async () => {
     await runFixture.start('wfr_many');
     await runFixture.submit('wfr_many', plansOf(1, 20));
     await Promise.all(
@@ -103,12 +101,12 @@ describe('a submission', () => {
       Array.from({ length: 20 }, (_, index) => `result ${index + 1}`).toSorted(),
     );
     expect((await runFixture.snapshotOf('wfr_many')).steps).toEqual({ plan: '', result: '1-20' });
-    // The group is over: what follows is one step, or another group.
+    // The group is over, so another step or group may follow.
     await runFixture.submit('wfr_many', [resultOf(21)]);
     expect(await stepsOf('wfr_many')).toHaveLength(41);
   });
 
-  it('of a group that is sent again, even after its branches are done, costs no more than the first time', async () => {
+  it('of a group that is repeated, even after its branches have ended, costs no more than the first time', async () => {
     await runFixture.start('wfr_again');
     fixture.reset();
     const first = await runFixture.submit('wfr_again', plansOf(1, 200));
@@ -121,7 +119,7 @@ describe('a submission', () => {
     expect(second.every(({ isDuplicate }) => isDuplicate)).toBe(true);
   });
 
-  it('of a large group takes several records, as many as DynamoDB takes', async () => {
+  it('of a large group takes as many records as DynamoDB requires', async () => {
     const config = { 'forward-x-large': 'x'.repeat(2_000) };
     await expect(runFixture.submit('wfr_other', plansOf(1, 200), config)).rejects.toThrow(ended);
     await runFixture.start('wfr_larger');
@@ -143,7 +141,7 @@ describe('a submission', () => {
     ['stepName', { stepName: 'x'.repeat(400_000) }],
     ['sleepUntil', { stepType: 'SleepUntil', sleepUntil: 1e308 }],
     ['sleepFor', { stepType: 'SleepFor', sleepFor: 1e308 }],
-  ])('with a %s that no store takes is refused, so that its run fails visibly', async (field, more) => {
+  ])('with a %s that no store accepts is refused, so that its run fails visibly', async (field, more) => {
     const runId = `wfr_${field}_${Math.random()}`;
     await runFixture.start(runId);
     const named = expect.objectContaining({
@@ -158,7 +156,7 @@ describe('a submission', () => {
     expect(await stepsOf(runId)).toEqual(['result 1']);
   });
 
-  it('of a group that the run has in part is refused, and so is one in the place of a step', async () => {
+  it('of a group that is partly recorded is refused, and so is one in place of a step', async () => {
     await runFixture.start('wfr_part');
     await runFixture.submit('wfr_part', [resultOf(1)]);
     await expect(runFixture.submit('wfr_part', plansOf(1, 2))).rejects.toThrow(refused);
@@ -167,7 +165,7 @@ describe('a submission', () => {
     expect(await stepsOf('wfr_part')).toEqual(['result 1', 'plan 2', 'plan 3']);
   });
 
-  it('to a run that has ended, or that nobody knows, says so whatever it is', async () => {
+  it('to an ended or unknown run is answered with that, valid or not', async () => {
     await runFixture.start('wfr_over');
     await acts.end('wfr_over');
     for (const runId of ['wfr_over', 'wfr_nobody']) {
@@ -176,7 +174,7 @@ describe('a submission', () => {
     }
   });
 
-  it('and an end at once leave one order: the step is before the end, or refused', async () => {
+  it('at the same time as an end is either recorded before the end or refused', async () => {
     for (let round = 0; round < 10; round += 1) {
       const runId = `wfr_end_${round}`;
       await runFixture.start(runId);
@@ -213,12 +211,11 @@ describe('a long run', () => {
     await skipTo(runId, 990);
     await goOn(991, 1_000);
     expect([callsOf.step.size, callsOf.call.size]).toEqual([1, 1]);
-    // Numbers have more digits at the end, and nothing else is longer.
+    // Only the numbers have more digits at the end.
     expect(Math.max(...lengths) - Math.min(...lengths)).toBeLessThan(30);
   });
 });
 
-/** Writes the results of all steps up to one, many to a record. */
 async function skipTo(runId: string, last: number): Promise<void> {
   const [start] = await acts.records(runId);
   if (start?.kind !== 'start') throw new Error('The journal begins with no start.');

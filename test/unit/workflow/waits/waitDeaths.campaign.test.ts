@@ -6,8 +6,8 @@ import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
 /**
- * Kills the process that waits, notifies or ends a wait at each of its AWS calls. What was answered is never lost; what was not
- * answered is sent again, or the job that was sent before does the rest.
+ * Kills the process that waits, notifies or ends a wait at each of its AWS calls. An answered request is never lost. An
+ * unanswered one is repeated, or finished by an earlier job.
  */
 
 let fixture: Fixture;
@@ -24,7 +24,6 @@ const newEvent = (): string => {
   return `event ${events}`;
 };
 
-/** Does something with each of the deaths that it can meet. */
 const diesAtEachCall = (way: (fate: Fate) => Promise<void>): void => {
   itAtEachDeath('loses nothing when its process dies at any of its AWS calls', way, {
     every: { ordinary: 3, thorough: 1 },
@@ -43,7 +42,7 @@ async function waiting(
   return { runId, seq: wait.seq };
 }
 
-/** A run's wait has ended once, and its result was sent; how often, no two messages were. */
+/** Expects that a run’s wait has ended once, with one message however often it was sent. */
 async function expectOneEnd(runId: string, sent: readonly string[]): Promise<Result> {
   const [result, ...more] = await waitFixture.resultsOf(runId);
   if (result === undefined) throw new Error('The wait has not ended.');
@@ -61,7 +60,7 @@ describe('a wait', () => {
     await fixture.again(fate, () => waitFixture.wait(runId, eventId));
     expect((await waitFixture.snapshotOf(runId)).waits).toHaveLength(1);
     expect(await waitFixture.listWaiters(fixture.account, eventId)).toHaveLength(1);
-    // It is there for its event, and for its deadline.
+    // The wait can end by its event and by its deadline.
     const [{ seq } = { seq: 0 }] = (await waitFixture.snapshotOf(runId)).waits;
     setClockAhead(hourMs);
     await waitFixture.check(runId, seq);
@@ -69,7 +68,7 @@ describe('a wait', () => {
   });
 });
 
-describe('a wait whose event has come before', () => {
+describe('a wait whose event was sent before', () => {
   diesAtEachCall(async (fate) => {
     const eventId = newEvent();
     const runId = await waitFixture.start();
@@ -83,7 +82,7 @@ describe('a wait whose event has come before', () => {
   });
 });
 
-describe('a notification of a run that waits', () => {
+describe('a notification of a waiting run', () => {
   const notified = async (fate: Fate, finish: (seq: number, runId: string) => Promise<void>) => {
     const eventId = newEvent();
     const { runId, seq } = await waiting(eventId);
@@ -102,7 +101,7 @@ describe('a notification of a run that waits', () => {
 
   diesAtEachCall((fate) => notified(fate, (seq, runId) => waitFixture.check(runId, seq)));
 
-  it('has sent the job that checks the wait before it ends it', async () => {
+  it('sends the job that checks the wait before it ends the wait', async () => {
     const eventId = newEvent();
     const { runId } = await waiting(eventId);
     fixture.refuse('SendMessageBatchCommand');
@@ -120,14 +119,14 @@ describe('a notification of a run that does not wait', () => {
     await fixture.again(fate, () =>
       waitFixture.notifyRun(fixture.account, { runId, eventId }, Buffer.from('x')),
     );
-    // A client without an answer sends it again: then it may count twice, but is never lost.
+    // A client without an answer repeats it, so the event may count twice.
     const { events: stored } = await waitFixture.snapshotOf(runId);
     expect(stored.length).toBeGreaterThanOrEqual(1);
     expect(stored.length).toBeLessThanOrEqual(fate.comesAt === undefined ? 1 : 2);
   });
 });
 
-describe('a notification of all who wait', () => {
+describe('a notification of all waiting runs', () => {
   diesAtEachCall(async (fate) => {
     const eventId = newEvent();
     const runs = [await waiting(eventId), await waiting(eventId)];
@@ -135,7 +134,7 @@ describe('a notification of all who wait', () => {
     await fixture.again(fate, async () => {
       answers.push((await waitFixture.notify(fixture.account, eventId, Buffer.from('x'))).length);
     });
-    // Those that were recorded the first time are followed by their jobs, where the second time did not find them any more.
+    // The jobs of the first try’s runs follow, because the second try no longer finds these runs.
     for (const { runId, seq } of runs) await waitFixture.check(runId, seq);
     const sent = attemptsIn(await fixture.drain());
     const own: string[] = [];
@@ -154,7 +153,7 @@ describe('a notification of all who wait', () => {
 describe('a time-out', () => {
   diesAtEachCall(async (fate) => {
     const eventId = newEvent();
-    // A short wait: where a new day begins meanwhile, its count of messages is read, which is a call more.
+    // If a new day begins during the short wait, one more call reads its count.
     const { runId, seq } = await waiting(eventId, { timeout: '10s' });
     setClockAhead(10_000);
     await fixture.again(fate, () => waitFixture.check(runId, seq));

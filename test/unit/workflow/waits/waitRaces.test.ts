@@ -7,8 +7,6 @@ import { attemptsIn, openWaitFixture, type WaitFixture } from '../../../support/
 import { useFixture } from '../../../support/useFixture.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
-/** Waits, notifications and time-outs that come at once. */
-
 let fixture: Fixture;
 let waitFixture: WaitFixture;
 useFixture(async (opened) => {
@@ -36,7 +34,7 @@ async function seqOf(runId: string): Promise<number> {
 }
 
 describe('two notifications of a run with one wait', () => {
-  it('come both: one ends the wait, and the other is kept for the next', async () => {
+  it('are both kept: one ends the wait, and the other is for the next one', async () => {
     for (const _ of numbers(rounds)) {
       const eventId = newEvent();
       const runId = await waitFixture.start();
@@ -53,8 +51,8 @@ describe('two notifications of a run with one wait', () => {
   });
 });
 
-describe('a notification of a run that comes with its wait', () => {
-  it('ends it, whichever is first', async () => {
+describe('a notification of a run at the same time as its wait', () => {
+  it('ends the wait, whichever is first', async () => {
     for (const _ of numbers(rounds)) {
       const eventId = newEvent();
       const runId = await waitFixture.start();
@@ -71,7 +69,7 @@ describe('a notification of a run that comes with its wait', () => {
     }
   });
 
-  it('is one of many, of which each ends one of as many waits', async () => {
+  it('ends one wait each, if there are as many of both', async () => {
     const eventId = newEvent();
     const runId = await waitFixture.start();
     const count = 20;
@@ -93,8 +91,8 @@ describe('a notification of a run that comes with its wait', () => {
   });
 });
 
-describe('two notifications of all with one wait', () => {
-  it('end it once, and one of them is told', async () => {
+describe('two notifications of an event with one waiting run', () => {
+  it('end its wait once, and one of them reports it', async () => {
     for (const _ of numbers(rounds)) {
       const eventId = newEvent();
       const runId = await waitFixture.start();
@@ -113,7 +111,7 @@ describe('two notifications of all with one wait', () => {
     }
   });
 
-  it('that are the same are told the same', async () => {
+  it('that are the same get the same answer', async () => {
     const waiting = async (eventId: string): Promise<string> => {
       const runId = await waitFixture.start();
       await waitFixture.wait(runId, eventId);
@@ -126,7 +124,7 @@ describe('two notifications of all with one wait', () => {
     const last = fixture.calls();
     const eventId = newEvent();
     const runId = await waiting(eventId);
-    // Its row is removed last.
+    // The wait’s row is removed last.
     await fixture.underFate(fateAt({ call: last, when: 'before' }), () =>
       waitFixture.notify(fixture.account, eventId, event(0)),
     );
@@ -140,7 +138,7 @@ describe('two notifications of all with one wait', () => {
 });
 
 describe('a notification at the deadline', () => {
-  it('ends the wait, or the time-out does; an event that does not is kept', async () => {
+  it('ends the wait unless the timeout does, and is otherwise kept', async () => {
     for (const _ of numbers(rounds)) {
       const eventId = newEvent();
       const runId = await waitFixture.start();
@@ -163,7 +161,7 @@ describe('a notification at the deadline', () => {
   });
 });
 
-describe('waits of one step that come at once', () => {
+describe('simultaneous waits of one step', () => {
   it('begin once', async () => {
     const eventId = newEvent();
     const runId = await waitFixture.start();
@@ -174,8 +172,8 @@ describe('waits of one step that come at once', () => {
   });
 });
 
-describe('hundreds who wait for one event', () => {
-  it('are all woken, in the order in which they began to wait', async () => {
+describe('hundreds of runs that wait for one event', () => {
+  it('are all woken, in the order of their waits', async () => {
     const eventId = newEvent();
     const many = await waitFixture.plan(await waitFixture.start(), 100);
     const others = sizeOf({ ordinary: 200, thorough: 900 });

@@ -1,4 +1,4 @@
-/** What expressions do with rows. The rows and results of many tests are those of the Developer Guide. */
+/** Many rows and results are from the Developer Guide. */
 import { describe, expect, it } from 'vitest';
 import { bind, type Given } from '../../../../../local/dynamodb/expressions/bind.ts';
 import type { Item, Value } from '../../../../../local/dynamodb/values.ts';
@@ -32,7 +32,6 @@ const values = {
   ':list': { L: [{ S: 'x' }] },
 } satisfies Record<string, Value>;
 
-/** The values that a text mentions. */
 function mentioned(text: string): Pick<Given, 'ExpressionAttributeValues'> {
   const some = Object.entries(values).filter(([name]) => new RegExp(`${name}\\b`).test(text));
   return some.length === 0 ? {} : { ExpressionAttributeValues: Object.fromEntries(some) };
@@ -91,11 +90,11 @@ describe('a condition', () => {
     'attribute_exists(RelatedItems[3])',
     'NOT Price = :500',
     'Price = :500 AND NOT InStock = :true',
-  ])('%s does not hold', (text) => {
+  ])('%s is false', (text) => {
     expect(holds(text)).toBe(false);
   });
 
-  it('of a row that does not exist is that of an empty item', () => {
+  it('of a missing row is that of an empty item', () => {
     expect(holds('attribute_not_exists(Id)', {})).toBe(true);
     const given = {
       ConditionExpression: 'attribute_exists(#c) OR attribute_exists(#t)',
@@ -149,7 +148,7 @@ describe('a projection', () => {
 });
 
 describe('an update', () => {
-  /** Makes an update of a row, which must stay as it is. */
+  /** Makes an update and expects the given row to stay unchanged. */
   function updated(
     UpdateExpression: string,
     item: Item,
@@ -222,7 +221,7 @@ describe('an update', () => {
     });
   });
 
-  it('sets attributes with the names of members of objects', () => {
+  it('sets attributes named like members of objects', () => {
     const given = {
       UpdateExpression: 'SET #a = :v, #b.#a = :v',
       ExpressionAttributeNames: { '#a': '__proto__', '#b': 'constructor' },
@@ -265,7 +264,7 @@ describe('an update', () => {
     );
   });
 
-  it('nests values as deeply as an item may, and no deeper', () => {
+  it('nests values up to an item’s limit', () => {
     const nested = (levels: number): Value => (levels === 1 ? { S: 'x' } : { L: [nested(levels - 1)] });
     const item: Item = { m: { M: {} } };
     expect(updated('SET m.x = :v', item, { ':v': nested(31) })).toEqual({ m: { M: { x: nested(31) } } });
@@ -291,7 +290,7 @@ describe('an update', () => {
   });
 });
 
-it('expressions are kept, and more than a thousand of them too', () => {
+it('expressions are cached, even more than a thousand', () => {
   for (const round of [0, 1]) {
     for (let index = 0; index < 1_500; index += 1) {
       const given = { ConditionExpression: `attribute_exists(a${index})` };

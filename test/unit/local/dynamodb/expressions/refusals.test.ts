@@ -1,10 +1,9 @@
-/** What expressions are refused with: the words are DynamoDB's. */
 import { describe, expect, it } from 'vitest';
 import { bind, type Given } from '../../../../../local/dynamodb/expressions/bind.ts';
 
 const keys = { partitionKey: 'pk', sortKey: 'sk', partitionType: 'S', sortType: 'S' } as const;
 
-/** Binds the expressions of a call on a table with the keys `pk` and `sk`, and returns the words of the refusal. */
+/** Binds expressions on a table with the keys `pk` and `sk`, and returns the refusal’s text. */
 function refusalOf(given: Given): string {
   try {
     bind(given, keys, ['pk', 'sk']);
@@ -15,7 +14,6 @@ function refusalOf(given: Given): string {
   return 'accepted';
 }
 
-/** Gives the placeholders that a text mentions. */
 function withValues(text: string): Pick<Given, 'ExpressionAttributeValues'> {
   const all = {
     ':n': { N: '1' },
@@ -202,7 +200,7 @@ describe('an update', () => {
     );
   });
 
-  it('sees overlaps and keys behind the names of placeholders, with each call', () => {
+  it('finds overlaps and keys behind the names of placeholders in each call', () => {
     const UpdateExpression = 'SET #a = :n, b = :n';
     const named = (name: string): string =>
       refusalOf({ UpdateExpression, ExpressionAttributeNames: { '#a': name }, ...withValues(':n') });
@@ -266,7 +264,7 @@ describe('a condition on keys', () => {
     expect(refusalOf({ KeyConditionExpression, ...withValues(KeyConditionExpression) })).toBe(words);
   });
 
-  it('has no filter by a key beside it', () => {
+  it('allows no filter by a key', () => {
     const given = {
       KeyConditionExpression: 'pk = :s',
       FilterExpression: 'a = :s AND sk = :s',
@@ -286,7 +284,7 @@ describe('a condition on keys', () => {
   });
 });
 
-it('expressions that are nested as deeply as their size allows are refused, too', () => {
+it('expressions as deep as their size allows are refused, too', () => {
   for (const open of ['(', 'NOT ', 'f(', 'size(', 'f((']) {
     const text = open.repeat(4_000 / open.length);
     expect(refusalOf({ ConditionExpression: text })).toMatch(/^Invalid ConditionExpression: /);

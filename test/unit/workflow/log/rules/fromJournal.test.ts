@@ -1,4 +1,3 @@
-/** The messages of a run's log, as its journal and the records of its messages tell them. */
 import { describe, expect, it } from 'vitest';
 import type { JournalRecord, ListedEntry } from '../../../../../lambdas/workflow/rules/journal.ts';
 import { type KnownMessages, runMessagesOf } from '../../../../../lambdas/workflow/log/rules/fromJournal.ts';
@@ -43,7 +42,7 @@ const runHeaders = [
 ];
 
 describe('an entry of the list', () => {
-  it('is the payload where it has no step, and is due when it may be delivered', () => {
+  it('is the payload if it has no step, and is due when it may be delivered', () => {
     expect(messagesOf([started], { texts: new Map([['init', '{"n":1}']]) })).toEqual([
       {
         kind: 'initial',
@@ -58,7 +57,7 @@ describe('an entry of the list', () => {
     ]);
   });
 
-  it('has the history of its message once there is one', () => {
+  it('has its message’s history once there is a message', () => {
     for (const history of [
       { failures: [failure], nextDeliveryAt: 9_000 },
       { failures: [], end: 'DELIVERED' },
@@ -71,7 +70,7 @@ describe('an entry of the list', () => {
     expect(messagesOf([started], { histories: untouched })[0]?.nextDeliveryAt).toBe(notBefore);
   });
 
-  it('is a plan or a result, with the headers and the settings of its own over those of the run', () => {
+  it('is a plan or a result, and prefers its own headers and settings to the run’s', () => {
     const forwarded = [['x-trace', 'of the step']] as const;
     const records: readonly JournalRecord[] = [
       {
@@ -127,7 +126,7 @@ describe('an entry of the list', () => {
     ]);
   });
 
-  it('that came after the end of its run is never delivered', () => {
+  it('after the end of its run is never delivered', () => {
     const late = entry('late', { step: { kind: 'result', ...step(1) } });
     expect(messagesOf([started, { kind: 'lateResult', at, entry: late }])[1]).toMatchObject({
       kind: 'result',
@@ -145,7 +144,7 @@ describe('the payload of a run with an unknown client', () => {
     entries: [entry('result', { step: { kind: 'result', ...step(1) } })],
   };
 
-  it('has the failures of both deliveries, and goes on as the second one', () => {
+  it('has the failures of both deliveries, and continues like the second one', () => {
     const histories = new Map([
       ['init', { failures: [failure], end: 'DELIVERED' }],
       ['again', { failures: [{ ...failure, error: 'again' }], nextDeliveryAt: 9_000 }],
@@ -168,8 +167,8 @@ describe('the payload of a run with an unknown client', () => {
   });
 });
 
-describe('what ends elsewhere', () => {
-  it('is a call, with what is known of it', () => {
+describe('a step that ends elsewhere', () => {
+  it('is a call, with the facts known about it', () => {
     const call: JournalRecord = { kind: 'call', at, step: step(1), messageId: 'call' };
     expect(messagesOf([call])).toEqual([
       {
@@ -194,7 +193,7 @@ describe('what ends elsewhere', () => {
     expect(shown).not.toHaveProperty('retryDelay');
   });
 
-  it('is a wait, with the headers of the delivery of its event', () => {
+  it('is a wait, with the headers with which its event is delivered', () => {
     const wait: JournalRecord = {
       kind: 'wait',
       at,
@@ -226,7 +225,7 @@ describe('what ends elsewhere', () => {
     ]);
   });
 
-  it('is an invoked run, with what is known of its start', () => {
+  it('is an invoked run, with the facts known about its start', () => {
     const invoke: JournalRecord = {
       kind: 'invoke',
       at,
@@ -253,7 +252,7 @@ describe('what ends elsewhere', () => {
   });
 });
 
-it('What no message is made of adds none', () => {
+it('An entry without a message adds nothing to the log', () => {
   const body = { at: 'bucket', key: 'event' } as const;
   expect(
     messagesOf([

@@ -3,8 +3,6 @@ import { hangingOf, quietMs } from '../../../../../lambdas/workflow/log/rules/ha
 import type { MadeRequest, RunMessage } from '../../../../../lambdas/workflow/log/rules/runRecord.ts';
 import type { JournalRecord, Snapshot } from '../../../../../lambdas/workflow/rules/journal.ts';
 
-/** When a run hangs, by its snapshot and its messages. */
-
 const snapshot: Snapshot = {
   seq: 3,
   startSeq: 0,
@@ -51,36 +49,36 @@ const hanging = (messages: readonly RunMessage[], of: Partial<Snapshot> = {}, at
   hangingOf({ ...snapshot, ...of }, records, messages, at);
 
 describe('a run hangs', () => {
-  it('once its deliveries are over and a minute is, since the last of them', () => {
+  it('one minute after the last of its deliveries has ended', () => {
     expect(hanging([initial])).toEqual({ since: 2_500, last: request('msg_0', 2_500) });
     expect(hanging([initial], {}, now - 1)).toBeUndefined();
   });
 
-  it('where a branch was delivered and brought nothing, whatever the others did', () => {
+  it('if a branch was delivered without a result, even if others have results', () => {
     const branches: RunMessage[] = [
       { kind: 'plan', step: step(1, 2), ...delivered('msg_1') },
       { kind: 'plan', step: step(2, 2), ...delivered('msg_2') },
       { kind: 'result', step: step(2, 2), ...pending('msg_3') },
     ];
     const steps = { plan: '1', result: '2' };
-    // The delivery of a branch's result brings nothing while others are open; its records may be gone.
+    // A branch’s result brings no step while other branches are open, and its records may have expired.
     expect(hanging([initial, ...branches], { steps })).toMatchObject({ since: 2_500 });
   });
 
-  it('where it was resumed within a parallel group, and the entry before it was not delivered again', () => {
+  it('if it was resumed within a parallel group, and the entry before it was not delivered again', () => {
     const branch: RunMessage = { kind: 'plan', step: step(2, 2), ...delivered('msg_2') };
     const kept: RunMessage = { kind: 'result', step: step(1, 2), ...pending('msg_1'), isKept: true };
     const steps = { plan: '2', result: '1' };
     expect(hanging([{ kind: 'initial', ...pending('msg_0') }, kept, branch], { steps })).toBeDefined();
   });
 
-  it('although the records of old deliveries are not kept any more', () => {
+  it('even if the records of old deliveries have expired', () => {
     const old: RunMessage = { kind: 'initial', ...pending('msg_0') };
     const last: RunMessage = { kind: 'result', step: step(1), ...delivered('msg_1') };
     expect(hanging([old, last], { steps: { result: '1' } })).toBeDefined();
   });
 
-  it('where the answer to a call was delivered, and its endpoint did not submit the result', () => {
+  it('if the answer to a call was delivered, and its endpoint did not submit the result', () => {
     const call: RunMessage = {
       kind: 'call',
       step: step(1),

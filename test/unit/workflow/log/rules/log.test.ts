@@ -79,7 +79,7 @@ const shownError = (error: string) => ({
 const groupsOf = (state: RunState, messages: readonly RunMessage[]) =>
   stepGroups({ state, messages }, ({ failures }) => failures.at(-1)?.headers[0]?.[1], now);
 
-/** Each group by its type, and its steps by what the log is read for. */
+/** Shows each group by its type, and its steps by the fields that matter. */
 const outline = (state: RunState, ...messages: readonly RunMessage[]): readonly string[] =>
   groupsOf(state, messages).map((group) => {
     if (group.type === 'next') return `next ${group.steps[0].messageId} ${group.steps[0].state}`;
@@ -91,7 +91,7 @@ const outline = (state: RunState, ...messages: readonly RunMessage[]): readonly 
   });
 
 describe('the log of a run', () => {
-  it('begins with the initial payload, and what is to come next', () => {
+  it('begins with the initial payload and the next step', () => {
     expect(groupsOf('RUN_STARTED', [initial({ nextDeliveryAt: now + 5 })])).toEqual([
       {
         type: 'sequential',
@@ -117,7 +117,7 @@ describe('the log of a run', () => {
     ]);
   });
 
-  it('has each sequential step, and what follows the last', () => {
+  it('has each sequential step, and the next one', () => {
     expect(outline('RUN_STARTED', initial(done), result(1, done), result(2))).toEqual([
       'sequential init STEP_SUCCESS',
       'sequential result 1 STEP_SUCCESS',
@@ -134,11 +134,11 @@ describe('the log of a run', () => {
     ['RUN_FAILED', { failures: [failed('a')], end: 'FAILED' }, ['next init STEP_FAILED']],
     ['RUN_CANCELED', {}, ['next init STEP_CANCELED']],
     ['RUN_CANCELED', { failures: [failed('a')] }, ['next init STEP_CANCELED']],
-  ] as const)('in the state %s, its delivery being %j, goes on with %j', (state, history, next) => {
+  ] as const)('in the state %s, its delivery being %j, continues with %j', (state, history, next) => {
     expect(outline(state, initial(history))).toEqual(['sequential init STEP_SUCCESS', ...next]);
   });
 
-  it('leaves a step a success when what was to follow it failed', () => {
+  it('keeps a step successful if the next one failed', () => {
     const broken = result(1, { failures: [failed('a')], end: 'FAILED' });
     expect(outline('RUN_FAILED', initial(done), broken)).toEqual([
       'sequential init STEP_SUCCESS',
@@ -148,7 +148,7 @@ describe('the log of a run', () => {
     expect(groupsOf('RUN_FAILED', [initial(done), broken])[1]?.steps[0].errors).toBeUndefined();
   });
 
-  it('tells of failures and of the step that threw: first as the next step, then as the one that came', () => {
+  it('shows failures and the step that threw, first as the next step and then as the recorded one', () => {
     const start = initial({ failures: [failed('one'), failed('two')], nextDeliveryAt: now + 5 });
     expect(groupsOf('RUN_STARTED', [start]).at(-1)).toEqual({
       type: 'next',
@@ -168,7 +168,7 @@ describe('the log of a run', () => {
     });
   });
 
-  it('says when the next delivery is due, unless there is none', () => {
+  it('says when the next delivery is due, if there is one', () => {
     const broken = initial({ failures: [failed('one')], end: 'FAILED', nextDeliveryAt: now });
     expect(groupsOf('RUN_FAILED', [broken]).at(-1)?.steps[0]).toMatchObject({
       state: 'STEP_FAILED',
@@ -176,7 +176,7 @@ describe('the log of a run', () => {
     });
   });
 
-  it('has nothing before the run is there', () => {
+  it('is empty before the run is recorded', () => {
     expect(groupsOf('RUN_STARTED', [])).toEqual([]);
   });
 });
@@ -196,7 +196,7 @@ describe('a parallel group', () => {
     expect(groupsOf('RUN_STARTED', begin)[1]?.steps[0]).not.toHaveProperty('out');
   });
 
-  it('is followed by the delivery of the result that came last', () => {
+  it('is followed by the delivery of its last result', () => {
     const both = [result(2, done, { of: 2 }), result(1, {}, { of: 2 })];
     expect(outline('RUN_STARTED', ...begin, ...both)).toEqual([
       'sequential init STEP_SUCCESS',
@@ -211,7 +211,7 @@ describe('a parallel group', () => {
     ]);
   });
 
-  it('has the failures of a branch in its item, and no next', () => {
+  it('has a branch’s failures in its item, and no next step', () => {
     const branch = plan(1, { failures: [failed('a')], end: 'FAILED' });
     expect(outline('RUN_FAILED', initial(done), branch, plan(2))).toEqual([
       'sequential init STEP_SUCCESS',
@@ -227,7 +227,7 @@ describe('a parallel group', () => {
     });
   });
 
-  it('takes a repetition for nothing, and is followed by another group', () => {
+  it('ignores a repetition, and can be followed by another group', () => {
     const first = [plan(1, done), plan(2, done), result(1, done, { of: 2 }), result(2, done, { of: 2 })];
     const again = result(1, {}, { of: 2, out: '"again"' });
     expect(outline('RUN_STARTED', initial(done), ...first, again, plan(3), plan(4))).toEqual([
@@ -240,7 +240,7 @@ describe('a parallel group', () => {
     });
   });
 
-  it('fails at the result of a branch that could not be delivered', () => {
+  it('fails at the branch whose result could not be delivered', () => {
     const broken = result(1, { failures: [failed('a')], end: 'FAILED' }, { of: 2 });
     expect(outline('RUN_FAILED', ...begin, broken)).toEqual([
       'sequential init STEP_SUCCESS',
@@ -251,7 +251,7 @@ describe('a parallel group', () => {
     });
   });
 
-  it('does not take the failures of the delivery that planned it for those of a branch', () => {
+  it('does not count failures of the planning delivery as a branch’s failures', () => {
     const start = initial({ ...done, failures: [failed('a')] });
     for (const messages of [
       [start, plan(1), plan(2)],
@@ -262,7 +262,7 @@ describe('a parallel group', () => {
     }
   });
 
-  it('is in the order of its steps, whichever was planned or ended first', () => {
+  it('has the order of its steps, whichever was planned or ended first', () => {
     expect(outline('RUN_STARTED', initial(done), plan(2), plan(1))[1]).toBe(
       'parallel plan 1 STEP_PROGRESS, plan 2 STEP_PROGRESS',
     );
@@ -272,7 +272,7 @@ describe('a parallel group', () => {
     );
   });
 
-  it('leaves the failures of its last delivery to the step that this one brought', () => {
+  it('leaves the failures of its last delivery to the step that this delivery brought', () => {
     const last = result(2, { failures: [failed('a')], end: 'DELIVERED' }, { of: 2 });
     const messages = [...begin, result(1, done, { of: 2 }), last, result(3)];
     const [, group, next] = groupsOf('RUN_STARTED', messages);
@@ -280,7 +280,7 @@ describe('a parallel group', () => {
     expect(next?.steps[0].errors).toEqual([shownError('a')]);
   });
 
-  it('is on its way where a branch was delivered after a failure, and nothing is due', () => {
+  it('is in progress if a branch was delivered after a failure, and nothing is due', () => {
     const delivered = plan(1, { failures: [failed('a')], end: 'DELIVERED', nextDeliveryAt: now + 9 });
     const untried = plan(2, { nextDeliveryAt: now + 9 });
     const steps = groupsOf('RUN_STARTED', [initial(done), delivered, untried])[1]?.steps ?? [];
@@ -290,14 +290,14 @@ describe('a parallel group', () => {
     ]);
   });
 
-  it('takes the first of two plans of a branch', () => {
+  it('uses the first of two plans of a branch', () => {
     const again = { ...plan(1), messageId: 'again' };
     expect(outline('RUN_STARTED', ...begin, again)[1]).toBe(
       'parallel plan 1 STEP_PROGRESS, plan 2 STEP_PROGRESS',
     );
   });
 
-  it('has calls, waits and invokes among its branches', () => {
+  it('has calls, waits and invokes as branches', () => {
     const pending = call(1, {}, 2);
     expect(outline('RUN_STARTED', initial(done), plan(1, done), plan(2, done), pending)).toEqual([
       'sequential init STEP_SUCCESS',
@@ -306,11 +306,11 @@ describe('a parallel group', () => {
   });
 });
 
-describe('a step that is on its way', () => {
+describe('a step in progress', () => {
   const withStep = (message: RunMessage, state: RunState = 'RUN_STARTED') =>
     outline(state, initial(done), message).slice(1);
 
-  it('sleeps until its delivery is due, and then brings the next', () => {
+  it('sleeps until its delivery is due, and then brings the next step', () => {
     const sleep = (history: Partial<History>) => result(1, history, { type: 'SleepFor', sleepFor: 5_000 });
     expect(withStep(sleep({ nextDeliveryAt: now + 1 }))).toEqual(['sequential result 1 STEP_PROGRESS']);
     expect(withStep(sleep({ nextDeliveryAt: now }))).toEqual([
@@ -320,7 +320,7 @@ describe('a step that is on its way', () => {
     expect(withStep(sleep({ nextDeliveryAt: now + 1 }), 'RUN_CANCELED')).toEqual([
       'sequential result 1 STEP_CANCELED',
     ]);
-    // Its run ended within the delivery that ended the sleep, and that has no outcome yet.
+    // Its run ended within the delivery after the sleep, which has no outcome yet.
     expect(withStep(sleep({ nextDeliveryAt: now }), 'RUN_SUCCESS')).toEqual([
       'sequential result 1 STEP_SUCCESS',
     ]);
@@ -330,20 +330,20 @@ describe('a step that is on its way', () => {
       sleepFor: 5_000,
     });
     expect(withStep(sleep(done))).toEqual(['sequential result 1 STEP_SUCCESS']);
-    // It was over when its delivery was tried.
+    // The sleep was over when its delivery was tried.
     expect(withStep(sleep({ failures: [failed('a')], nextDeliveryAt: now + 1 }))).toEqual([
       'sequential result 1 STEP_SUCCESS',
       'next result 1 STEP_RETRY',
     ]);
   });
 
-  it('sleeps until a moment in the same way', () => {
+  it('sleeps until a time in the same way', () => {
     expect(withStep(result(1, { nextDeliveryAt: now + 1 }, { type: 'SleepUntil' }))).toEqual([
       'sequential result 1 STEP_PROGRESS',
     ]);
   });
 
-  it('calls a third party, whose failure is not its own', () => {
+  it('calls a third party, whose failure is not the step’s', () => {
     expect(withStep(call(1))).toEqual(['sequential call 1 STEP_PROGRESS toCallback']);
     expect(withStep(call(1, { failures: [failed('a')] }))).toEqual([
       'sequential call 1 STEP_RETRY toCallback',
@@ -354,7 +354,7 @@ describe('a step that is on its way', () => {
     expect(withStep(call(1), 'RUN_CANCELED')).toEqual(['sequential call 1 STEP_CANCELED toCallback']);
   });
 
-  it('tells of all failures on the way to the answer of a third party, each once', () => {
+  it('shows each failure before the third party’s answer once', () => {
     const start = initial({ ...done, failures: [failed('before')] });
     const errorsOf = (message: RunMessage) => groupsOf('RUN_STARTED', [start, message])[1]?.steps[0].errors;
     const asked = { failures: [failed('asked')] };
@@ -367,7 +367,7 @@ describe('a step that is on its way', () => {
     ]);
   });
 
-  it('brings the answer of a third party to the endpoint, which may fail at it', () => {
+  it('delivers a third party’s answer to the endpoint, which may fail with it', () => {
     const response = { status: 201, headers: [['etag', 'x']], body: 'answer' } as const;
     const answered = (history: Partial<History>) =>
       call(1, { end: 'DELIVERED', response, callback: { messageId: 'callback', failures: [], ...history } });
@@ -396,7 +396,7 @@ describe('a step that is on its way', () => {
     });
   });
 
-  it('waits for an event, and shows until when', () => {
+  it('waits for an event, and shows its deadline', () => {
     const wait: WaitRecord = {
       kind: 'wait',
       step: named(1, 'Wait', 1),
@@ -415,14 +415,14 @@ describe('a step that is on its way', () => {
       waitTimeout: true,
       state: 'STEP_SUCCESS',
     });
-    // An event that came before it.
+    // The event was sent before the wait.
     const met: ResultRecord = { ...result(1, {}, { type: 'Wait' }), waitEventId: 'ready' };
     expect(groupsOf('RUN_STARTED', [initial(done), met])[1]?.steps[0]).toMatchObject({
       waitEventId: 'ready',
     });
   });
 
-  it('invokes another run, and its result counts although its own run has ended', () => {
+  it('invokes another run, whose result counts even if the invoking run has ended', () => {
     const invoke: InvokeRecord = {
       kind: 'invoke',
       step: named(1, 'Invoke', 1),

@@ -12,7 +12,7 @@ import {
 const hidesAll = { body: true, headers: 'all' } as const;
 
 describe('the texts of a log', () => {
-  it('are kept whole until an answer has no room for them, and then less and less', () => {
+  it('are shown whole while they fit into an answer, and then shortened more and more', () => {
     const texts = new ShownTexts(Infinity, 10_000, 'kept');
     const long = 'x'.repeat(9_000);
     expect([texts.text(long), texts.text(long)]).toEqual([long, long]);
@@ -27,7 +27,7 @@ describe('the texts of a log', () => {
     expect(texts.headers(headers)).toEqual([['kept', 'name']]);
   });
 
-  it('are hashes of the whole where they are hidden, however short they are to be', () => {
+  it('are hashes of the whole text if they are redacted, even if they are shortened', () => {
     const texts = new ShownTexts(3, 10_000, 'kept');
     expect(texts.text('secret', hidesAll)).toBe(redacted('secret'));
     expect(texts.text('', hidesAll)).toBe('');
@@ -44,7 +44,7 @@ describe('the texts of a log', () => {
     expect(new ShownTexts(-1, 100, 'kept').text('aäb')).toBeUndefined();
   });
 
-  it('are whole as long as those before fit into the answer, headers counted, to the byte', () => {
+  it('are whole until the answer is full, to the byte and counting headers', () => {
     const text = 'x'.repeat(5_000);
     const texts = new ShownTexts(Infinity, 10_000, 'kept');
     expect([texts.text(text), texts.text(text), texts.text(text)]).toEqual([text, text, text]);
@@ -58,7 +58,7 @@ describe('the texts of a log', () => {
     expect(hopeless.text(cut)).toBe('');
   });
 
-  it('are hidden where either of two redactions hides them', () => {
+  it('are redacted if either of two settings says so', () => {
     const one = { body: false, headers: ['a', 'b'] };
     expect(bothRedactions(one, { body: true, headers: ['b', 'c'] })).toEqual({
       body: true,
@@ -69,7 +69,7 @@ describe('the texts of a log', () => {
     expect(bothRedactions(undefined, one)).toEqual(one);
   });
 
-  it('are cut wherever a message has them', () => {
+  it('are shortened in every field of a message', () => {
     const long = 'x'.repeat(5_000);
     const failure = {
       status: 500,
@@ -101,7 +101,7 @@ describe('the texts of a log', () => {
     expect(text.match(/"kept"/g)).toHaveLength(2);
   });
 
-  it('are cut in each kind of message, and what is not there stays so', () => {
+  it('are shortened in every kind of message, and missing texts stay missing', () => {
     const cut = { textBytes: 3, hasHeaders: true };
     const common = {
       messageId: 'm',

@@ -1,4 +1,3 @@
-/** The headers of the request that started a run, as the record of its failure shows them. */
 import { expect, it } from 'vitest';
 import type { RunStart } from '../../../../../lambdas/workflow/rules/journal.ts';
 import { startHeaders } from '../../../../../lambdas/workflow/log/rules/startHeaders.ts';
@@ -18,11 +17,11 @@ const own = [
   ['upstash-retries', '3'],
 ];
 
-it('A start without settings has those of the run only', () => {
+it('A start without settings has only the run’s headers', () => {
   expect(startHeaders('wfr_1', start)).toEqual(own);
 });
 
-it('All that a start gave is shown, its secrets hidden', () => {
+it('Everything that a start set is shown, with its secrets hidden', () => {
   const full: RunStart = {
     ...start,
     prefix: 'Svc',
