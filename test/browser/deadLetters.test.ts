@@ -253,7 +253,7 @@ describe('Many failed messages', () => {
     expect((await listDlq({ label })).messages).toHaveLength(2);
   });
 
-  it('are handled a hundred at a time, and no more once it is stopped', async () => {
+  it('are handled a hundred at a time until it is stopped', async () => {
     const label = unique('stopped');
     await deadLetterAttempt(broken(), 201, label);
     const page = await openConsole({ at: `#/dead-letters?label=${label}` });

@@ -168,7 +168,7 @@ describe('A failing host', () => {
   });
 });
 
-describe('What fails', () => {
+describe('A list of failures', () => {
   it('is grouped by reason, by label and by URL, each with a link to its list', async () => {
     const owner = await newOwner();
     const failing = receiver.inbox((delivery, response) => {

@@ -1,10 +1,10 @@
-/** Calls that the test makes to AWS itself, as an operator would. */
+/** AWS calls of the test itself, made as an operator would. */
 import * as z from 'zod';
 import { credentials } from './emulator.ts';
 
 /**
- * Calls AWS as the emulator's root user, for the few requests that would not repay another SDK client. The
- * emulator checks no signature of that user, so none is made.
+ * Calls AWS as the emulator’s root user, without an SDK client for these few requests. The emulator checks no signature of that
+ * user, so requests are not signed.
  */
 async function call(
   endpoint: string,
@@ -42,7 +42,7 @@ export async function readSecret(endpoint: string, region: string, name: string)
   return secretShape.parse(await call(endpoint, where, { SecretId: name })).SecretString;
 }
 
-/** Makes a table's replicas: the emulator has global tables, but its CloudFormation passes over a table's replicas. */
+/** Makes a table’s replicas. The emulator has global tables, but its CloudFormation ignores replicas. */
 export async function replicateTable(
   endpoint: string,
   table: string,
@@ -58,7 +58,7 @@ const eventsShape = z.object({
   events: z.array(z.object({ timestamp: z.number(), message: z.string() })),
 });
 
-/** A line that Lambda writes about a request itself, and not the function. */
+/** A line about a request that Lambda writes, and not the function. */
 const ofLambda = /^(START|END|REPORT) RequestId/;
 
 /** The last lines that the functions of a region logged, oldest first. */
@@ -85,7 +85,7 @@ export async function functionLogs(endpoint: string, region: string, lines: numb
     .join('\n');
 }
 
-/** Calls IAM, which takes forms and answers in XML. @returns the answer */
+/** Calls IAM, whose requests are forms and whose answers are XML. @returns the answer */
 async function callIam(
   endpoint: string,
   region: string,
@@ -106,7 +106,7 @@ async function callIam(
   return text;
 }
 
-/** Makes a role for a function of Lambda. It may do nothing. */
+/** Makes a role without rights for a Lambda function. */
 export async function makeFunctionRole(endpoint: string, region: string, RoleName: string): Promise<void> {
   const Statement = [
     { Effect: 'Allow', Principal: { Service: 'lambda.amazonaws.com' }, Action: 'sts:AssumeRole' },
@@ -115,7 +115,7 @@ export async function makeFunctionRole(endpoint: string, region: string, RoleNam
   await callIam(endpoint, region, { Action: 'CreateRole', RoleName, AssumeRolePolicyDocument });
 }
 
-/** Refuses actions to a role. @returns what takes that back */
+/** Denies actions to a role. @returns a function that allows them again */
 export async function refuse(
   endpoint: string,
   region: string,

@@ -1,11 +1,11 @@
-/** The deployment, made by the real CDK CLI. */
+/** The deployment with the real CDK CLI. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
 import { account, credentials } from './emulator.ts';
 import { run } from './program.ts';
 
-/** The first is where the management API is. */
+/** The first one has the management API. */
 export const regions = ['eu-central-1', 'us-east-1'] as const;
 export type Region = (typeof regions)[number];
 
@@ -18,28 +18,27 @@ const outputsShape = z.object({
 });
 
 interface Deployed {
-  /** Of the messaging API of each region. */
+  /** The messaging API of each region. */
   readonly urls: Readonly<Record<Region, URL>>;
-  /** The publish URL of each region. */
   readonly publishUrls: Readonly<Record<Region, URL>>;
   readonly management: { readonly url: URL; readonly secret: string };
 }
 
 /** The real CDK CLI against an emulator. */
 export interface Cdk {
-  /** Prepares regions, as an operator does once. */
+  /** Prepares regions. An operator does this once. */
   bootstrap(inRegions: readonly string[]): Promise<void>;
   /**
    * Deploys stacks.
    *
-   * @param source the folder of the CDK app; without it, this project's
-   * @param only a pattern of the names of the stacks to deploy; without it, all
-   * @returns what the stacks put out, by their names
+   * @param source the folder of the CDK app; by default this project
+   * @param only a pattern of stack names; by default all stacks
+   * @returns the stacks’ outputs by stack name
    */
   deploy(source?: string, only?: string): Promise<unknown>;
-  /** The environment in which programs of the operator find the emulator. */
+  /** The environment in which the operator’s programs find the emulator. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** All that it has written. */
+  /** All output of the CLI. */
   log(): string;
 }
 
@@ -51,7 +50,7 @@ export function openCdk(options: {
 }): Cdk {
   const { scratch, endpoint } = options;
   const env = {
-    // The CLI remembers account ids in ~/.cdk; what it learns here must not be remembered there.
+    // The CLI remembers account ids in ~/.cdk, which must not get those of the emulator.
     HOME: scratch,
     AWS_ENDPOINT_URL: endpoint,
     AWS_REGION: regions[0],

@@ -1,4 +1,4 @@
-/** MiniStack, an AWS emulator that others wrote: installed by a pinned version, run as one process of this machine. */
+/** MiniStack, a third-party AWS emulator, in a fixed version and as one process of this machine. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { findPython, installPackage } from '../support/python.ts';
 import { killGroup, lastLines } from './program.ts';
 
-/** The account that the emulator plays; any access key stands for its root user. */
+/** The emulator’s account. Any access key is its root user. */
 export const account = '000000000000';
 export const credentials = {
   AWS_ACCESS_KEY_ID: 'test',
@@ -15,7 +15,7 @@ export const credentials = {
 
 /**
  * @returns the Python interpreter that runs it
- * @throws Error in one sentence when there is no Python that can run the emulator
+ * @throws Error if no Python can run the emulator
  */
 export async function installEmulator(): Promise<string> {
   const python = findPython();
@@ -28,18 +28,18 @@ export async function installEmulator(): Promise<string> {
 }
 
 export interface Emulator {
-  /** The last lines that it and the functions in it wrote. */
+  /** The last lines of its output and of its functions’. */
   log(lines: number): string;
   stop(): Promise<void>;
 }
 
 /**
- * @param options.python what {@link installEmulator} returned
+ * @param options.python the interpreter from {@link installEmulator}
  * @param options.port where it listens
- * @param options.publicPort the port of the front through which everybody, the functions included, reaches it: it
- *   makes queue URLs of this
- * @param options.scratch a folder to make for all it writes; no folder above it may hold a `package.json`, since
- *   that would change how Node reads the scripts which the emulator puts there to run functions
+ * @param options.publicPort the port of the front, through which all callers reach it, including functions. It is in queue URLs
+ * @param options.scratch a folder to make, for all its files. No parent folder may have a `package.json`, which would change
+ * how
+ *   Node reads the emulator’s scripts
  */
 export async function startEmulator(options: {
   readonly python: string;
@@ -60,10 +60,10 @@ export async function startEmulator(options: {
     '--keep-alive',
     '75',
   ];
-  // Not its own command, which would listen where it says that it is.
+  // Its own command would listen on the port that it announces, which is the front’s.
   const child = spawn(python, server, {
     cwd: scratch,
-    // A process group of its own: the functions run as its children and must end with it.
+    // The functions are its children and must end with it, so it gets a process group.
     detached: true,
     stdio: ['ignore', log, log],
     env: {
@@ -74,13 +74,13 @@ export async function startEmulator(options: {
       TMPDIR: scratch,
       STATE_DIR: join(scratch, 'state'),
       GATEWAY_PORT: publicPort.toString(),
-      // The host that its queue URLs name: the SDK remarks on every request whose queue is at another.
+      // The host in its queue URLs. The SDK warns about a queue at another host.
       AWS_ENDPOINT_URL_SQS: `http://localhost:${publicPort.toString()}`,
-      // Roles, bucket and queue policies are enforced: a permission that is missing here is missing on AWS.
+      // Roles, bucket policies and queue policies are enforced, so a right that is missing here is missing on AWS, too.
       AUTH: 'true',
-      // Functions are plain processes of this machine's Node.
+      // Functions are processes of this machine’s Node.
       LAMBDA_EXECUTOR: 'local',
-      // The functions inherit this. On AWS they run on a newer Node than this machine may have.
+      // Functions inherit this. On AWS they run on a newer Node than this machine may have.
       AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
       ...credentials,
     },
@@ -120,5 +120,5 @@ async function stop(child: ChildProcess): Promise<void> {
     child.kill('SIGTERM');
     await Promise.race([ended, sleep(5_000, undefined, { ref: false })]);
   }
-  killGroup(child); // The functions' processes are in it.
+  killGroup(child); // The group has the functions’ processes.
 }

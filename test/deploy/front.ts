@@ -1,4 +1,4 @@
-/** A tiny reverse proxy before the emulator, which hides where the emulator's endpoint differs from AWS. */
+/** A small reverse proxy for the emulator. It hides differences between the emulator’s endpoint and AWS. */
 import { request } from 'node:http';
 import { close, listen } from '../../local/http.ts';
 
@@ -10,24 +10,24 @@ export interface Front {
 
 /** An API behind the emulator's gateway, or a function URL. */
 export interface Api {
-  /** The host name by which the emulator tells them apart. */
+  /** The host name by which the emulator distinguishes APIs. */
   readonly host: string;
-  /** The stage of an API, behind a slash; nothing for a function URL. */
+  /** A slash and the stage of an API; empty for a function URL. */
   readonly base: string;
-  /** The beginning of the request's path that is not passed on. */
+  /** The beginning of the path that is not forwarded. */
   readonly prefix?: string;
 }
 
 /**
- * Listens on a free loopback port and passes everything on to the emulator's.
+ * Listens on a free loopback port and forwards everything to the emulator.
  *
- * - The emulator is spoken to in plain HTTP, but it enforces policies, and ours (like those of `cdk bootstrap`)
- *   refuse what does not come over TLS. `X-Forwarded-Proto` tells it that TLS ended here.
- * - An API lives at a host name of its own and below its stage, a function URL at a host name; here it gets a URL that needs no name server.
- * - The emulator decodes the path before its gateway sees it, and functions get it decoded; on AWS they get it as
- *   the client wrote it. Encoded once more on the way, it arrives as it does there.
+ * - The emulator speaks plain HTTP, but enforces policies, and ours refuse requests without TLS, like those of `cdk bootstrap`.
+ *   `X-Forwarded-Proto` tells it that TLS ended here.
+ * - An API has a host name and a stage, and a function URL has a host name. Here both get a URL that needs no name server.
+ * - The emulator decodes paths, but AWS gives functions the path as the client wrote it. So paths are encoded once more.
  *
- * @param api asked for each request and its path, so that a front can listen before its API is there; none: all of AWS
+ * @param api finds the API of a request’s path. It is asked for each request, so that a front can listen before its API exists.
+ *   Undefined to forward to all of AWS
  */
 export async function openFront(
   emulatorPort: number,
@@ -88,24 +88,24 @@ function encodePath(url: string): string {
   return [path.replaceAll('%', '%25'), ...query].join('?');
 }
 
-/** Headers as Node has them raw: name, value, name, value … */
+/** Raw headers of Node: names and values in turn. */
 function dropHeader(raw: readonly string[], name: string): string[] {
   return raw.filter((_, at) => raw[at - (at % 2)]?.toLowerCase() !== name);
 }
 
-/** An API's URL on AWS, in the emulator's spelling of <api>.execute-api.<region>.amazonaws.com; a custom domain is spelled the same. */
+/** An API’s URL on AWS, as the emulator spells <api>.execute-api.<region>.amazonaws.com. A custom domain stays the same. */
 export const apiAt = ({ hostname, pathname }: URL): Api =>
   hostname.endsWith('.amazonaws.com')
     ? { host: `${hostname.split('.')[0] ?? ''}.execute-api.localhost`, base: pathname }
     : { host: hostname, base: '' };
 
-/** A function URL on AWS, <id>.lambda-url.<region>.on.aws, in a spelling that names this machine. */
+/** A function URL on AWS, <id>.lambda-url.<region>.on.aws, with a host name of this machine. */
 export const functionUrlAt = ({ hostname }: URL): Api => ({
   host: hostname.replace(/on\.aws$/, 'localhost'),
   base: '',
 });
 
-/** The API or function URL that a path names by its first segment, its host on AWS: `/<host>/…`. */
+/** The API or function URL whose AWS host is the first segment of a path: `/<host>/…`. */
 export function hostedAt(path: string): Api | undefined {
   const [prefix, host] = /^\/([a-z0-9-]+\.(?:execute-api|lambda-url)\.[a-z0-9.-]+)/.exec(path) ?? [];
   if (prefix === undefined) return undefined;

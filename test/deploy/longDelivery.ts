@@ -1,6 +1,6 @@
 /**
- * `npm run test:deploy -- instances`: deploys one region, changes its setting `longDelivery` to `instances` and back, and publishes
- * meanwhile. The emulator has no capacity providers, so there plain functions get the timeouts of those on instances.
+ * `npm run test:deploy -- instances`: deploys one region, changes its setting `longDelivery` to `instances` and back, and keeps
+ * publishing. The emulator has no capacity providers, so plain functions get the timeouts of those on instances.
  */
 import {
   GetFunctionConfigurationCommand,
@@ -16,14 +16,14 @@ import { region, withOneRegion, type Call } from './oneRegion.ts';
 
 const published = z.object({ messageId: z.string() });
 
-/** The queues with functions for long answers, by the names of these functions. */
+/** The queues with functions for long answers, by function name. */
 const longFunctions = { DeliverLong: 'long', DeliverAlone: 'dead' } as const;
 
-/** Messages for each deployment, some of which are due while it is made. */
+/** Messages for each deployment. Some are due while it is made. */
 const messages = 20;
 
 export async function changeLongDelivery(): Promise<void> {
-  // The SDK would remark on this Node's version.
+  // The SDK would warn about this Node version.
   process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
   await withOneRegion(
     () => ({ name: 'the region with functions' }),
@@ -50,13 +50,13 @@ export async function changeLongDelivery(): Promise<void> {
   );
 }
 
-/** Publishes a message that may wait for its answer for so long that it passes the long queue. */
+/** Publishes a message with a timeout that requires the long queue. */
 async function publishLong(call: Call, url: string, number: number): Promise<string> {
   const headers = { 'svc-timeout': '60s', 'svc-delay': `${(3 * number).toString()}s` };
   return published.parse(await call('POST', `/v2/publish/${url}`, headers, 'long')).messageId;
 }
 
-/** @throws Error when a function has another timeout, no alias, or no mapping of its queue */
+/** @throws Error if a function has another timeout, no alias, or no mapping of its queue */
 async function expectFunctions(endpoint: string, longDelivery: LongDelivery): Promise<void> {
   const client = new LambdaClient({
     ...clientOptions('quick'),

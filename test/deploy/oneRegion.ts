@@ -20,7 +20,7 @@ const outputsShape = z.object({
 
 const published = z.object({ messageId: z.string() });
 
-/** Sends a request with the account's token, and returns the JSON of its answer. @throws Error for any status but 2XX */
+/** Sends a request with the account’s token, and returns the answer’s JSON. @throws Error for a status other than 2XX */
 export type Call = (
   method: string,
   path: string,
@@ -32,27 +32,27 @@ export interface OneRegion extends Pick<Running, 'awsUrl' | 'scratch' | 'say'> {
   readonly cdk: Cdk;
   readonly receiver: Receiver;
   readonly call: Call;
-  /** Publishes a message, and returns its id. */
+  /** Publishes a message. @returns its id */
   readonly publish: (to: string, body: string, delaySeconds: number) => Promise<string>;
   /**
    * Deploys.
    *
-   * @param name of what is deployed, for the reader
+   * @param name the name of the deployment, for the output
    * @param source see {@link Cdk.deploy}
-   * @param settings besides those of every deployment
+   * @param settings additional settings
    */
   readonly deploy: (
     name: string,
     source?: string,
     settings?: Readonly<Record<string, string>>,
   ) => Promise<void>;
-  /** Takes a release back, as docs/deploy.md says: deploys the release before, without its state. */
+  /** Goes back a release as docs/deploy.md describes: deploys the previous release without its state. */
   readonly goBack: (name: string, source: string) => Promise<void>;
 }
 
-/** Messages in a queue that is paused. */
+/** Messages in a paused queue. */
 export interface PausedLine {
-  /** Resumes it, and waits for its messages. @throws Error when they come in another order */
+  /** Resumes the queue and waits for its messages. @throws Error if they arrive in another order */
   readonly resume: () => Promise<void>;
   readonly inbox: Inbox;
 }
@@ -88,7 +88,7 @@ function callerOf(base: string, authorization: string): Call {
   };
 }
 
-/** The setting that leaves out what the emulator cannot make; an old release has neither it nor what it leaves out. */
+/** The setting that leaves out what the emulator cannot make. An old release has neither the setting nor these resources. */
 function settingsForEmulator(
   source = resolve(import.meta.dirname, '../..'),
 ): Readonly<Record<string, string>> {
@@ -99,7 +99,7 @@ function settingsForEmulator(
 /**
  * Starts an emulator, deploys one region to it and makes an account.
  *
- * @param first what is deployed first, as {@link OneRegion.deploy} takes it
+ * @param first the first deployment, see {@link OneRegion.deploy}
  */
 export async function withOneRegion(
   first: (running: Running) => { readonly name: string; readonly source?: string },
@@ -127,7 +127,7 @@ export async function withOneRegion(
           ...settings,
         },
       });
-    // An API gets another URL where the emulator makes another one of it: see `ministack_imports.py`.
+    // The emulator may replace an API instead of changing it, which changes its URL: see `ministack_imports.py`.
     const noteUrls = (given: unknown): string | undefined => {
       const { [`Svc-${region}-Service`]: service, 'Svc-Management': management } = outputsShape.parse(given);
       if (service !== undefined) apis.set('messaging', apiAt(service.Url));
@@ -167,8 +167,8 @@ export async function withOneRegion(
             await call(
               'POST',
               `/v2/publish/${to}`,
-              // AWS lets functions finish that are replaced. The emulator ends them, and what they had comes back after the
-              // hidden time: 70 s where a message waits for its answer for 30 s at most, else 910 s.
+              // AWS lets replaced functions finish. The emulator kills them, and their jobs return after the visibility
+              // timeout: 70 s for timeouts of up to 30 s, otherwise 910 s.
               { 'svc-delay': `${delaySeconds.toString()}s`, 'svc-timeout': '20s' },
               body,
             ),

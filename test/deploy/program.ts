@@ -1,4 +1,4 @@
-/** Runs the programs that this project depends on, each as a process that a cancelled run takes with it. */
+/** Runs the project’s dependencies as programs. Their processes end with a cancelled run. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -13,13 +13,13 @@ export interface Program {
   /** The path of the script in its package. */
   readonly path: string;
   readonly timeoutMs: number;
-  /** The file that gets all output; without it, the terminal does. */
+  /** The file for all output; by default the terminal. */
   readonly logFile?: string;
-  /** The folder in which it runs; without it, the root of this project. */
+  /** The working folder; by default this project’s root. */
   readonly cwd?: string;
 }
 
-/** @throws Error when it ends with anything but code 0; its last lines are in the message */
+/** @throws Error with its last lines if it exits with a code other than 0 */
 export async function run(
   program: Program,
   args: readonly string[],
@@ -32,7 +32,7 @@ export async function run(
   const child = spawn(process.execPath, [join(dirname(packageFile), program.path), ...args], {
     cwd: program.cwd ?? root,
     env: { ...process.env, ...env },
-    // A group of its own, which ends as a whole: the CLI starts the app, and the test runner its workers.
+    // The CLI starts the app, and the test runner its workers. A process group ends them together.
     detached: true,
     stdio: ['ignore', output, output],
   });
@@ -56,21 +56,21 @@ export async function run(
   }
 }
 
-/** Has a process that was started detached end when the run is cancelled. */
+/** Ends a detached process when the run is cancelled. */
 export function endWithRun(child: ChildProcess): void {
   running.add(child);
   child.once('exit', () => running.delete(child));
 }
 
-/** Ends what runs, and lets nothing more start. */
+/** Ends all programs. No others start after this. */
 function cancelPrograms(): void {
   cancelled = true;
   for (const child of running) killGroup(child);
 }
 
 /**
- * Runs a program of the deployed checks: its failure is printed and is the exit status. An interrupted run takes its processes
- * with it: what it waits for fails, and it cleans up.
+ * Runs a program of the deployed checks. A failure is printed and becomes the exit status. After an interrupt its processes
+ * end, and the program cleans up.
  */
 export async function runProgram(main: () => Promise<void>): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -87,7 +87,7 @@ export async function runProgram(main: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Ends a process that was started detached, and all that it started. */
+/** Ends a detached process and all its children. */
 export function killGroup(child: ChildProcess): void {
   if (child.pid === undefined) return;
   try {

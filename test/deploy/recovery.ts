@@ -1,6 +1,6 @@
 /**
- * `npm run test:recovery`: on an AWS emulator, restores tables of a region under other names, loses what its queues and Scheduler
- * have, and makes that again with `npm run recover`; then empties the region with `npm run drain`.
+ * `npm run test:recovery`: on an AWS emulator, restores a region’s tables under other names, deletes the contents of its queues
+ * and Scheduler, and recreates them with `npm run recover`. Then it empties the region with `npm run drain`.
  */
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
@@ -25,7 +25,7 @@ function expectThat(holds: boolean, sentence: string): void {
   if (!holds) throw new Error(`It does not hold: ${sentence}`);
 }
 
-/** Runs a command of the operator, as `npm run <name>` does. @returns its exit status and all that it printed */
+/** Runs an operator’s command, like `npm run <name>`. @returns its exit status and output */
 function operate(
   { cdk, say }: Pick<OneRegion, 'cdk' | 'say'>,
   name: string,
@@ -51,7 +51,7 @@ function operate(
   });
 }
 
-/** Restores tables to the present moment, under other names. @returns the setting that has functions use them */
+/** Restores tables to the present, under other names. @returns the setting with which functions use them */
 async function restoreTables(endpoint: string, tables: readonly string[]): Promise<string> {
   const client = new DynamoDBClient({ ...clientOptions('quick'), endpoint, region, credentials: rootUser });
   const { TableNames = [] } = await client.send(new ListTablesCommand({}));
@@ -81,7 +81,7 @@ const rootUser = {
   secretAccessKey: credentials.AWS_SECRET_ACCESS_KEY,
 };
 
-/** Loses all that queues and Scheduler have. @returns how many schedules that were */
+/** Deletes the contents of all queues and Scheduler. @returns the number of deleted schedules */
 async function loseWork(endpoint: string): Promise<number> {
   const place = { endpoint, region, credentials: rootUser };
   const sqs = new SQSClient({ ...clientOptions('quick'), ...place, useQueueUrlAsEndpoint: false });
@@ -94,7 +94,7 @@ async function loseWork(endpoint: string): Promise<number> {
   return Schedules.length;
 }
 
-/** The delay of what is due only after the queues were emptied: longer than the deployment before that takes. */
+/** The delay of messages that are due only after the queues were emptied: longer than the deployment before that. */
 const delaySeconds = 420;
 
 async function main(): Promise<void> {
@@ -147,7 +147,7 @@ async function main(): Promise<void> {
       await call('DELETE', `/v2/messages/${far}`);
       await call('DELETE', '/v2/schedules/yearly');
       const draining = operate(deployed, 'drain', ['--region', region, '--every', '10']);
-      // On a machine with little else to do, all this is done long before they are due.
+      // On a fast machine, everything is done long before they are due.
       await sleep(Math.max(0, dueBy - Date.now()));
       await inbox.until((all) =>
         near.every((id) => all.some(({ headers }) => headers['svc-message-id'] === id)),
@@ -164,6 +164,6 @@ async function main(): Promise<void> {
   );
 }
 
-// The SDK would remark on this Node's version.
+// The SDK would warn about this Node version.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
 await runProgram(main);

@@ -1,4 +1,4 @@
-/** The Lambda function that the end-to-end tests send messages to, as an operator's own function stands beside the service. */
+/** The Lambda function to which end-to-end tests send messages. It is like an operator’s own function. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,17 +9,17 @@ import { findPython } from '../support/python.ts';
 import { makeFunctionRole } from './aws.ts';
 import { account, credentials } from './emulator.ts';
 
-/** The setting `lambdaDestinations` with which messages may go to it, and to others that are not there. */
+/** The setting `lambdaDestinations`: allows this function, and others that do not exist. */
 export const lambdaDestinations = `arn:aws:lambda:*:${account}:function:receiver-*`;
 
-/** The setting `destinations` with which messages may go to the queues, topics and buses that tests make. */
+/** The setting `destinations`: allows the queues, topics and buses that tests make. */
 export const destinations = [
   `arn:aws:sqs:*:${account}:receiver-*`,
   `arn:aws:sns:*:${account}:receiver-*`,
   `arn:aws:events:*:${account}:event-bus/receiver-*`,
 ].join();
 
-/** Packs the code of a function. Python, which the emulator needs anyway, makes the archive. */
+/** Packs a function’s code with Python, which the emulator requires anyway. */
 function packed(folder: string): Uint8Array {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'index.mjs'), reporterCode);

@@ -1,8 +1,8 @@
 /**
- * `npm run test:deploy`: the real CDK CLI deploys both regions to an AWS emulator, and the end-to-end tests run against what stands
- * there then: each file in one of the two regions, and with `SVC_TESTS=thorough` in both. Arguments narrow the tests, as vitest
- * takes them, and run in both: `npm run test:deploy -- retries`. With `-- half 1` or `-- half 2` only the tests of one region run;
- * with `-- runbooks` it follows the operators' documents instead, and with `-- instances` it changes the setting `longDelivery`.
+ * `npm run test:deploy`: the real CDK CLI deploys both regions to an AWS emulator, and the end-to-end tests run against the
+ * deployment: each file in one region, or in both with `SVC_TESTS=thorough`. Arguments are passed to vitest, and these tests
+ * run in both regions: `npm run test:deploy -- retries`. `-- half 1` or `-- half 2` runs the tests of one region, `-- runbooks`
+ * follows the operators’ documents instead, and `-- instances` changes the setting `longDelivery`.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import { destinations, lambdaDestinations, makeReporter } from './reporter.ts';
 import { followRunbooks } from './runbooks.ts';
 
 const [first, ...others] = process.argv.slice(2);
-/** The half of the files that runs; undefined for both. */
+/** The half of the files to run; undefined for both. */
 const onlyHalf = first === 'half' ? z.enum(['1', '2']).parse(others[0]) : undefined;
 /** Arguments for vitest. */
 const narrowing = first === 'half' ? [] : process.argv.slice(2);
@@ -34,7 +34,7 @@ const testDeployment = (): Promise<void> =>
     try {
       await deployAndTest(port, awsUrl, scratch, say);
     } catch (error) {
-      // Last, because many a reader sees the end of a log only.
+      // Printed last, because readers often see only the end of a log.
       console.error(failedTests(resultsIn(scratch)));
       throw error;
     }
@@ -49,7 +49,7 @@ async function deployAndTest(
   scratch: string,
   say: (text: string) => void,
 ): Promise<void> {
-  // The fronts listen before their APIs exist, so that the deployment can be told its own hosts.
+  // Fronts listen before their APIs exist, so that the deployment can be told its own hosts.
   const apis = new Map<ApiName, Api>();
   const fronts: Front[] = [];
   const openFrontOf = async (name: ApiName): Promise<string> => {
@@ -73,25 +73,25 @@ async function deployAndTest(
       endpoint: awsUrl,
       context: {
         retain: 'false',
-        // The emulator judges who may touch a schedule as if every one were in this group.
+        // The emulator checks the rights on each schedule as if it were in this group.
         scheduleGroup: 'default',
         logLevel: 'DEBUG',
-        // The emulator needs seconds for a call where the machine has other work.
+        // On a busy machine the emulator needs seconds for a call.
         clientPatience: '10',
         allowedDestinations: '127.0.0.0/8,::1/128,localhost',
         destinations,
         lambdaDestinations,
-        // This machine is always reached directly. A test plays the proxy for other addresses.
+        // Deliveries to this machine bypass the proxy. A test plays the proxy for other addresses.
         outboundProxy: `http://user:secret@127.0.0.1:${proxyPort.toString()}`,
-        // On AWS the APIs learn each other's hosts. The emulator's events name none, so they must be told theirs.
+        // On AWS, APIs learn each other’s hosts. The emulator’s events have no hosts, so they are given here.
         ownHosts: Object.values(urls)
           .map((url) => new URL(url).host)
           .join(','),
-        // Everything is on that the emulator can make; a domain and a VPC in one region, so that the other is without. It cannot
-        // put a firewall before a stage (AWS::WAFv2::WebACLAssociation), save queries (AWS::Logs::QueryDefinition), or alarm on
-        // what CloudWatch computes: `forEmulator` leaves these out. Nor can it make fixed addresses (AWS::EC2::NatGateway) and
-        // endpoints for the functions' security group (AWS::EC2::SecurityGroupIngress), and it has no hosted zone for records.
-        // Its functions are processes of this machine, whatever their VPC.
+        // Everything that the emulator can make is on; a domain and a VPC only in one region, so that the other has none. The
+        // emulator cannot put a firewall before a stage (AWS::WAFv2::WebACLAssociation), save queries
+        // (AWS::Logs::QueryDefinition) or alarm on computed metrics: `forEmulator` leaves these out. It also has no fixed
+        // addresses (AWS::EC2::NatGateway), no endpoints for the functions’ security group (AWS::EC2::SecurityGroupIngress) and
+        // no hosted zone. Its functions run on this machine in any VPC.
         forEmulator: 'true',
         publishUrl: 'true',
         tracing: 'true',
@@ -101,7 +101,7 @@ async function deployAndTest(
         certificates: `arn:aws:acm:${other}:000000000000:certificate/0a1b2c3d`,
         vpcs: `${other}=vpc-0a1b2c3d`,
         subnets: `${other}=subnet-0a1b2c3d`,
-        // For the tests of budgets; no other account has one.
+        // For the tests of budgets. Other accounts have no budget.
         pricePerMessage: '0.1',
       },
     });
@@ -129,9 +129,9 @@ async function deployAndTest(
         { package: 'vitest', path: 'vitest.mjs', timeoutMs: 3_600_000 },
         [
           ...['run', '--project', 'e2e', '--reporter=default', '--reporter=json'],
-          // The emulator is one process, and starts one for each request that comes beside others.
+          // The emulator is one process, and starts one for each concurrent request of a function.
           '--maxWorkers=3',
-          // While it starts many, calls of AWS hang until the function is out of time. What fails twice has failed.
+          // While it starts many, AWS calls hang until the function times out. A test that fails twice has failed.
           '--retry=1',
           `--outputFile.json=${resultsIn(scratch)}`,
           ...(runsAllInBoth ? [] : [`--shard=${half}/2`]),
@@ -161,7 +161,7 @@ async function deployAndTest(
   }
 }
 
-/** The file of the results of the tests that ran last. */
+/** The results of the last tests. */
 const resultsIn = (scratch: string): string => join(scratch, 'results.json');
 
 const resultsShape = z.object({
@@ -176,7 +176,7 @@ const resultsShape = z.object({
   ),
 });
 
-/** The tests that failed, each with its file and the beginning of why. */
+/** The failed tests, each with its file and the beginning of its error. */
 function failedTests(file: string): string {
   if (!existsSync(file)) return 'No tests ran to their end.';
   const { testResults } = resultsShape.parse(JSON.parse(readFileSync(file, 'utf8')));

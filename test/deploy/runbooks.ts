@@ -1,6 +1,6 @@
 /**
- * Follows docs/deploy.md, docs/operate.md, docs/recovery.md and docs/removal.md on an AWS emulator, from an empty account to one that is empty again:
- * all their shell blocks run as they stand there, in one shell, and what they say of `cdk.json` is written into it.
+ * Follows docs/deploy.md, docs/operate.md, docs/recovery.md and docs/removal.md on an AWS emulator, from an empty account to an
+ * empty account: runs all their shell blocks unchanged in one shell, and writes their settings into `cdk.json`.
  */
 import { spawn } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ import type { Running } from './withEmulator.ts';
 const root = resolve(import.meta.dirname, '../..');
 const home = 'eu-central-1';
 
-/** Commands that are not run, by how they begin, each with the reason. `npm test` checks their arguments. */
+/** The beginnings of commands that are not run, with the reason. `npm test` checks their arguments. */
 const notRun: Readonly<Record<string, string>> = {
   'aws apigateway put-rest-api': 'It is for going back to a release from before the APIs’ definitions.',
   'aws secretsmanager remove-regions-from-replication':
@@ -27,7 +27,7 @@ const notRun: Readonly<Record<string, string>> = {
   'npx svc-queue verify': '`npm run test:verify` runs it on an emulator, and after sabotages.',
 };
 
-/** Makes a program that leaves out what is not run, and notes that it did. */
+/** Makes a program that skips and notes the commands that are not run. */
 const standIn = (program: string, real: string): string =>
   [
     '#!/usr/bin/env bash',
@@ -40,9 +40,9 @@ const standIn = (program: string, real: string): string =>
   ].join('\n');
 
 const programs = (aws: string): Readonly<Record<string, string>> => ({
-  // Its requests to SQS go to a host of their own, unless the endpoint is an argument.
+  // Its SQS requests use another host, unless the endpoint is an argument.
   aws: standIn('aws', `exec ${aws} --endpoint-url "$AWS_ENDPOINT_URL" "$@"`),
-  // `drain --once` ends with status 1 while something is left, as the document says.
+  // `drain --once` exits with 1 while something is left, as the document says.
   npx: standIn(
     'npx',
     `shift; run() { node --import tsx bin/svcQueue.ts "$@"; }
@@ -52,7 +52,7 @@ run "$@" || [[ $? == 1 ]]`,
   curl: standIn('curl', 'exec curl --fail-with-body --silent --show-error "$@"'),
 });
 
-/** A folder like the reader's clone, with a `cdk.json` of its own. */
+/** Makes a folder like the reader’s clone, with another `cdk.json`. */
 function makeClone(folder: string): void {
   mkdirSync(folder);
   const shared = ['bin', 'cli', 'console', 'lambdas', 'lib', 'local', 'migrate', 'node_modules', 'operate'];
@@ -65,7 +65,7 @@ const configShape = z.looseObject({ context: z.record(z.string(), z.unknown()).d
 const readConfig = (folder: string) =>
   configShape.parse(JSON.parse(readFileSync(join(folder, 'cdk.json'), 'utf8')));
 
-/** Does what a document says with a block of JSON: puts its settings into `cdk.json`. */
+/** Adds the settings of a document’s JSON block to `cdk.json`. */
 function addSettings(folder: string, block: unknown): void {
   const before = readConfig(folder);
   const added = configShape.parse(block);
@@ -74,12 +74,12 @@ function addSettings(folder: string, block: unknown): void {
 }
 
 interface Shell {
-  /** Runs commands, and returns what they print. @throws Error when one of them fails */
+  /** Runs commands, and returns their output. @throws Error if one fails */
   readonly run: (text: string) => Promise<string>;
   readonly end: () => void;
 }
 
-/** Opens a shell that keeps its variables from block to block, and ends at the first command that fails. */
+/** Opens a shell that keeps its variables between blocks and exits at the first failing command. */
 function openShell(folder: string, env: Readonly<Record<string, string | undefined>>): Shell {
   const child = spawn('bash', ['-s'], {
     cwd: folder,
@@ -121,8 +121,8 @@ function openShell(folder: string, env: Readonly<Record<string, string | undefin
 }
 
 /**
- * The blocks in the order in which a reader comes to them: `removal.md` ends with the removal of everything. What is to be done
- * when the first deployment fails is left out, because this one does not.
+ * The blocks in the order of reading: `removal.md` ends with the removal of everything. The steps after a failed first
+ * deployment are left out, because this one succeeds.
  */
 function blocksInOrder(): readonly Block[] {
   const text = readFileSync(join(root, 'docs/deploy.md'), 'utf8');
@@ -168,7 +168,7 @@ export async function followRunbooks({ port, awsUrl, scratch, say }: Running): P
   for (const [name, script] of Object.entries(programs(join(dirname(interpreter), 'aws'))))
     writeFileSync(join(tools, name), script, { mode: 0o755 });
   const { env } = openCdk({ scratch, endpoint: awsUrl, context: {} });
-  // Settings of the CLI and the app that only the emulator needs stand in the user's own file: see `run.ts`.
+  // Settings for the emulator only are in the user’s own file: see `run.ts`.
   writeFileSync(
     join(scratch, '.cdk.json'),
     JSON.stringify({
@@ -207,7 +207,7 @@ export async function followRunbooks({ port, awsUrl, scratch, say }: Running): P
       return value;
     });
 
-  /** Does what AWS would have done by then, or the reader: a row of texts in blocks, each with its commands. */
+  /** Actions of AWS or the reader before some blocks: texts in blocks, each with its commands. */
   const before: readonly (readonly [RegExp, string])[] = [
     [/restore-secret/, 'aws secretsmanager delete-secret --secret-id Svc/master'],
     [

@@ -1,4 +1,4 @@
-/** Ways in which a deployment comes to be broken, each with the check of `npm run verify` that has to show it. */
+/** Ways to break a deployment, each with the check of `npm run verify` that must report it. */
 import {
   APIGatewayClient,
   CreateDeploymentCommand,
@@ -30,9 +30,9 @@ import { credentials } from './emulator.ts';
 
 export interface Sabotage {
   readonly what: string;
-  /** The check that shows it. */
+  /** The check that reports it. */
   readonly check: string;
-  /** Breaks the deployment. @returns what mends it; undefined where the emulator is done with afterwards */
+  /** Breaks the deployment. @returns a function that repairs it; undefined if nothing uses the emulator afterwards */
   readonly strike: (target: Target) => Promise<(() => Promise<unknown>) | undefined>;
 }
 
@@ -50,7 +50,7 @@ const rootUser = {
 
 const placeOf = ({ endpoint, region }: Target) => ({ endpoint, region, credentials: rootUser });
 
-/** Finds a resource by the beginning of its logical id, before the eight digits that the CDK adds. */
+/** Finds a resource by its logical id without the eight digits that the CDK adds. */
 function idOf({ resources }: Target, type: string, name: string): string {
   const form = new RegExp(`^${name}([0-9A-F]{8})?$`);
   const found = resources.filter((resource) => resource.type === type && form.test(resource.logicalId));
@@ -62,13 +62,13 @@ function idOf({ resources }: Target, type: string, name: string): string {
 
 const functionOf = (target: Target, name: string): string => idOf(target, 'AWS::Lambda::Function', name);
 
-/** The alias by which a function is invoked; undefined for one that is invoked as `$LATEST`. */
+/** The alias of a function; undefined if it is invoked as `$LATEST`. */
 async function aliasOf(client: LambdaClient, FunctionName: string): Promise<AliasConfiguration | undefined> {
   const { Aliases = [] } = await client.send(new ListAliasesCommand({ FunctionName }));
   return Aliases[0];
 }
 
-/** Changes variables of a function, and has its alias, if it has one, point to what was changed. */
+/** Changes a function’s variables, and points its alias, if any, to the changed version. */
 const changedVariables =
   (name: string, change: Readonly<Record<string, string>>): Sabotage['strike'] =>
   async (target) => {
@@ -101,7 +101,7 @@ const disabledMapping =
     const client = new LambdaClient({ ...clientOptions('quick'), ...placeOf(target) });
     const FunctionName = functionOf(target, name);
     const { EventSourceMappings = [] } = await client.send(new ListEventSourceMappingsCommand({}));
-    // By the name or an alias of the function.
+    // By the function’s name or alias.
     const own = EventSourceMappings.filter(({ FunctionArn = '' }) =>
       FunctionArn.split(':').includes(FunctionName),
     );
@@ -112,10 +112,10 @@ const disabledMapping =
     return () => set(true);
   };
 
-/** The stage of the API, which serves what was deployed to it last. */
+/** The stage of the API. It serves the last deployment. */
 const stageName = 'api';
 
-/** Changes the API, and deploys that to its stage. Nothing mends it. */
+/** Changes the API and deploys the change to its stage. It is not repaired. */
 const changedApi =
   (change: (client: APIGatewayClient, restApiId: string) => Promise<void>): Sabotage['strike'] =>
   async (target) => {
@@ -126,7 +126,7 @@ const changedApi =
     return undefined;
   };
 
-/** Refuses actions to the role of a function. */
+/** Denies actions to a function’s role. */
 const refused =
   (role: string, action: string): Sabotage['strike'] =>
   (target) =>
@@ -252,7 +252,7 @@ export const sabotages: readonly Sabotage[] = [
     check: 'killed-worker',
     strike: async (target) => {
       await setVisibility(target, 'QueuesShort', '43200');
-      // Nothing mends it: the job that the check took stays hidden for twelve hours.
+      // It is not repaired: the job that the check took stays hidden for twelve hours.
       return undefined;
     },
   },

@@ -1,7 +1,7 @@
 /**
- * `npm run test:upgrade`: deploys the previous release to an AWS emulator, then this one over it, then the previous one again,
- * while messages are published all the time and others wait. Every message that was accepted has to arrive. With an argument,
- * another commit stands for the previous release: `npm run test:upgrade -- v0.1.0`.
+ * `npm run test:upgrade`: deploys the previous release to an AWS emulator, then this release, then the previous one again,
+ * while messages are published and others wait. Every accepted message must arrive. An argument names another commit as the
+ * previous release: `npm run test:upgrade -- v0.1.0`.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync } from 'node:fs';
@@ -12,18 +12,18 @@ import type { Cdk } from './cdk.ts';
 import { pauseLine, withOneRegion } from './oneRegion.ts';
 import { runProgram } from './program.ts';
 
-/** The last commit of the previous release. It is changed with each release. */
+/** The last commit of the previous release. Change it with each release. */
 const previousRelease = 'f28a2d8';
 
 const root = resolve(import.meta.dirname, '../..');
 
-/** The stacks of one region, and the management API's. */
+/** One region’s stacks and the management API’s. */
 const stackCount = 3;
 
-/** Between two messages, so that there are some in each state at each moment. */
+/** The pause between two messages, so that messages are in every state at every moment. */
 const paceMs = 500;
 
-/** Writes the files of a commit into a folder, with the packages that it names. */
+/** Writes a commit’s files into a folder, with its packages. */
 function checkOut(commit: string, folder: string): string {
   mkdirSync(folder);
   const files = execFileSync('git', ['archive', commit], { cwd: root, maxBuffer: 2 ** 30 });
@@ -36,7 +36,7 @@ function checkOut(commit: string, folder: string): string {
   return folder;
 }
 
-/** Publishes until it is told to stop, with delays that reach beyond the deployment that is under way. */
+/** Publishes until it is stopped, with delays that reach beyond the current deployment. */
 function keepPublishing(publish: (body: string, delaySeconds: number) => Promise<string>) {
   const accepted = new Map<string, string>();
   const refused: string[] = [];
@@ -47,7 +47,7 @@ function keepPublishing(publish: (body: string, delaySeconds: number) => Promise
       try {
         accepted.set(await publish(body, [0, 10, 60, 150][number % 4] ?? 0), body);
       } catch (error) {
-        // A client is told, and would send it again: nothing was accepted.
+        // Nothing was accepted. A client would see the error and send the message again.
         refused.push(String(error));
       }
       await sleep(paceMs);
@@ -73,7 +73,7 @@ async function main(): Promise<void> {
       return { name, source: before };
     },
     async ({ cdk, receiver, call, publish, deploy, goBack, say }) => {
-      // Each fifth message fails at first, so its retry may be made by another release than its first attempt.
+      // Every fifth message fails at first, so that another release may make its retry.
       const inbox = receiver.inbox((delivery, response) => {
         response.writeHead(failsAtFirst(delivery) && !isRetried(delivery) ? 500 : 200).end();
       });
@@ -131,7 +131,7 @@ async function main(): Promise<void> {
 const failsAtFirst = ({ body }: Delivery): boolean => /[05]$/.test(body.toString());
 const isRetried = ({ headers }: Delivery): boolean => Number(headers['svc-retried'] ?? 0) > 0;
 
-/** @param log what the CLI wrote of one deployment */
+/** @param log the CLI’s output for one deployment */
 function expectNoChanges(log: ReturnType<Cdk['log']>): void {
   const unchanged = log.match(/\(no changes\)/g)?.length ?? 0;
   if (unchanged !== stackCount) {

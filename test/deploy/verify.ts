@@ -1,7 +1,7 @@
 /**
- * `npm run test:verify`: deploys both regions to an AWS emulator, and runs `npm run verify` against them as an operator would: before
- * the deployment and after it, interrupted and killed, through a release, and after each of some twenty sabotages, which it has to
- * show. With arguments only these sabotages are made, by the names of their checks; `slow` stands for the slow checks and the release.
+ * `npm run test:verify`: deploys both regions to an AWS emulator, and runs `npm run verify` as an operator would: before and
+ * after the deployment, interrupted and killed, during a release, and after each of some twenty sabotages, which it must
+ * report. Arguments select sabotages by the names of their checks; `slow` means the slow checks and the release.
  */
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
@@ -25,7 +25,9 @@ import { withEmulator } from './withEmulator.ts';
 const root = resolve(import.meta.dirname, '../..');
 const [home, other] = regions;
 
-/** The checks that no emulator can make, and that are skipped by name; and those of settings that this deployment does not have. */
+/**
+ * The checks that no emulator can make, which are skipped by name, and those of settings that this deployment does not have.
+ */
 const onlyOnAws = [
   'binary-body',
   'denied-trail',
@@ -38,10 +40,12 @@ const onlyOnAws = [
   'usage',
 ];
 
-/** The slow checks that an emulator can make in minutes. The others wait for longer, or need what it lacks. */
+/** The slow checks that an emulator can make in minutes. Others take longer, or need features that it lacks. */
 const slow = ['burst', 'slow-host', 'killed-worker'];
 
-/** Seconds to wait for what comes at once when all is well, on a machine with other work; and for what a sabotage keeps away. */
+/**
+ * Seconds to wait for things that happen at once if all is well, on a busy machine; and for things that a sabotage prevents.
+ */
 const [patient, brief] = ['240', '25'];
 
 const report = z.object({
@@ -55,7 +59,7 @@ type Report = z.output<typeof report>;
 interface Ended {
   readonly status: number | null;
   readonly stderr: string;
-  /** Undefined where it printed none. */
+  /** Undefined if it printed none. */
   readonly report: Report | undefined;
 }
 
@@ -68,7 +72,7 @@ interface Verifier {
 /**
  * Runs `svc-queue verify`.
  *
- * @param signal ends it so, once it has made what it needs
+ * @param signal sent to it once it has made its resources
  */
 function verify(
   { cdk, front, say }: Verifier,
@@ -84,7 +88,7 @@ function verify(
         cwd: root,
         env: { ...process.env, ...cdk.env, CLIENT_PATIENCE: '10', SVC_VERIFY_FRONT: front },
         timeout: 6 * limitForHangsMs,
-        // A group of its own, which a cancelled run ends as a whole.
+        // A process group, which a cancelled run ends as a whole.
         detached: true,
       },
     );
@@ -95,7 +99,7 @@ function verify(
     });
     child.stderr.on('data', (data: Buffer) => {
       stderr += data.toString();
-      // Once: a second Ctrl-C ends it at once.
+      // Only once, because a second Ctrl-C ends it at once.
       const isReady = stderr.includes('the receiver and the account are made');
       if (signal !== undefined && isReady && !child.killed) child.kill(signal);
     });
@@ -114,7 +118,7 @@ function expectThat(holds: boolean, sentence: string, ended: Ended): void {
     );
 }
 
-/** The names of the checks that ended in some way, each once. */
+/** The names of the checks with a result, without repetition. */
 const checksThat = (result: string, { report: found }: Ended): readonly string[] => [
   ...new Set(found?.outcomes.filter((one) => one.result === result).map(({ check }) => check)),
 ];
@@ -128,7 +132,7 @@ async function stacksIn(endpoint: string, region: string): Promise<readonly stri
   );
 }
 
-/** Whether anything is left of a run. */
+/** Whether nothing of a run is left. */
 async function isTidy(endpoint: string, region: string): Promise<boolean> {
   return !(await stacksIn(endpoint, region)).includes('Svc-Verify');
 }
@@ -138,7 +142,7 @@ async function main(): Promise<void> {
   await withEmulator(async ({ port, awsUrl, scratch, say }) => {
     const front = await openFront(port, hostedAt);
     const cdk = openCdk({ scratch, endpoint: awsUrl, context: settings });
-    // This program calls AWS as the operator does.
+    // This program calls AWS like the operator.
     for (const [name, value] of Object.entries(cdk.env)) {
       if (value === undefined) Reflect.deleteProperty(process.env, name);
       else process.env[name] = value;
@@ -169,7 +173,7 @@ async function main(): Promise<void> {
   });
 }
 
-/** Has the tables of a region expire their rows: the emulator's CloudFormation passes over that, too. */
+/** Makes a region’s tables expire their rows, because the emulator’s CloudFormation ignores this setting. */
 async function expireRows(region: string): Promise<void> {
   const { cloudFormation, dynamodb } = clientsIn(region);
   const { stacks: templates } = readDeployment(settings);
@@ -203,7 +207,7 @@ async function proveGood(verifier: Verifier, endpoint: string): Promise<void> {
     'what was left behind is taken away by the next run',
     good,
   );
-  // An account is changed in the first region, and seen in the other.
+  // An account is changed in the first region and seen in the other.
   const made = checksThat('good', good);
   const skipped = checksThat('skipped', good).filter((check) => !made.includes(check));
   expectThat(
@@ -215,7 +219,7 @@ async function proveGood(verifier: Verifier, endpoint: string): Promise<void> {
     expectThat(await isTidy(endpoint, region), `nothing is left of it in ${region}`, good);
 }
 
-/** Runs the slow checks, and a release with its way back under traffic; then one whose command fails. */
+/** Runs the slow checks, and a release with its way back under traffic; then a release whose command fails. */
 async function proveSlow(verifier: Verifier): Promise<void> {
   const slowly = await verify(verifier, ['--region', home, '--only', slow.join(), '--wait', patient]);
   expectThat(slowly.status === 0, 'slow checks are good by name', slowly);
@@ -278,6 +282,6 @@ async function proveSabotages(verifier: Verifier, endpoint: string, only: readon
   }
 }
 
-// The SDK would remark on this Node's version.
+// The SDK would warn about this Node version.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
 await runProgram(main);

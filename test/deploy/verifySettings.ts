@@ -1,4 +1,4 @@
-/** The settings of the deployment that `npm run test:verify` proves; see `run.ts` for those that only an emulator needs. */
+/** The settings of the deployment for `npm run test:verify`; see `run.ts` for those that only an emulator needs. */
 export const settings: Readonly<Record<string, string>> = {
   retain: 'false',
   scheduleGroup: 'default',
@@ -7,7 +7,7 @@ export const settings: Readonly<Record<string, string>> = {
   forEmulator: 'true',
   publishUrl: 'true',
   lambdaDestinations: 'arn:aws:lambda:*:*:function:orders-*',
-  // The emulator allows as many executions as its machine bears, some hundreds.
+  // The emulator allows as many executions as its machine can run, some hundreds.
   deliveryConcurrency: '50',
   accountConcurrency: '150',
 };

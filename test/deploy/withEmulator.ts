@@ -1,4 +1,4 @@
-/** Runs something against an emulator of its own. */
+/** Runs a function against a separate emulator. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,15 +10,15 @@ import { freePort, openFront } from './front.ts';
 export interface Running {
   /** Where the emulator listens. */
   readonly port: number;
-  /** All of AWS. */
+  /** The URL of all of AWS. */
   readonly awsUrl: string;
-  /** A folder for what is written. */
+  /** A folder for files. */
   readonly scratch: string;
   /** Prints a sentence with the seconds since the start. */
   readonly say: (text: string) => void;
 }
 
-/** Starts an emulator, hands it on, and ends it. Of a failure it prints what the emulator and the functions wrote last. */
+/** Starts an emulator, runs the function and stops the emulator. After a failure it prints the last output of both. */
 export async function withEmulator(use: (running: Running) => Promise<void>): Promise<void> {
   const started = Date.now();
   const say = (text: string): void => {
@@ -26,7 +26,7 @@ export async function withEmulator(use: (running: Running) => Promise<void>): Pr
   };
   const python = await installEmulator();
   say('emulator installed');
-  // The system's folder for temporary files, because nothing above it is a package: see `startEmulator`.
+  // The system’s temporary folder, because no parent folder of it is a package: see `startEmulator`.
   const scratch = mkdtempSync(join(tmpdir(), 'svc-deploy-'));
   const port = await freePort();
   const aws = await openFront(port);

@@ -141,7 +141,7 @@ describe('the service itself', () => {
   ])(
     'recognizes its own delivery to the %s API under any host',
     async (_api, url, path, authorization, method) => {
-      // A proxy unknown to the service. It also stands for another region and a custom domain.
+      // A proxy unknown to the service. It also represents another region and a custom domain.
       const answers: number[] = [];
       const proxy = receiver.inbox((delivery, response) => {
         const target = delivery.target.slice(delivery.target.indexOf('/v2/'));

@@ -77,7 +77,7 @@ describe.runIf(service.target === 'local' && process.platform !== 'win32')('a st
       ({ length }) => length === 1,
     );
     ways[way]?.(started);
-    // The stage accepts no more requests, and waits only for this answer.
+    // The stage no longer accepts requests, and only waits for this answer.
     await eventually(
       () => isUp(url),
       (is) => !is,

@@ -93,7 +93,7 @@ describe('the stacks', () => {
     ]);
   });
 
-  it('are the same whatever flags the app has, and leave its tags unchanged', () => {
+  it('are the same with any flags of the app, and leave its tags unchanged', () => {
     const ours = new App({ outdir: outFolder(), context: cdkContext });
     new SvcQueue(ours, 'Queue', { regions: [region] });
     // Nothing in it refers to the service: an export would add a line to the template.

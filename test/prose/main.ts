@@ -1,21 +1,17 @@
 /**
- * `npm run prose -- <seed>` draws 60 comments and 60 sentences of documents, for a reader who does not know the code, and
- * prints how many words of comments there are per line. `-- --phrases <file>` lists a file's phrases, and `-- --shrink` lowers
- * the limits in `allowed.json`.
+ * `npm run prose -- <seed>` draws 60 comments and 60 sentences of documents, for a reader who does not know the code, and prints
+ * the words of comments per line. `npm run prose -- --phrases` lists the phrases that the check refuses.
  */
-import { countPhrases, shrink } from './allowed.ts';
-import { phrasesIn } from './phrases.ts';
 import {
-  allProse,
   codeFiles,
   commentsIn,
   documents,
-  linesOf,
   paragraphsIn,
   sentencesOf,
-  wordsIn,
+  wordsPerLine,
   type Prose,
 } from './texts.ts';
+import { foundPhrases } from './phrases.ts';
 
 const drawn = 60;
 
@@ -44,12 +40,14 @@ const show = (title: string, texts: readonly Prose[]): void => {
 };
 
 function showDraw(seed: number): void {
-  const code = codeFiles();
-  const source = code.filter((file) => !file.startsWith('test/'));
-  const comments = code.flatMap((file) => commentsIn(file));
-  const words = source.flatMap((file) => commentsIn(file)).reduce((sum, { text }) => sum + wordsIn(text), 0);
   const random = randomOf(seed);
-  show('Comments', draw(comments, random));
+  show(
+    'Comments',
+    draw(
+      codeFiles().flatMap((file) => commentsIn(file)),
+      random,
+    ),
+  );
   show(
     'Sentences of documents',
     draw(
@@ -57,23 +55,13 @@ function showDraw(seed: number): void {
       random,
     ),
   );
-  const phrases = Object.values(countPhrases()).reduce((sum, count) => sum + count, 0);
-  console.log(
-    `\n${(words / linesOf(source)).toFixed(2)} words of comments for each line of code outside of tests.`,
-  );
-  console.log(`${phrases} phrases of the list are left.`);
+  console.log(`\n${wordsPerLine().toFixed(2)} words of comments for each line of code outside of tests.`);
 }
 
-function showPhrases(name: string): void {
-  for (const { line, text } of allProse().get(name) ?? [])
-    for (const { instead } of phrasesIn(text)) console.log(`${name}:${line}: ${text}\n    write ${instead}`);
-}
-
-const [first = '', second = ''] = process.argv.slice(2);
-if (first === '--shrink') console.log(shrink() ? 'Fewer phrases are allowed now.' : 'Nothing has changed.');
-else if (first === '--phrases') showPhrases(second);
+const [first = ''] = process.argv.slice(2);
+if (first === '--phrases') for (const phrase of foundPhrases()) console.log(phrase);
 else if (/^\d+$/.test(first)) showDraw(Number(first));
 else {
-  console.error('Give a seed, such as 7; or --phrases and a file; or --shrink.');
+  console.error('Give a seed, such as 7; or --phrases.');
   process.exitCode = 2;
 }

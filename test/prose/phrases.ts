@@ -1,3 +1,5 @@
+import { allProse } from './texts.ts';
+
 /** Phrases with another language's word order, and what to write instead. `docs/writing.md` explains them. */
 interface Phrase {
   readonly pattern: RegExp;
@@ -13,14 +15,14 @@ export const phrases: readonly Phrase[] = [
   },
   { pattern: /\bstands?\b(?!-in)/, instead: '"is", "has" or the verb that says what happens' },
   {
-    pattern: /\bis none\b|\bare none\b|\bif any is\b|\bnone is\b|\bnone are\b/,
+    pattern: /(?<!\bthere )\b(?:is|are) none\b|\bif any is\b|\bnone is\b|\bnone are\b/,
     instead: '"is not", "there is no"',
   },
   { pattern: /\bnobody\b/i, instead: '"no one", or the thing that does not happen' },
-  { pattern: /\bof (?:its|their|his|one’s|one's) own\b/, instead: '"its own …", "a separate …"' },
+  { pattern: /(?<!\binstead )\bof (?:its|their|his|one’s|one's) own\b/, instead: '"its own …", "a separate …"' },
   { pattern: /\bcomes? again\b|\bcame again\b/, instead: '"is retried", "is sent again"' },
   { pattern: /\bat last\b|\bwhatever\b|\bwhoever\b/, instead: '"finally", "any", "whether or not"' },
-  { pattern: /\bno more\b|\bnot any more\b|\bany more\b/, instead: '"no longer", "stops"' },
+  { pattern: /\bno more(?=[,.;:)]|$)|\bany more\b/, instead: '"no longer", "stops"' },
   {
     pattern: /\bwhere there is none\b|\bwhere it is none\b|\bone that is none\b/,
     instead: '"if there is none"',
@@ -51,3 +53,9 @@ export const phrasesIn = (sentence: string): readonly Phrase[] => {
   const prose = proseOf(sentence);
   return phrases.filter(({ pattern }) => pattern.test(prose));
 };
+
+/** Lists the phrases of the repository, each with its place and what to write instead. */
+export const foundPhrases = (): readonly string[] =>
+  allProse().flatMap(({ file, line, text }) =>
+    phrasesIn(text).map(({ instead }) => `${file}:${line}: ${text}\n    write ${instead}`),
+  );

@@ -117,11 +117,31 @@ export function paragraphsIn(file: string, text: string = read(file)): readonly 
   return found.filter(({ text: one }) => /[a-z]{2}.*\s.*[a-z]{2}/is.test(one));
 }
 
-/** The texts in which phrases are searched: comments, documents, and test titles. */
-export const allProse = (): ReadonlyMap<string, readonly Prose[]> =>
-  new Map([
-    ...codeFiles().map((file) => [file, commentsIn(file).flatMap(sentencesOf)] as const),
-    ...documents().map((file) => [file, paragraphsIn(file).flatMap(sentencesOf)] as const),
-  ]);
+const title =
+  /\b(?:it|describe|test)(?:\.[a-zA-Z]+)?(?:\((?:[^()]|\([^()]*\))*\))?\(\s*(['"`])((?:\\.|(?!\1)[^\\])*)\1/g;
+
+/** Finds the titles of tests. */
+function titlesIn(file: string): readonly Prose[] {
+  if (!file.startsWith('test/')) return [];
+  const text = read(file);
+  return [...text.matchAll(title)].map(({ index, 2: found = '' }) => ({
+    file,
+    line: text.slice(0, index).split('\n').length,
+    text: found,
+  }));
+}
+
+/** The texts that the check reads: comments, documents, and titles of tests. */
+export const allProse = (): readonly Prose[] => [
+  ...codeFiles().flatMap((file) => [...commentsIn(file).flatMap(sentencesOf), ...titlesIn(file)]),
+  ...documents().flatMap((file) => paragraphsIn(file).flatMap(sentencesOf)),
+];
 
 export const wordsIn = (text: string): number => text.split(/\s+/).filter((word) => /\w/.test(word)).length;
+
+/** The words of comments for each line of code outside of tests. */
+export function wordsPerLine(): number {
+  const source = codeFiles().filter((file) => !file.startsWith('test/'));
+  const words = source.flatMap((file) => commentsIn(file)).reduce((sum, { text }) => sum + wordsIn(text), 0);
+  return words / linesOf(source);
+}

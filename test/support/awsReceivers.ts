@@ -1,4 +1,4 @@
-/** Queues, topics and buses of a deployed service's AWS account that tests make, and what arrives in them. */
+/** Queues, topics and buses that tests make in a deployed service’s AWS account, and the messages that arrive there. */
 import {
   CreateEventBusCommand,
   EventBridgeClient,
@@ -20,7 +20,7 @@ import { unique } from './api.ts';
 import { eventually } from './eventually.ts';
 import { service } from './service.ts';
 
-/** A destination, and the messages that came through it so far. */
+/** A destination, and its messages so far. */
 export interface AwsReceiver {
   readonly arn: string;
   readonly received: (count: number) => Promise<readonly Message[]>;
@@ -79,7 +79,7 @@ export function openAwsReceivers() {
     };
   }
 
-  /** Makes a topic with a queue that gets its messages as they were sent. */
+  /** Makes a topic with a queue that gets the topic’s messages unchanged. */
   async function topic(): Promise<AwsReceiver> {
     const { arn: Endpoint, received } = await queue();
     const { TopicArn = '' } = await sns.send(new CreateTopicCommand({ Name: nameOf('topic') }));
@@ -88,7 +88,7 @@ export function openAwsReceivers() {
     return { arn: TopicArn, received };
   }
 
-  /** Makes a bus with a queue that gets the events of a source. */
+  /** Makes a bus with a queue that gets the events of one source. */
   async function bus(source: string): Promise<AwsReceiver> {
     const { arn: Arn, received } = await queue();
     const EventBusName = nameOf('bus');

@@ -1,9 +1,9 @@
-/** SQS, SNS and EventBridge on this machine, as far as messages go there: servers that speak their protocols, and keep what came. */
+/** Servers on this machine that speak the protocols of SQS, SNS and EventBridge and keep what they receive. */
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
 import { close, listen, readBody } from '../../local/http.ts';
 
-/** A message as a queue or a topic got it, or an event as a bus did. */
+/** A message that a queue or a topic received, or an event that a bus received. */
 export interface Arrived {
   /** The URL of a queue, the ARN of a topic or a bus. */
   readonly to: string;
@@ -11,12 +11,12 @@ export interface Arrived {
   readonly attributes: Readonly<Record<string, string>>;
   readonly groupId: string | undefined;
   readonly deduplicationId: string | undefined;
-  /** Of an event. */
+  /** Only events have one. */
   readonly source: string | undefined;
   readonly detailType: string | undefined;
 }
 
-/** A refusal as the service words it. An entry of EventBridge is refused in an answer of status 200. */
+/** A refusal in the service’s words. EventBridge refuses an entry in an answer of status 200. */
 export class Refused extends Error {
   readonly status: number;
   readonly code: string;
@@ -99,7 +99,7 @@ function fromEventBridge(body: Buffer): Arrived {
   };
 }
 
-/** Refuses what SQS and SNS refuse of every message. */
+/** Refuses messages that SQS and SNS would refuse. */
 function checkMessage({ to, text, attributes, groupId, deduplicationId }: Arrived): void {
   const invalid = (message: string) => new Refused(400, 'InvalidParameterValue', message);
   if (text === '') throw invalid('The message is empty.');
@@ -146,7 +146,7 @@ const services = {
 /**
  * Starts a service.
  *
- * @param arrive what it does with each message; it may throw `Refused`
+ * @param arrive handles each message; it may throw `Refused`
  */
 export async function startAwsService(service: keyof typeof services, arrive: Arrive) {
   const { read, check, taken, refused } = services[service];

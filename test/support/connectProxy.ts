@@ -9,10 +9,10 @@ export interface ProxyRequest {
 }
 
 /**
- * Starts a small HTTP proxy. It leads to one port of this machine, whatever it is asked for.
+ * Starts a small HTTP proxy that forwards all requests to one port of this machine.
  *
- * @param answer the status for a request: 200 lets it through, 0 closes the connection
- * @param listenAt the proxy's own port; 0 for a free one
+ * @param answer the status for a request: 200 forwards it, 0 closes the connection
+ * @param listenAt the proxy’s port; 0 for a free one
  */
 export async function startConnectProxy(
   port: number,

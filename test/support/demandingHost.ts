@@ -11,11 +11,11 @@ export const pem = (name: string): string => readFileSync(join(folder, `${name}.
 
 const certificates = { cert: pem('clients/host'), key: pem('clients/host'), ca: pem('clients/authority') };
 
-/** Starts a host that demands certificates of its clients, and keeps connections. */
+/** Starts a host that requires client certificates and keeps connections. */
 export async function startDemandingHost(options: ServerOptions = {}) {
-  /** The names in the certificates of the clients, `undefined` for none, in the order of their requests. */
+  /** The names in the clients’ certificates, in the order of their requests; `undefined` without a certificate. */
   const clients: (string | undefined)[] = [];
-  /** The names of the clients by their connections. */
+  /** The clients’ names by connection. */
   const connections = new Map<TLSSocket, Set<string | undefined>>();
   const server = createServer(
     { ...certificates, requestCert: true, rejectUnauthorized: true, ...options },

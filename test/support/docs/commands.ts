@@ -79,7 +79,7 @@ const parsers: Readonly<Record<string, (args: readonly string[]) => unknown>> = 
   ),
 };
 
-/** What `migrate` must know about the two APIs. */
+/** The parameters of `migrate` for the two APIs. */
 const migrateVariables = {
   QSTASH_TOKEN: 'token-of-the-source',
   SVC_URL: 'https://to.example.com',

@@ -163,7 +163,7 @@ describe('a retry', () => {
     const { job } = await fixture.receiveAttempt();
     await fixture.deliver(job, false);
     expect(await attempts()).toEqual([]);
-    // An early job makes no attempt, whoever sent it.
+    // An early job makes no attempt, from any sender.
     await fixture.deliver({ ...job, attempt: 1 }, false);
     expect(inbox.deliveries).toHaveLength(1);
     setClockAhead(21_000);

@@ -46,7 +46,7 @@ describe('a pump', () => {
     expect(await fixture.drain()).toMatchObject([{ kind: 'attempt', admittedTo: { lane: 'key' } }]);
   });
 
-  it('reads no messages if none is to be kept longer', async () => {
+  it('reads no messages if none needs a longer lifetime', async () => {
     await lambdas.putQueue(fixture.account, Buffer.from('{"queueName":"kept","paused":true}'));
     await fixture.enqueue('kept', fixture.receiver.origin);
     fixture.reset();

@@ -68,8 +68,8 @@ async function newOwner(): Promise<Account> {
 
 const put = (account: Account, body: object) => lambdas.putQueue(account, Buffer.from(JSON.stringify(body)));
 
-describe('What needs attention', () => {
-  it('is nothing in a new account, and costs two reads for each shard, one for each part of its runs, and four', async () => {
+describe('The list of things that need attention', () => {
+  it('is empty in a new account, and costs two reads for each shard, one for each part of its runs, and four', async () => {
     const account = await newOwner();
     fixture.reset();
     expect(await lambdas.getAttention(account)).toMatchObject({

@@ -139,7 +139,7 @@ function lostInstance(
       GetQueueAttributesCommand: { Attributes: { ApproximateNumberOfMessages: '0' } },
     }),
   };
-  // What takes minutes on AWS happens at once here, or never.
+  // Actions that take minutes on AWS happen at once here, or never.
   return { context: { ...context, timeout: { waitMs: -1e9, signal } }, scaled };
 }
 

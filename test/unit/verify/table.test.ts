@@ -57,7 +57,7 @@ it.each([
   });
 });
 
-it('What an emulator cannot show is skipped there, with the reason', async () => {
+it('Checks that an emulator cannot make are skipped there, with the reason', async () => {
   const onAws = { ...check, notOnEmulator: 'It has none.', run: () => Promise.resolve('seen') };
   const outcome = await runCheck(onAws, { ...context, isEmulator: true });
   expect(outcome).toMatchObject({ result: 'skipped', seen: 'It has none.' });

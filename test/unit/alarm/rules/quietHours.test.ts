@@ -27,7 +27,7 @@ describe('quiet hours', () => {
     expect(isQuiet({ from: '12:15', to: '13:30', timezone: 'UTC' }, at(text))).toBe(isIn);
   });
 
-  it('are never active if none are set', () => {
+  it('are never active if they are not set', () => {
     expect(isQuiet(undefined, at('2026-01-10T03:00:00Z'))).toBe(false);
   });
 });

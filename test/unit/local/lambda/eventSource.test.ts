@@ -250,7 +250,7 @@ test('an end after a stop that gave up is ignored: the queue may be closed, and 
   await invoked.given;
   await source.stop(AbortSignal.abort());
   answer.give({ batchItemFailures: [] });
-  // What follows from the answer happens in this turn of the event loop.
+  // All consequences of the answer happen in this turn of the event loop.
   await new Promise(setImmediate);
   expect(counts()).toEqual({ visible: 0, inFlight: 1 });
   expect(reported).toEqual([]);
