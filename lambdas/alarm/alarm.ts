@@ -74,7 +74,7 @@ export interface Alarms {
   readonly open: readonly Condition[];
   /** The notices that a check is about to send, or did not send because it died. */
   readonly notices: readonly Notice[];
-  /** Unix milliseconds at which a check began to send them. */
+  /** When a check began to send the notices, Unix milliseconds. */
   readonly toldSince: number;
   /** Raised by each change, so that concurrent changes are noticed. */
   readonly version: number;

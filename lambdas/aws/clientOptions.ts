@@ -6,7 +6,7 @@
 interface CallLimits {
   /** The longest time without a byte of the answer. */
   readonly silenceMs: number;
-  /** It is sent again after a timeout, and when AWS throttles it. */
+  /** The most tries of a call. It is retried after a timeout, and if AWS throttles it. */
   readonly tries: number;
 }
 

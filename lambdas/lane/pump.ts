@@ -9,7 +9,7 @@ import { sendJob } from '../job/send.ts';
 import { hasDeletedLines } from './lane.ts';
 import { lanes } from './slots/processLanes.ts';
 
-/** For all lines of a lane. The function times out after 60 s. */
+/** The time for all of a lane's lines. The function times out after 60 s. */
 const budgetMs = 30 * secondMs;
 
 /** @throws if the pump must be retried */

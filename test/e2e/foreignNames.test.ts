@@ -8,7 +8,8 @@ import type { Inbox } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
 /**
- * Names that every JavaScript object has are ordinary names where names are free, and are refused with a sentence elsewhere.
+ * Names that every JavaScript object has, such as `__proto__`, are accepted like any other name, or refused with a sentence if only
+ * known names are allowed.
  */
 const names = Object.getOwnPropertyNames(Object.prototype);
 const lower = names.map((name) => name.toLowerCase());

@@ -19,7 +19,10 @@ export const phrases: readonly Phrase[] = [
     instead: '"is not", "there is no"',
   },
   { pattern: /\bnobody\b/i, instead: '"no one", or the thing that does not happen' },
-  { pattern: /(?<!\binstead )\bof (?:its|their|his|one’s|one's) own\b/, instead: '"its own …", "a separate …"' },
+  {
+    pattern: /(?<!\binstead )\bof (?:its|their|his|one’s|one's) own\b/,
+    instead: '"its own …", "a separate …"',
+  },
   { pattern: /\bcomes? again\b|\bcame again\b/, instead: '"is retried", "is sent again"' },
   { pattern: /\bat last\b|\bwhatever\b|\bwhoever\b/, instead: '"finally", "any", "whether or not"' },
   { pattern: /\bno more(?=[,.;:)]|$)|\bany more\b/, instead: '"no longer", "stops"' },

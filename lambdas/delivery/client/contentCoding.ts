@@ -104,7 +104,7 @@ export async function decodeAnswer(
     .filter((coding) => coding !== '' && coding !== 'identity');
   if (codings.length > mostCodings) return answer;
   let decoded: Decoded = { body: answer.body, isCut: answer.isCut === true };
-  // The last coding was applied last.
+  // The header lists codings in the order in which they were applied, so they are undone from the end.
   for (const coding of codings.toReversed()) {
     const next = await decode(coding, decoded, maxBytes);
     if (next === undefined) return answer;

@@ -84,7 +84,7 @@ class ProxyError extends Error {
   constructor(message: string, status?: number, cause?: NodeJS.ErrnoException) {
     super(message, { cause });
     this.status = status;
-    // Other codes would count as the destination's.
+    // Other codes would be treated as failures of the destination.
     this.code = shortages.has(cause?.code) ? cause?.code : undefined;
   }
 }

@@ -4,7 +4,7 @@ import { beginningOf } from '../../shared/bytes.ts';
 /** Deeper JSON is cut as plain text, because `JSON.stringify` is recursive. */
 const deepest = 100;
 
-/** Bytes of the shortest text within JSON that is cut: the mark must fit. */
+/** Shorter texts within JSON are not cut, because the mark would not fit. Bytes. */
 const shortestCut = 128;
 
 const markOf = (bytes: number, isBeginning: boolean): string =>

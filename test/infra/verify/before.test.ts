@@ -32,7 +32,7 @@ const privateTable: RouteTable = {
   ],
 };
 
-/** A VPC's table for subnets without their own. */
+/** The VPC's route table for subnets without their own. */
 const mainTable: RouteTable = {
   id: 'rtb-0c1b2c3d',
   subnets: [],
