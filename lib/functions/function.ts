@@ -69,13 +69,13 @@ function acceptFindings(
   accept(
     fn,
     ['Serverless-LambdaDLQ', 'NIST.800.53.R5-LambdaDLQ'],
-    'An invocation that fails is answered with an error, comes again from its queue, or is made up for by the next of its timer.',
+    'A failed invocation is answered with an error, is retried from its queue, or is repeated by its timer.',
   );
   if (reservedConcurrency === undefined) {
     accept(
       fn,
       'NIST.800.53.R5-LambdaConcurrency',
-      'Reserved executions are taken from all other functions of the AWS account. Queues bound how many they invoke, and a throttle ' +
+      'Reserved executions are taken from all other functions of the AWS account. Queues limit how many they invoke, and a throttle ' +
         'the requests; the setting `publishConcurrency` reserves some for publishing.',
     );
   }

@@ -72,7 +72,7 @@ export class Rights {
     return new PatternStatement(
       actions.map((action) => `s3:${action}`),
       bodies.arnForObjects('*'),
-      'A body has the name of its message, so the right is to all objects of this one bucket.',
+      'A body has the name of its message, so the right covers all objects of this bucket.',
       shownObjectsOf(bodies),
     );
   }
@@ -95,7 +95,7 @@ export class Rights {
         ? new PatternStatement(
             actions,
             pattern,
-            'The operator names what messages may go to, in the settings `destinations` and `lambdaDestinations`.',
+            'The operator lists allowed destinations in the settings `destinations` and `lambdaDestinations`.',
           )
         : allow(actions, pattern);
     });

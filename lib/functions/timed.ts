@@ -40,7 +40,7 @@ export function makeTimed(
       schedule: Schedule.rate(Duration.minutes(everyMinutes)),
       targets: targets.slice(first, first + targetsOfRule),
     });
-    accept(rule, 'Serverless-EventBusDLQ', 'The next execution does what this one did not.');
+    accept(rule, 'Serverless-EventBusDLQ', 'The next execution does what this one left.');
     timed.live.addPermission(`Rule${number}`, {
       principal: new ServicePrincipal('events.amazonaws.com'),
       sourceArn: rule.ruleArn,

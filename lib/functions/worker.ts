@@ -71,7 +71,7 @@ export function makeWorker(stack: Stack, id: string, props: WorkerProps): SvcFun
   accept(
     mapping,
     'Serverless-LambdaEventSourceMappingDestination',
-    'Lambda has such destinations for streams. What fails comes again from its queue.',
+    'Lambda has such destinations for streams. A failed job is retried from its queue.',
   );
   return worker;
 }

@@ -77,7 +77,7 @@ export const alarmTable = {
   },
   OldestWork: {
     meaning:
-      'Work in a queue is 20 minutes old or more, with its delay: too little is taken out of the queue, or nothing.',
+      'A job in a queue is 20 minutes old or more, including its delay: too few jobs are taken from the queue, or none.',
     atLeast: 1_200,
     periods: 3,
     essential: true,
@@ -85,7 +85,7 @@ export const alarmTable = {
   },
   UndeliveredFires: {
     meaning:
-      'Fires of schedules lie in the queue of undelivered fires: Scheduler could not send them, or they were given up.',
+      'Fires of schedules are in the queue of undelivered fires: Scheduler could not send them, or they were given up.',
     atLeast: 1,
     periods: 1,
     essential: true,
@@ -98,7 +98,7 @@ export const alarmTable = {
     query: { logs: 'workers', text: errors },
   },
   WorkFaults: {
-    meaning: 'The service itself failed with a job. The job comes again, and is given up after ten times.',
+    meaning: 'A job failed because of the service itself. It is retried, and given up after ten times.',
     atLeast: 1,
     periods: 1,
     essential: true,
@@ -106,7 +106,7 @@ export const alarmTable = {
     query: { logs: 'workers', text: errors },
   },
   WorkOutages: {
-    meaning: 'For 15 minutes AWS or the network failed jobs, which wait and come again.',
+    meaning: 'For 15 minutes, jobs failed because of AWS or the network. They wait and are retried.',
     atLeast: 10,
     periods: 3,
     essential: true,
@@ -115,7 +115,7 @@ export const alarmTable = {
   },
   WorkParked: {
     meaning:
-      'Messages are parked: this release cannot read them, or their jobs kill every worker. After 14 days they are lost.',
+      'Messages are parked: this release cannot read them, or their jobs kill every worker. They are lost after 14 days.',
     atLeast: 1,
     periods: 1,
     query: { logs: 'workers', text: errors },
@@ -130,7 +130,7 @@ export const alarmTable = {
     query: { logs: 'workers', text: warnings },
   },
   Lateness: {
-    meaning: 'For 15 minutes one attempt in ten began a minute late or later, without waiting in a lane.',
+    meaning: 'For 15 minutes, one attempt in ten started a minute late or more, without waiting in a lane.',
     atLeast: 60_000,
     periods: 3,
     own: ['Lateness'],
@@ -159,14 +159,14 @@ export const alarmTable = {
   },
   LambdaThrottles: {
     meaning:
-      'For 15 minutes Lambda refused to invoke functions, because it had no capacity for more executions.',
+      'For 15 minutes, Lambda refused to invoke functions, because it had no capacity for more executions.',
     atLeast: 10,
     periods: 3,
     query: { logs: 'workers', text: busiest },
   },
   InstancesFull: {
     meaning:
-      'For 15 minutes Lambda refused to invoke the functions on managed instances: no execution environment had room.',
+      'For 15 minutes, Lambda refused to invoke functions on managed instances, because no execution environment had room.',
     atLeast: 10,
     periods: 3,
     onInstances: true,
@@ -181,21 +181,20 @@ export const alarmTable = {
   },
   Concurrency: {
     meaning:
-      'Executions at once come near the limit of the AWS account: 80 % of the setting `accountConcurrency`.',
+      'Concurrent executions are near the limit of the AWS account: 80 % of the setting `accountConcurrency`.',
     atLeast: 0.8,
     periods: 1,
     query: { logs: 'workers', text: busiest },
   },
   DynamodbErrors: {
-    meaning: 'For ten minutes DynamoDB failed calls, or did not answer them in time.',
+    meaning: 'For ten minutes, calls of DynamoDB failed or timed out.',
     atLeast: 10,
     periods: 2,
     own: ['DynamodbErrors'],
     query: { logs: 'all', text: awsErrors },
   },
   DynamodbThrottles: {
-    meaning:
-      'For 15 minutes DynamoDB throttled calls: a table, an index or a single key gets more than it takes.',
+    meaning: 'For 15 minutes, DynamoDB throttled calls: a table, an index or a single key gets too many.',
     atLeast: 10,
     periods: 3,
     own: ['DynamodbThrottles'],
@@ -203,21 +202,21 @@ export const alarmTable = {
   },
   SecretsErrors: {
     meaning:
-      'Secrets Manager did not give a secret. Processes that have it go on with it; new ones can do nothing.',
+      'Secrets Manager did not return a secret. Processes that have it continue; new ones cannot work.',
     atLeast: 1,
     periods: 2,
     own: ['SecretsErrors'],
     query: { logs: 'all', text: awsErrors },
   },
   AwsErrors: {
-    meaning: 'For ten minutes SQS, S3 or EventBridge Scheduler failed calls, or did not answer them in time.',
+    meaning: 'For ten minutes, calls of SQS, S3 or EventBridge Scheduler failed or timed out.',
     atLeast: 10,
     periods: 2,
     own: ['SqsErrors', 'S3Errors', 'SchedulerErrors'],
     query: { logs: 'all', text: awsErrors },
   },
   AwsThrottles: {
-    meaning: 'For 15 minutes SQS, S3, EventBridge Scheduler or Secrets Manager throttled calls.',
+    meaning: 'For 15 minutes, SQS, S3, EventBridge Scheduler or Secrets Manager throttled calls.',
     atLeast: 10,
     periods: 3,
     own: ['SqsThrottles', 'S3Throttles', 'SchedulerThrottles', 'SecretsThrottles'],
@@ -225,7 +224,7 @@ export const alarmTable = {
   },
   BudgetReached: {
     meaning:
-      'An account met its budget, and its messages are refused until the month ends or the budget is raised.',
+      'An account reached its budget. Its messages are refused until the month ends or the budget is raised.',
     atLeast: 1,
     periods: 1,
     own: ['BudgetReached'],

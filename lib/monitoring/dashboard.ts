@@ -74,7 +74,7 @@ export function makeDashboard(
         graph('Late', times('Lateness'), 'ms'),
         graph('Destinations', times('DestinationTime'), 'ms'),
         graph(
-          'In flight: jobs that functions have',
+          'In flight: jobs in functions',
           carrying.map((queue) =>
             queue.metricApproximateNumberOfMessagesNotVisible({ statistic: 'Maximum', period }),
           ),
@@ -127,14 +127,14 @@ export function makeDashboard(
       ],
       [
         graph(
-          'Calls of AWS that failed',
+          'Failed AWS calls',
           own('DynamodbErrors', 'SqsErrors', 'S3Errors', 'SchedulerErrors', 'SecretsErrors'),
         ),
         graph(
-          'Calls of AWS that were throttled',
+          'Throttled AWS calls',
           own('DynamodbThrottles', 'SqsThrottles', 'S3Throttles', 'SchedulerThrottles', 'SecretsThrottles'),
         ),
-        graph('Work that came to nothing: queues', [
+        graph('Failed work: queues', [
           queues.dead.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
           queues.undeliveredFires.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
           queues.parked.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
@@ -145,7 +145,7 @@ export function makeDashboard(
           claimedConcurrency(),
           ...lambdaMetrics(watched, 'ConcurrentExecutions', 'Maximum'),
         ]),
-        graph('Invocations that failed or were throttled', [
+        graph('Failed or throttled invocations', [
           ...lambdaMetrics(watched, 'Errors', 'Sum'),
           ...lambdaMetrics(watched, 'Throttles', 'Sum'),
         ]),

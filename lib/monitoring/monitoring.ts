@@ -30,7 +30,7 @@ export class Monitoring extends Construct {
       accept(
         this.topic.addSubscription(new EmailSubscription(address)),
         'Serverless-SNSRedrivePolicy',
-        'A mail that is lost would be in a queue that nobody reads. CloudWatch keeps the state of each alarm.',
+        'A lost mail would be in a queue that no one reads. CloudWatch keeps the state of each alarm.',
       );
     }
 

@@ -44,7 +44,7 @@ describe('An operator', () => {
     expect(await barriersOf(page)).toEqual([]);
     const token = await shownToken(page, 'For all operations');
     expect(await statusOf(token)).toBe(200);
-    expect(await statusOf(await shownToken(page, 'For those that change nothing'))).toBe(200);
+    expect(await statusOf(await shownToken(page, 'For operations that change nothing'))).toBe(200);
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.getByRole('button', { name: 'Copy the token' }).click();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(token);

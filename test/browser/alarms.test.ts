@@ -21,7 +21,7 @@ it('Alarms are set, tested and removed, and a mistake is shown under its field',
   await page.getByLabel('As a message for').selectOption('json');
   await page.getByLabel('URL').fill('orders');
   await page.getByLabel('More than').fill('2000');
-  await page.getByLabel('Tell nothing in a part of the day').check();
+  await page.getByLabel('Report nothing during part of the day').check();
   await page.getByLabel('Time zone').fill('Mars');
   for (const [label, sentence, mended] of [
     ['More than', /More than: Invalid input; allowed is a whole number from 0 to 1000/, '5'],
@@ -51,7 +51,7 @@ it('Alarms are set, tested and removed, and a mistake is shown under its field',
 
   await page.getByRole('button', { name: 'Send a test' }).click();
   await inbox.received(1);
-  await page.getByRole('link', { name: 'See what became of the test' }).click();
+  await page.getByRole('link', { name: 'See the outcome of the test' }).click();
   await page.getByRole('heading', { name: /msg_/ }).waitFor();
   await page.goBack();
 

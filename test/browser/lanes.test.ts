@@ -48,12 +48,12 @@ describe('A queue', () => {
     // The age of the oldest message, and the list.
     const oldest = page.getByText('Oldest published').locator('xpath=..');
     await oldest.getByText(/^(now|\d+ \w+ ago)$/).waitFor();
-    const list = page.getByRole('table', { name: 'The messages that are next, the first at the top' });
+    const list = page.getByRole('table', { name: 'The next messages, the first at the top' });
     await list.getByRole('row').nth(3).waitFor();
     await list.getByRole('row').nth(1).getByRole('link', { name: inbox.url }).waitFor();
     await page.getByText('The queue is paused: none of its messages is delivered.').waitFor();
     await page.getByText(/by the account’s token, /).waitFor();
-    await page.getByText('No message of it has ended lately.').waitFor();
+    await page.getByText('None of its messages ended recently.').waitFor();
     expect(await barriersOf(page)).toEqual([]);
     await page.getByRole('link', { name: 'Show its messages' }).click();
     await page.getByRole('heading', { name: 'Messages', level: 1 }).waitFor();

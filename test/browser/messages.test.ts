@@ -137,20 +137,20 @@ describe('The list of messages', () => {
     );
     const other = await publishDelayed('https://example.com/x');
     const page = await openConsole({ at: `#/messages?label=${label}` });
-    await page.getByRole('button', { name: 'Cancel all that wait' }).click();
+    await page.getByRole('button', { name: 'Cancel all waiting' }).click();
     const dialog = page.getByRole('dialog', { name: 'Cancel 3 messages?' });
     await dialog.waitFor();
     expect(await barriersOf(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Back' }).click();
     await dialog.waitFor({ state: 'detached' });
     expect(await getInAnyState(ids[0] ?? '')).toMatchObject({ state: 'CREATED' });
-    await page.getByRole('button', { name: 'Cancel all that wait' }).click();
+    await page.getByRole('button', { name: 'Cancel all waiting' }).click();
     await dialog.getByRole('button', { name: 'Cancel 3 messages' }).click();
     await page.getByRole('status').getByText('3 messages cancelled.').waitFor();
     for (const messageId of ids) await rowOf(page, messageId).getByText('cancelled').waitFor();
     expect(await getInAnyState(other)).toMatchObject({ state: 'CREATED' });
     await page.getByLabel('State').selectOption('Delivered');
-    await page.getByRole('button', { name: 'Cancel all that wait' }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Cancel all waiting' }).waitFor({ state: 'detached' });
   });
 });
 
@@ -432,11 +432,11 @@ describe('An attempt that waits for its completion', () => {
       expect(await barriersOf(page)).toEqual([]);
       await dialog.getByRole('button', { name: 'Complete the attempt' }).click();
     };
-    await completeWith('500: it failed, and is tried again');
-    await page.getByText('The attempt has failed; the next one follows.').waitFor();
+    await completeWith('500: it failed, and is retried');
+    await page.getByText('The attempt failed. The next one follows.').waitFor();
     await accepting.received(2);
     await page.getByRole('button', { name: 'Complete…' }).waitFor();
-    await completeWith('489: it failed for good');
+    await completeWith('489: it failed permanently');
     await page.getByText('The message has failed.').waitFor();
     await page.getByRole('button', { name: 'Retry…' }).waitFor();
   });

@@ -94,7 +94,7 @@ describe('A hanging run', () => {
     await page.getByRole('button', { name: 'Restart' }).waitFor();
     isMended = true;
     await page.getByRole('button', { name: 'Resume' }).click();
-    await page.getByText('This one is cancelled then.').waitFor();
+    await page.getByText('This one is then cancelled.').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Resume' }).click();
     await page.getByText('The run is resumed. This is the new one.').waitFor();
     await page.getByRole('main').getByText('succeeded', { exact: true }).first().waitFor();
@@ -161,7 +161,7 @@ describe('A failing host', () => {
     // The latest outcome was a success.
     await page.getByRole('heading', { name: 'All is well' }).waitFor();
     await page
-      .getByRole('table', { name: 'Attempts, failures and times of answers by host' })
+      .getByRole('table', { name: 'Attempts, failures and answer times by host' })
       .getByRole('link', { name: host })
       .click();
     await page.getByRole('heading', { name: host, level: 1 }).waitFor();

@@ -17,7 +17,7 @@ describe('The overview of an account without messages', () => {
   it('says how to start', async () => {
     const { token } = await makeAccount();
     const page = await openConsole({ at: '#/', token });
-    await page.getByText('Nothing was sent yet.').waitFor();
+    await page.getByText('Nothing has been sent yet.').waitFor();
     const command = await page.getByRole('region', { name: 'curl' }).textContent();
     expect(command).toContain(`curl '${service.url}/v2/publish/https://example.com/orders'`);
     expect(command).not.toContain(token);
@@ -29,7 +29,7 @@ describe('The overview of an account without messages', () => {
   it('says to a user with read-only rights what will be here', async () => {
     const { read_only_token: token } = await makeAccount();
     const page = await openConsole({ at: '#/overview', token });
-    await page.getByText('What is sent, and what becomes of it, is shown here.').waitFor();
+    await page.getByText('This page shows sent messages and their outcomes.').waitFor();
     expect(await page.getByRole('link', { name: /publish/i }).count()).toBe(0);
   });
 });

@@ -146,7 +146,7 @@ describe('The form of a message', () => {
     await page.getByLabel('Body').fill(body);
     await page.getByLabel('A message with the same content').check();
     await submit(page);
-    await page.getByRole('status').getByText('A duplicate: this is the first one.').waitFor();
+    await page.getByRole('status').getByText('A duplicate. This is the first message.').waitFor();
     expect(await shownMessage(page)).toBe(first);
   });
 
@@ -265,7 +265,7 @@ describe('A user with read-only rights', () => {
     await page.getByRole('search').waitFor();
     expect(await page.getByRole('link', { name: /publish/i }).count()).toBe(0);
     await page.goto(`${service.url}/console#/publish`);
-    await page.getByText('This token may read, and change nothing.').waitFor();
+    await page.getByText('This token can only read.').waitFor();
     expect(await page.getByLabel('Destination').count()).toBe(0);
     expect(await barriersOf(page)).toEqual([]);
   });

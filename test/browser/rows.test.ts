@@ -178,7 +178,7 @@ describe('A search in bodies', () => {
     await expect.poll(() => rows(page).count(), { timeout: limitForHangsMs }).toBe(1);
     await rows(page).locator(`a[href="#/messages/${found}"]`).waitFor();
     await rows(page).getByText('delivered').waitFor();
-    expect(await page.getByRole('button', { name: 'Cancel all that wait' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Cancel all waiting' }).count()).toBe(0);
     expect(await barriersOf(page)).toEqual([]);
     await page.getByLabel('Body contains').fill('nowhere');
     await page.getByText('0 found in the 3 newest bodies').waitFor();

@@ -239,7 +239,7 @@ describe('A run', () => {
     expect(await wrongUnder(page, 'Event id').count()).toBe(0);
     expect(await barriersOf(page)).toEqual([]);
     await send();
-    await page.getByText('The run goes on with the event.').waitFor();
+    await page.getByText('The run continues with the event.').waitFor();
     await stateOf(page, 'succeeded').waitFor();
     expect((await app.logged(id)).workflowRunResponse).toBe('{"eventData":{"by":"me"},"timeout":false}');
   });
@@ -457,7 +457,7 @@ describe('Runs', () => {
     await empty.getByText('No runs yet.').waitFor();
     expect(await barriersOf(empty)).toEqual([]);
     await empty.getByRole('link', { name: 'Failed, can be resumed' }).click();
-    await empty.getByText('No failed run waits to be resumed.').waitFor();
+    await empty.getByText('There is no failed run to resume.').waitFor();
     expect(await barriersOf(empty)).toEqual([]);
   });
 });

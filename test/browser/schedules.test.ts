@@ -120,7 +120,7 @@ describe('A schedule', () => {
     await page.getByRole('link', { name: id }).click();
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
     await page.getByText('The schedule is paused.').waitFor();
-    await page.getByText('It fires at none of these times while it is paused.').waitFor();
+    await page.getByText('It does not fire at these times while it is paused.').waitFor();
     expect(await get(id)).toMatchObject({ isPaused: true });
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByRole('button', { name: 'Pause' }).waitFor();

@@ -114,7 +114,7 @@ describe('A URL group', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('cell', { name: 'first', exact: true }).waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Remove third' }).click();
-    await page.getByText('It is the last one: the group ends with it.').waitFor();
+    await page.getByText('It is the last one: the group is removed with it.').waitFor();
     expect(await barriersOf(page)).toEqual([]);
     await page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('heading', { name: 'URL groups', level: 1 }).waitFor();

@@ -64,7 +64,7 @@ describe('what an idle deployment costs', () => {
   it('is in the README and in docs/deploy.md, in whole dollars', () => {
     const [all, essential, none] = bills.map(({ lines }) => `$${idleDollars(lines)[2].toFixed(0)}`);
     const sentence = new RegExp(
-      `\\${all} a month.*\\${essential} with\\s+the\\s+essential\\s+alarms\\s+only,.*\\${none} without`,
+      `\\${all} a month.*\\${essential}\\s+with\\s+the\\s+essential\\s+alarms\\s+only,.*\\${none} without`,
       's',
     );
     for (const name of ['README.md', 'docs/deploy.md']) expect(read(name)).toMatch(sentence);

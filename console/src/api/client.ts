@@ -177,7 +177,7 @@ export async function askAs<Shape extends z.ZodMiniType>(
   const where = issue === undefined ? '' : ` (${issue.path.join('.')}: ${issue.message})`;
   throw new Refusal(
     response.status,
-    `The answer is not as this page expects it. Load the page again: it may be older than the service.${where}`,
+    `The answer is not what this page expects. Reload the page: it may be older than the service.${where}`,
   );
 }
 
@@ -188,7 +188,10 @@ function headersOf(pairs: readonly (readonly [name: string, value: string])[]): 
     try {
       headers.append(name, value);
     } catch {
-      throw new Refusal(0, `The header ${name} is none that HTTP allows, or its value has other characters.`);
+      throw new Refusal(
+        0,
+        `The header ${name} is not a valid HTTP header, or its value has characters that are not allowed.`,
+      );
     }
   }
   return headers;

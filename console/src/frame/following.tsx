@@ -44,7 +44,7 @@ export function Following() {
       <Button
         kind="quiet"
         aria-pressed={isOn}
-        title={isOn ? 'Stop loading what is new' : 'Load what is new again'}
+        title={isOn ? 'Stop loading new entries' : 'Load new entries again'}
         onClick={() => {
           setLive(!isOn);
         }}

@@ -29,7 +29,7 @@ export function lazy(title: string, load: () => Promise<Screen>): Screen {
       <Page title={title}>
         {isFailed ? (
           <Failure
-            error="The screen cannot be loaded: the service is out of reach, or has a new version of this page."
+            error="The screen cannot be loaded: the service cannot be reached, or has a new version of this page."
             again={() => {
               location.reload();
             }}

@@ -133,7 +133,8 @@ export function Palette({
           ))}
         </ul>
         <p class={action.error === undefined ? 'hint' : 'wrong'} role="status">
-          {action.error ?? (found.length === 0 ? 'No screen is called so, and it is no id.' : '')}
+          {action.error ??
+            (found.length === 0 ? 'There is no screen with that name, and it is not an id.' : '')}
         </p>
       </form>
     </Dialog>

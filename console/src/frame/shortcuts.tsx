@@ -76,7 +76,7 @@ function KeyList({
 }) {
   const [isOn, setOn] = useState(areOn);
   const keys: readonly (readonly [keys: readonly string[], what: string])[] = [
-    [['Ctrl', 'K'], 'Find a screen, or what an id names'],
+    [['Ctrl', 'K'], 'Find a screen, or the thing with an id'],
     [['/'], 'Search in the list'],
     ...screens.flatMap(({ key: letter, name }) =>
       letter === undefined ? [] : [[['g', letter], name] as const],

@@ -61,7 +61,7 @@ function TokenForm() {
         hint={
           <>
             An account’s token, or its read-only token. The local stage prints it as <code>SVC_TOKEN</code>.
-            It stays in this tab and in those that you open beside it.
+            It stays in this tab, and in tabs that you open from it.
           </>
         }
       />

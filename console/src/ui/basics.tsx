@@ -290,7 +290,7 @@ export const Secret = ({ title, text, copy, onClose }: SecretProps) => (
   <div class="secret" role="status">
     <div>
       <strong>{title}</strong>
-      <p class="hint">Take it now: it cannot be shown again.</p>
+      <p class="hint">Copy it now: it cannot be shown again.</p>
       <code>{text}</code>
     </div>
     <div class="actions">

@@ -23,7 +23,7 @@ export function Body({ text: given, base64, type, label }: BodyProps) {
   if (base64 !== undefined && text === undefined) {
     return (
       <p class="binary">
-        {bytes(bytesOf(base64).length)} of {type ?? 'unknown type'}, not shown: it is no text.{' '}
+        {bytes(bytesOf(base64).length)} of {type ?? 'unknown type'}, not shown because it is not text.{' '}
         <Copy text={base64}>Copy as base64</Copy>
       </p>
     );
@@ -65,7 +65,7 @@ export function laidOut(text: string): string {
 
 export function Redacted({ text }: { readonly text: string }) {
   return (
-    <span class="redacted" title="It is not kept. The hash tells equal values apart from others.">
+    <span class="redacted" title="It is not kept. Equal values have equal hashes.">
       {text}
     </span>
   );

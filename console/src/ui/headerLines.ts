@@ -14,7 +14,7 @@ export const fromLines = (text: string): readonly Header[] =>
     if (line.trim() === '') return [];
     const [, name, value] = /^\s*([!#$%&'*+.^_`|~0-9a-z-]+)\s*:(.*)$/i.exec(line) ?? [];
     if (name === undefined || value === undefined) {
-      throw new Error(`“${line.trim()}” is no header; write “Name: value”.`);
+      throw new Error(`“${line.trim()}” is not a header; write “Name: value”.`);
     }
     return [[name, value.trim()]];
   });

@@ -31,8 +31,7 @@ export function Searched({
   return (
     <p class="hint" role="status">
       {count(found)} found in the {count(searched)} newest {searched === 1 ? 'body' : 'bodies'} within the
-      other filters.{' '}
-      {hasMore ? 'There are older ones: load more to look into them.' : 'That is all there is.'} Redacted
+      other filters. {hasMore ? 'There are older ones: load more to search them.' : 'That is all.'} Redacted
       bodies are not searched.
     </p>
   );

@@ -105,16 +105,21 @@ describe('the request of a draft', () => {
 describe('what is wrong with a draft', () => {
   it.each<[string, Partial<Draft>, keyof Draft, RegExp]>([
     ['no destination', { destination: ' ' }, 'destination', /^The destination is missing/],
-    ['a line that is no header', { headers: 'X-A: 1\nno colon' }, 'headers', /^“no colon” is no header/],
-    ['a name with a space', { headers: 'X A: 1' }, 'headers', /^“X A: 1” is no header/],
-    ['no name', { headers: ': 1' }, 'headers', /^“: 1” is no header/],
+    [
+      'a line that is not a header',
+      { headers: 'X-A: 1\nno colon' },
+      'headers',
+      /^“no colon” is not a header/,
+    ],
+    ['a name with a space', { headers: 'X A: 1' }, 'headers', /^“X A: 1” is not a header/],
+    ['no name', { headers: ': 1' }, 'headers', /^“: 1” is not a header/],
     [
       'the hash of a header',
       { headers: 'X-A: REDACTED:12' },
       'headers',
-      /^The value of X-A is shown as its hash/,
+      /^The value of X-A is shown only as its hash/,
     ],
-    ['the hash of a body', { body: 'REDACTED:12' }, 'body', /^The body is shown as its hash/],
+    ['the hash of a body', { body: 'REDACTED:12' }, 'body', /^The body is shown only as its hash/],
   ])('is %s', (_what, draft, field, sentence) => {
     const problems = problemsOf({ ...emptyDraft, destination: 'orders', ...draft });
     expect(Object.keys(problems)).toEqual([field]);

@@ -271,7 +271,7 @@ function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: 
           type="url"
           {...bind('failure_callback')}
           placeholder="https://example.com/failed"
-          hint="Told of what fails for good without a failure callback of its own."
+          hint="Gets the permanent failures of messages without a failure callback."
         />
         <TextField
           label="Fail at once on"
@@ -285,7 +285,7 @@ function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: 
           isCode
           {...bind('destinations')}
           placeholder="arn:aws:sqs:eu-central-1:123456789012:orders-*"
-          hint="Queues, topics, buses and functions that messages may go to, one a line; * stands for any characters. The deployment must allow them too."
+          hint="Queues, topics, buses and functions that messages may go to, one per line; * means any characters. The deployment must allow them too."
         />
         <TextField
           label="Lambda destinations"
@@ -293,7 +293,7 @@ function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: 
           isCode
           {...bind('lambda_destinations')}
           placeholder="arn:aws:lambda:eu-central-1:123456789012:function:orders-*"
-          hint="More functions that messages may go to, one a line."
+          hint="More functions that messages may go to, one per line."
         />
         <TextField
           label="TLS identities"
@@ -301,10 +301,10 @@ function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: 
           isCode
           {...bind('tls_identities')}
           placeholder="hooks.example.com ca=private identity=acme"
-          hint="A host a line, * for all others, with the names of certificates: ca of its authority, identity of this account."
+          hint="One host per line (* for all others) with the names of certificates: its authority’s as ca, this account’s as identity."
         />
       </div>
-      <p class="hint">Leave a limit empty to use that of the plan.</p>
+      <p class="hint">Leave a limit empty to use the plan’s.</p>
       <div class="fields">
         {limitNames.map((name) => (
           <TextField

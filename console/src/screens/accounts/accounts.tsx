@@ -44,7 +44,7 @@ function AllAccounts() {
       <Listed list={list} empty={<Empty title="No accounts yet." />}>
         {(all) => (
           <Table
-            caption="Accounts, region by region"
+            caption="Accounts by region"
             rows={all}
             keyOf={({ id }) => id}
             columns={[
@@ -120,7 +120,7 @@ function MakeAccount({
           ['paid', 'Paid'],
           ['free', 'Free'],
         ]}
-        hint="It decides the limits; each can be changed."
+        hint="It sets the limits. Each can be changed."
       />
       <TextField
         label="Region"

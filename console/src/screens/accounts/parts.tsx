@@ -14,11 +14,11 @@ export function Tokens({ of, onClose }: { readonly of: Account; readonly onClose
       title={`The tokens of ${of.customer_id ?? of.id}`}
       actions={<Button onClick={onClose}>I have them</Button>}
     >
-      <p class="hint">Take them now: the console does not show them again.</p>
+      <p class="hint">Copy them now: the console does not show them again.</p>
       <DetailList
         of={[
           ['For all operations', <Token name="token" value={of.token} />],
-          ['For those that change nothing', <Token name="read-only token" value={of.read_only_token} />],
+          ['For operations that change nothing', <Token name="read-only token" value={of.read_only_token} />],
         ]}
       />
     </Card>

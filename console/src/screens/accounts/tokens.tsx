@@ -195,7 +195,7 @@ function MakeToken({
           rows={3}
           isCode
           placeholder="https://example.com/hooks/"
-          hint="One a line: what URLs begin with, group:name for a URL group, queue:name for a queue. Empty for all."
+          hint="One per line: the beginning of a URL, group:name for a URL group, or queue:name for a queue. Empty for all."
         />
       )}
       <TextField

@@ -56,7 +56,7 @@ function Acts({ then }: { readonly then: () => void }) {
   };
   return (
     <>
-      {messageId !== undefined && <a href={href(['messages', messageId])}>See what became of the test</a>}
+      {messageId !== undefined && <a href={href(['messages', messageId])}>See the outcome of the test</a>}
       <Button isBusy={action.isRunning} onClick={() => void action.run(test)}>
         Send a test
       </Button>
@@ -94,7 +94,7 @@ const addressOf = ({ kind, subject }: Open): string =>
 const OpenNow = ({ of }: { readonly of: readonly Open[] }) => (
   <Card title="Open now">
     {of.length === 0 ? (
-      <Empty title="Nothing is open.">The account is looked at every five minutes.</Empty>
+      <Empty title="Nothing is open.">The account is checked every five minutes.</Empty>
     ) : (
       <Table
         caption="Open alarms"

@@ -13,7 +13,7 @@ type Settings = Answer<typeof alarms>['settings'];
 const formats: readonly (readonly [AlarmFormat, string])[] = [
   ['slack', 'Slack'],
   ['pagerduty', 'PagerDuty'],
-  ['json', 'JSON, for a program of yours'],
+  ['json', 'JSON, for your own program'],
 ];
 
 const placeholders: Readonly<Record<AlarmFormat, string>> = {
@@ -108,7 +108,7 @@ export function AlarmsForm({ of, then }: FormProps) {
           void action.run(save);
         }}
       >
-        <Card title="Where it is told">
+        <Card title="Where it is reported">
           <div class="fields">
             <SelectField
               label="As a message for"
@@ -127,7 +127,7 @@ export function AlarmsForm({ of, then }: FormProps) {
               required
               placeholder={placeholders[format]}
               {...text('url')}
-              hint={of && 'A password in it is not shown, and stays.'}
+              hint={of && 'A password in it is not shown, but kept.'}
             />
             {format === 'pagerduty' && (
               <TextField
@@ -148,11 +148,11 @@ export function AlarmsForm({ of, then }: FormProps) {
             isCode
             placeholder="Authorization: Bearer …"
             {...text('headers')}
-            hint="One in a line; mostly there are none."
+            hint="One per line. Usually none are needed."
           />
         </Card>
         <Card title="What is told">
-          <p class="hint">One message when it begins, and one when it is over.</p>
+          <p class="hint">One message when an alarm begins, and one when it ends.</p>
           <Checkbox label="New dead letters" {...checked('hasDeadLetters')} />
           {draft.hasDeadLetters && (
             <div class="fields">
@@ -171,7 +171,7 @@ export function AlarmsForm({ of, then }: FormProps) {
           )}
         </Card>
         <Card title="Quiet hours">
-          <Checkbox label="Tell nothing in a part of the day" {...checked('hasQuietHours')} />
+          <Checkbox label="Report nothing during part of the day" {...checked('hasQuietHours')} />
           {draft.hasQuietHours && (
             <>
               <div class="fields">
@@ -179,7 +179,7 @@ export function AlarmsForm({ of, then }: FormProps) {
                 <TextField label="To" about="to" type="time" required {...text('to')} />
                 <TextField label="Time zone" about="timezone" required {...text('timezone')} />
               </div>
-              <p class="hint">What is still open when they end is told then.</p>
+              <p class="hint">Alarms that are still open at the end are reported then.</p>
             </>
           )}
         </Card>

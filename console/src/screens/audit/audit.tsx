@@ -60,7 +60,9 @@ export function Audit({ place }: { readonly place: Place }) {
   const names = new Map(tokens.map(({ id, name }) => [id, name]));
   return (
     <Page title="Audit">
-      <p class="hint">What was changed in the last 90 days, and by whom. Publishes are among the messages.</p>
+      <p class="hint">
+        Changes of the last 90 days, and who made them. Publishes are in the list of messages.
+      </p>
       <FilterBar
         place={place}
         fields={fields}
@@ -75,7 +77,7 @@ export function Audit({ place }: { readonly place: Place }) {
       />
       <Listed
         list={list}
-        empty={<Empty title={isFiltered(place, fields) ? 'Nothing matches.' : 'Nothing was changed yet.'} />}
+        empty={<Empty title={isFiltered(place, fields) ? 'Nothing matches.' : 'There are no changes yet.'} />}
       >
         {(entries) => (
           <Table

@@ -111,7 +111,7 @@ function Retry({
       }}
     >
       <Filter words={words} />
-      <p>Each is sent again as a new message, and leaves this list.</p>
+      <p>Each is sent again as a new message, and disappears from this list.</p>
       {ids?.length !== 1 && <Pace texts={texts} onChange={setTexts} />}
       <ChangedSettings form="retry" texts={texts} onChange={setTexts} />
     </Bulk>
@@ -150,7 +150,8 @@ function Pace({
       hint={
         key === made && (
           <>
-            They get the flow-control key <code>{made}</code>, with which they can be paused and sped up.
+            They get the flow-control key <code>{made}</code>, with which you can pause them or change their
+            speed.
           </>
         )
       }
@@ -178,7 +179,7 @@ function Delete({ query, words, onClose, ...props }: DialogProps) {
       }}
     >
       <Filter words={words} />
-      <p>They cannot be sent again then, nor be looked at here.</p>
+      <p>They can no longer be sent again or inspected.</p>
     </Bulk>
   );
 }

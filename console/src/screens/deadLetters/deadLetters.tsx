@@ -134,7 +134,7 @@ function List({ place }: { readonly place: Place }) {
             <Empty title="No dead letter matches these filters.">{noMatch(place, fields)}</Empty>
           ) : (
             <Empty title="No dead letters.">
-              Messages whose last retry has failed are kept here. Failed workflow runs are in{' '}
+              Messages whose last retry failed are kept here. Failed workflow runs are in{' '}
               <a href={href(['runs'])}>Workflow runs</a>.
             </Empty>
           )

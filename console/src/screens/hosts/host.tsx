@@ -67,7 +67,7 @@ export function Host({ place }: { readonly place: Place }) {
               )}
               {lookedFrom !== undefined && (
                 <p class="hint">
-                  There was much to read: attempts before <Time at={lookedFrom} isExact /> were not looked at.
+                  There were many records: attempts before <Time at={lookedFrom} isExact /> were not read.
                 </p>
               )}
             </>
@@ -157,7 +157,7 @@ function Waiting({ host }: { readonly host: string }) {
         )}
       </Loaded>
       {circuit === undefined ? (
-        <p class="hint">No circuit is open: nothing is held back from this host by one.</p>
+        <p class="hint">No circuit is open for this host.</p>
       ) : (
         <DetailList
           of={[

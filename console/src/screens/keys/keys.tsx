@@ -31,13 +31,13 @@ export function Keys() {
                 onClose={onClose}
               >
                 <ol class="numbered">
-                  <li>The current key is given up. It cannot be had back.</li>
-                  <li>The next key becomes the current one: deliveries are signed with it from now on.</li>
-                  <li>A new key becomes the next one.</li>
+                  <li>The current key is lost, and cannot be restored.</li>
+                  <li>The next key becomes the current key, which signs deliveries from now on.</li>
+                  <li>A new key becomes the next key.</li>
                 </ol>
                 <p>
-                  Receivers that know both keys go on. Give them the new next key before you rotate again:
-                  after two rotations they would know neither. Receivers that know the current key alone
+                  Receivers that know both keys are not affected. Give them the new next key before you rotate
+                  again: after two rotations they would know neither. Receivers that only know the current key
                   refuse deliveries from now on.
                 </p>
               </Confirm>
@@ -50,8 +50,8 @@ export function Keys() {
         {({ current, next }) => (
           <Card title="Signing keys">
             <p class="hint">
-              Each delivery has a signature. A receiver that checks it with both keys goes on recognizing
-              deliveries when they are rotated.
+              Each delivery has a signature. A receiver that checks it with both keys still recognizes
+              deliveries after a rotation.
             </p>
             <Secret name="Current key" hint="Deliveries are signed with it." text={current} />
             <Secret name="Next key" hint="It is the current key after the next rotation." text={next} />

@@ -74,7 +74,7 @@ function AllKeys({ place }: { readonly place: Place }) {
         list={isKnown ? page : { ...page, items: undefined, more: undefined }}
         empty={
           isFiltered(place, fields) ? (
-            <Empty title="No key has this in it." />
+            <Empty title="No key contains this text." />
           ) : (
             <Empty title="No flow-control keys yet.">
               <p>
@@ -231,7 +231,7 @@ function Pin({ of, onClose }: { readonly of: Key; readonly onClose: (isDone: boo
   };
   return (
     <Confirm title="Pin limits" yes="Pin" work={work} onClose={onClose}>
-      <p class="hint">Pinned limits stay, whatever messages say. Leave a field empty to keep its limit.</p>
+      <p class="hint">Messages do not change pinned limits. Leave a field empty to keep its limit.</p>
       <TextField
         label="Parallelism"
         about="parallelism"

@@ -126,7 +126,7 @@ export function Head({ of }: { readonly of: Queue }) {
           ) : (
             <>
               <Blocked of={first} by={of} />
-              <MessageTable caption="The messages that are next, the first at the top" of={head} />
+              <MessageTable caption="The next messages, the first at the top" of={head} />
               {of.fairKeys !== undefined && (
                 <p class="hint">
                   These are the oldest. Fair keys take turns, so others may be delivered before.
@@ -167,7 +167,7 @@ export function Pace({ of: { name, lag } }: { readonly of: Queue }) {
           const ended = messages.flatMap(({ endedAt, state }) =>
             endedAt === undefined ? [] : [{ endedAt, isDelivered: state === 'DELIVERED' }],
           );
-          if (ended.length === 0) return <p class="hint">No message of it has ended lately.</p>;
+          if (ended.length === 0) return <p class="hint">None of its messages ended recently.</p>;
           const from = Math.min(...ended.map(({ endedAt }) => endedAt), now - leastMs);
           const stepMs = (now - from) / bars;
           const perMinute = (ended.length * leastMs) / (now - from);

@@ -40,7 +40,7 @@ export function OverTime({ of }: { readonly of: { queueName: string } | { flowCo
               />
               {lookedFrom !== undefined && (
                 <p class="hint">
-                  There was much to read: attempts before <Time at={lookedFrom} isExact /> are not counted.
+                  There were many records: attempts before <Time at={lookedFrom} isExact /> are not counted.
                 </p>
               )}
             </>

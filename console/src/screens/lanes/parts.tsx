@@ -77,7 +77,7 @@ export function FairKeys({ of }: { readonly of: Answer<typeof queue>['fairKeys']
   return (
     <Card title="Fair keys that take turns">
       <Table
-        caption="Fair keys, those with most messages that wait first"
+        caption="Fair keys, those with the most waiting messages first"
         rows={of}
         keyOf={({ fairKey }) => fairKey}
         columns={[
@@ -97,13 +97,13 @@ export function WaitingCard({ name }: { readonly name: string }) {
   const query = { state: waiting, flowControlKey: name, count: mostShown };
   const list = usePages(messagePage, { path: 'v2/messages', query }, ({ messages }) => messages);
   return (
-    <Card title="What waits, the newest">
+    <Card title="The newest waiting messages">
       <Listed
         list={{ ...list, more: undefined }}
         empty={<p class="hint">{list.more === undefined ? 'No message waits here.' : 'Looking…'}</p>}
       >
         {(messages) => (
-          <MessageTable caption="Messages that wait, the newest first" of={messages.slice(0, mostShown)} />
+          <MessageTable caption="Waiting messages, the newest first" of={messages.slice(0, mostShown)} />
         )}
       </Listed>
     </Card>

@@ -44,7 +44,10 @@ function AllQueues() {
         list={page}
         empty={
           <Empty title="No queues yet.">
-            <p>Messages of a queue go one after another. The first message to a queue makes it, too.</p>
+            <p>
+              Messages of a queue are delivered one after another. The first message to a queue also creates
+              it.
+            </p>
           </Empty>
         }
       >
@@ -174,7 +177,7 @@ function EditQueue({ of, onClose }: { readonly of?: Queue; readonly onClose: (is
           onInput={setName}
           required
           autoFocus
-          hint="Letters, digits, “.”, “_” and “-”. A queue that is there already is changed."
+          hint="Letters, digits, “.”, “_” and “-”. An existing queue is changed."
         />
       )}
       <TextField
@@ -184,7 +187,7 @@ function EditQueue({ of, onClose }: { readonly of?: Queue; readonly onClose: (is
         value={parallelism}
         onInput={setParallelism}
         required
-        hint="Messages that may be in flight at once. With 1 they go strictly one after another."
+        hint="Messages that may be in flight at once. With 1, they are delivered strictly one after another."
       />
     </Confirm>
   );

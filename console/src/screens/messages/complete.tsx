@@ -19,8 +19,8 @@ export const Complete = ({ messageId, then }: CompleteProps) => (
 
 const answers = [
   ['200', '200: it succeeded'],
-  ['500', '500: it failed, and is tried again'],
-  ['489', '489: it failed for good'],
+  ['500', '500: it failed, and is retried'],
+  ['489', '489: it failed permanently'],
 ] as const;
 
 /** With this header a 489 is not retried. It is sent in both dialects, because the message may use either. */
@@ -29,7 +29,7 @@ const headersOf = (status: string): Readonly<Record<string, string>> =>
 
 const told: Readonly<Record<string, string>> = {
   DELIVERED: 'The message is delivered.',
-  RETRY: 'The attempt has failed; the next one follows.',
+  RETRY: 'The attempt failed. The next one follows.',
   FAILED: 'The message has failed.',
   CANCELED: 'The message was cancelled.',
 };
@@ -50,7 +50,7 @@ function CompleteDialog({
   };
   return (
     <Confirm title="Complete the attempt?" yes="Complete the attempt" work={work} onClose={onClose}>
-      <p>Its destination has answered 202 and was to complete it later. This is the answer in its place.</p>
+      <p>Its destination answered 202 and was to complete it later. This answer replaces that completion.</p>
       <div class="fields">
         <SelectField label="Answer" value={status} options={answers} onInput={setStatus} />
         <TextField label="Body" about="body" value={body} rows={4} isCode onInput={setBody} />

@@ -182,11 +182,11 @@ function PublishAgain({ of: { messageId, endedAt }, isDead, onClose }: PublishAg
   return (
     <Confirm title="Publish the message again?" yes="Publish again" work={work} onClose={onClose}>
       <p>
-        A new message is sent at once, with the destination, the body and the settings of this one.{' '}
+        A new message is sent at once, with this one’s destination, body and settings.{' '}
         {isDead
           ? 'The dead letter stays: “Retry” sends it again and takes it out.'
           : endedAt === undefined
-            ? 'This one still waits, and is delivered as well.'
+            ? 'This one still waits, and is delivered, too.'
             : 'This one stays as it is.'}
       </p>
     </Confirm>
@@ -260,7 +260,7 @@ const Held = ({ by: { host, nextProbeAt, lastStatus, lastError } }: { readonly b
       {host}
     </a>{' '}
     {nextProbeAt === undefined ? (
-      'answers again; those that wait go one by one'
+      'answers again; waiting messages are released one by one'
     ) : (
       <>
         is down ({lastError ?? lastStatus}); next probe <Time at={nextProbeAt} />

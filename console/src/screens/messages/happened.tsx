@@ -42,7 +42,7 @@ export function Happened({
       </div>
       {state === 'DELIVERED' && (
         <p class="hint">
-          Of the answer to a delivery its status is known; headers and body are kept where an attempt fails.
+          Only the status of a successful answer is kept. Headers and body are kept if an attempt fails.
         </p>
       )}
       {failure?.error !== undefined && <p class="wrong">{failure.error}</p>}

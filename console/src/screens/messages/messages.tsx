@@ -73,7 +73,7 @@ function CancelAll({ query, then }: { readonly query: URLSearchParams; readonly 
   const isOfList = ['messageIds', 'kind', 'body'].some((name) => query.has(name));
   if ((state !== 'ALL' && state !== waiting) || isOfList) return null;
   return (
-    <Opens name="Cancel all that wait" then={then}>
+    <Opens name="Cancel all waiting" then={then}>
       {(onClose) => (
         <Bulk
           verb="Cancel"
@@ -90,8 +90,8 @@ function CancelAll({ query, then }: { readonly query: URLSearchParams; readonly 
           }}
         >
           <p>
-            {selected.size === 0 ? 'All messages that wait' : 'All that wait and match the filters'} will not
-            be delivered. An attempt that is in flight may still arrive.
+            {selected.size === 0 ? 'All waiting messages' : 'All waiting messages that match the filters'}{' '}
+            will not be delivered. An attempt that is in flight may still arrive.
           </p>
         </Bulk>
       )}

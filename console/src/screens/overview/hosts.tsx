@@ -18,11 +18,11 @@ export function Hosts() {
       <Loaded of={asked}>
         {({ attempts, from, hosts }) =>
           from === undefined ? (
-            <p class="hint">No attempt was made lately.</p>
+            <p class="hint">No attempt was made recently.</p>
           ) : (
             <>
               <Table
-                caption="Attempts, failures and times of answers by host"
+                caption="Attempts, failures and answer times by host"
                 rows={hosts.slice(0, mostHosts)}
                 keyOf={({ host }) => host}
                 columns={[

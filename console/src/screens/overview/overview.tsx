@@ -67,13 +67,13 @@ function Beginning() {
   const first = { ...emptyDraft, destination: 'https://example.com/orders', body: '{"hello":"world"}' };
   return (
     <>
-      <Empty title="Nothing was sent yet.">
+      <Empty title="Nothing has been sent yet.">
         {mayWrite ? (
           <ButtonLink kind="main" href={href(['publish'])}>
             Publish a first message
           </ButtonLink>
         ) : (
-          'What is sent, and what becomes of it, is shown here.'
+          'This page shows sent messages and their outcomes.'
         )}
       </Empty>
       {mayWrite && (
@@ -180,7 +180,7 @@ function Traffic({ of, place }: { readonly of: Stats; readonly place: Place }) {
         />
       )}
       <p class="hint">
-        {waiting && 'Waiting is what was accepted and has not ended; it is approximate (±1 %). '}
+        {waiting && 'Waiting messages are accepted and have not ended; their number is approximate (±1 %). '}
         {of.countedUntil !== undefined && (
           <>
             What ended after <Time at={of.countedUntil} isExact /> is being counted.
@@ -210,7 +210,7 @@ function Failing({ hasNone }: { readonly hasNone: boolean }) {
         <Loaded of={groups}>
           {({ groups }) =>
             groups.length === 0 ? (
-              <p class="hint">No message is among the dead letters; only workflow runs have failed.</p>
+              <p class="hint">There are no dead messages; only workflow runs failed.</p>
             ) : (
               <Table
                 caption="Dead letters by host and status, the most frequent first"

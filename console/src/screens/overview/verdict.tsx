@@ -122,7 +122,7 @@ export function Verdict({ usage }: { readonly usage: Usage }) {
   const { answer, error, again } = useAttention();
   if (answer === undefined) {
     return (
-      <Frame tone="unknown" title="It is not known whether all is well.">
+      <Frame tone="unknown" title="It is unknown whether all is well.">
         {error !== undefined && <Failure error={error} again={again} />}
       </Frame>
     );
@@ -134,7 +134,7 @@ export function Verdict({ usage }: { readonly usage: Usage }) {
     <>
       {!isWhole && (
         <p class="hint">
-          The service looks at a thousand of each kind, for a second, and has not seen all: there may be more.
+          The service checks a thousand of each kind, for a second, and did not see all: there may be more.
         </p>
       )}
       {runsLookedFrom !== undefined && (
@@ -149,7 +149,7 @@ export function Verdict({ usage }: { readonly usage: Usage }) {
       <Frame tone={isWhole ? 'good' : 'unknown'} title={isWhole ? 'All is well' : 'Nothing was found'}>
         <p class="hint">
           No host is down or fails, no run hangs, nothing is paused, no schedule fails, no limit is near, and
-          nothing has failed for good within a day{!isWhole && ', as far as the service has looked'}.
+          nothing has failed permanently within a day{!isWhole && ', as far as the service has checked'}.
         </p>
         {isCut}
       </Frame>

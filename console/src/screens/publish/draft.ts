@@ -90,7 +90,7 @@ export function problemsOf(draft: Draft): Problems {
   const problems: Record<string, string> = {};
   const { pairs, problem } = linesOf(draft.headers);
   const hidden = pairs.find(([, value]) => isRedacted(value));
-  const replace = 'is shown as its hash only. Write the value itself in its place.';
+  const replace = 'is shown only as its hash. Enter the value itself.';
   if (draft.destination.trim() === '') {
     problems['destination'] =
       'The destination is missing: a URL that starts with http:// or https://, the ARN of a function, queue, topic or bus in AWS, or the name of a URL group.';

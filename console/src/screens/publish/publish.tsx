@@ -29,7 +29,7 @@ export function Publish({ place }: { readonly place: Place }) {
   return (
     <Page title="Publish">
       {!mayWrite ? (
-        <Empty title="This token may read, and change nothing." />
+        <Empty title="This token can only read." />
       ) : messageId === null ? (
         <Form initial={{ ...emptyDraft, destination: place.query.get('destination') ?? '' }} />
       ) : (
@@ -127,8 +127,8 @@ function Form({ initial }: { readonly initial: Draft }) {
         ) : (
           <div class="actions">
             <p>
-              The body is {bytes(bytesOf(draft.bodyBase64).length)} that are no text. They are sent as they
-              are.
+              The body is {bytes(bytesOf(draft.bodyBase64).length)} that are not text. They are sent
+              unchanged.
             </p>
             <Button
               kind="quiet"
@@ -150,7 +150,7 @@ function Form({ initial }: { readonly initial: Draft }) {
           placeholder: 'X-Tenant: acme',
           hint: (
             <>
-              One in a line. Those that begin with <code>Svc-</code> are settings of the delivery, such as{' '}
+              One per line. Those that begin with <code>Svc-</code> are settings of the delivery, such as{' '}
               <code>Svc-Callback-Retries: 1</code>.
             </>
           ),
@@ -252,7 +252,7 @@ function Code({ draft }: { readonly draft: Draft }) {
         The token is the variable <code>SVC_TOKEN</code>.{' '}
         {isEncoded && (
           <>
-            The destination stands encoded in the command, so that no gateway changes it; it is{' '}
+            The destination is encoded in the command, so that no gateway changes it; it is{' '}
             <code>{destination}</code>
           </>
         )}
@@ -277,7 +277,7 @@ function tell(answer: Awaited<ReturnType<typeof send>>): void {
   if ('messageId' in answer) {
     const place = href(['messages', answer.messageId]);
     showToast(
-      answer.deduplicated === true ? 'A duplicate: this is the first one.' : 'Published.',
+      answer.deduplicated === true ? 'A duplicate. This is the first message.' : 'Published.',
       'done',
       place,
     );

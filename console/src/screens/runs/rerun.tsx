@@ -17,9 +17,9 @@ const kinds = [
     kind: 'resume',
     verb: 'Resume',
     done: 'resumed',
-    means: 'keeps the steps that were made, and goes on where it failed',
+    means: 'keeps the completed steps, and continues where it failed',
   },
-  { kind: 'restart', verb: 'Restart', done: 'restarted', means: 'begins with the first step' },
+  { kind: 'restart', verb: 'Restart', done: 'restarted', means: 'starts from the first step' },
 ] as const;
 
 /** The headers of changed settings. Values that don't fit a header are in the query. */
@@ -35,7 +35,7 @@ export const RerunOne = ({ dlqId }: { readonly dlqId: string }) =>
       {(onClose) => (
         <Rerun
           request={{ method: 'POST', path: path`v2/workflows/dlq/${one.kind}/${dlqId}` }}
-          effect="It takes the place of the failed one in the list of what can be resumed."
+          effect="It replaces the failed run in the list of runs to resume."
           onClose={onClose}
           {...one}
         />
@@ -54,7 +54,7 @@ export const RerunHanging = ({ run: { workflowRunId, workflowRunCreatedAt } }: {
             path: path`v2/workflows/runs/${workflowRunId}/${one.kind}`,
             headers: [['svc-workflow-createdat', String(workflowRunCreatedAt)]],
           }}
-          effect="This one is cancelled then."
+          effect="This one is then cancelled."
           onClose={onClose}
           {...one}
         />
@@ -154,7 +154,7 @@ function DeleteAll({ query, words, onClose, ...props }: BulkProps) {
       }}
     >
       <Filter words={words} />
-      <p>They can no longer be resumed. The log shows them for as long as it is kept.</p>
+      <p>They can no longer be resumed. The log shows them while it is kept.</p>
     </Bulk>
   );
 }
@@ -182,7 +182,7 @@ function RerunAll({ kind, verb, done, means, query, words, onClose, ...props }: 
       }}
     >
       <Filter words={words} />
-      <p>Of each a new run {means}.</p>
+      <p>Each gets a new run {means}.</p>
       <ChangedSettings form="resume" texts={texts} onChange={setTexts} />
     </Bulk>
   );
@@ -200,7 +200,7 @@ export function CancelAll({ query, then }: QueryProps) {
   const selected = toCancel(query);
   if (selected === undefined) return null;
   return (
-    <Opens name="Cancel all that run…" then={then}>
+    <Opens name="Cancel all active runs…" then={then}>
       {(onClose) => (
         <Bulk
           verb="Cancel"
@@ -220,7 +220,7 @@ export function CancelAll({ query, then }: QueryProps) {
             }
           }}
         >
-          <p>Their steps that are still to come are dropped. A cancelled run cannot be resumed.</p>
+          <p>Their remaining steps are dropped. A cancelled run cannot be resumed.</p>
         </Bulk>
       )}
     </Opens>

@@ -115,7 +115,7 @@ function FailedActions({ run, then }: ActionsProps) {
               return 'The dead letter is deleted.';
             }}
           >
-            <p>The run can no longer be resumed. The log shows it for as long as it is kept.</p>
+            <p>The run can no longer be resumed. The log shows it while it is kept.</p>
           </Confirm>
         )}
       </Opens>
@@ -139,7 +139,7 @@ function Cancel({ run: { workflowRunId, workflowRunCreatedAt }, onClose }: Dialo
   };
   return (
     <Confirm title="Cancel the run?" yes="Cancel the run" isDangerous work={work} onClose={onClose}>
-      <p>Its steps that are still to come are dropped. A cancelled run cannot be resumed.</p>
+      <p>Its remaining steps are dropped. A cancelled run cannot be resumed.</p>
     </Confirm>
   );
 }
@@ -154,7 +154,7 @@ function checkJson(data: string): void {
   try {
     JSON.parse(data);
   } catch {
-    throw new Error('The body is no valid JSON; put a plain text in quotes, as in "approved".');
+    throw new Error('The body is not valid JSON; put plain text in quotes, as in "approved".');
   }
 }
 
@@ -169,7 +169,7 @@ function Notify({ run, onClose }: DialogProps) {
     const wrong = answers.find(({ error }) => error !== '');
     if (wrong !== undefined) throw new Error(wrong.error);
     return answers.some(({ waiter }) => waiter !== undefined)
-      ? 'The run goes on with the event.'
+      ? 'The run continues with the event.'
       : 'The event is kept until the run waits for it.';
   };
   return (
@@ -210,9 +210,9 @@ function Hangs({ hanging }: { readonly hanging: NonNullable<Run['hanging']> }) {
         ]}
       />
       <p class="hint">
-        It does not go on by itself. An endpoint that submits with a token of another account, or to another
-        deployment, is told that the run is not known, and answers as if all were well. Once that is mended,
-        resume the run, or restart it.
+        It does not continue by itself. If an endpoint submits with another account’s token, or to another
+        deployment, it gets the answer that the run is unknown, and then answers as if all were well. Fix
+        this, then resume or restart the run.
       </p>
     </Card>
   );

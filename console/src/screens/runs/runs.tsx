@@ -29,7 +29,7 @@ const state: FilterField = {
     ['RUN_SUCCESS', 'Succeeded'],
     ['RUN_FAILED', 'Failed'],
     ['RUN_CANCELED', 'Cancelled'],
-    ['STEP_RETRY', 'With a step that is retried'],
+    ['STEP_RETRY', 'With a retried step'],
   ],
 };
 const first: readonly FilterField[] = [
@@ -140,7 +140,7 @@ function AllRuns({ place }: { readonly place: Place }) {
       >
         {(runs) => (
           <Table
-            caption="Runs of workflows, the newest first"
+            caption="Workflow runs, the newest first"
             rows={runs}
             keyOf={({ workflowRunId, workflowRunCreatedAt }) => `${workflowRunId}@${workflowRunCreatedAt}`}
             columns={[
@@ -229,7 +229,7 @@ function FailedRuns({ place }: { readonly place: Place }) {
           isFiltered(place, fieldsOfFailed) ? (
             noMatch
           ) : (
-            <Empty title="No failed run waits to be resumed.">
+            <Empty title="There is no failed run to resume.">
               <p>A run that fails stays here until it is resumed, restarted or deleted.</p>
             </Empty>
           )
@@ -237,7 +237,7 @@ function FailedRuns({ place }: { readonly place: Place }) {
       >
         {(messages) => (
           <Table
-            caption="Runs that have failed, the newest first"
+            caption="Failed runs, the newest first"
             rows={messages}
             keyOf={({ dlqId }) => dlqId}
             nameOf={({ workflowUrl, workflowRunId }) => `${workflowUrl} ${workflowRunId}`}

@@ -33,7 +33,7 @@ export function Timeline({ run, place }: TimelineProps) {
   return (
     <Card title="Steps">
       {groups.length === 0 ? (
-        <Empty title="No step has been made." />
+        <Empty title="No step has been recorded." />
       ) : (
         <ol class="steps">
           <li class="axis" aria-hidden="true">
@@ -191,7 +191,7 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
             ),
           ],
           ['For at most', step.waitTimeoutDuration],
-          ['Goes on without it', timeOf(step.waitTimeoutDeadline)],
+          ['Continues without it', timeOf(step.waitTimeoutDeadline)],
           [
             'Went on',
             step.waitTimeout === undefined

@@ -73,7 +73,7 @@ export function NewSchedule() {
           value={id}
           onInput={setId}
           placeholder="nightly-report"
-          hint="Without one it gets a random id."
+          hint="Leave empty for a random id."
         />
       </Form>
     </Page>
@@ -115,8 +115,8 @@ function EditForm({ of }: { readonly of: Answer<typeof schedule> }) {
   return (
     <Form draft={draft} onChange={setDraft} yes="Save" cancel={hrefOf(of.scheduleId)} save={save}>
       <p class="hint">
-        What you leave as it is stays so, also what is not shown here: redacted values, passwords in URLs, the
-        settings of callbacks.
+        Fields that you do not change keep their values, including those that are not shown: redacted values,
+        passwords in URLs, and the settings of callbacks.
       </p>
     </Form>
   );
@@ -229,7 +229,7 @@ function Form({ draft, onChange, yes, cancel, save, children }: FormProps) {
               onChange({ ...draft, cron: text });
             }}
             error={cron.error}
-            hint="Minute, hour, day of month, month, day of week; before them CRON_TZ=<zone>, unless it is UTC. Or a word such as @daily."
+            hint="Minute, hour, day of month, month, day of week, after CRON_TZ=<zone> unless the zone is UTC. Or a word such as @daily."
           />
           {cron.answer && <NextFires of={cron.answer} />}
         </Card>
@@ -255,7 +255,7 @@ function Form({ draft, onChange, yes, cancel, save, children }: FormProps) {
             placeholder="X-Tenant: acme"
             hint={
               <>
-                One in a line. Those that begin with <code>Svc-</code> are settings.
+                One per line. Those that begin with <code>Svc-</code> are settings.
               </>
             }
             onInput={(text) => {
@@ -264,7 +264,7 @@ function Form({ draft, onChange, yes, cancel, save, children }: FormProps) {
           />
           {body === undefined ? (
             <>
-              <p class="hint">The body is redacted, or no text, so it is not shown. It stays as it is.</p>
+              <p class="hint">The body is redacted or not text, so it is not shown. It stays as it is.</p>
               <Checkbox
                 label="Replace the body"
                 checked={false}

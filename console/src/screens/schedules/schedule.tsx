@@ -50,7 +50,7 @@ export function Pause({
   return (
     <Act
       request={{ path: path`v2/schedules/${scheduleId}/${verb.toLowerCase()}` }}
-      said={isPaused ? 'The schedule goes on.' : 'The schedule is paused.'}
+      said={isPaused ? 'The schedule is resumed.' : 'The schedule is paused.'}
       then={then}
       kind={isQuiet ? 'quiet' : 'plain'}
       label={isQuiet ? `${verb} ${scheduleId}` : undefined}
@@ -95,7 +95,7 @@ function Actions({ of, again }: ActionsProps) {
             onClose={onClose}
           >
             <p>
-              <strong>{scheduleId}</strong> fires no more. Messages that it has published stay.
+              <strong>{scheduleId}</strong> no longer fires. Its published messages stay.
             </p>
           </Confirm>
         )}
@@ -129,7 +129,7 @@ function Details({ of }: { readonly of: Answer<typeof schedule> }) {
             ],
           ]}
         />
-        {of.isPaused && <p>It fires at none of these times while it is paused.</p>}
+        {of.isPaused && <p>It does not fire at these times while it is paused.</p>}
         {explained.answer && <NextFires of={explained.answer} />}
       </Card>
       {hasFired && <LastFires scheduleId={of.scheduleId} of={fires} />}

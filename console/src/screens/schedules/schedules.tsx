@@ -103,7 +103,7 @@ function List({ place }: { readonly place: Place }) {
             <Empty title="No schedule matches these filters." />
           ) : (
             <Empty title="No schedules yet.">
-              A schedule publishes a message again and again, as a cron expression says.
+              A schedule publishes a message repeatedly, according to a cron expression.
             </Empty>
           )
         }

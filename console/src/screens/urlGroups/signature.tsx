@@ -46,8 +46,8 @@ export const SignatureFields = ({ draft, isSigned, onChange }: FieldsProps) => (
       required={isSigned}
       hint={
         isSigned
-          ? 'To be without one, remove the endpoint and add it again.'
-          : 'Optional: for a receiver that verifies an HMAC-SHA-256 of the body in a header of its own.'
+          ? 'To have none, remove the endpoint and add it again.'
+          : 'Optional: for a receiver that verifies an HMAC-SHA-256 of the body in its own header.'
       }
     />
     {draft.header !== '' && (
@@ -85,9 +85,7 @@ export function SignatureCell({ signature }: Endpoint) {
     <>
       <code>{signature.header}</code>
       {signature.mustRotate && (
-        <p class="hint">
-          Rotate it: the deployment’s master secret was rotated, and this secret is lost with it.
-        </p>
+        <p class="hint">Rotate it: the deployment’s master secret was rotated, so this secret is lost.</p>
       )}
       {signature.overlapEndsAt !== undefined && (
         <p class="hint">
@@ -154,11 +152,11 @@ function Rotate({ group, endpoint, label, onSecrets, onClose }: DialogProps) {
 function EndOverlap({ group, endpoint, label, onClose }: DialogProps) {
   const work = async (): Promise<string> => {
     await change({ method: 'DELETE', path: place(group), body: bodyOf(endpoint) });
-    return 'The overlap is ended.';
+    return 'The overlap has ended.';
   };
   return (
     <Confirm title={`End the overlap of ${label}?`} yes="End it" isDangerous work={work} onClose={onClose}>
-      <p>Within a minute deliveries are signed with the newest secret alone.</p>
+      <p>Within a minute, deliveries are signed only with the newest secret.</p>
     </Confirm>
   );
 }

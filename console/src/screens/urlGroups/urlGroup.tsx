@@ -95,7 +95,7 @@ export function UrlGroup({ name }: { readonly name: string }) {
                 )
               }
             >
-              <p class="hint">Every message to the group has them, unless its own request says otherwise.</p>
+              <p class="hint">Every message to the group has them, unless its request overrides them.</p>
               <Headers of={group.headers} label="Default headers" />
             </Card>
           </>
@@ -151,8 +151,8 @@ function DeleteGroup({ group: { name, endpoints }, onClose }: DialogProps) {
   return (
     <Confirm title={`Delete “${name}”?`} yes="Delete the group" isDangerous work={work} onClose={onClose}>
       <p>
-        It has {countOf(endpoints.length, 'endpoint')}. Nothing can be published to it after that, by a
-        schedule neither. Messages that were published are delivered.
+        It has {countOf(endpoints.length, 'endpoint')}. Nothing can be published to it after that, not even by
+        a schedule. Published messages are delivered.
       </p>
     </Confirm>
   );
@@ -211,7 +211,7 @@ function EditEndpoint({
         about={/^There is an endpoint|\.name\b/}
         value={given}
         onInput={setGiven}
-        hint="Optional. It tells the endpoint apart in logs."
+        hint="Optional. It identifies the endpoint in logs."
       />
       <SignatureFields draft={draft} isSigned={endpoint?.signature !== undefined} onChange={setDraft} />
     </Confirm>
@@ -228,8 +228,8 @@ function RemoveEndpoint({ group, endpoint, onClose }: DialogProps & { readonly e
   return (
     <Confirm title="Remove the endpoint?" yes="Remove" isDangerous work={work} onClose={onClose}>
       <p>
-        <code>{endpoint.url}</code> gets nothing more that is published to “{group.name}”.
-        {isLast && ' It is the last one: the group ends with it.'}
+        <code>{endpoint.url}</code> no longer gets messages published to “{group.name}”.
+        {isLast && ' It is the last one: the group is removed with it.'}
       </p>
     </Confirm>
   );
@@ -252,7 +252,7 @@ function EditHeaders({ group: { name, headers }, onClose }: DialogProps) {
         placeholder={'Svc-Retries: 3\nSvc-Forward-X-Tenant: acme'}
         value={text}
         onInput={setText}
-        hint="One in a line. They replace those that were set before."
+        hint="One per line. They replace the earlier ones."
       />
     </Confirm>
   );

@@ -30,7 +30,7 @@ function Groups() {
         list={list}
         empty={
           <Empty title="No URL groups yet.">
-            <p>Make one: a message to it goes to each of its endpoints.</p>
+            <p>Create one: a message to it goes to each of its endpoints.</p>
           </Empty>
         }
       >

@@ -290,7 +290,7 @@ describe('an account whose fields are set', () => {
     });
     expect(withFields(account, limits(10, 10), now).limits).toEqual(limits(10, 10));
     expect(() => withFields(account, limits(10, 9), now)).toThrow(
-      refused('max_requests_per_day_hard is 9; allowed is 10 (max_requests_per_day) or more.'),
+      refused(String.raw`max_requests_per_day_hard is 9; allowed is 10 \(max_requests_per_day\) or more\.`),
     );
   });
 

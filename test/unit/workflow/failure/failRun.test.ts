@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { RunStart } from '../../../../lambdas/workflow/rules/journal.ts';
 import { mostFaults } from '../../../../lambdas/job/redelivery.ts';
 import { fateAt, itAtEachDeath } from '../../../support/faults.ts';
@@ -96,6 +96,14 @@ describe('a run whose delivery fails', () => {
   );
 
   it('has its failure reported even if its id belongs to another run when the job is retried', async () => {
+    // The clock stops, so that the first delivery reads everything that a process reads once in seconds.
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    await failing({ settings: onceOnly });
+    await fixture.deliver((await fixture.receiveAttempt()).job, false);
+    await fixture.drain();
     const { runId, parent, messageId, told } = await failing({ settings: onceOnly });
     // The worker dies right after it wrote the end. The job is retried when another run has started.
     const { job } = await fixture.receiveAttempt();
