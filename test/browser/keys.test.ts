@@ -19,7 +19,7 @@ it('Signing keys are shown on demand, and are rotated after a warning', async ()
 
   await page.getByRole('button', { name: 'Rotate…' }).click();
   const dialog = page.getByRole('dialog', { name: 'Rotate the signing keys?' });
-  await dialog.getByText('The next key becomes the current one').waitFor();
+  await dialog.getByText('The next key becomes the current key').waitFor();
   expect(await barriersOf(page)).toEqual([]);
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   expect(keys.parse(await ok(api('GET', '/v2/keys'))).current).toBe(service.currentSigningKey);

@@ -79,7 +79,7 @@ describe('A queue', () => {
     await page
       .getByText(/^The first message has failed 1 time; its next attempt is due in \d+ min. All others/)
       .waitFor();
-    const next = page.getByRole('table', { name: 'The messages that are next' }).locator('tbody tr');
+    const next = page.getByRole('table', { name: 'The next messages' }).locator('tbody tr');
     expect(await next.nth(0).innerText()).toContain(bad.url);
     expect(await next.nth(1).innerText()).toContain(good.url);
     await page.getByRole('img', { name: /^[\d.]+ a minute: 1 delivered, 0 failed or cancelled$/ }).waitFor();
@@ -155,7 +155,7 @@ describe('A flow-control key', () => {
     await waiting.getByText('2', { exact: true }).waitFor();
     const oldest = page.getByText('Oldest published').locator('xpath=..');
     await oldest.getByText(/^(now|\d+ \w+ ago)$/).waitFor();
-    await page.getByRole('table', { name: 'Messages that wait' }).getByRole('row').nth(1).waitFor();
+    await page.getByRole('table', { name: 'Waiting messages' }).getByRole('row').nth(1).waitFor();
     expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
     await page.reload();
     await page.getByRole('heading', { name: key, level: 1 }).waitFor();

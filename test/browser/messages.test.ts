@@ -219,7 +219,7 @@ describe('A viewed message', () => {
     inbox.letGo();
     await state.getByText('delivered').waitFor();
     await page.getByText('Attempt 1: 200').waitFor();
-    await page.getByText('its status is known').waitFor();
+    await page.getByText('Only the status of a successful answer is kept').waitFor();
     expect(await page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
   });
 

@@ -94,7 +94,7 @@ describe('The overview of an account', () => {
   it('shows answer times of hosts, and how much of the log was read', async () => {
     const page = await openConsole({ at: '#/overview', token: account.token });
     const { host } = new URL(refusing.url);
-    const table = page.getByRole('table', { name: 'times of answers by host' });
+    const table = page.getByRole('table', { name: 'answer times by host' });
     const row = table.getByRole('row').filter({ hasText: host });
     await row.waitFor();
     expect(await row.textContent()).toMatch(

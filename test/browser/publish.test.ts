@@ -106,7 +106,7 @@ describe('The form of a message', () => {
     await wrong('Callback', 'ftp://x', /^Callback is "ftp:/, 'https://example.com/told');
     await page.getByRole('button', { name: 'Delivery of the callback' }).click();
     await wrong('Callback: Retries', 'x', /^Callback: Retries is "x"/);
-    await wrong('Headers', 'X-A: 1\nnonsense', /“nonsense” is no header/);
+    await wrong('Headers', 'X-A: 1\nnonsense', /“nonsense” is not a header/);
     await page.getByLabel('Flow-control key', { exact: true }).fill('k');
     await page.getByLabel('Rate', { exact: true }).fill('many');
     await submit(page);
@@ -209,7 +209,7 @@ describe('An edited message', () => {
     const source = messageIdOf(await publish(inbox.url, { body, headers }));
     await inbox.received(1);
     const page = await openConsole({ at: `#/publish?message=${source}` });
-    await page.getByText('The body is 5 bytes that are no text.').waitFor();
+    await page.getByText('The body is 5 bytes that are not text.').waitFor();
     await submit(page);
     const [, again] = await inbox.received(2);
     expect(again?.body).toEqual(Buffer.from(body));
@@ -237,9 +237,9 @@ describe('An edited message', () => {
     await submit(page);
     await page
       .locator('.field .wrong')
-      .getByText('The value of X-Secret is shown as its hash only.')
+      .getByText('The value of X-Secret is shown only as its hash.')
       .waitFor();
-    await page.locator('.field .wrong').getByText('The body is shown as its hash only.').waitFor();
+    await page.locator('.field .wrong').getByText('The body is shown only as its hash.').waitFor();
     expect(inbox.deliveries).toHaveLength(1);
     await page.getByLabel('Body').fill('new body');
     await page.getByLabel('Headers', { exact: true }).fill('X-Secret: s4');

@@ -227,7 +227,7 @@ describe('A run', () => {
     // An error is shown in words under its field, and nothing is sent.
     await page.getByLabel('Data').fill('{"by":"me"');
     await send();
-    await wrongUnder(page, 'Data').getByText('Data is no valid JSON; put a plain text in quotes').waitFor();
+    await wrongUnder(page, 'Data').getByText('Data is not valid JSON; put plain text in quotes').waitFor();
     expect(await dialog.getByRole('alert').count()).toBe(0);
     await page.getByLabel('Data').fill('{"by":"me"}');
     await page.getByLabel('Event id').fill('e'.repeat(257));
@@ -395,7 +395,7 @@ describe('Runs', () => {
     const other = await waiting(unique('event'), unique('other'));
     const page = await openRuns(`#/runs?label=${label}`);
     await page.getByRole('row', { name: ids[0] ?? '' }).waitFor();
-    await page.getByRole('button', { name: 'Cancel all that run' }).click();
+    await page.getByRole('button', { name: 'Cancel all active runs' }).click();
     await page.getByRole('dialog', { name: 'Cancel 2 runs?' }).waitFor();
     expect(await barriersOf(page)).toEqual([]);
     await page.getByRole('button', { name: 'Cancel 2 runs' }).click();
@@ -404,7 +404,7 @@ describe('Runs', () => {
     expect((await app.logged(other, () => true)).workflowState).toBe('RUN_STARTED');
     // The button is hidden for filters that a cancellation does not support.
     await page.getByLabel('State').selectOption('Failed');
-    await page.getByRole('button', { name: 'Cancel all that run' }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Cancel all active runs' }).waitFor({ state: 'detached' });
   });
 
   it('can be viewed but not changed with a read-only token', async () => {

@@ -95,7 +95,7 @@ describe('A schedule', () => {
     await page.getByLabel('Destination').fill('https://example.com/');
     await page.getByLabel('Headers', { exact: true }).fill('no header');
     await page.getByRole('button', { name: 'Create' }).click();
-    await wrongUnder(page, 'Headers').getByText('“no header” is no header').waitFor();
+    await wrongUnder(page, 'Headers').getByText('“no header” is not a header').waitFor();
     await page.getByLabel('Headers', { exact: true }).fill('');
     await page.getByLabel('Retries', { exact: true }).fill('many');
     await page.getByRole('button', { name: 'Create' }).click();
@@ -172,7 +172,7 @@ describe('An edited schedule', () => {
     const before = await get(id);
     const page = await openConsole({ at: `#/schedules/${id}` });
     await page.getByRole('link', { name: 'Edit' }).click();
-    await page.getByText('The body is redacted, or no text, so it is not shown.').waitFor();
+    await page.getByText('The body is redacted or not text, so it is not shown.').waitFor();
     expect(await barriersOf(page)).toEqual([]);
     await page.getByLabel('Expression').fill('0 1 29 2 *');
     await page.getByRole('button', { name: 'Save' }).click();

@@ -130,7 +130,7 @@ describe('A URL group', () => {
     expect(await lines.inputValue()).toBe('Svc-Retries: 2');
     await lines.fill('nonsense');
     await page.getByRole('button', { name: 'Save' }).click();
-    await wrongUnder(page, 'Headers').getByText('“nonsense” is no header').waitFor();
+    await wrongUnder(page, 'Headers').getByText('“nonsense” is not a header').waitFor();
     expect(await barriersOf(page)).toEqual([]);
     await lines.fill('Svc-Retries: 1\nSvc-Forward-X-Time: 12:30\n');
     await page.getByRole('button', { name: 'Save' }).click();

@@ -143,7 +143,7 @@ export function AlarmsForm({ of, then }: FormProps) {
           </div>
           <TextField
             label="Headers"
-            about={/^headers\b| is no header; /}
+            about={/^headers\b| is not a header; /}
             rows={2}
             isCode
             placeholder="Authorization: Bearer …"

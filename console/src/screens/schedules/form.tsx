@@ -248,7 +248,7 @@ function Form({ draft, onChange, yes, cancel, save, children }: FormProps) {
           />
           <TextField
             label="Headers"
-            about={/ is no header; |^The header /}
+            about={/ is not a header; |^The header /}
             rows={3}
             isCode
             value={headers}
