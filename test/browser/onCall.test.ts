@@ -222,7 +222,11 @@ describe('A list of failures', () => {
       .getByRole('link', { name: 'TypeError: tax of … % is not a number' })
       .click();
     await page.getByRole('button', { name: 'Resume the 2 matches…' }).waitFor();
-    await page.getByRole('table', { name: 'Failed runs, the newest first' }).getByRole('row').nth(2).waitFor();
+    await page
+      .getByRole('table', { name: 'Failed runs, the newest first' })
+      .getByRole('row')
+      .nth(2)
+      .waitFor();
   });
 });
 
