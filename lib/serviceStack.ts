@@ -122,7 +122,7 @@ export class ServiceStack extends Stack {
     }
   }
 
-  private get onThePath(): readonly SvcFunction[] {
+  private get messageFunctions(): readonly SvcFunction[] {
     const { delivery, messagingApi, scheduling, accounts, timers } = this;
     return [
       messagingApi.functions.publish,
@@ -139,7 +139,7 @@ export class ServiceStack extends Stack {
   private get functions(): readonly SvcFunction[] {
     return [
       ...new Set([
-        ...this.onThePath,
+        ...this.messageFunctions,
         this.timers.lookForAlarms,
         this.timers.redrive,
         ...Object.values(this.messagingApi.functions),
@@ -155,7 +155,7 @@ export class ServiceStack extends Stack {
       api: messagingApi.api,
       scheduleGroup: group.groupName,
       publish: messagingApi.functions.publish,
-      onThePath: this.onThePath,
+      messageFunctions: this.messageFunctions,
       apiFunctions: Object.values(messagingApi.functions),
       capacityProvider: this.instances?.provider.ref,
       managementApi: settings.regions[0] === this.region ? namesOf(settings).managementApi : undefined,

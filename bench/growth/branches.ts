@@ -5,7 +5,7 @@ import type { OnTheWay } from '../cpu.ts';
 import { apiEvent, queueEvent } from '../events.ts';
 import type { Fixture } from '../fixture.ts';
 import { openAccount } from './backlogs.ts';
-import { costOf, dropWaiting, whileTimeStands, type Growth, type Uses } from './grow.ts';
+import { costOf, dropWaiting, withStoppedClock, type Growth, type Uses } from './grow.ts';
 import type { CountedUse } from '../meter.ts';
 import { isCounted } from '../nowAndThen.ts';
 
@@ -28,7 +28,7 @@ export async function measureBranches(
   for (const level of levels) {
     onFilling(backlog, level);
     dropWaiting(fixture);
-    const uses = await whileTimeStands(() => countRun(fixture, level));
+    const uses = await withStoppedClock(() => countRun(fixture, level));
     growths.push({ backlog, there: level, ...costOf(uses, level), cpuMs: undefined });
   }
   return growths;

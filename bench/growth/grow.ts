@@ -114,7 +114,7 @@ const invokeWith =
 async function count(fixture: Fixture, backlog: Backlog): Promise<Cost> {
   const uses: Record<OnTheWay, CountedUse[][]> = { publish: [], deliver: [] };
   const invoke = invokeWith(fixture);
-  await whileTimeStands(() =>
+  await withStoppedClock(() =>
     pass(fixture, backlog, counted, async (handler, events) => {
       const measured = await fixture.meter.measure(handler, () => invoke(handler, events));
       uses[handler].push(measured.filter(isCounted));
@@ -140,7 +140,7 @@ export function costOf(uses: Uses, messages: number): Cost {
  * Stops this process's clock. A lane that was seen within 50 ms is not read again, so the number of reads would depend on the
  * machine.
  */
-export async function whileTimeStands<T>(work: () => Promise<T>): Promise<T> {
+export async function withStoppedClock<T>(work: () => Promise<T>): Promise<T> {
   const { now } = Date;
   const at = now();
   Date.now = () => at;

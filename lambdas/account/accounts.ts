@@ -86,7 +86,7 @@ function readItem(id: string, item: Key): Account {
 }
 
 /** The time limit for a read in another region. The rest is for the answer. */
-const memoryTimeoutMs = 5_000;
+const callTimeoutMs = 5_000;
 
 /**
  * @param consistent whether a very recent change must be seen, as for a token; it doubles the cost
@@ -106,7 +106,7 @@ export async function loadAccount(
       ConsistentRead: consistent,
     }),
     // Undefined if possible: with any options the client rebuilds its middleware stack.
-    region === settings.region ? undefined : { abortSignal: AbortSignal.timeout(memoryTimeoutMs) },
+    region === settings.region ? undefined : { abortSignal: AbortSignal.timeout(callTimeoutMs) },
   );
   return Item && readItem(id, Item);
 }
@@ -166,7 +166,7 @@ export async function* accountsOf(
   do {
     const page: ScanCommandOutput = await dynamodbIn(replica).send(
       new ScanCommand({ ...input, ExclusiveStartKey: from }),
-      { abortSignal: AbortSignal.timeout(memoryTimeoutMs) },
+      { abortSignal: AbortSignal.timeout(callTimeoutMs) },
     );
     for (const item of page.Items ?? []) yield accountOf(unmarshall(item));
     from = page.LastEvaluatedKey;

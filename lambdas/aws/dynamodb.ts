@@ -233,7 +233,7 @@ export const rowsOf = (
   });
 
 /** Unprocessed rows are retried for this long. The last try takes up to 13 s more, and an API function ends after 28 s. */
-const memoryTimeoutMs = 10_000;
+const batchTimeoutMs = 10_000;
 
 /** DynamoDB's maximum for one read, with at most 16 MB. */
 const rowsPerGet = 100;
@@ -255,7 +255,7 @@ export async function getRows(
   keys: readonly object[],
   reading: Reading,
 ): Promise<readonly Row[]> {
-  const until = Date.now() + memoryTimeoutMs;
+  const until = Date.now() + batchTimeoutMs;
   const found = await Promise.all(
     chunksOf(keys, rowsPerGet).map((chunk) => getSome(table, chunk, reading, until)),
   );
@@ -305,7 +305,7 @@ export const deleteAll = (table: string, keys: readonly object[]): Promise<void>
   writeAll(table, keys, (key) => ({ DeleteRequest: { Key: toItem(key) } }));
 
 function writeAll<T>(table: string, all: readonly T[], requestOf: (one: T) => WriteRequest): Promise<void> {
-  const until = Date.now() + memoryTimeoutMs;
+  const until = Date.now() + batchTimeoutMs;
   return eachOf(chunksOf(all, rowsPerWrite), writesAtOnce, (some) =>
     writeSome(table, some.map(requestOf), until),
   );

@@ -3,7 +3,7 @@ import { now, secondMs } from '../shared/clock.ts';
 import { HttpError } from '../error/httpError.ts';
 
 /** A request to the API ends after 29 s, and the last try takes time, too. */
-const memoryTimeoutMs = 15_000;
+const retryForMs = 15_000;
 /** Pauses are random, so two requests do not collide repeatedly. */
 const longestPauseMs = 200;
 
@@ -15,7 +15,7 @@ const longestPauseMs = 200;
  * @throws HttpError 503 if others were faster for 15 s
  */
 export async function retryOnConflict<T>(refusal: string, attempt: () => Promise<T | undefined>): Promise<T> {
-  const until = now() + memoryTimeoutMs;
+  const until = now() + retryForMs;
   do {
     const outcome = await attempt();
     if (outcome !== undefined) return outcome;

@@ -19,7 +19,7 @@ const hostsOf = (row: Row): readonly string[] => hostsRow.parse(row).hosts;
 const mostHosts = 20;
 
 /** Noting a host takes milliseconds. */
-const memoryTimeoutMs = secondMs;
+const noteTimeoutMs = secondMs;
 
 /** At most ten minutes old; empty until they are read. Never rejects, and waits at most two seconds. */
 export const { get: apiHosts } = remembered({
@@ -41,7 +41,7 @@ export const { get: apiHosts } = remembered({
  * @throws if it takes over a second
  */
 export async function noteApiHost(api: ApiName, host: string): Promise<void> {
-  const options = { abortSignal: AbortSignal.timeout(memoryTimeoutMs) };
+  const options = { abortSignal: AbortSignal.timeout(noteTimeoutMs) };
   const place = {
     TableName: settings.accountsTable,
     Key: toItem({ id: apiHostsKey(settings.region, api) }),

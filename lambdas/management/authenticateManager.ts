@@ -8,7 +8,7 @@ import {
   renewedManagementCredentials,
   type ManagementCredentials,
 } from '../account/secrets.ts';
-import { addFailedLogin, failedLogins, loginMemoryMs } from './store/logins.ts';
+import { addFailedLogin, failedLogins, loginPeriodMs } from './store/logins.ts';
 import { log } from '../aws/log.ts';
 
 /** After more failures within a quarter of an hour, a client must wait for the next one. */
@@ -18,7 +18,7 @@ const unauthorized = (code: CodeOf<401>, message: string): HttpError =>
   new HttpError(401, code, message, { 'www-authenticate': 'Basic realm="management", charset="UTF-8"' });
 
 function tooMany(time: number): HttpError {
-  const waitMs = loginMemoryMs - (time % loginMemoryMs);
+  const waitMs = loginPeriodMs - (time % loginPeriodMs);
   return new HttpError(
     429,
     'login_limit_reached',

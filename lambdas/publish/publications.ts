@@ -27,7 +27,7 @@ interface Publication {
   /** The new messages that it has to store. */
   readonly drafts: readonly Draft[];
   /** Earlier requests in the batch that store messages of this one, too. It fails if they do. */
-  readonly leansOn: readonly Publication[];
+  readonly dependsOn: readonly Publication[];
   state: PublicationState;
 }
 
@@ -102,7 +102,7 @@ async function judge(
       prepared: item,
       deduplicated,
       drafts: [...wanted].filter((draft) => !broughtBy.has(draft)),
-      leansOn: [...wanted].flatMap((draft) => broughtBy.get(draft) ?? []),
+      dependsOn: [...wanted].flatMap((draft) => broughtBy.get(draft) ?? []),
       state: error === undefined ? { name: 'judged' } : { name: 'refused', error },
     };
     for (const draft of publication.drafts) broughtBy.set(draft, publication);
@@ -110,8 +110,8 @@ async function judge(
   });
 }
 
-const inheritedError = ({ leansOn }: Publication): HttpError | undefined =>
-  leansOn.flatMap(({ state }) => ('error' in state ? [state.error] : []))[0];
+const inheritedError = ({ dependsOn }: Publication): HttpError | undefined =>
+  dependsOn.flatMap(({ state }) => ('error' in state ? [state.error] : []))[0];
 
 /**
  * Counts new messages against the account's limits, and creates missing queues. In order, because later requests may depend on

@@ -27,7 +27,7 @@ interface Source<T> {
 /** The least time between reads. */
 const paceMs = 10 * secondMs;
 /** How long a request waits to renew a known value. A read takes milliseconds. */
-const memoryTimeoutMs = 2 * secondMs;
+const readTimeoutMs = 2 * secondMs;
 
 export function remembered<T>({ name, lifetimeMs, read, untilRead }: Source<T>): Remembered<T> {
   let known: { readonly value: T; readonly readAt: number } | undefined =
@@ -59,7 +59,7 @@ export function remembered<T>({ name, lifetimeMs, read, untilRead }: Source<T>):
       });
     };
     const moment = new AbortController();
-    const late = sleep(memoryTimeoutMs, 'late', { signal: moment.signal, ref: false }).catch(() => undefined);
+    const late = sleep(readTimeoutMs, 'late', { signal: moment.signal, ref: false }).catch(() => undefined);
     const isLate = await Promise.race([late, readOnce().catch(warn)]);
     moment.abort();
     if (isLate === 'late') warn('There is no answer yet.');

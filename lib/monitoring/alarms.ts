@@ -21,7 +21,7 @@ export interface Watched {
   readonly scheduleGroup: string;
   readonly publish: SvcFunction;
   /** The functions that messages pass, including publish. The alarms on Lambda watch each separately. */
-  readonly onThePath: readonly SvcFunction[];
+  readonly messageFunctions: readonly SvcFunction[];
   readonly apiFunctions: readonly SvcFunction[];
   readonly capacityProvider: string | undefined;
   /** Its name in CloudWatch. Undefined outside its region. */
@@ -95,16 +95,16 @@ export const claimedConcurrency = (): Metric =>
   });
 
 export const lambdaMetrics = (
-  { onThePath }: Pick<Watched, 'onThePath'>,
+  { messageFunctions }: Pick<Watched, 'messageFunctions'>,
   metricName: string,
   statistic: string,
-): readonly Metric[] => onThePath.map((fn) => ofFunction(fn, metricName, statistic));
+): readonly Metric[] => messageFunctions.map((fn) => ofFunction(fn, metricName, statistic));
 
 export const environmentMetrics = (
-  { onThePath, capacityProvider }: Pick<Watched, 'onThePath' | 'capacityProvider'>,
+  { messageFunctions, capacityProvider }: Pick<Watched, 'messageFunctions' | 'capacityProvider'>,
   metricName: string,
 ): readonly Metric[] =>
-  onThePath.flatMap(({ functionName, isOnInstances }) =>
+  messageFunctions.flatMap(({ functionName, isOnInstances }) =>
     capacityProvider === undefined || !isOnInstances
       ? []
       : new Metric({
@@ -173,28 +173,28 @@ const awsMetrics: Readonly<Record<AwsAlarm, (watched: Watched) => IMetric>> = {
       ...(watched.settings.publishUrl ? [ofFunction(watched.publish, 'Url5xxCount', 'Sum')] : []),
     ]),
   FunctionErrors: (watched) => sumOf('errors', lambdaMetrics(watched, 'Errors', 'Sum')),
-  NearTimeout: ({ onThePath }) =>
+  NearTimeout: ({ messageFunctions }) =>
     largestOf(
       'part of the timeout',
-      onThePath.map((fn) => ({
+      messageFunctions.map((fn) => ({
         of: ofFunction(fn, 'Duration', 'Maximum'),
         as: (metric) => partOfTimeout(metric, fn),
       })),
     ),
-  LambdaThrottles: ({ onThePath }) =>
+  LambdaThrottles: ({ messageFunctions }) =>
     sumOf(
       'throttles',
       lambdaMetrics(
-        { onThePath: onThePath.filter(({ isOnInstances }) => !isOnInstances) },
+        { messageFunctions: messageFunctions.filter(({ isOnInstances }) => !isOnInstances) },
         'Throttles',
         'Sum',
       ),
     ),
-  InstancesFull: ({ onThePath }) =>
+  InstancesFull: ({ messageFunctions }) =>
     sumOf(
       'throttles on instances',
       lambdaMetrics(
-        { onThePath: onThePath.filter(({ isOnInstances }) => isOnInstances) },
+        { messageFunctions: messageFunctions.filter(({ isOnInstances }) => isOnInstances) },
         'Throttles',
         'Sum',
       ),

@@ -93,11 +93,11 @@ export class Monitoring extends Construct {
   }
 
   /** In a folder with the deployment's name. */
-  private saveQueries({ settings, onThePath, apiFunctions }: Watched, alarms: typeof alarmList): void {
+  private saveQueries({ settings, messageFunctions, apiFunctions }: Watched, alarms: typeof alarmList): void {
     const logsOf: Readonly<Record<LogsOf, readonly Watched['publish'][]>> = {
-      workers: onThePath,
+      workers: messageFunctions,
       api: apiFunctions,
-      all: [...new Set([...onThePath, ...apiFunctions])],
+      all: [...new Set([...messageFunctions, ...apiFunctions])],
     };
     for (const [name, { query }] of alarms) {
       new CfnQueryDefinition(this, `${name}Query`, {

@@ -69,7 +69,7 @@ export class PageFile {
   }
 
   /** Lets the event loop do other work if it has waited long enough. */
-  async breathe(): Promise<void> {
+  async yieldToEventLoop(): Promise<void> {
     if (performance.now() - this.#turnSince < longestTurnMs) return;
     await setImmediate();
     this.#turnSince = performance.now();

@@ -91,7 +91,7 @@ export class TreeCheck {
         if (isLowest) foundLeaves += below.length;
         else next.push(...below);
         newer.push({ ...place, newest: below[0]?.newest ?? 0 });
-        await this.#file.breathe();
+        await this.#file.yieldToEventLoop();
       }
       if (isLowest) this.#lowest = newer.toSorted((one, other) => other.newest - one.newest);
       else level = next;
@@ -114,7 +114,7 @@ export class TreeCheck {
       for (const place of this.#below(branch)) {
         if (performance.now() > until) return false;
         this.#checkLeaf(place);
-        await this.#file.breathe();
+        await this.#file.yieldToEventLoop();
       }
     }
     const isCounted = this.#entries === this.#tree.entries && this.#overflows === this.#tree.overflows;

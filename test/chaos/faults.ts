@@ -44,7 +44,7 @@ const refusals: Readonly<Record<Service, readonly (readonly [status: number, cod
 /**
  * The share of suitable calls that get a fault that has not struck yet, so that even rare kinds strike within half a minute.
  */
-const owedPerCall = 0.08;
+const missingFaultShare = 0.08;
 /** The same for halved batches, because batches with several entries are rare. */
 const owedPerBatch = 0.5;
 
@@ -93,7 +93,7 @@ export function faultPlan({ seed, generation, isStormy, kill, count }: FaultsOpt
         ? chance.weighted(kinds)
         : suitable.includes('half') && chance.is(owedPerBatch)
           ? 'half'
-          : chance.is(owedPerCall) && suitable.length > 0
+          : chance.is(missingFaultShare) && suitable.length > 0
             ? chance.of(suitable)
             : undefined;
     return kind !== undefined && suits(kind) ? kind : undefined;

@@ -72,7 +72,7 @@ const deadLetters = z.object({
 });
 
 /** A client's timeout: longer than API Gateway's. */
-const memoryTimeoutMs = 35_000;
+const requestTimeoutMs = 35_000;
 
 /** Sends one request to the service, by default with the normal clients' token. */
 export async function ask(
@@ -85,7 +85,7 @@ export async function ask(
     method,
     headers: { authorization: `Bearer ${stage.token}`, ...headers },
     ...(body !== undefined && { body }),
-    signal: AbortSignal.timeout(memoryTimeoutMs),
+    signal: AbortSignal.timeout(requestTimeoutMs),
   })
     .then(async (response): Promise<Answered> => {
       const text = await response.text();

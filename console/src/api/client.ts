@@ -64,7 +64,7 @@ const ofCredentials: Readonly<Record<CodeOf<401>, true>> = {
 };
 
 /** The timeout of a request: slightly longer than the gateway's timeout for the API. */
-const memoryTimeoutMs = 35_000;
+const requestTimeoutMs = 35_000;
 
 /** An answer with the cursor of the next page, if there is one. */
 export interface PageOf<T> {
@@ -134,7 +134,7 @@ export async function askAs<Shape extends z.ZodMiniType>(
   const url = new URL(path, base);
   for (const [name, value] of queryPairs(query)) url.searchParams.append(name, value);
   const isJson = body !== undefined && typeof body !== 'string' && !(body instanceof Uint8Array);
-  const timeout = AbortSignal.timeout(memoryTimeoutMs);
+  const timeout = AbortSignal.timeout(requestTimeoutMs);
   const response = await fetch(url, {
     method,
     headers: headersOf([

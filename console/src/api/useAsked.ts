@@ -15,7 +15,7 @@ export interface Asked<T> {
 }
 
 /** The interval, in milliseconds, for data that changes often, while the page is visible. */
-export const oftenMs = 3_000;
+export const defaultIntervalMs = 3_000;
 
 /** Requests take at most a tenth of the time: the pause after each is at least this many times its duration. */
 const restFactor = 9;
@@ -102,7 +102,7 @@ export const isSettled = ({ answer, error }: Pick<Asked<unknown>, 'answer' | 'er
   answer !== undefined || error !== undefined;
 
 /** Whether a condition was ever true. Used to wait until everything is loaded, but only once. */
-export function useEver(condition: boolean): boolean {
+export function useOnceTrue(condition: boolean): boolean {
   const ever = useRef(false);
   ever.current ||= condition;
   return ever.current;
@@ -169,7 +169,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   shape: Shape,
   request: Request | undefined,
   itemsOf: (page: Readable<z.infer<Shape>>) => readonly T[],
-  everyMs = oftenMs,
+  everyMs = defaultIntervalMs,
 ): Paged<T> {
   const key = request && keyOf(request);
   const [loaded, setLoaded] = useState<

@@ -30,7 +30,7 @@ const set = (changed: readonly Toast[]): void => {
 const screenOf = (address: string): string => href(placeOf(address).path);
 
 /** Milliseconds. A toast that appeared this recently stays when the screen changes, because its change led there. */
-const ledMs = 1_000;
+const keptOnNavigationMs = 1_000;
 
 /** Shows a sentence for some seconds. Screen readers read it aloud. */
 export function showToast(text: string, kind: Toast['kind'] = 'done', link?: string): void {
@@ -63,7 +63,7 @@ export function Toasts() {
     const lead = (event: Event): void => {
       if (!(event instanceof CustomEvent)) return;
       const screen = screenOf(String(event.detail));
-      const since = performance.now() - ledMs;
+      const since = performance.now() - keptOnNavigationMs;
       set(toasts.map((toast) => (toast.at >= since ? { ...toast, screen } : toast)));
     };
     addEventListener(going, lead);

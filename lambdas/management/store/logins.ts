@@ -5,11 +5,11 @@ import { minuteMs, epochSeconds } from '../../shared/clock.ts';
 import { settings } from '../../aws/settings.ts';
 import { dynamodb, getRow, toItem } from '../../aws/dynamodb.ts';
 
-export const loginMemoryMs = 15 * minuteMs;
+export const loginPeriodMs = 15 * minuteMs;
 
 const loginKey = (client: string, now: number) => ({
   owner: `login#${client}`,
-  id: String(Math.floor(now / loginMemoryMs)),
+  id: String(Math.floor(now / loginPeriodMs)),
 });
 
 const loginRow = z.object({ failures: z.number() });
@@ -28,7 +28,7 @@ export async function addFailedLogin(client: string, now: number): Promise<numbe
       UpdateExpression: 'ADD failures :one SET expiresAt = :expiresAt',
       ExpressionAttributeValues: {
         ':one': { N: '1' },
-        ':expiresAt': { N: String(epochSeconds(now + 2 * loginMemoryMs)) },
+        ':expiresAt': { N: String(epochSeconds(now + 2 * loginPeriodMs)) },
       },
       ReturnValues: 'ALL_NEW',
     }),

@@ -21,7 +21,7 @@ export interface Deduplicated {
 }
 
 /** A publisher counts as dead if it has not accepted its message this long after its claim. */
-const memoryTimeoutMs = 2_000;
+const claimTimeoutMs = 2_000;
 /**
  * How long a request waits for other publishers, which may be dead. An API function times out after 28 s, and must then accept
  * its own messages.
@@ -49,8 +49,8 @@ async function claim(draft: Draft, key: string, waitUntil: number): Promise<Dedu
       if (!(await endedUndelivered({ accountId, messageId: first.messageId })))
         return { draft: undefined, ...duplicate };
       if (await claimAfter(own, first.messageId)) return { draft, messageId, isDuplicate: false, key };
-    } else if (time >= first.claimedAt + memoryTimeoutMs) {
-      const claimed = { key, messageId: first.messageId, now: now(), endedBy: time - memoryTimeoutMs };
+    } else if (time >= first.claimedAt + claimTimeoutMs) {
+      const claimed = { key, messageId: first.messageId, now: now(), endedBy: time - claimTimeoutMs };
       if (await takeOver(claimed)) {
         const inItsPlace = { ...draft, message: { ...draft.message, messageId: first.messageId } };
         return { draft: inItsPlace, ...duplicate, key };

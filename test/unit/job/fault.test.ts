@@ -35,35 +35,35 @@ const urlOf = (of: Server): string => `http://127.0.0.1:${(of.address() as Addre
 /** The time until a client gives up an unanswered call, in milliseconds. */
 const briefMs = 100;
 
-const options = (endpoint: string, memoryTimeoutMs: number) => ({
+const options = (endpoint: string, timeoutMs: number) => ({
   endpoint,
   region: 'eu-central-1',
   credentials: { accessKeyId: 'any', secretAccessKey: 'any' },
   maxAttempts: 1,
   requestHandler: {
-    requestTimeout: memoryTimeoutMs,
+    requestTimeout: timeoutMs,
     throwOnRequestTimeout: true,
-    socketTimeout: memoryTimeoutMs,
+    socketTimeout: timeoutMs,
   },
 });
 
 const calls = {
-  dynamodb: (endpoint: string, memoryTimeoutMs = limitForHangsMs) =>
-    new DynamoDBClient(options(endpoint, memoryTimeoutMs)).send(
+  dynamodb: (endpoint: string, timeoutMs = limitForHangsMs) =>
+    new DynamoDBClient(options(endpoint, timeoutMs)).send(
       new GetItemCommand({ TableName: 'table', Key: { id: { S: 'id' } } }),
     ),
-  sqs: (endpoint: string, memoryTimeoutMs = limitForHangsMs) =>
-    new SQSClient({ ...options(endpoint, memoryTimeoutMs), useQueueUrlAsEndpoint: false }).send(
+  sqs: (endpoint: string, timeoutMs = limitForHangsMs) =>
+    new SQSClient({ ...options(endpoint, timeoutMs), useQueueUrlAsEndpoint: false }).send(
       new SendMessageCommand({ QueueUrl: `${endpoint}/0/queue`, MessageBody: 'text' }),
     ),
-  scheduler: (endpoint: string, memoryTimeoutMs = limitForHangsMs) =>
-    new SchedulerClient(options(endpoint, memoryTimeoutMs)).send(new GetScheduleCommand({ Name: 'name' })),
-  s3: (endpoint: string, memoryTimeoutMs = limitForHangsMs) =>
-    new S3Client({ ...options(endpoint, memoryTimeoutMs), forcePathStyle: true }).send(
+  scheduler: (endpoint: string, timeoutMs = limitForHangsMs) =>
+    new SchedulerClient(options(endpoint, timeoutMs)).send(new GetScheduleCommand({ Name: 'name' })),
+  s3: (endpoint: string, timeoutMs = limitForHangsMs) =>
+    new S3Client({ ...options(endpoint, timeoutMs), forcePathStyle: true }).send(
       new GetObjectCommand({ Bucket: 'bucket', Key: 'key' }),
     ),
-  secrets: (endpoint: string, memoryTimeoutMs = limitForHangsMs) =>
-    new SecretsManagerClient(options(endpoint, memoryTimeoutMs)).send(
+  secrets: (endpoint: string, timeoutMs = limitForHangsMs) =>
+    new SecretsManagerClient(options(endpoint, timeoutMs)).send(
       new GetSecretValueCommand({ SecretId: 'id' }),
     ),
 } as const;

@@ -3,7 +3,7 @@ import { account, accountStats } from '../../../../lambdas/wire/accountAnswers.t
 import { limitMeanings } from '../../../../lambdas/wire/limitMeanings.ts';
 import { limitNames, limitTable, type LimitName } from '../../../../lambdas/value/limits.ts';
 import { ask, path, type Request } from '../../api/client.ts';
-import { isSettled, useAsked, useEver } from '../../api/useAsked.ts';
+import { isSettled, useAsked, useOnceTrue } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
 import { Act, Opens, Loaded } from '../../ui/act.tsx';
 import { bytes, Card, count, countOf, Cut, DetailList, Loading, Page, State } from '../../ui/basics.tsx';
@@ -125,7 +125,7 @@ function Details({ of }: { readonly of: Account }) {
   const asked = useAsked(accountStats, management({ path: path`v2/svc/stats/${of.id}` }));
   const tokens = useNamedTokens(of);
   const isKnown = isSettled(asked) && (of.state === 'deleted' || isSettled(tokens));
-  if (!useEver(isKnown)) return <Loading />;
+  if (!useOnceTrue(isKnown)) return <Loading />;
   return (
     <>
       <Card>

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { flowControl, flowControls, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
-import { oftenMs, useAsked, useEver, usePages } from '../../api/useAsked.ts';
+import { defaultIntervalMs, useAsked, useOnceTrue, usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { Act, change, Opens, Loaded } from '../../ui/act.tsx';
 import { Card, count, Cut, Empty, Page, State } from '../../ui/basics.tsx';
@@ -57,7 +57,7 @@ function AllKeys({ place }: { readonly place: Place }) {
   const page = usePages(flowControls, request, (all) => all);
   const down = useCircuits();
   // The hosts are above the keys. The keys are hidden until the hosts are loaded, so that they don't jump.
-  const isKnown = useEver(down.items !== undefined || down.error !== undefined);
+  const isKnown = useOnceTrue(down.items !== undefined || down.error !== undefined);
   const actions: Column<Key> = {
     head: 'Actions',
     isNumber: true,
@@ -123,7 +123,7 @@ function AllKeys({ place }: { readonly place: Place }) {
 
 function OneKey({ name }: { readonly name: string }) {
   const mayWrite = useMayWrite();
-  const asked = useAsked(flowControl, { path: path`v2/flowControl/${name}` }, oftenMs);
+  const asked = useAsked(flowControl, { path: path`v2/flowControl/${name}` }, defaultIntervalMs);
   const { answer, again: then } = asked;
   return (
     <Page

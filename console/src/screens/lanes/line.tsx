@@ -9,7 +9,7 @@ import {
   type queue,
 } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
-import { oftenMs, useAsked } from '../../api/useAsked.ts';
+import { defaultIntervalMs, useAsked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
 import { Card, count, countOf } from '../../ui/basics.tsx';
 import { Loaded } from '../../ui/act.tsx';
@@ -53,7 +53,7 @@ function useHead({ name, lag, oldestAt }: Queue) {
   const asked = useAsked(
     messagePage,
     oldestAt === undefined ? undefined : { path: 'v2/messages', query },
-    oftenMs,
+    defaultIntervalMs,
   );
   // A delayed message enters the line when it is due.
   const isDue = ({ state, nextDeliveryTime = 0 }: Message): boolean =>
@@ -67,7 +67,7 @@ function Blocked({ of, by: { paused, parallelism } }: { readonly of: Message; re
   const { answer } = useAsked(
     messageInAnyState,
     { path: path`v2/messages/${of.messageId}`, query: { state: 'ALL' } },
-    oftenMs,
+    defaultIntervalMs,
   );
   const flowControlKey = answer?.flowControlKey;
   const heldBy = answer?.heldBy;

@@ -1,7 +1,7 @@
 import { globalParallelism, messagePage, type Answer, type queue } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
 import { useLive } from '../../api/live.ts';
-import { oftenMs, useAsked, usePages } from '../../api/useAsked.ts';
+import { defaultIntervalMs, useAsked, usePages } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
 import { Act } from '../../ui/act.tsx';
 import { ButtonLink, Card, count, Cut, Failure, State } from '../../ui/basics.tsx';
@@ -18,7 +18,7 @@ export const LaneState = ({ isPaused }: { readonly isPaused: boolean }) => (
 export function GlobalParallelism() {
   // The top of the page already reports an outage.
   const { isLost } = useLive();
-  const { answer, error } = useAsked(globalParallelism, { path: 'v2/globalParallelism' }, oftenMs);
+  const { answer, error } = useAsked(globalParallelism, { path: 'v2/globalParallelism' }, defaultIntervalMs);
   return (
     <Card>
       {error !== undefined && !isLost && <Failure error={error} />}

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { queue, queues, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
-import { oftenMs, useAsked, usePages } from '../../api/useAsked.ts';
+import { defaultIntervalMs, useAsked, usePages } from '../../api/useAsked.ts';
 import { go, href, type Place } from '../../place.ts';
 import { change, Opens, Loaded } from '../../ui/act.tsx';
 import { Card, count, countOf, Cut, Empty, DetailList, Page } from '../../ui/basics.tsx';
@@ -80,7 +80,7 @@ function AllQueues() {
 
 function OneQueue({ name }: { readonly name: string }) {
   const mayWrite = useMayWrite();
-  const asked = useAsked(queue, { path: path`v2/queues/${name}` }, oftenMs);
+  const asked = useAsked(queue, { path: path`v2/queues/${name}` }, defaultIntervalMs);
   const { answer, again: then } = asked;
   return (
     <Page

@@ -12,7 +12,7 @@ import {
 import type { Readable } from '../../../../lambdas/options/option.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, baseUrl, path } from '../../api/client.ts';
-import { isSettled, oftenMs, useAsked, useEver, usePages } from '../../api/useAsked.ts';
+import { isSettled, defaultIntervalMs, useAsked, useOnceTrue, usePages } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
 import { ButtonLink, Card, Copy, DetailList, Failure, Loading, Page, State } from '../../ui/basics.tsx';
 import { RequestView } from '../../ui/body.tsx';
@@ -46,7 +46,7 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
     logPage,
     { path: 'v2/logs', query: { messageIds: messageId } },
     ({ logs }) => logs,
-    isOver ? 0 : oftenMs,
+    isOver ? 0 : defaultIntervalMs,
   );
   const newest = log.items?.[0];
   // The message may be large, so it is loaded after the log, and again only when the log has new entries. While its host fails,
@@ -54,7 +54,7 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
   const { answer, error, again } = useAsked(
     messageInAnyState,
     log.items && { path: path`v2/messages/${messageId}`, query: { state: 'ALL' } },
-    isHeld ? oftenMs : undefined,
+    isHeld ? defaultIntervalMs : undefined,
     newest && `${newest.time} ${newest.state}`,
   );
   const dlqId = answer?.dlqId;
@@ -62,11 +62,11 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
     deadLetterPage,
     dlqId === undefined ? undefined : { path: 'v2/dlq', query: { dlqIds: dlqId } },
     // The dead letter of a completed attempt is written slightly later than its log entry.
-    answer?.endedAt !== undefined && Date.now() - answer.endedAt < minuteMs ? oftenMs : 0,
+    answer?.endedAt !== undefined && Date.now() - answer.endedAt < minuteMs ? defaultIntervalMs : 0,
   );
   const isDead = letters.answer?.messages[0] !== undefined;
   // The message waits for its dead letter, whose button would move the others.
-  const shown = useEver(answer !== undefined && (dlqId === undefined || isSettled(letters)))
+  const shown = useOnceTrue(answer !== undefined && (dlqId === undefined || isSettled(letters)))
     ? answer
     : undefined;
   const hasEnded = answer?.endedAt !== undefined;

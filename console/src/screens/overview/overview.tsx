@@ -7,7 +7,7 @@ import { useMayWrite } from '../../access.ts';
 import { lazy } from '../../frame/lazy.tsx';
 import { baseUrl } from '../../api/client.ts';
 import { StatsOf, useAttention, type Stats } from '../../api/attention.ts';
-import { isSettled, useAsked, useEver } from '../../api/useAsked.ts';
+import { isSettled, useAsked, useOnceTrue } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { ButtonLink, bytes, Card, count, Cut, Empty, Loading, Page } from '../../ui/basics.tsx';
 import { Loaded } from '../../ui/act.tsx';
@@ -34,7 +34,7 @@ const Host = lazy('Host', async () => (await import('../../frame/later.ts')).Hos
 function Account({ place }: { readonly place: Place }) {
   const stats = useContext(StatsOf);
   // The verdict's height depends on the number of problems, so the rest of the screen waits for it.
-  const isJudged = useEver(isSettled(useAttention()));
+  const isJudged = useOnceTrue(isSettled(useAttention()));
   return (
     <Page title="Overview">
       <Loaded of={stats}>

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { schedule, scheduled, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { writeOptions } from '../../../../lambdas/options/options.ts';
 import { ask, path, Refusal } from '../../api/client.ts';
-import { isSettled, useAction, useAsked, useEver } from '../../api/useAsked.ts';
+import { isSettled, useAction, useAsked, useOnceTrue } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
 import { Loaded } from '../../ui/act.tsx';
 import { textOf } from '../../ui/base64.ts';
@@ -205,7 +205,7 @@ function Form({ draft, onChange, yes, cancel, save, children }: FormProps) {
   const cron = useExplained(cronText);
   const isNew = yes === 'Create';
   // The form waits for the explanation of its expression, which would otherwise push the fields down.
-  if (!useEver(isSettled(cron))) return <Loading />;
+  if (!useOnceTrue(isSettled(cron))) return <Loading />;
   return (
     <Refused.Provider value={refused}>
       <form

@@ -1,6 +1,6 @@
 import { messagePage, type schedule, scheduleFires, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
-import { oftenMs, useAsked, type Asked } from '../../api/useAsked.ts';
+import { defaultIntervalMs, useAsked, type Asked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
 import { Loaded } from '../../ui/act.tsx';
 import { ButtonLink, Card, countOf, Cut, State } from '../../ui/basics.tsx';
@@ -61,7 +61,7 @@ export const useLastFires = ({
     scheduleFires,
     since === undefined ? undefined : { path: path`v2/schedules/${scheduleId}/fires` },
     // Messages of the last fire may still be in progress.
-    3 * oftenMs,
+    3 * defaultIntervalMs,
     String(since),
   );
 

@@ -1,7 +1,7 @@
 import { publishAnswer, schedule, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
-import { isSettled, oftenMs, useAction, useAsked, useEver } from '../../api/useAsked.ts';
+import { isSettled, defaultIntervalMs, useAction, useAsked, useOnceTrue } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
 import { Act, change, Opens, Loaded } from '../../ui/act.tsx';
 import { Button, ButtonLink, Card, countOf, DetailList, Loading, Page, State } from '../../ui/basics.tsx';
@@ -15,7 +15,7 @@ import { LastFires, useLastFires, WhyFailed, worstOf } from './lastFires.tsx';
 import { NextFires, useExplained } from './fires.tsx';
 
 export function Schedule({ scheduleId }: { readonly scheduleId: string }) {
-  const asked = useAsked(schedule, { path: path`v2/schedules/${scheduleId}` }, oftenMs);
+  const asked = useAsked(schedule, { path: path`v2/schedules/${scheduleId}` }, defaultIntervalMs);
   const mayWrite = useMayWrite();
   return (
     <Page
@@ -108,7 +108,7 @@ function Details({ of }: { readonly of: Answer<typeof schedule> }) {
   const explained = useExplained(of.cron);
   const fires = useLastFires(of);
   const hasFired = of.lastScheduleTime !== undefined;
-  const isShown = useEver(isSettled(explained) && (!hasFired || isSettled(fires)));
+  const isShown = useOnceTrue(isSettled(explained) && (!hasFired || isSettled(fires)));
   if (!isShown) return <Loading />;
   return (
     <>
