@@ -12,7 +12,7 @@ export interface Front {
 export interface Api {
   /** The host name by which the emulator distinguishes APIs. */
   readonly host: string;
-  /** A slash and the stage of an API; empty for a function URL. */
+  /** A slash and the stage of an API, or the base path of its domain; empty for a function URL. */
   readonly base: string;
   /** The beginning of the path that is not forwarded. */
   readonly prefix?: string;
@@ -93,11 +93,11 @@ function dropHeader(raw: readonly string[], name: string): string[] {
   return raw.filter((_, at) => raw[at - (at % 2)]?.toLowerCase() !== name);
 }
 
-/** An API’s URL on AWS, as the emulator spells <api>.execute-api.<region>.amazonaws.com. A custom domain stays the same. */
+/** An API’s URL on AWS, as the emulator spells <api>.execute-api.<region>.amazonaws.com. A custom domain and its base path stay the same. */
 export const apiAt = ({ hostname, pathname }: URL): Api =>
   hostname.endsWith('.amazonaws.com')
     ? { host: `${hostname.split('.')[0] ?? ''}.execute-api.localhost`, base: pathname }
-    : { host: hostname, base: '' };
+    : { host: hostname, base: pathname === '/' ? '' : pathname };
 
 /** A function URL on AWS, <id>.lambda-url.<region>.on.aws, with a host name of this machine. */
 export const functionUrlAt = ({ hostname }: URL): Api => ({
