@@ -148,7 +148,7 @@ describe.runIf(service.target === 'local')('a backup of the local stage', () => 
       /^The backup cannot be written to \S+\/nowhere\/backup\.tar\.gz: ENOENT: no such file or directory/,
     );
     const none = await svcQueue(['backup', file, '--data-dir', join(folder, 'none')]);
-    expect(none.output).toMatch(/none is no data directory of a stage: it has no master-secret\.\n$/);
+    expect(none.output).toMatch(/none is not the data directory of a stage: it has no master-secret\.\n$/);
     expect(readFileSync(file).equals(bytes)).toBe(true);
     expect((await svcQueue(['backup'])).output).toBe(
       "Missing required argument 'file'; --help lists the flags.\n",

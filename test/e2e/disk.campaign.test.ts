@@ -229,7 +229,7 @@ describe.runIf(service.target === 'local')('a store', () => {
       const ended = await runStage(['--port', '0', '--data-dir', dataDir]);
       expect(await ended.exited).toBe(2);
       expect(ended.output()).toMatch(
-        /^store\.mdb in \S+ is damaged \(.+\): the messages are in it\. Move the folder away, and put the last backup/,
+        /^store\.mdb in \S+ is damaged \(.+\): the messages are in it\. Move the folder away, and restore the last backup/,
       );
       expect(readFileSync(file).equals(damaged)).toBe(true);
       writeFileSync(file, bytes);

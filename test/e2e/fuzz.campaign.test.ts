@@ -37,6 +37,12 @@ function targetOf(within: Document, method: string, path: string): Target {
   return { method, path: described, operation, within, origin: receiver.origin };
 }
 
+/** A run hangs only if its endpoint was not called for a minute. Before that, these are refused. */
+const onlyAfterAMinute = new Set([
+  'POST /v2/workflows/runs/{runId}/resume',
+  'POST /v2/workflows/runs/{runId}/restart',
+]);
+
 const seed = 4_711;
 const allowedOnes = sizeOf({ ordinary: 5, thorough: 10 });
 const spoiledOnes = sizeOf({ ordinary: 10, thorough: 25 });
@@ -53,6 +59,7 @@ beforeAll(async () => {
     ok: receiver.inbox().url,
     failing: receiver.inbox((_delivery, response) => response.writeHead(500).end('away')).url,
     held: held.url,
+    deferred: receiver.inbox((_delivery, response) => response.writeHead(202).end()),
   });
 });
 afterAll(async () => {
@@ -129,7 +136,8 @@ describe.runIf(service.target === 'local').each<[api: string, within: Document, 
       endpointOf(within),
       plainRequest(target, await makers.knownFor(method, path)),
     );
-    expect(status, shown).toBeLessThan(300);
+    if (onlyAfterAMinute.has(`${method} ${path}`)) expect(status, shown).toBe(400);
+    else expect(status, shown).toBeLessThan(300);
   });
 });
 

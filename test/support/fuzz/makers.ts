@@ -5,6 +5,7 @@ import { makeAccount, manage, type AccountRecord } from '../accounts.ts';
 import { api, ok, unique } from '../api.ts';
 import { eventually } from '../eventually.ts';
 import type { Answer } from '../publish.ts';
+import type { Inbox } from '../receiver.ts';
 import { service } from '../service.ts';
 import type { Known } from './requests.ts';
 
@@ -22,11 +23,16 @@ const circuits = z.array(z.object({ host: z.string() }));
 
 /**
  * @param account the account whose token the requests have
- * @param endpoints one that answers 200, one that answers 500, and one that does not answer
+ * @param endpoints one that answers 200, one that answers 500, one that does not answer, and one that answers 202
  */
 export function makersOf(
   account: AccountRecord,
-  endpoints: { readonly ok: string; readonly failing: string; readonly held: string },
+  endpoints: {
+    readonly ok: string;
+    readonly failing: string;
+    readonly held: string;
+    readonly deferred: Inbox;
+  },
 ): Makers {
   const ask = (method: string, path: string, init: Parameters<typeof api>[2] = {}): Promise<Answer> =>
     api(method, path, { ...init, token: account.token });
@@ -126,6 +132,32 @@ export function makersOf(
     return host;
   }
 
+  /** A group with an endpoint that has its own signature. */
+  async function signedGroup(): Promise<string> {
+    const name = unique('group');
+    const signature = { header: 'X-Signature', encoding: 'hex' };
+    const endpoint = { url: endpoints.ok, name: 'signed', signature };
+    await ok(ask('POST', `/v2/topics/${name}/endpoints`, { body: { endpoints: [endpoint] } }));
+    return name;
+  }
+
+  /** A message whose attempt is open. @returns its id, and the end of the attempt's completion URL */
+  async function openMessage() {
+    const headers = { 'svc-deferred': '1h', 'svc-forward-x-order': unique('order') };
+    const answer = await ok(ask('POST', `/v2/publish/${endpoints.deferred.url}`, { headers }));
+    const { messageId } = published.parse(answer);
+    const deliveries = await endpoints.deferred.until((all) =>
+      all.some(({ headers: sent }) => sent['svc-message-id'] === messageId),
+    );
+    const delivery = deliveries.find(({ headers: sent }) => sent['svc-message-id'] === messageId);
+    const completion = String(delivery?.headers['svc-complete-url']).split('/').at(-1) ?? '';
+    await eventually(
+      async () => ask('GET', `/v2/messages/${messageId}?state=ALL`),
+      ({ json }) => z.looseObject({ state: z.string() }).parse(json)['state'] === 'ACTIVE',
+    );
+    return { messageId, completion };
+  }
+
   const byVariable: Readonly<Record<string, () => Promise<string>>> = {
     destination: () => Promise.resolve(endpoints.ok),
     queueName: queue,
@@ -173,6 +205,32 @@ export function makersOf(
       body: { endpoints: [{ url: `${endpoints.ok}/second`, name: 'second' }] },
     }),
     'DELETE /v2/topics/{name}/endpoints': () => ({ body: { endpoints: [{ name: 'first' }] } }),
+    'POST /v2/topics/{name}/endpoints/rotate-signature': async () => ({
+      path: { name: await signedGroup() },
+      body: { endpoints: [{ name: 'signed' }] },
+    }),
+    'DELETE /v2/topics/{name}/endpoints/rotate-signature': async () => ({
+      path: { name: await signedGroup() },
+      body: { endpoints: [{ name: 'signed' }] },
+    }),
+    'DELETE /v2/tokens/{tokenId}': async () => {
+      const made = await ok(ask('POST', '/v2/tokens', { body: { name: 'fuzz', scope: 'read' } }), 201);
+      return { path: { tokenId: madeToken.parse(made).id } };
+    },
+    'GET /v2/stats/lanes': async () => ({ query: { queueName: await queue() } }),
+    'POST /v2/alarms/test': async () => {
+      const body = { url: endpoints.ok, format: 'json', hosts: true };
+      await ok(ask('PUT', '/v2/alarms', { body }));
+      return {};
+    },
+    'POST /v2/complete/{completion}': async () => {
+      const { completion } = await openMessage();
+      return { path: { completion }, body: { status: 200 } };
+    },
+    'POST /v2/messages/{messageId}/complete': async () => {
+      const { messageId } = await openMessage();
+      return { path: { messageId }, body: { status: 200 } };
+    },
     'POST /v2/flowControl/{key}/pin': () => ({ query: { parallelism: '3' } }),
     'POST /v2/flowControl/{key}/unpin': () => ({ query: { parallelism: 'true' } }),
     'DELETE /v2/workflows/runs': async () => ({ query: { workflowRunIds: await run() } }),
