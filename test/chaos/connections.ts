@@ -28,7 +28,7 @@ function targetOf(descriptor: string): readonly string[] {
   try {
     return [readlinkSync(`/proc/self/fd/${descriptor}`)];
   } catch {
-    // It has been closed, as the listing's own descriptor always is.
+    // The descriptor was closed since the listing. The listing's own descriptor always is.
     return [];
   }
 }

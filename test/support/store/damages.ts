@@ -102,7 +102,7 @@ export const damages = {
   },
   oldMeta: (bytes, random, earlier) => {
     const page = below(random, 2);
-    // An outdated content, but not the previous one.
+    // The page's content from before the previous transaction.
     const before = older(earlier.slice(0, -3), random);
     pageOf(bytes, page).set(pageOf(before, page));
     return bytes;

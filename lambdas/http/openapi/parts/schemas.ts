@@ -160,7 +160,7 @@ export function componentSchemas(): Readonly<Record<string, object>> {
     uri,
     io: 'input',
     override: ({ jsonSchema }) => {
-      // Every integer and every map has these, without meaning.
+      // zod adds these to every integer and every map, where they say nothing.
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       if (JSON.stringify(jsonSchema.propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames;
     },
