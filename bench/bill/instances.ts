@@ -53,7 +53,7 @@ export const waitingAtOnce = ({ perSecond, answerMs, kb }: Waiting): number =>
  */
 export const batchThatFits = (waiting: Waiting): number => waitingAtOnce(waiting) / deliveryConcurrency;
 
-/** How many messages an environment has room for, and the most environments. */
+/** The messages that fit into an environment, and the most environments. */
 const roomOfEnvironment = messagesInMemory(environment.memoryMb);
 const mostOfLong = Math.ceil(mostConcurrency / roomOfEnvironment);
 

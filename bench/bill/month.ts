@@ -21,7 +21,7 @@ export interface Month {
   readonly answerMs: number;
   readonly region: PricedRegion;
   readonly kb: number;
-  /** How messages are published. */
+  /** The way in which messages are published. */
   readonly by: 'api' | 'url';
   /** Messages per invocation of deliver. Default: derived from the rate. */
   readonly batch: number | undefined;

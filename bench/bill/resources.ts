@@ -28,7 +28,7 @@ const version = z.object({
 });
 
 /**
- * How long each of Lambda's pollers waits for a message. There are five with a maximum concurrency, and otherwise two
+ * The time that each of Lambda's pollers waits for a message. There are five with a maximum concurrency, and otherwise two
  * ("Configuring scaling behavior for SQS event source mappings").
  */
 const pollSeconds = 20;

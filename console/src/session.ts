@@ -42,7 +42,7 @@ const see = (): void => {
   seenAt = Date.now();
 };
 
-/** How long to wait for answers from other tabs, in milliseconds. Without other tabs, this delays the sign-in page. */
+/** The time to wait for answers from other tabs, in milliseconds. Without other tabs, this delays the sign-in page. */
 const answerMs = 150;
 
 /**

@@ -1,4 +1,4 @@
-/** Finds what holds messages back: paused lanes, hosts that are down, and the lane in whose line an attempt waits. */
+/** Finds what holds messages back: paused lanes, hosts that are down, and lines in which an attempt waits. */
 import type { Account } from '../account/account.ts';
 import { isOpen } from '../circuit/circuit.ts';
 import { attemptJob } from '../job/job.ts';
@@ -67,28 +67,22 @@ async function isInLine(lane: Lane, entry: string): Promise<boolean> {
   return isFound;
 }
 
-/** Finds the lane in whose line an attempt waits. Undefined if it waits in none. */
-export async function findInLine(
-  message: Message,
-  account: Account,
-  attempt: number,
-): Promise<LaneKey | undefined> {
+/** Whether an attempt waits in the line of one of its lanes. */
+export async function waitsInLine(message: Message, account: Account, attempt: number): Promise<boolean> {
   const { accountId, queueName, flowControl } = message;
   const job = attemptJob(message, attempt);
-  const host = circuitHost(message, account);
   const entry = formatEntry(job);
-  const places: readonly (readonly [LaneKey, string])[] = [
-    // A retry has its message's slot of the queue.
-    ...(queueName === undefined || attempt > 0
-      ? []
-      : [[queueLane(accountId, queueName), queueEntry(job)] as const]),
-    ...(host === undefined ? [] : [[circuitLane(accountId, host), entry] as const]),
-    ...(flowControl === undefined ? [] : [[keyLane(accountId, flowControl.key), entry] as const]),
-    [accountLane(accountId), entry],
-  ];
-  for (const [key, holder] of places) {
+  const places: (readonly [LaneKey, string])[] = [[accountLane(accountId), entry]];
+  if (flowControl !== undefined) places.push([keyLane(accountId, flowControl.key), entry]);
+  const host = circuitHost(message, account);
+  if (host !== undefined) places.push([circuitLane(accountId, host), entry]);
+  // A retry has its message's slot of the queue.
+  if (queueName !== undefined && attempt === 0)
+    places.push([queueLane(accountId, queueName), queueEntry(job)]);
+  // An attempt passes its lanes from the last of these to the first.
+  for (const [key, holder] of places.toReversed()) {
     const lane = await loadLane(key);
-    if (lane !== undefined && (await isInLine(lane, holder))) return key;
+    if (lane !== undefined && (await isInLine(lane, holder))) return true;
   }
-  return undefined;
+  return false;
 }

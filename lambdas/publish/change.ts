@@ -3,7 +3,7 @@ import { limitsOf, type Account } from '../account/account.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
 import { attemptJob } from '../job/job.ts';
 import { sendJob } from '../job/send.ts';
-import { findInLine } from '../lane/heldBack.ts';
+import { waitsInLine } from '../lane/heldBack.ts';
 import { extendBody } from '../message/bodies.ts';
 import { dueTimeOf, nextAttemptOf } from '../message/status.ts';
 import { replaceMessage } from '../message/messages.ts';
@@ -46,8 +46,7 @@ export async function changeMessage(
     if (history.message.change?.id === id) return answer;
     refuseUnchangeable(history, attempt);
     const isInLine = answer.nextDeliveryTime - now() < clockMarginMs;
-    const waits = async (): Promise<boolean> =>
-      (await findInLine(history.message, account, attempt)) !== undefined;
+    const waits = (): Promise<boolean> => waitsInLine(history.message, account, attempt);
     if (isInLine && !(await waits())) throw tooLate(answer);
     const due = { attempt, before: answer.nextDeliveryTime };
     const message = changed(history.message, due, { ...changes, id }, limitsOf(account));

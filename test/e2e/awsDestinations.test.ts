@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { changeAccount } from '../support/accounts.ts';
+import { accountIdOf, changeAccount } from '../support/accounts.ts';
 import { api, deadLettered, logged, unique } from '../support/api.ts';
 import { openAwsReceivers, type AwsReceiver } from '../support/awsReceivers.ts';
 import { Refused, startAwsService, type Arrived } from '../support/awsServices.ts';
@@ -250,10 +250,8 @@ describe.runIf(service.target === 'deployed')('in the account of a deployment', 
   let aws: ReturnType<typeof openAwsReceivers>;
   beforeAll(async () => {
     aws = openAwsReceivers();
-    const parts = z.object({ UserID: z.string() });
-    const { UserID } = parts.parse(JSON.parse(Buffer.from(service.token, 'base64').toString()));
     const destinations = ['sqs:*:*:*', 'sns:*:*:*', 'events:*:*:event-bus/*'].map((one) => `arn:aws:${one}`);
-    await changeAccount(UserID, { destinations });
+    await changeAccount(accountIdOf(service.token), { destinations });
   });
   afterAll(() => {
     aws.close();

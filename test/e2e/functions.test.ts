@@ -1,8 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { LambdaFunctionURLEvent } from 'aws-lambda';
 import { beforeAll, describe, expect, it } from 'vitest';
-import * as z from 'zod/mini';
-import { changeAccount, makeAccount, publishAs } from '../support/accounts.ts';
+import { accountIdOf, changeAccount, makeAccount, publishAs } from '../support/accounts.ts';
 import { api, deadLettered, logged } from '../support/api.ts';
 import { callbackOf } from '../support/callbacks.ts';
 import { makeGroup } from '../support/groups.ts';
@@ -17,12 +16,11 @@ const receiver = useReceiver();
 /** A missing function that the deployment and the account allow. */
 const missingArn = (): string => service.reporterArn.replace(/[^:]+$/, 'receiver-missing');
 
-const accountId = (): string =>
-  z.object({ UserID: z.string() }).parse(JSON.parse(Buffer.from(service.token, 'base64').toString())).UserID;
-
 beforeAll(async () => {
   const lambda_destinations = [service.reporterArn, missingArn()];
-  expect(await changeAccount(accountId(), { lambda_destinations })).toMatchObject({ lambda_destinations });
+  expect(await changeAccount(accountIdOf(service.token), { lambda_destinations })).toMatchObject({
+    lambda_destinations,
+  });
 });
 
 const reporting = (answer: unknown = { statusCode: 200 }, status = 200): Inbox =>

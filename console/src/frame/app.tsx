@@ -156,7 +156,7 @@ function Top({ whose, session, onFind }: TopProps) {
   );
 }
 
-/** How long to wait for a list to become long enough, in milliseconds. The list may have shrunk. */
+/** The time to wait until a list is long enough again, in milliseconds. It may have become shorter. */
 const comingBackMs = 10_000;
 
 /** Restores the scroll position of a screen once its list is long enough, and focuses the link that the user had followed. */

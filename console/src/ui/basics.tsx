@@ -245,7 +245,7 @@ export function Cut({ text, isCode = false }: { readonly text: string; readonly 
   );
 }
 
-/** How long the button confirms the copy, in milliseconds. */
+/** The time for which the button confirms the copy, in milliseconds. */
 const copiedMs = 2_000;
 
 export function Copy({

@@ -30,7 +30,7 @@ export interface AuditPlace {
 }
 
 export interface AuditRow extends AuditEntry, Ordered {
-  /** How often the change was made within that minute; 0 if it was refused. */
+  /** The number of such changes within that minute; 0 if they were refused. */
   readonly count: number;
   readonly number?: number | undefined;
 }
@@ -39,7 +39,7 @@ export interface AuditRow extends AuditEntry, Ordered {
 export interface Finished {
   readonly subject?: string | undefined;
   readonly changes?: Changes | undefined;
-  /** How many messages, dead letters or runs were changed. */
+  /** The number of changed messages, dead letters or runs. */
   readonly number?: number | undefined;
 }
 
