@@ -198,10 +198,10 @@ export async function startRunStage(fixture: Fixture): Promise<RunStage> {
   const { queues } = standIns.sqs;
   /** Advances the clock until the next work is due. */
   function untilDue(): boolean {
-    const due = fedQueues.flatMap((name) => queues.nextDue(name) ?? []);
+    const due = fedQueues.flatMap((name) => queues.nextDueIn(name) ?? []);
     if (due.length === 0) return false;
     // Jobs that are due within a second arrive together, as under load: SQS has a resolution of a second.
-    clock.moveTo(Math.min(...due) + 1_000);
+    clock.moveTo(Date.now() + Math.min(...due) + 1_000);
     queues.wake();
     return true;
   }

@@ -50,7 +50,7 @@ const commands: Readonly<Record<string, Listed>> = {
     load: withStore(() => import('./commands/restore.ts')),
   },
   check: {
-    about: 'check all data of a stopped stage, and report what is wrong',
+    about: 'check all data of a stage, even while it runs, and report what is wrong',
     load: withStore(() => import('./commands/check.ts')),
   },
   bootstrap: {
@@ -116,8 +116,11 @@ const commands: Readonly<Record<string, Listed>> = {
   },
 };
 
-/** The CDK app; see `cdk.ts`. */
-const app: Listed = { about: '', load: () => import('./commands/app.ts') };
+/** Commands that others run: the CDK app, see `cdk.ts`, and a function of a stage. */
+const hidden: Readonly<Record<string, Listed>> = {
+  app: { about: '', load: () => import('./commands/app.ts') },
+  function: { about: '', load: () => import('../local/lambda/functionProcess.ts') },
+};
 
 const examples = `
 Examples:
@@ -133,7 +136,7 @@ svc-queue <command> --help has the flags of a command.`;
 function chosen(args: readonly string[]): { readonly listed: Listed; readonly args: readonly string[] } {
   const [name = 'start'] = args;
   const isFlag = name.startsWith('-') && !['--help', '--version'].includes(name);
-  const listed = name === 'app' ? app : commands[isFlag ? 'start' : name];
+  const listed = hidden[name] ?? commands[isFlag ? 'start' : name];
   if (listed !== undefined)
     return { listed, args: [...(listed.first ?? []), ...(isFlag ? args : args.slice(1))] };
   const program = new Command('svc-queue')

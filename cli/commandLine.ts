@@ -98,6 +98,14 @@ export function textLike(form: RegExp, allowed: string): (text: string) => strin
   };
 }
 
+export const folder = textLike(/./, 'the path of a folder');
+
+/** @param given by `--data-dir` */
+export const dataDirectoryOf = (
+  given: string | undefined,
+  environment: Readonly<Record<string, string | undefined>>,
+): string => given ?? fromVariable(environment, 'SVC_DATA_DIR', folder) ?? '.svc';
+
 export const region = textLike(/^[a-z]{2}(-[a-z]+)+-\d$/, 'a region of AWS such as eu-central-1');
 
 /** Makes a parser of another value of a repeated flag. */

@@ -1,6 +1,14 @@
 /** The options of the operator's commands. */
 import { Argument, InvalidArgumentError } from '@commander-js/extra-typings';
-import { command, parse, region, textLike, wholeNumber } from '../cli/commandLine.ts';
+import {
+  command,
+  dataDirectoryOf,
+  folder,
+  parse,
+  region,
+  textLike,
+  wholeNumber,
+} from '../cli/commandLine.ts';
 import type { Deployment } from './environment.ts';
 
 export interface MasterSecretCommand extends Deployment {
@@ -17,6 +25,12 @@ export interface RecoverCommand extends Deployment {
   /** Unix milliseconds. */
   readonly restoredTo: number;
   readonly isDryRun: boolean;
+}
+
+export interface RedriveCommand {
+  /** Undefined for a stage on this machine. */
+  readonly deployment: Deployment | undefined;
+  readonly dataDirectory: string;
 }
 
 const deployment = textLike(/./, 'the name of a deployment');
@@ -96,13 +110,26 @@ export function parseRecover(args: readonly string[], now: number): RecoverComma
 }
 
 /** @throws Ending */
-export const parseRedrive = (args: readonly string[]): Deployment =>
-  parse(
+export function parseRedrive(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): RedriveCommand {
+  const given = parse(
     command('redrive', 'Sends back parked messages, and fires that could not be sent.')
-      .requiredOption('--region <region>', 'the region', region)
-      .option('--name <name>', 'of the deployment', deployment, 'Svc'),
+      .option('--region <region>', 'the region of a deployment', region)
+      .option('--name <name>', 'of the deployment', deployment, 'Svc')
+      .option(
+        '--data-dir <folder>',
+        'without a region: of a stage on this machine (SVC_DATA_DIR; .svc)',
+        folder,
+      ),
     args,
   ).opts();
+  return {
+    deployment: given.region === undefined ? undefined : { region: given.region, name: given.name },
+    dataDirectory: dataDirectoryOf(given.dataDir, environment),
+  };
+}
 
 /** @throws Ending */
 export const parseShell = (args: readonly string[]): Deployment =>

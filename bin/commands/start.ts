@@ -8,19 +8,25 @@ import { jsonLines, sentences, type StageLog } from '../stageLog.ts';
 
 type Fail = (error: unknown, exitCode: number) => never;
 
+const isForApplications = ([name]: readonly [string, string]): boolean => name.startsWith('QSTASH_');
+
 /** Says how to use the stage. A server's output is stored, so it contains no secrets. */
 function announce({ url, variables }: Stage, { dataDirectory, dev, network }: Options, log: StageLog): void {
   if (isOpen(network)) {
     log.info(
-      `The service is ready at ${url}. Tokens and keys are in ${dataDirectory ?? ''}/env; the console is at ${url}/console.`,
+      `The service is ready at ${url}. Tokens and keys are in ${dataDirectory ?? ''}/env: an application gets its lines QSTASH_… only. The console is at ${url}/console.`,
     );
     return;
   }
   const where =
     dataDirectory === undefined ? 'It keeps nothing.' : `These lines are also in ${dataDirectory}/env.`;
   const who = dev ? `\n${devModeSentence(url)}` : '';
+  const all = Object.entries(variables);
+  const own = Object.fromEntries(all.filter((one) => !isForApplications(one)));
+  const forApplications = Object.fromEntries(all.filter(isForApplications));
   console.log(
-    `The service is ready; Ctrl-C ends it. ${where}${who}\n\n${toLines(variables)}\n` +
+    `The service is ready; Ctrl-C ends it. ${where}${who}\n\n${toLines(own)}\n` +
+      `For the .env file of an application:\n\n${toLines(forApplications)}\n` +
       `Look at it in a browser: ${url}/console. Sign in with the token above, SVC_TOKEN.\n`,
   );
 }

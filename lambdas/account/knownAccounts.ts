@@ -3,7 +3,7 @@
  * DynamoDB allows reads of one row (3,000) are remembered for a second.
  */
 import { allowsManyRequests, type Account } from './account.ts';
-import { secondMs } from '../shared/clock.ts';
+import { isAhead, isRecent, secondMs } from '../shared/clock.ts';
 import { recentlyUsed } from '../shared/recentlyUsed.ts';
 
 const rememberedMs = secondMs;
@@ -11,7 +11,7 @@ const rememberedMs = secondMs;
 interface Known {
   account: Account | undefined;
   /** Unix milliseconds. */
-  until: number;
+  at: number;
 }
 
 export interface KnownAccounts {
@@ -29,7 +29,7 @@ export function createKnownAccounts(
 
   async function read(id: string): Promise<Account | undefined> {
     // The time counts from the start of the read.
-    const until = now() + rememberedMs;
+    const at = now();
     const account = await load(id);
     if (account === undefined || !allowsManyRequests(account)) {
       all.delete(id);
@@ -38,10 +38,10 @@ export function createKnownAccounts(
     const known = recentlyUsed(
       all,
       id,
-      () => ({ account, until }),
+      () => ({ account, at }),
       () => true,
     );
-    if (known.until <= until) Object.assign(known, { account, until });
+    if (known.at <= at || isAhead(known.at, at)) Object.assign(known, { account, at });
     return account;
   }
 
@@ -49,7 +49,8 @@ export function createKnownAccounts(
     read,
     find: async (id) => {
       const known = all.get(id);
-      if (known !== undefined && now() < known.until) return { account: known.account, isRead: false };
+      if (known !== undefined && isRecent(known.at, rememberedMs, now()))
+        return { account: known.account, isRead: false };
       return { account: await read(id), isRead: true };
     },
   };

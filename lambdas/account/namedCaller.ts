@@ -34,9 +34,9 @@ export async function callerWith(account: Account, password: string): Promise<Ca
   const named = await known(`${account.id}/${tokenIdIn(password)}`);
   const bearer = { 'www-authenticate': 'Bearer' };
   if (named === undefined) return new HttpError(401, 'token_invalid', 'The token was revoked.', bearer);
-  const { endsAt = Infinity, scope, destinations } = named;
+  const { id, endsAt = Infinity, scope, destinations } = named;
   if (now() < endsAt) {
-    const own = destinations === undefined ? account : { ...account, scope: onlyTo(destinations) };
+    const own = destinations === undefined ? account : { ...account, scope: onlyTo(id, destinations) };
     return { account: own, access: accessOf[scope], named };
   }
   return new HttpError(401, 'token_expired', `The token ended at ${new Date(endsAt).toISOString()}.`, bearer);

@@ -14,6 +14,8 @@ export interface NamedToken {
   readonly scope: TokenScope;
   /** The destinations that it may publish to, as `onlyTo.ts` reads them; undefined for all. */
   readonly destinations?: readonly string[] | undefined;
+  /** The id of the named token that made it, `token` for the account's own, or `operator`. */
+  readonly maker: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
   /** Unix milliseconds from which on it is refused. */

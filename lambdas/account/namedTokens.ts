@@ -15,6 +15,7 @@ const tokenRow = z.object({
   name: z.string(),
   scope: z.enum(scopes),
   destinations: z.optional(z.array(z.string())),
+  maker: z._default(z.string(), 'operator'),
   createdAt: z.number(),
   endsAt: z.optional(z.number()),
   lastUsed: z.optional(z.string()),

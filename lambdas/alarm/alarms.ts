@@ -6,16 +6,13 @@ import { notFound } from '../error/httpError.ts';
 import { acceptAll } from '../publish/accept.ts';
 import { now } from '../shared/clock.ts';
 import { shownHeaders } from '../shared/headers.ts';
-import { shownUrl } from '../shared/urlCredentials.ts';
+import { hidden, shownUrl, shownWebhook } from '../shared/urlCredentials.ts';
 import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/alarms.ts';
 import type { Alarms, AlarmSettings } from './alarm.ts';
 import { testDrafts } from './draft.ts';
 import { readSettings, type AlarmsRequest } from './settings.ts';
 import { deleteAlarms, loadAlarms, saveAlarms } from './store/rows.ts';
-
-/** Replaces values that only the full token may see. */
-const hidden = '…';
 
 function shown(alarms: Alarms | undefined, access: Caller['access']): Answer<typeof answers.alarms> {
   if (alarms === undefined) return { open: [] };
@@ -24,7 +21,7 @@ function shown(alarms: Alarms | undefined, access: Caller['access']): Answer<typ
   return {
     settings: {
       ...rest,
-      url: shownUrl(url),
+      url: isHidden ? shownWebhook(url) : shownUrl(url),
       routingKey: isHidden ? routingKey && hidden : routingKey,
       headers:
         headers.length === 0

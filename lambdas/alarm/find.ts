@@ -1,7 +1,7 @@
 import type { Account } from '../account/account.ts';
 import { downHosts } from '../lane/heldBack.ts';
 import { minuteMs, now, secondMs } from '../shared/clock.ts';
-import { shownUrl } from '../shared/urlCredentials.ts';
+import { withoutSecrets } from '../shared/urlCredentials.ts';
 import {
   deadLettersSince,
   failingAmong,
@@ -69,7 +69,7 @@ async function runs(account: Account): Promise<FoundOfKind> {
       kind: 'runs',
       subject: runId,
       title: `The run ${runId} hangs`,
-      detail: `Nothing has been pending since ${new Date(since).toISOString()}. Its workflow is ${shownUrl(url)}.`,
+      detail: `Nothing has been pending since ${new Date(since).toISOString()}. Its workflow is ${url}.`,
     })),
     isCut: lookedFrom !== undefined,
   };
@@ -115,7 +115,9 @@ export async function findConditions(account: Account, settings: AlarmSettings) 
   };
   const looked = await Promise.all([...watched].map(async (kind) => ({ kind, ...(await looks[kind]()) })));
   return {
-    found: looked.flatMap(({ found }) => found),
+    found: looked.flatMap(({ found }) =>
+      found.map((one) => ({ ...one, detail: withoutSecrets(one.detail) })),
+    ),
     watched,
     cut: new Set(looked.flatMap(({ kind, isCut }) => (isCut ? [kind] : []))),
   };

@@ -62,7 +62,7 @@ function headersOf(given: readonly Header[]): readonly Header[] {
   const headers = readHeaders('headers', given);
   const own = headers.find(([name]) => isOwnHeader(name));
   if (own !== undefined) throw badField(`headers.${own[0]} is set by the service, and cannot be given.`);
-  const size = Buffer.byteLength(headers.flat().join(''));
+  const size = headers.flat().join('').length;
   if (size > largestHeaders) throw badField(`headers have ${size} bytes; allowed are ${largestHeaders}.`);
   return headers;
 }

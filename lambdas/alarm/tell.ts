@@ -7,7 +7,7 @@ import { timers } from '../aws/resources.ts';
 import { loadMessage } from '../message/history.ts';
 import { acceptEach } from '../publish/accept.ts';
 import type { Draft } from '../publish/prepare.ts';
-import { now, secondMs } from '../shared/clock.ts';
+import { isRecent, now, secondMs } from '../shared/clock.ts';
 import { countFollowing } from '../usage/counter.ts';
 import type { Alarms } from './alarm.ts';
 import { noticeDraft } from './draft.ts';
@@ -43,7 +43,7 @@ const draftsOf = (account: Account, alarms: Alarms): readonly Draft[] =>
  */
 export async function withoutNotices(account: Account, alarms: Alarms): Promise<Alarms | undefined> {
   if (alarms.notices.length === 0) return alarms;
-  if (now() - alarms.toldSince < staleMs) return undefined;
+  if (isRecent(alarms.toldSince, staleMs, now())) return undefined;
   const claimed = await save({ ...alarms, toldSince: now() });
   if (claimed === undefined) return undefined;
   const left: Draft[] = [];

@@ -1,8 +1,6 @@
 /** The changed fields of an entry, before and after, with limits and without secrets. */
 import * as z from 'zod/mini';
-import type { Config } from '../shared/config.ts';
-import { headerName } from '../shared/headers.ts';
-import { shownConfig } from '../shared/urlCredentials.ts';
+import { hidden, withoutSecrets } from '../shared/urlCredentials.ts';
 
 /** A changed field. A side is missing if it had no value. */
 const change = z.object({
@@ -41,9 +39,6 @@ const textsOf = (values: Values, path = ''): ReadonlyMap<string, string> =>
     }),
   );
 
-/** Replaces a value that others must not read. */
-export const hidden = '…';
-
 /**
  * Lists the fields that differ.
  *
@@ -56,18 +51,15 @@ export function changesBetween(
 ): Changes {
   const [old, fresh] = [textsOf(before ?? {}), textsOf(after ?? {})];
   const told = (field: string, text: string | undefined): string | undefined =>
-    text === undefined ? undefined : cut(shown(field, text));
+    text === undefined ? undefined : cut(withoutSecrets(shown(field, text)));
   return [...new Set([...old.keys(), ...fresh.keys()])]
     .filter((field) => old.get(field) !== fresh.get(field))
     .map((field) => ({
-      field: cut(field),
+      field: cut(withoutSecrets(field)),
       before: told(field, old.get(field)),
       after: told(field, fresh.get(field)),
     }));
 }
-
-export const configValues = (prefix: string, config: Config): Values =>
-  Object.fromEntries([...shownConfig(config)].map(([name, values]) => [headerName(prefix, name), values]));
 
 /** Hides the values of forwarded headers: they may be secrets. */
 export const hideForwarded = (field: string, text: string): string =>

@@ -6,7 +6,8 @@ import { auditActions } from '../wire/auditActions.ts';
 import { isBehind } from '../table/shards.ts';
 import { limitedScan } from '../list/scans.ts';
 import { listBudgetMs, pageOf, placeAt, show } from '../list/pages.ts';
-import { checkPeriod, latestDateMs, longestPage, wholeOf } from '../wire/filters.ts';
+import { longestPage } from '../wire/filters.ts';
+import { checkPeriod, latestDateMs, wholeOf } from '../wire/queryReader.ts';
 import { listEntries, type AuditRow } from './store/entries.ts';
 
 export const trailParameters = [

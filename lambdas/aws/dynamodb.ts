@@ -89,6 +89,19 @@ export async function conditionalWrite(write: Promise<Written>): Promise<Conditi
   }
 }
 
+/** Writes a row unless its key exists, for tables with the sort key `id`. The row of a refused write is the existing one. */
+export const putOrFind = (table: string, row: object): Promise<ConditionalWrite> =>
+  conditionalWrite(
+    dynamodb.send(
+      new PutItemCommand({
+        TableName: table,
+        Item: toItem(row),
+        ConditionExpression: 'attribute_not_exists(id)',
+        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+      }),
+    ),
+  );
+
 export const unlessRefused = async (write: Promise<Written>): Promise<boolean> =>
   (await conditionalWrite(write)).isMade;
 

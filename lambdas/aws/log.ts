@@ -8,8 +8,3 @@ export const log = new Logger({
   // Errors quote their input: Node's error for an invalid URL contains its credentials.
   jsonReplacerFn: (_name, value: unknown) => (typeof value === 'string' ? withoutSecrets(value) : value),
 });
-
-/** Removes user, password and query, which may be secret. */
-export function urlForLog(url: string): string {
-  return withoutSecrets(url);
-}

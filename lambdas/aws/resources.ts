@@ -109,6 +109,9 @@ export const auditedOwner = (accountId: string): string => `${auditedPrefix}${ac
 /** The slots that processes hold in a lane. A local stage removes them when it starts, because no process has survived. */
 export const processLeases = 'processes';
 
+/** Owners of the starts of suspect jobs in the usage table: see `worker/starts.ts`. A local stage removes these too. */
+export const startsPrefix = 'begun#';
+
 /**
  * The lifetimes of bodies in the bucket, in days. An object's key starts with `<days>d/`, and a lifecycle rule deletes older
  * objects. The longest is enough for a message that is delayed by a year and retried daily.

@@ -9,7 +9,7 @@
  * 3. half-open, from then on: one attempt is made, the probe. A failure opens the circuit again, for twice as long.
  * 4. closed, with a line: a few waiting attempts are released, and one more with each success.
  */
-import { secondMs } from '../shared/clock.ts';
+import { hourMs, secondMs } from '../shared/clock.ts';
 import type { CircuitRules } from './settings.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -125,3 +125,15 @@ export const isOverdue = (
   dueAt: number,
   now: number,
 ): boolean => openedAt !== undefined && now - Math.max(openedAt, dueAt) >= longestWaitMs;
+
+/** A circuit that failed or opened before the clock stepped back stays open for as long as it would have from now on. */
+export function circuitAsOf(circuit: Circuit, now: number): Circuit {
+  const { failedAt, openedAt, openUntil } = circuit;
+  const sinceOpening = openUntil - (openedAt ?? openUntil);
+  return {
+    ...circuit,
+    failedAt: Math.min(failedAt, now),
+    openedAt: openedAt && Math.min(openedAt, now),
+    openUntil: Math.min(openUntil, now + Math.min(sinceOpening, hourMs)),
+  };
+}

@@ -7,7 +7,7 @@ import { bodyRecord, messageRecord, responseRecord } from '../message/records.ts
 import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { hostOf } from '../destination/place.ts';
-import { shownUrl } from '../shared/urlCredentials.ts';
+import { shownUrlOf } from '../message/logSubject.ts';
 import { failureText } from '../value/failureText.ts';
 import { notFound, quote } from '../error/httpError.ts';
 import { logSubjectOf } from '../message/logSubject.ts';
@@ -240,13 +240,13 @@ export async function countDeadLetters(
     byHost.add(`${responseStatus} ${hostOf(message.url)}`, failedAt);
     byError.add(errorOf(deadLetter), failedAt);
     for (const label of new Set(message.labels)) byLabel.add(label, failedAt);
-    byUrl.add(shownUrl(workflow?.url ?? message.url), failedAt);
+    byUrl.add(shownUrlOf({ ...message, url: workflow?.url ?? message.url }), failedAt);
   });
   return {
     ...counted,
-    groups: byHost.largest().map(([name, { count, lastFailedAt }]) => {
+    groups: byHost.largest().map(([name, times]) => {
       const at = name.indexOf(' ');
-      return { host: name.slice(at + 1), responseStatus: Number(name.slice(0, at)), count, lastFailedAt };
+      return { host: name.slice(at + 1), responseStatus: Number(name.slice(0, at)), ...times };
     }),
     errors: byError.largest().map(([error, times]) => ({ error, ...times })),
     labels: byLabel.largest().map(([label, times]) => ({ label, ...times })),

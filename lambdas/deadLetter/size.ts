@@ -1,4 +1,4 @@
-import { now, secondMs } from '../shared/clock.ts';
+import { isRecent, now, secondMs } from '../shared/clock.ts';
 import { timeOfId } from '../shared/ids.ts';
 import { chunksOf, eachOf } from '../shared/lists.ts';
 import type { DeadLetter } from './rows.ts';
@@ -50,7 +50,7 @@ export async function keepToSize(account: Sharded, expiresAt: number, size: numb
     const there = await countIn(account.id, [expiresAt], now());
     if (there === undefined || !isTooLarge(there, size)) return;
     // The trimming process checks the count again at its end.
-    if (there.trimmedSince !== undefined && there.trimmedSince >= now() - trimmingStaleMs) return;
+    if (there.trimmedSince !== undefined && isRecent(there.trimmedSince, trimmingStaleMs, now())) return;
     await trim(account, size);
   } catch (error) {
     log.warn('A dead letter queue could not be trimmed; the next dead letter retries it', {

@@ -1,6 +1,6 @@
 import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { conditionalWrite, dynamodb, toItem, unlessRefused } from '../aws/dynamodb.ts';
-import { now, secondMs } from '../shared/clock.ts';
+import { isAhead, isRecent, now, secondMs } from '../shared/clock.ts';
 import { periodRow, placeOf } from './period.ts';
 
 /** An API request times out after 29 s: a version's row is written by then. */
@@ -23,8 +23,10 @@ export async function closePeriod(
   // Another period has begun.
   if (period.messageId !== messageId) return undefined;
   const time = now();
-  if (period.dueAt > time) return period.dueAt;
-  if (period.joinedAt + publishTimeoutMs > time) return time + secondMs;
+  // If the clock has stepped back since, the job came after the quiet time.
+  const isBehind = isAhead(period.joinedAt, time);
+  if (period.dueAt > time && !isBehind) return period.dueAt;
+  if (isRecent(period.joinedAt, publishTimeoutMs, time)) return time + secondMs;
   return (await unlessRefused(close(key, messageId, period.version))) ? undefined : time + secondMs;
 }
 

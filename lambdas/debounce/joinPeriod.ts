@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto';
 import { conditionalWrite, dynamodb, toItem, unlessRefused } from '../aws/dynamodb.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
 import { settings } from '../aws/settings.ts';
-import { dayMs, epochSeconds, now } from '../shared/clock.ts';
+import { dayMs, epochSeconds, isAhead, now } from '../shared/clock.ts';
 import { periodRow, placeOf, type Period } from './period.ts';
 
-export interface Joined extends Pick<Period, 'messageId' | 'version' | 'dueAt'> {
+export interface Joined extends Pick<Period, 'messageId' | 'version' | 'dueAt' | 'firstDueAt'> {
   readonly isFirst: boolean;
 }
 
@@ -37,8 +37,12 @@ export const joinPeriod = (joining: Joining): Promise<Joined> =>
     const before = row && periodRow.parse(row);
     return before === undefined || before.isClosed === true || before.dueAt <= time
       ? begin(joining, before, time)
-      : extendTo(joining.key, before, time, Math.min(before.latestAt, Math.max(before.dueAt, wanted)));
+      : extendTo(joining.key, before, time, dueAtOf(before, time, wanted));
   });
+
+/** A period whose end was set before the clock stepped back ends as this publish wants. */
+const dueAtOf = ({ joinedAt, dueAt, latestAt }: Period, time: number, wanted: number): number =>
+  Math.min(latestAt, isAhead(joinedAt, time) ? wanted : Math.max(dueAt, wanted));
 
 /** Adds a version to an open period, and moves its end later. */
 const extend = (key: string, time: number, dueAt: number) =>
@@ -78,7 +82,7 @@ async function extendTo(
       }),
     ),
   );
-  return isMade ? { messageId: before.messageId, version, dueAt, isFirst: false } : undefined;
+  return isMade ? { ...before, version, dueAt, isFirst: false } : undefined;
 }
 
 async function begin(
@@ -89,7 +93,7 @@ async function begin(
   const latestAt = time + mostMs;
   const dueAt = Math.min(latestAt, time + quietMs);
   await onBegin(dueAt);
-  const period = { messageId, version: 1, joinedAt: time, dueAt, latestAt };
+  const period = { messageId, firstDueAt: dueAt, version: 1, joinedAt: time, dueAt, latestAt };
   const { isMade, row } = await conditionalWrite(
     dynamodb.send(
       new PutItemCommand({

@@ -16,6 +16,8 @@ import { settings } from '../aws/settings.ts';
 
 export const periodRow = z.object({
   messageId: z.string(),
+  /** The first `dueAt`, which the period's job names: a publish that was not the first sent a job as well. */
+  firstDueAt: z.number(),
   version: z.number(),
   joinedAt: z.number(),
   dueAt: z.number(),

@@ -1,11 +1,27 @@
 import { hasNumericTimes } from '../request/dialect.ts';
 import { beginningOf } from '../shared/bytes.ts';
-import { joinedHeaders, shownHeaders } from '../shared/headers.ts';
+import { headerBytes, shownHeaders, type Header } from '../shared/headers.ts';
 import type { CallbackDetails } from '../message/kinds.ts';
 import { shortened } from './rules/shortenedText.ts';
 import { jsonTextBytes } from '../shared/jsonSize.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
+
+/** Headers that `shownHeaders` shows byte by byte: workflow clients pass them to `new Headers`, which takes only Latin-1. */
+export const shownAsBytes = (headers: readonly Header[]): readonly Header[] =>
+  headers.map(([name, value]) => [name, headerBytes(value)]);
+
+/**
+ * Converts headers to one text for each name. Commas join values (RFC 9110, 5.3), and semicolons join cookies (RFC 9113,
+ * 8.2.3).
+ */
+export const joinedHeaders = (headers: readonly Header[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(shownHeaders(headers)).map(([name, values]) => [
+      name,
+      values.join(name === 'Cookie' ? '; ' : ', '),
+    ]),
+  );
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
@@ -76,10 +92,14 @@ export function callbackBody(
   );
 }
 
-/** Without the message's body. */
-const bytesWithResponse = (details: CallbackDetails): number =>
-  jsonBytes({ ...emptyCallback(details), bodyIsCut: true, sourceBodyIsCut: true }) +
-  4 * Math.ceil(details.response.body.length / 3);
+/** The bytes of a call's result, without the message's body. */
+function bytesWithResponse(details: CallbackDetails): number {
+  const response = { ...details.response, headers: shownAsBytes(details.response.headers) };
+  return (
+    jsonBytes({ ...emptyCallback({ ...details, response }), bodyIsCut: true, sourceBodyIsCut: true }) +
+    4 * Math.ceil(response.body.length / 3)
+  );
+}
 
 /** The least bytes of a failed response. The message's own body is never cut, so it may leave no room. */
 const leastResponseBytes = 64 * 1_024;

@@ -2,22 +2,22 @@
  * Deferred completion in the API: a request completes an open attempt (`deferred.ts`).
  *
  * The request only records the completion, and sends a job that continues from the record. If its process dies in between, the
- * client repeats the request, or the attempt's time ends, and the job for that continues.
+ * client repeats the request, or the attempt's time ends, and the job for that continues. The first such job that runs is the
+ * only one that continues.
  */
 import { limitsOf, type Account } from '../account/account.ts';
 import { readCompletionToken } from '../account/completionToken.ts';
 import { ownerOf } from '../account/owner.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import { HttpError, notFound, quote } from '../error/httpError.ts';
-import { attemptJob } from '../job/job.ts';
-import { sendJob } from '../job/send.ts';
 import { checkBodySize, loadBody, storeBody } from '../message/bodies.ts';
 import { loadMessage, recordOf, type MessageHistory } from '../message/history.ts';
 import type { Attempt, Message, OpenAttempt } from '../message/message.ts';
 import { now } from '../shared/clock.ts';
 import { limitHook } from '../usage/rateLimit.ts';
 import { tooLargeForStep } from './callbackBody.ts';
-import { attemptOf, countCallbacks, noteAttempt, unlessCancelled } from './finishAttempt.ts';
+import { isJobChosen, sendContinuation } from './continuations/chosenJob.ts';
+import { attemptOf, countCallbacks, hasCallbacks, noteAttempt, unlessCancelled } from './finishAttempt.ts';
 import { accountCallbackOf, outcomeOf } from './outcome.ts';
 
 export interface Completing extends Pick<Message, 'accountId' | 'messageId'> {
@@ -65,7 +65,7 @@ export async function completeAttempt(completing: Completing, answer: Destinatio
   const recorded = recordOf(history, started.number);
   if (recorded !== undefined) {
     if (recorded.isCompleted !== true) throw tooLate(messageId, endOf(recorded));
-    await followUp(message, recorded);
+    if (!(await isJobChosen(message, recorded.number))) await sendContinuation(message, recorded.number);
     return recorded;
   }
   if (history.end !== undefined) throw tooLate(messageId, 'it was cancelled');
@@ -74,7 +74,10 @@ export async function completeAttempt(completing: Completing, answer: Destinatio
   const attempt = await recordFor(history, account, started, answer);
   // Another completion, the timeout, or a worker with another answer was first.
   if (!(await noteAttempt(history, attempt))) return completeAttempt(completing, answer);
-  await Promise.all([followUp(message, attempt), countCallbacks({ history, account, attempt })]);
+  await Promise.all([
+    sendContinuation(message, attempt.number),
+    countCallbacks({ history, account, attempt }),
+  ]);
   return attempt;
 }
 
@@ -98,9 +101,9 @@ async function recordFor(
   // A destination may complete an attempt before its 202 has arrived, when it is not yet noted as open.
   const wasOpen = history.open?.number === number ? (true as const) : undefined;
   const result = { number, startedAt, recordedAt, response, outcome, wasOpen };
-  const attempt: Attempt = { ...attemptOf(message, account, result, accountCallback), isCompleted: true };
-  if (attempt.callbacksByOutcome !== true || attempt.response.body.length === answer.body.length)
-    return attempt;
+  const attempt: Attempt = { ...attemptOf(account, result, accountCallback), isCompleted: true };
+  const isWhole = attempt.response.body.length === answer.body.length;
+  if (isWhole || !hasCallbacks({ history, attempt })) return attempt;
   // Two completions may be recorded at once, so each has its own body.
   const id = `${message.messageId}~${crypto.randomUUID()}`;
   const { accountId, expiresAt } = message;
@@ -150,7 +153,3 @@ function startOf({
 
 const endOf = ({ number, response: { status, error } }: Attempt): string =>
   `its attempt ${number} has ended with ${error === undefined ? `the status ${status}` : `the error "${error}"`}`;
-
-/** Sends a job that continues from a record. */
-const followUp = (message: Message, { number }: Attempt): Promise<void> =>
-  sendJob({ ...attemptJob(message, number), isFollowUp: true }, now());

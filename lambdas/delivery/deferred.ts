@@ -7,7 +7,7 @@
  */
 import { noAnswer } from '../destination/response.ts';
 import type { CompletionTimeoutJob } from '../job/job.ts';
-import { sendJob } from '../job/send.ts';
+import { isEarly, sendJob } from '../job/send.ts';
 import { ownerOf } from '../account/owner.ts';
 import type { Acquired } from '../lane/acquireLanes.ts';
 import { leaveAsMessage, leaveLanesAgain } from '../lane/leaveLanes.ts';
@@ -17,7 +17,7 @@ import type { Message, OpenAttempt } from '../message/message.ts';
 import { noteOpen } from '../message/messages.ts';
 import { now } from '../shared/clock.ts';
 import { formatDuration } from '../value/duration.ts';
-import { continueAgain } from './continuations/continuations.ts';
+import { continueOnce } from './continuations/continueRecorded.ts';
 import { finishAttempt, type LoadedMessage } from './finishAttempt.ts';
 import { outcomeOf } from './outcome.ts';
 
@@ -56,22 +56,22 @@ export const stayOpen = (message: Message, open: OpenAttempt): Promise<void> =>
 /**
  * Fails an open attempt whose time is over.
  *
+ * @param isAgain whether the job was received before
  * @throws if the job must be retried
  */
-export async function timeOut(job: CompletionTimeoutJob): Promise<void> {
+export async function timeOut(job: CompletionTimeoutJob, isAgain: boolean): Promise<void> {
   const history = await loadMessage(job);
   if (history === undefined) return;
   const { message, open } = history;
   const recorded = recordOf(history, job.attempt);
   if (recorded !== undefined) {
     // The request that recorded it may have died before it sent a job.
-    await continueAgain(history, recorded);
+    await continueOnce(history, recorded, job.kind, isAgain);
     return;
   }
   // Without the row, the attempt's job repeats it.
   if (open?.number !== job.attempt || history.end !== undefined) return;
-  if (now() < open.until) {
-    // Scheduler delivers two minutes early.
+  if (isEarly(open.until)) {
     await sendJob(job, open.until);
     return;
   }

@@ -7,17 +7,17 @@
  * is lost, but a request may be made twice.
  */
 import { attemptJob, type AttemptJob } from '../job/job.ts';
-import { sendJob } from '../job/send.ts';
+import { isEarly, sendJob } from '../job/send.ts';
 import { acquireLanes, type Acquired } from '../lane/acquireLanes.ts';
 import { declineLanes, leaveAsMessage, leaveEndedLanes, leaveLanesAgain } from '../lane/leaveLanes.ts';
 import { loadBody } from '../message/bodies.ts';
 import { recordOf, type MessageHistory } from '../message/history.ts';
 import { dueTimeOf } from '../message/status.ts';
-import { clockMarginMs, now, secondMs } from '../shared/clock.ts';
+import { isAhead, now, secondMs } from '../shared/clock.ts';
 import { continueRecorded } from './continuations/continueRecorded.ts';
 import type { LoadedMessage } from './finishAttempt.ts';
 import { makeAttempt } from './makeAttempt.ts';
-import { endOfQuiet, loadMessageOf, waitForChange, waitForRow } from './earlyJobs.ts';
+import { endOfQuiet, isReplaced, loadMessageOf, waitForChange, waitForRow } from './earlyJobs.ts';
 import { dropMessage, readyToSend, type ReadyMessage } from './readyMessage.ts';
 import { servedOwner } from './servedOwner.ts';
 
@@ -56,14 +56,19 @@ export async function deliver(job: AttemptJob, isAgain: boolean): Promise<void> 
     return;
   }
 
+  if (isReplaced(history, job)) return;
+
   const dueAt = dueTimeOf(history, job.attempt);
-  if (job.admittedTo !== undefined && dueAt - now() > clockMarginMs) {
+  // A message that seems to be made in the future was made before the clock stepped back. So was its job, which is due.
+  const isBehind = isAhead(history.attempts.at(-1)?.recordedAt ?? history.message.createdAt, now());
+  const isMoved = history.message.change !== undefined && !isBehind;
+  if (job.admittedTo !== undefined && isMoved && isAhead(dueAt, now())) {
     // A change moved it while it was in the line, and sent its next job.
     await declineLanes(job, 'over');
     if (job.admittedTo.lane === 'account') await leaveLanesAgain(history.message, job.attempt);
     return;
   }
-  if (now() < dueAt) {
+  if (isEarly(dueAt) && !isBehind) {
     // The job keeps its grant, which may be from a worker whose clock is ahead.
     await sendAgain(history, job, dueAt);
     return;

@@ -8,7 +8,7 @@ import type { Message } from '../message/message.ts';
 import { deliveryDialects } from '../request/dialect.ts';
 import { addMissingHeaders } from '../request/forwarding.ts';
 import { now } from '../shared/clock.ts';
-import { headerName, type Header } from '../shared/headers.ts';
+import { headerBytes, headerName, type Header } from '../shared/headers.ts';
 import { loopMark } from './loopDetection.ts';
 import { deferralOf } from './rules/deferral.ts';
 import { signatureHeaders } from './rules/signature.ts';
@@ -26,7 +26,7 @@ function tellingHeaders(message: Message, dialect: string, attempt: number): rea
     'schedule-id': message.scheduleId,
   };
   return Object.entries(told).flatMap(([name, value]): Header[] =>
-    value === undefined ? [] : [[headerName(dialect, name).toLowerCase(), value]],
+    value === undefined ? [] : [[headerName(dialect, name).toLowerCase(), headerBytes(value)]],
   );
 }
 

@@ -5,7 +5,7 @@ import { sendJob } from '../job/send.ts';
 import { declineLanes } from '../lane/leaveLanes.ts';
 import { leaveAsCallback } from '../lane/queueSlot.ts';
 import { loadMessage, type MessageHistory } from '../message/history.ts';
-import { now, secondMs } from '../shared/clock.ts';
+import { isRecent, now, secondMs } from '../shared/clock.ts';
 import { timeOfId } from '../shared/ids.ts';
 import { pause } from '../shared/pause.ts';
 
@@ -22,7 +22,7 @@ const leastReads = 15;
 const soonMs = [10, 30, 90];
 
 const isYoung = ({ messageId, madeAt = timeOfId(messageId) }: AttemptJob): boolean =>
-  now() - madeAt < rowTimeoutMs;
+  isRecent(madeAt, rowTimeoutMs, now());
 
 export async function loadMessageOf(job: AttemptJob): Promise<MessageHistory | undefined> {
   const found = await loadMessage(job);
@@ -55,6 +55,13 @@ export async function waitForChange(job: AttemptJob): Promise<void> {
   if (job.change !== undefined && (await isSentAgain(job))) return;
   log.info('The job of another change of the message was dropped', { messageId: job.messageId });
 }
+
+/** Whether another publish began the period that the job is for. The message's own period has its own job. */
+export const isReplaced = (
+  { message: { debounce } }: MessageHistory,
+  { attempt, madeAt }: AttemptJob,
+): boolean =>
+  debounce !== undefined && attempt === 0 && madeAt !== undefined && madeAt !== debounce.firstDueAt;
 
 /**
  * Closes the quiet period of a debounced message before its first attempt.

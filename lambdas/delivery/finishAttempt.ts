@@ -3,8 +3,7 @@ import { beginningOf } from '../shared/bytes.ts';
 import { accountCallbackAfter, type Outcome } from './outcome.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import type { Attempt, Message } from '../message/message.ts';
-import { TransientError } from '../error/transientError.ts';
-import { log, urlForLog } from '../aws/log.ts';
+import { log } from '../aws/log.ts';
 import { count } from '../aws/metrics.ts';
 import { traceHeader } from '../aws/trace.ts';
 import { isEnded, type MessageHistory, type RecordedAttempt } from '../message/history.ts';
@@ -61,32 +60,32 @@ export async function finishAttempt(
   const { response } = result;
   const outcome = await unlessCancelled(message, result.outcome);
   const accountCallback = await accountCallbackAfter(message, account, outcome.state, response);
-  const attempt = attemptOf(message, account, { ...result, outcome }, accountCallback);
+  const attempt = attemptOf(account, { ...result, outcome }, accountCallback);
   const messages = messagesToStore({ history, account, attempt, body, response });
   await Promise.all(messages.map(storeMessage));
 
   const isFirst = await noteAttempt(history, attempt);
-  // If the other worker dies before it continues, the redelivery of this job does.
-  if (!isFirst) throw new TransientError('The attempt was recorded by another worker.');
+  if (!isFirst) {
+    const { endSuperseded } = await import('./continuations/endSuperseded.ts');
+    await endSuperseded({ history, attempt });
+    return;
+  }
   const recorded = { history, account, attempt };
   await Promise.all([continueFrom(recorded), countCallbacks(recorded), release?.()]);
 }
 
 export function attemptOf(
-  message: Message,
   account: Account,
   result: Omit<AttemptResult, 'outcome'> & { readonly outcome: Pick<Attempt, 'state' | 'nextDeliveryAt'> },
   accountCallback: string | undefined,
 ): Attempt {
   const { number, startedAt, recordedAt, outcome, wasOpen, response } = result;
   const { status, error, headers } = response;
-  const asked = [message.callback, message.failureCallback, accountCallback];
   return {
     number,
     startedAt,
     recordedAt,
     ...outcome,
-    callbacksByOutcome: asked.some((one) => one !== undefined) ? true : undefined,
     accountCallback,
     wasOpen,
     response: {
@@ -110,6 +109,9 @@ export async function noteAttempt(history: MessageHistory, attempt: Attempt): Pr
   return true;
 }
 
+export const hasCallbacks = (recorded: Parameters<typeof callbackIdsOf>[0]): boolean =>
+  callbackIdsOf(recorded).length > 0;
+
 export async function countCallbacks({ account, ...recorded }: RecordedAttempt): Promise<void> {
   const callbacks = callbackIdsOf(recorded).length;
   if (callbacks === 0) return;
@@ -130,7 +132,7 @@ function logAttempt({ messageId, url }: Message, attempt: Attempt, isFirst: bool
   log[attempt.state === 'DELIVERED' ? 'info' : 'warn']('attempt', {
     messageId,
     attempt: attempt.number,
-    url: urlForLog(url),
+    url,
     status: attempt.response.status,
     error: attempt.response.error,
     durationMs: attempt.recordedAt - attempt.startedAt,

@@ -11,7 +11,7 @@ import { loadBody } from '../message/bodies.ts';
 import { loadMessage, type MessageHistory, recordOf } from '../message/history.ts';
 import { kindOf } from '../message/kinds.ts';
 import { accountCallbackOf } from './outcome.ts';
-import { continueAgain } from './continuations/continuations.ts';
+import { continueAgain } from './continuations/continueRecorded.ts';
 import { finishAttempt } from './finishAttempt.ts';
 import { declineLanes, leaveEndedLanes, leaveLanesAgain } from '../lane/leaveLanes.ts';
 import { leaveWithoutMessage } from './earlyJobs.ts';

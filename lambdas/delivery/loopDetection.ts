@@ -6,7 +6,7 @@ import {
   parseOwnHosts,
   plainName,
 } from '../destination/addresses.ts';
-import { minuteMs, now } from '../shared/clock.ts';
+import { isRecent, minuteMs, now } from '../shared/clock.ts';
 import { loopMarkHeader, loopMarkHeaders, isOwnDelivery } from '../account/credentials.ts';
 import { targetOf } from '../destination/destination.ts';
 import { isArn } from '../destination/arns.ts';
@@ -49,7 +49,7 @@ export async function learnHost(api: ApiName, host: string): Promise<void> {
   // Hosts with a base path are in the settings.
   const own = new Set([...configured, ...(await apiHosts())]);
   if (isOwnHost(name, httpsPort, own) || isSharedHost(name, own)) return;
-  if (now() - triedAt < noteIntervalMs) return;
+  if (isRecent(triedAt, noteIntervalMs, now())) return;
   triedAt = now();
   try {
     await noteApiHost(api, name);

@@ -33,7 +33,11 @@ export async function makeAttempt(
       return;
     }
     const decided = await decide(request, loaded.account, number, answer, recordedAt);
-    const result = { number, startedAt, recordedAt, ...decided };
+    // The log keeps its order if the clock has stepped back.
+    const { attempts, message } = loaded.history;
+    const since = attempts.at(-1)?.recordedAt ?? message.createdAt;
+    const [began, ended] = [Math.max(startedAt, since), Math.max(recordedAt, since)];
+    const result = { number, startedAt: began, recordedAt: ended, ...decided };
     await finishAttempt(loaded, result, { release: acquired.release });
   } finally {
     await acquired.release();

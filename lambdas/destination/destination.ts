@@ -9,6 +9,7 @@ import {
   type OwnHosts,
 } from './addresses.ts';
 import { badRequest, forbidden, type HttpError } from '../error/httpError.ts';
+import type { Config } from '../shared/config.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
 import { isArn, parseArn, refusingList, type AllowedArns } from './arns.ts';
 
@@ -33,7 +34,10 @@ export const badDestination = (message: string): HttpError => badRequest('destin
  * @throws HttpError 400
  */
 export function parseDestination(raw: string): Destination {
-  if (raw === '') throw badDestination(`The destination is missing; allowed is ${allowed}.`);
+  if (raw === '')
+    throw badDestination(
+      `The destination is missing: a non-empty destination must be provided; allowed is ${allowed}.`,
+    );
   const text = /^(https?%3a|arn(:.*%|%3a))/i.test(raw) ? decodeOnce(raw) : raw;
   if (isArn(text)) return { kind: 'arn', url: parseArn('The destination', text) };
   if (scheme.test(text)) {
@@ -122,16 +126,6 @@ export function targetOf(url: string): Target {
   };
 }
 
-/** URLs stored by earlier releases may not be deliverable. */
-export function isDeliverable(url: string): boolean {
-  try {
-    parseUrl('', url);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /**
  * `user:password`, percent-decoded, if the URL has either.
  *
@@ -147,10 +141,14 @@ export interface HostRules {
 
 /** The destinations of a restricted token. Functions throw HttpError 403 for others; `field` is for the error. */
 export interface Scope {
+  /** The token's id. */
+  readonly token: string;
   readonly allows: (url: string) => boolean;
   readonly refuse: (field: string, url: string) => void;
   readonly refuseGroup: (field: string, name: string) => void;
   readonly refuseQueue: (field: string, name: string) => void;
+  /** Makes the ids in a configuration the token's own. @throws HttpError 400 for limits without a key */
+  readonly own: (config: Config) => Config;
   /** Also allows some URLs, such as those of an allowed URL group. */
   readonly withKnown: (urls: readonly string[]) => Scope;
 }

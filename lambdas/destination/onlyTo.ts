@@ -1,6 +1,8 @@
 /** Tokens restricted to some destinations. They are rare, so this is loaded on first use. */
-import { forbidden, quote } from '../error/httpError.ts';
+import { badField, forbidden, quote } from '../error/httpError.ts';
 import { nameForm } from '../shared/bounds.ts';
+import type { Config } from '../shared/config.ts';
+import { headerName } from '../shared/headers.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
 import { parseUrl, targetOf, type Scope } from './destination.ts';
 import { isArn, matchesArn } from './arns.ts';
@@ -74,13 +76,27 @@ function names(pattern: string, kind: 'group' | 'queue', name: string): boolean 
   return given === kind && own === name;
 }
 
+/** The ids by which messages replace or repeat each other, and share lines and turns. A URL group's defaults keep theirs. */
+const ids = /^((failure-)?callback-)*(deduplication-id|debounce-id|flow-control-key|fair-key)$/;
+
+const limitsOfKey = /^((failure-)?callback-)*flow-control-value$/;
+
+function withOwnIds(token: string, config: Config): Config {
+  const limits = [...config.keys()].find(
+    (name) => limitsOfKey.test(name) && !config.has(name.replace(/value$/, 'key')),
+  );
+  if (limits !== undefined) throw badField(`${headerName('Svc', limits)} is given without its key.`);
+  const own = (text: string): string => text.trim() && `${token}:${text.trim()}`;
+  return new Map([...config].map(([name, texts]) => [name, ids.test(name) ? texts.map(own) : texts]));
+}
+
 /**
  * Makes a restricted token's scope. A message may go only to the patterns' URLs, ARNs or groups, and only through their queues.
  * Other calls that a request causes must match their URLs and ARNs.
  *
  * @param known other allowed URLs, exact except for a request's query
  */
-export function onlyTo(patterns: readonly string[], known: readonly string[] = []): Scope {
+export function onlyTo(token: string, patterns: readonly string[], known: readonly string[] = []): Scope {
   const refuse = (field: string, given: string): Error =>
     forbidden(
       'token_scope_exceeded',
@@ -90,6 +106,8 @@ export function onlyTo(patterns: readonly string[], known: readonly string[] = [
     known.some((one) => url === one || url.startsWith(one + (one.includes('?') ? '&' : '?'))) ||
     patterns.some((pattern) => begins(pattern, url));
   return {
+    token,
+    own: (config) => withOwnIds(token, config),
     allows,
     refuse: (field, url) => {
       if (!allows(url)) throw refuse(field, quoteUrl(url));
@@ -100,6 +118,6 @@ export function onlyTo(patterns: readonly string[], known: readonly string[] = [
     refuseQueue: (field, name) => {
       if (!patterns.some((pattern) => names(pattern, 'queue', name))) throw refuse(field, quote(name));
     },
-    withKnown: (urls) => onlyTo(patterns, [...known, ...urls]),
+    withKnown: (urls) => onlyTo(token, patterns, [...known, ...urls]),
   };
 }

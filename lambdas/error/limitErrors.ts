@@ -117,9 +117,9 @@ export const limitErrors = {
     advice: 'Send it again if that does no harm, and tell the operator if it keeps failing.',
   },
   service_timeout: {
-    statuses: [504],
+    statuses: [503, 504],
     meaning: 'The service did not answer in time. The request may still take effect.',
-    advice: 'Send it again if that does no harm.',
+    advice: 'Send it again if that does no harm, after the seconds in `Retry-After` if it has one.',
   },
   not_stored: {
     statuses: [503],

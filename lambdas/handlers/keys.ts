@@ -13,7 +13,7 @@ export const handler = api<'keys'>(keysRoutes, {
   'POST /v2/rotate': rotate,
   'GET /v2/tokens': async ({ caller }) => ok(await listOwnTokens(caller.account)),
   'POST /v2/tokens': async ({ caller, request }) => {
-    const body = await createOwnToken(caller.account, request.body);
+    const body = await createOwnToken(caller, request.body);
     return { status: 201, body, changes: tokenChanges(undefined, body) };
   },
   'DELETE /v2/tokens/{tokenId}': async (call) => {

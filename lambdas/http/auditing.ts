@@ -2,7 +2,8 @@ import * as z from 'zod/mini';
 import { limitsOf } from '../account/account.ts';
 import type { Caller } from '../account/caller.ts';
 import { beginChange, finishChange, withdrawRefused, type AuditPlace } from '../audit/audited.ts';
-import { changesBetween, configValues, hideForwarded, type Changes } from '../audit/changes.ts';
+import { changesBetween, hideForwarded, type Changes } from '../audit/changes.ts';
+import { shownConfig } from '../shared/headers.ts';
 import { parseJson } from '../shared/json.ts';
 import type { AuditAction } from '../wire/auditActions.ts';
 import { namePattern } from '../value/names.ts';
@@ -193,7 +194,7 @@ const sendsAgain = /^\/v2\/(dlq\/retry|workflows\/(dlq|runs\/\{runId\})\/(resume
 /** Leaves out headers that describe the client or address its endpoint. */
 function settingsOf({ canonical: { prefix, config } }: Call): Changes {
   const settings = [...config].filter(([name]) => !/^(workflow-|telemetry-|feature-set$)/.test(name));
-  return changesBetween(undefined, configValues(prefix, new Map(settings)), hideForwarded);
+  return changesBetween(undefined, shownConfig(prefix, new Map(settings)), hideForwarded);
 }
 
 export async function finishAudited(

@@ -4,7 +4,7 @@
  */
 import type { Context, LambdaFunctionURLEvent } from 'aws-lambda';
 import { now } from '../shared/clock.ts';
-import { largestHeaders, valuesOf, type Header } from '../shared/headers.ts';
+import { largestHeaders, receivedHeader, valuesOf, type Header } from '../shared/headers.ts';
 import { decodedOrAsIs } from '../shared/text.ts';
 import { badRequest, HttpError, notFound } from '../error/httpError.ts';
 import { isGatewayHeader } from '../request/forwarding.ts';
@@ -31,9 +31,9 @@ const readQueryString = (raw: string): readonly Header[] =>
  * list, and may also be among the headers.
  */
 function readHeaders({ headers, cookies }: LambdaFunctionURLEvent): readonly Header[] {
-  const pairs = Object.entries(headers).map(([name, value = '']): Header => [name.toLowerCase(), value]);
+  const pairs = Object.entries(headers).map(receivedHeader);
   if (cookies === undefined) return pairs;
-  return [...pairs.filter(([name]) => name !== 'cookie'), ['cookie', cookies.join('; ')]];
+  return [...pairs.filter(([name]) => name !== 'cookie'), receivedHeader(['cookie', cookies.join('; ')])];
 }
 
 /** Payload format 2.0. */
@@ -54,7 +54,7 @@ export function readFunctionUrlEvent(event: LambdaFunctionURLEvent): ApiRequest 
 
 function headBytes({ method, rawPath, headers }: ApiRequest, rawQueryString: string): number {
   const sent = headers.filter(([name]) => !isGatewayHeader(name));
-  return Buffer.byteLength([method, rawPath, rawQueryString, ...sent.flat()].join(''));
+  return [method, rawPath, rawQueryString, ...sent.flat()].join('').length;
 }
 
 /**

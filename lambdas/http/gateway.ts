@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEvent, Context } from 'aws-lambda';
-import type { Header } from '../shared/headers.ts';
+import { receivedHeader, type Header } from '../shared/headers.ts';
 import { basePathOf } from './findRoute.ts';
 import { withMetrics } from '../aws/metrics.ts';
 import type { ApiRequest, RequestHandler, Result } from './request.ts';
@@ -16,7 +16,7 @@ export function readGatewayEvent(event: APIGatewayProxyEvent): ApiRequest {
     rawPath: event.path,
     basePath: basePathOf(requestContext.path),
     query: pairs(event.multiValueQueryStringParameters),
-    headers: pairs(event.multiValueHeaders).map(([name, value]): Header => [name.toLowerCase(), value]),
+    headers: pairs(event.multiValueHeaders).map(receivedHeader),
     body: Buffer.from(event.body ?? '', event.isBase64Encoded ? 'base64' : 'utf8'),
     callerIp: requestContext.identity.sourceIp,
     host: requestContext.domainName ?? '',

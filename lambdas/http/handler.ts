@@ -44,6 +44,8 @@ export type Endpoints<F extends ApiFunction> = {
 interface ApiContext extends Context {
   call?: Call;
   caller?: Caller;
+  /** Masks what the caller may not see. */
+  shown?: (body: unknown) => unknown;
   changes?: ApiResponse['changes'];
 }
 
@@ -160,14 +162,14 @@ export function answerOf<F extends ApiFunction>(
   return middy<ApiRequest, Result, Error, ApiContext>()
     .use([errors, route(find), ...middlewares])
     .handler(async (_request, context) => {
-      const { call, caller } = context;
+      const { call, caller, shown = (body: unknown) => body } = context;
       const endpoint = call && table.get(`${call.route.method} ${call.route.path}`);
       if (call === undefined || endpoint === undefined) throw new Error('The route has no endpoint.');
       const { status, body, headers, changes } = await endpoint({ ...call, caller });
       context.changes = changes;
       // API Gateway's access log has only the beginning of the path.
       log.debug('answered', { requestId: call.request.id, route: call.route.path, status });
-      return resultOf(call.request.method, status, body, headers);
+      return resultOf(call.request.method, status, shown(body), headers);
     });
 }
 

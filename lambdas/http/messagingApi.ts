@@ -22,6 +22,7 @@ const token: Middleware = {
       deploymentRules(),
     ]);
     context.caller = caller;
+    if (caller.access !== 'write') context.shown = (await import('../wire/maskedAnswer.ts')).maskedAnswer;
     await learnHost('messaging', call.request.host);
     await refuseOwnDelivery(call.canonical, call.request.rawPath);
     await limitCall(caller.account, call.request.body.length);

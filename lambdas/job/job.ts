@@ -38,6 +38,8 @@ export interface AttemptJob {
    * died.
    */
   readonly isFollowUp?: boolean | undefined;
+  /** Names a follow-up job of a completion, of which only one may continue. */
+  readonly followUpId?: string | undefined;
   /** The change of the message that it was sent for: see `publish/change.ts`. */
   readonly change?: string | undefined;
   /** The slot kept for a callback, whose row may be missing. */

@@ -8,10 +8,9 @@ const jobShape = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('pump'),
     accountId: name,
-    // Pumps of older releases name no lane.
-    lane: z._default(z.enum(laneKinds), 'account'),
-    name: z._default(z.string(), ''),
-    dueAt: z._default(z.number(), 0),
+    lane: z.enum(laneKinds),
+    name: z.string(),
+    dueAt: z.number(),
     keepsFrom: z.optional(z.number()),
     keepsFairFrom: z.optional(z.string()),
   }),
@@ -51,8 +50,7 @@ const jobShape = z.discriminatedUnion('kind', [
     attempt: z.int().check(z.nonnegative()),
   }),
   z.object({
-    // Attempts of older releases name no kind. Scheduler keeps jobs up to a year.
-    kind: z._default(z.literal('attempt'), 'attempt'),
+    kind: z.literal('attempt'),
     accountId: name,
     messageId: name,
     attempt: z.int().check(z.nonnegative()),
@@ -64,6 +62,7 @@ const jobShape = z.discriminatedUnion('kind', [
     madeAt: z.optional(z.number()),
     looks: z.optional(z.int().check(z.nonnegative())),
     isFollowUp: z.optional(z.boolean()),
+    followUpId: z.optional(name),
     change: z.optional(z.string()),
     slotOf: z.optional(z.object({ queueName: z.string(), entry: z.string() })),
   }),

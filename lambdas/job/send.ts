@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { SendMessageBatchCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
 import { setTimeout } from 'node:timers/promises';
-import { now, secondMs } from '../shared/clock.ts';
+import { minuteMs, now, secondMs } from '../shared/clock.ts';
 import { chunksOf, eachOf } from '../shared/lists.ts';
 import {
   deliveryQueues,
@@ -117,6 +117,15 @@ function textForScheduler(job: Job): string {
 
 const schedule = (name: string, { job, dueAt }: DueJob): Promise<void> =>
   sendLater({ name, dueAt, queueArn: arnOf(routeOf(job).queue), input: textForScheduler(job) });
+
+/** Scheduler delivers two minutes early, and clocks differ. */
+const longestEarlyMs = 3 * minuteMs;
+
+/**
+ * Whether a job came before its work is due, Unix milliseconds. A job that seems to come much too early was sent before the
+ * clock stepped back, and its work is due.
+ */
+export const isEarly = (dueAt: number): boolean => dueAt > now() && dueAt - now() <= longestEarlyMs;
 
 /**
  * Scheduler delivers up to two minutes early; the worker then sends the job on.

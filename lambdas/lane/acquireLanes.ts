@@ -3,9 +3,9 @@ import { loadAccount } from '../account/accounts.ts';
 import { count } from '../aws/metrics.ts';
 import { attemptJob, type AttemptJob } from '../job/job.ts';
 import { sendJob } from '../job/send.ts';
-import type { MessageHistory } from '../message/history.ts';
+import { recordMs, type MessageHistory } from '../message/history.ts';
 import { endMessage, noteHeld } from '../message/messages.ts';
-import { minuteMs, now, secondMs } from '../shared/clock.ts';
+import { now, secondMs } from '../shared/clock.ts';
 import { resumeAccount } from './accountLanes.ts';
 import { extendMessage } from './line/extendMessage.ts';
 import type { Acquired, Refusal } from './slots/acquire.ts';
@@ -44,7 +44,13 @@ export async function acquireLanes(
 
 /** The delay of a follow-up. Most attempts are recorded by then. */
 const followUpMs = 900 * secondMs;
-const recordMs = minuteMs;
+
+/** Checks later that the other worker with an attempt's job recorded the attempt and continued. */
+export const sendFollowUp = (message: MessageHistory['message'], attempt: number): Promise<void> =>
+  sendJob(
+    { ...attemptJob(message, attempt), isFollowUp: true },
+    now() + Math.max(followUpMs, message.timeoutMs + recordMs),
+  );
 
 async function afterRefusal(
   history: MessageHistory,
@@ -62,11 +68,7 @@ async function afterRefusal(
     if (await endMessage(history.message, 'CANCELED', now())) count('Cancelled');
     return;
   }
-  if (isAgain) {
-    // A follow-up job checks whether the other worker with this job recorded the attempt.
-    const followUp: AttemptJob = { ...attemptJob(history.message, job.attempt), isFollowUp: true };
-    await sendJob(followUp, now() + Math.max(followUpMs, history.message.timeoutMs + recordMs));
-  }
+  if (isAgain) await sendFollowUp(history.message, job.attempt);
   if (refusal === 'early') await comeAgain(job);
 }
 

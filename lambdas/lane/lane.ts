@@ -32,6 +32,9 @@ export const circuitLane = (accountId: string, host: string): LaneKey => ({
 /** The prefix of processes' leases. Other leases belong to attempts, or to messages of a queue. */
 export const processPrefix = 'process#';
 
+/** How long a process leases slots. */
+export const processLeaseMs = 70 * secondMs;
+
 export interface Lease {
   readonly slots: number;
   /** Unix milliseconds. Undefined if the lease ends only with its message. */

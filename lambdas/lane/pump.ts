@@ -5,7 +5,7 @@
 import { now, secondMs } from '../shared/clock.ts';
 import { waitUntil } from '../shared/pause.ts';
 import type { PumpJob } from '../job/job.ts';
-import { sendJob } from '../job/send.ts';
+import { isEarly, sendJob } from '../job/send.ts';
 import { hasDeletedLines } from './lane.ts';
 import { lanes } from './slots/processLanes.ts';
 
@@ -14,16 +14,19 @@ const budgetMs = 30 * secondMs;
 
 /** @throws if the pump must be retried */
 export async function pump(job: PumpJob): Promise<void> {
-  if (job.dueAt - now() > secondMs) {
-    // Scheduler delivers two minutes early.
+  const isTooEarly = job.dueAt - now() > secondMs;
+  if (job.keepsFrom !== undefined && isTooEarly && isEarly(job.dueAt)) {
     await sendJob(job, job.dueAt - secondMs);
     return;
   }
-  // A pump that runs too early would grant nothing, and no other one is scheduled.
-  await waitUntil(job.dueAt);
+  // The clock may have stepped back since the job was sent.
+  if (!isTooEarly) await waitUntil(job.dueAt);
   const key = { accountId: job.accountId, kind: job.lane, name: job.name };
-  // Any change grants slots, even one that changes nothing.
-  const lane = await lanes.change(key, (found) => ({ lane: found, result: found }));
+  // Any change grants slots, even one that changes nothing. Without `pumpAt`, the lane schedules its next pump again.
+  const lane = await lanes.change(key, (found) => ({
+    lane: isTooEarly ? { ...found, pumpAt: 0 } : found,
+    result: found,
+  }));
   const until = now() + budgetMs;
   // A deleted queue's messages are cancelled even if it was created again. This is rare, so the code is loaded on demand.
   const isCancelled = async (): Promise<boolean> =>

@@ -100,6 +100,8 @@ export const countBudgetMs = 5 * secondMs;
 export interface PageLimits {
   readonly count: number;
   readonly budgetMs: number;
+  /** Rows to read in any case, if more than {@link leastRead}. */
+  readonly least?: number;
   /** Whether the page must end for another reason. */
   readonly isReached?: () => boolean;
 }
@@ -121,7 +123,8 @@ export async function pageOf<T extends Ordered, E>(
   let last: Place | undefined;
   let read = 0;
   for await (const row of rows) {
-    const isOver = (now() > until && read >= leastRead) || limits.isReached?.() === true;
+    const isOver =
+      (now() > until && read >= Math.max(leastRead, limits.least ?? 0)) || limits.isReached?.() === true;
     if (last !== undefined && (entries.length >= limits.count || isOver)) return { entries, next: last };
     read += 1;
     const { time, id } = row;
@@ -212,13 +215,17 @@ export async function showByName<E, R>(
   return show(scope, byName(entriesBehind(behind?.id), nameOf), undefined, recordOf);
 }
 
-/** How long a bulk operation runs: the gateway times out after 29 s. */
-const bulkBudgetMs = 20 * secondMs;
+/** How long a bulk operation runs, and waits for others that do the same: the gateway times out after 29 s. */
+export const bulkBudgetMs = 20 * secondMs;
+
+/** Steps get smaller if they take longer, so that the last one ends in time on a busy machine, too. */
+const longestStepMs = 2 * secondMs;
 
 /**
  * Works through a list's wanted rows in steps: all, or `count`, or as many as time allows. Each step finishes before the next,
  * so if the process dies, a repetition does the rest.
  *
+ * @param limits with `until`, the operation begins no step after that, Unix milliseconds
  * @param scope the list and its owner: cursors are valid only for it
  * @param entryOf undefined for unwanted rows
  * @param step takes at most `atOnce` entries
@@ -227,19 +234,23 @@ const bulkBudgetMs = 20 * secondMs;
 export async function onEach<T extends Ordered, E>(
   scope: string,
   rows: AsyncIterable<T> | Iterable<T>,
-  limits: { readonly count: number; readonly atOnce: number },
+  limits: { readonly count: number; readonly atOnce: number; readonly until?: number },
   entryOf: (row: T) => E | undefined,
   step: (entries: readonly E[]) => Promise<void>,
 ): Promise<string | undefined> {
-  const until = now() + bulkBudgetMs;
+  const { until = now() + bulkBudgetMs } = limits;
+  let size = Math.ceil(limits.atOnce / 4);
   let some: E[] = [];
   let left = limits.count;
   let last: Place | undefined;
   let isBegun = false;
   try {
     for await (const row of rows) {
-      if (some.length === Math.min(limits.atOnce, left) || now() > until) {
+      if (some.length >= Math.min(size, left) || now() > until) {
+        const begunAt = now();
         if (some.length > 0) await step(some);
+        const isSlow = now() - begunAt > longestStepMs;
+        size = isSlow ? Math.ceil(size / 4) : Math.min(2 * size, limits.atOnce);
         isBegun ||= some.length > 0;
         left -= some.length;
         some = [];
@@ -260,7 +271,8 @@ export async function onEach<T extends Ordered, E>(
 }
 
 export interface Counted {
-  readonly count: number;
+  /** Undefined if none was found in time: unknown, not 0. */
+  readonly count: number | undefined;
   /** Whether there may be more after the cursor. */
   readonly atLeast?: true;
   readonly cursor: string | undefined;
@@ -288,7 +300,7 @@ export async function countEach<T extends Ordered, E>(
   let last: Place | undefined;
   for await (const row of rows) {
     if (last !== undefined && (now() > until || count >= mostCounted))
-      return { count, atLeast: true, cursor: await sealed(scope, last) };
+      return { count: count === 0 ? undefined : count, atLeast: true, cursor: await sealed(scope, last) };
     const entry = entryOf(row);
     if (entry !== undefined) {
       count += 1;

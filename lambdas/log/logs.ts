@@ -13,7 +13,7 @@ import type { Account } from '../account/account.ts';
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { largestAnswer } from '../wire/answerSize.ts';
-import { longestPage, matches, mayMatch, type Filter } from '../wire/filters.ts';
+import { matches, mayMatch, mostAtOnce, type Filter } from '../wire/filters.ts';
 import type { LogState } from '../wire/states.ts';
 import { settingsRecord } from '../message/records.ts';
 import { findInBodies, listMessages, loadMessages, type LoggedMessage } from '../message/list.ts';
@@ -106,7 +106,7 @@ async function listed<E>(
     ? { ...filter, fromDate: undefined, toDate: undefined, bodyTexts: undefined, values: new Map() }
     : filter;
   const range = await rangeOf(scope, applied);
-  const count = filter.count ?? longestPage;
+  const count = filter.count ?? mostAtOnce.logs;
   const ids = [...new Set(filter.ids ?? filter.values.get('messageId'))];
 
   const needed = sourcesFor(applied);
@@ -122,7 +122,7 @@ async function listed<E>(
   const { bodyTexts } = applied;
   const page =
     bodyTexts === undefined
-      ? await pageOf(rows, range, { count, budgetMs: listBudgetMs }, entriesOf)
+      ? await pageOf(rows, range, { count, budgetMs: listBudgetMs, least: count }, entriesOf)
       : await searchedPage(rows, range, count, entriesOf, foundIn(account.id, bodyTexts));
   const logged = await withMessages(account, page.entries);
   const most = largestAnswer / copies;

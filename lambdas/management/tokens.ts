@@ -1,4 +1,5 @@
 /** The account's row has the ids of the valid named tokens, and each token's own row the rest. */
+import { operator } from '../audit/audited.ts';
 import type * as answers from '../wire/accountAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { changesBetween, type Changes, type Values } from '../audit/changes.ts';
@@ -10,7 +11,7 @@ import { masterSecret } from '../account/secrets.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
 import { forbidden, HttpError, notFound, overLimit, quote } from '../error/httpError.ts';
 import { dayMs, now, secondMs } from '../shared/clock.ts';
-import { readOwnToken, readToken, type AskedToken } from './rules/tokenFields.ts';
+import { readToken, type AskedToken } from './rules/tokenFields.ts';
 import { auditedIn } from './auditedIn.ts';
 import { answerOf, busySentence, existingAccount } from './replicas.ts';
 
@@ -18,31 +19,20 @@ type TokenRecord = Answer<typeof answers.namedToken>;
 
 const seconds = (time: number): number => Math.floor(time / secondMs);
 
-const recordOf = ({
-  id,
-  name,
-  scope,
-  destinations,
-  createdAt,
-  endsAt,
-  lastUsed,
-}: NamedToken): TokenRecord => ({
-  id,
-  name,
-  scope,
-  destinations,
-  created_at: seconds(createdAt),
-  expires_at: endsAt && seconds(endsAt),
-  last_used: lastUsed,
+const recordOf = ({ id, name, scope, destinations, ...token }: NamedToken): TokenRecord => ({
+  ...{ id, name, scope, destinations },
+  made_by: token.maker,
+  created_at: seconds(token.createdAt),
+  expires_at: token.endsAt && seconds(token.endsAt),
+  last_used: token.lastUsed,
 });
 
-export function tokenChanges(before: TokenRecord | undefined, after: TokenRecord | undefined): Changes {
-  const values = (record: TokenRecord | undefined): Values => {
-    const { name, scope, destinations, expires_at } = record ?? {};
-    return { name, scope, destinations, expires_at };
-  };
-  return changesBetween(values(before), values(after));
-}
+const valuesOf = ({ name, scope, destinations, made_by, expires_at }: Partial<TokenRecord> = {}): Values => ({
+  ...{ name, scope, destinations, made_by, expires_at },
+});
+
+export const tokenChanges = (before: TokenRecord | undefined, after: TokenRecord | undefined): Changes =>
+  changesBetween(valuesOf(before), valuesOf(after));
 
 /** @throws HttpError 404 for an unknown or deleted account; 503 */
 async function liveAccount(id: string): Promise<Account> {
@@ -67,23 +57,17 @@ export const listOwnTokens = async (account: Account): Promise<Answer<typeof ans
 export const listTokens = async (id: string): Promise<Answer<typeof answers.namedTokens>> =>
   listOwnTokens(await liveAccount(id));
 
-/** The token of a request that died expires after this time. No client has seen it. */
-const unfinishedMs = dayMs;
-
 type MadeToken = Answer<typeof answers.madeToken>;
 
 /** For the operator. @throws HttpError 400, 404, 412 or 503; nothing is changed then */
 export async function createToken(id: string, body: Uint8Array, address?: string): Promise<MadeToken> {
-  const asked = readToken(body);
+  const asked = readToken(body, 'operator');
   const account = await liveAccount(id);
-  const token = newToken(account, asked);
+  const token = newToken(account, asked, operator);
   const changes = tokenChanges(undefined, recordOf(token));
   const entry = { action: 'token.create', subject: token.id, address, changes } as const;
   return auditedIn(account, entry, () => makeToken(account, token, () => liveAccount(id)));
 }
-
-/** Only the operator makes and revokes full tokens. */
-const isOwn = ({ scope }: Pick<NamedToken, 'scope'>): boolean => scope !== 'full';
 
 /** For an account that this region serves. */
 const sameAccount =
@@ -94,14 +78,18 @@ const sameAccount =
     return account;
   };
 
-/** For the account itself. @throws HttpError 400, 412 or 503; nothing is changed then */
-export async function createOwnToken(account: Account, body: Uint8Array): Promise<MadeToken> {
-  const asked = readOwnToken(body);
-  return makeToken(account, newToken(account, asked), sameAccount(account));
+/** For the account itself. @throws HttpError 400, 401, 412 or 503; nothing is changed then */
+export async function createOwnToken(
+  { account, named }: { readonly account: Account; readonly named?: NamedToken },
+  body: Uint8Array,
+): Promise<MadeToken> {
+  const token = newToken(account, readToken(body, 'account', named?.endsAt), named?.id ?? 'token');
+  return makeToken(account, token, sameAccount(account));
 }
 
-const newToken = ({ id }: Account, asked: AskedToken): NamedToken => ({
+const newToken = ({ id }: Account, asked: AskedToken, maker: string): NamedToken => ({
   ...asked,
+  maker,
   id: newTokenId(),
   accountId: id,
   createdAt: now(),
@@ -110,23 +98,25 @@ const newToken = ({ id }: Account, asked: AskedToken): NamedToken => ({
 type Reload = () => Promise<Account>;
 
 /**
- * The token's row is written first and expires soon. It is kept once the account's row has the token's id. So if this dies, no
- * unknown token stays.
+ * The token's row is written first and expires after a day. It is kept once the account's row has the token's id. So if this
+ * dies, no unknown token stays.
  */
 async function makeToken(first: Account, token: NamedToken, reload: Reload): Promise<MadeToken> {
-  await answerOf(first.region, saveNamedToken(token, first.region, now() + unfinishedMs));
+  await answerOf(first.region, saveNamedToken(token, first.region, now() + dayMs));
   const account = await changeTokens(
     first,
     async (before) => {
       // Tokens that ended long ago or were never finished no longer have a row.
-      const known = (await tokensOf(before)).filter((one) => one.id !== token.id);
+      const known = (await tokensOf(before)).map(({ id }) => id).filter((id) => id !== token.id);
       if (known.length >= mostNamedTokens) {
         throw overLimit(
           'token_limit_reached',
           `The token would be number ${known.length + 1}, but an account may have ${mostNamedTokens} named tokens.`,
         );
       }
-      return [...known.map((one) => one.id), token.id];
+      if (![operator, 'token', ...known].includes(token.maker))
+        throw new HttpError(401, 'token_invalid', 'The token was revoked.');
+      return [...known, token.id];
     },
     reload,
   );
@@ -149,7 +139,7 @@ export async function revokeToken(id: string, tokenId: string, address?: string)
 /** For the account itself. @throws HttpError 403 for a full token; 404 or 503 */
 export async function revokeOwnToken(account: Account, tokenId: string): Promise<TokenRecord> {
   const token = await tokenOf(account, tokenId);
-  if (token !== undefined && !isOwn(token)) {
+  if (token?.scope === 'full') {
     throw forbidden(
       'token_scope_exceeded',
       `The token ${quote(tokenId)} may do everything; the operator of the service revokes it.`,
@@ -169,10 +159,22 @@ function tokenOf({ id, region, tokenIds = [] }: Account, tokenId: string): Promi
   return answerOf(region, loadNamedToken(id, tokenId, region));
 }
 
-/** The token's row is deleted first, so a repeated request can finish the work of one that died. */
+/**
+ * Removes a token and those that it made, which make no others. Their rows are deleted first, so a repeated request can finish
+ * the work of one that died.
+ */
 async function removeToken(account: Account, tokenId: string, reload: Reload): Promise<void> {
-  await answerOf(account.region, deleteNamedToken(account.id, tokenId, account.region));
-  await changeTokens(account, ({ tokenIds = [] }) => tokenIds.filter((one) => one !== tokenId), reload);
+  const isRemoved = ({ id, maker }: NamedToken): boolean => id === tokenId || maker === tokenId;
+  await changeTokens(
+    account,
+    async (before) => {
+      const all = await tokensOf(before);
+      const rows = all.filter(isRemoved).map(({ id }) => deleteNamedToken(before.id, id, before.region));
+      await answerOf(before.region, Promise.all(rows));
+      return all.flatMap((one) => (isRemoved(one) ? [] : one.id));
+    },
+    reload,
+  );
 }
 
 /** @param read the account as this request read it */

@@ -35,12 +35,12 @@ export function callbacksOf({ history, attempt }: Followed): Callbacks {
   // The endpoint waits for the call's end.
   if (message.workflow?.role === 'call' && !isFinal(attempt)) return [];
   // A second worker of the attempt must not overwrite the recorded callback.
-  const outcome = attempt.callbacksByOutcome === true ? `/${attempt.state} ${attempt.response.status}` : '';
+  const outcome = `${attempt.state} ${attempt.response.status}`;
   const idFor = (kind: string): string =>
     derivedId(
       'msg',
       dueTimeOf(history, attempt.number),
-      `${message.messageId}/${attempt.number}/${kind}${outcome}`,
+      `${message.messageId}/${attempt.number}/${kind}/${outcome}`,
       message.messageId,
     );
   return [

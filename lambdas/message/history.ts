@@ -2,6 +2,7 @@ import type { Attempt, Message, OpenAttempt } from './message.ts';
 import type { DestinationResponse } from '../destination/response.ts';
 import type { Account } from '../account/account.ts';
 import { settings } from '../aws/settings.ts';
+import { minuteMs } from '../shared/clock.ts';
 import { getRow, queryRows, type Row } from '../aws/dynamodb.ts';
 import { isId } from '../table/shards.ts';
 import { storedBody, type StoredBody } from './bodies.ts';
@@ -21,6 +22,9 @@ import {
   type End,
   type MessageKey,
 } from './rows.ts';
+
+/** From the end of an attempt's timeout until it is surely recorded. */
+export const recordMs = minuteMs;
 
 export interface MessageHistory {
   readonly message: Message;
@@ -123,7 +127,19 @@ export interface RecordedAttempt {
   readonly history: MessageHistory;
   readonly account: Account;
   readonly attempt: Attempt;
+  /** Whether another job has probably continued from it. */
+  readonly isFollowUp?: true;
 }
+
+/**
+ * Returns when the job of an attempt that follows from a record is due, Unix milliseconds. A follow-up's job is due when the
+ * attempt of the first job, if there is one, is surely recorded: the attempt must not be made twice at once.
+ */
+export const followsAt = (
+  { isFollowUp }: Pick<RecordedAttempt, 'isFollowUp'>,
+  { timeoutMs }: Pick<Message, 'timeoutMs'>,
+  dueAt: number,
+): number => (isFollowUp === true ? dueAt + timeoutMs + recordMs : dueAt);
 
 export interface MadeAttempt extends RecordedAttempt {
   readonly body: Uint8Array;

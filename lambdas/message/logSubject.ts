@@ -1,6 +1,6 @@
 import type { Method } from '../value/method.ts';
 import type { Message, Origin } from './message.ts';
-import { shownUrl } from '../shared/urlCredentials.ts';
+import { shownUrl, shownWebhook } from '../shared/urlCredentials.ts';
 
 /** The fields that a message's other rows repeat, to filter the log. */
 export interface LogSubject extends Origin {
@@ -17,9 +17,13 @@ export interface LogSubject extends Origin {
   readonly createdAt: number;
 }
 
+/** Alarms go to webhooks. */
+export const shownUrlOf = ({ url, isAlarm }: Pick<Message, 'url' | 'isAlarm'>): string =>
+  isAlarm === true ? shownWebhook(url) : shownUrl(url);
+
 export const logSubjectOf = (message: Message): LogSubject => ({
   messageId: message.messageId,
-  url: shownUrl(message.url),
+  url: shownUrlOf(message),
   method: message.method,
   topicName: message.topicName,
   endpointName: message.endpointName,

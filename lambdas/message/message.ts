@@ -82,7 +82,9 @@ export interface Message extends DeliverySettings, Origin, Lineage {
   readonly gone?: Gone;
   readonly change?: MessageChange | undefined;
   /** Its quiet period, and its version there: see `debounce/period.ts`. */
-  readonly debounce?: { readonly key: string; readonly version: number } | undefined;
+  readonly debounce?:
+    | { readonly key: string; readonly version: number; readonly firstDueAt: number }
+    | undefined;
   readonly callback?: CallbackSettings | undefined;
   readonly failureCallback?: CallbackSettings | undefined;
   /** For a callback: the slot of the message that it reports, if that has a queue. */
@@ -124,8 +126,6 @@ export interface Attempt {
   readonly recordedAt: number;
   /** When the next attempt is due, Unix milliseconds; only with RETRY. */
   readonly nextDeliveryAt?: number | undefined;
-  /** Whether its callbacks' ids include the outcome, unlike in older releases. */
-  readonly callbacksByOutcome?: true | undefined;
   /** The account's failure callback at this time; it may change later. */
   readonly accountCallback?: string | undefined;
   /** Whether it was open after a 202: see {@link OpenAttempt}. */

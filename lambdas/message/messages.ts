@@ -3,10 +3,11 @@ import { logSubjectOf } from './logSubject.ts';
 import type { Attempt, Message, OpenAttempt } from './message.ts';
 import { epochSeconds } from '../shared/clock.ts';
 import { settings } from '../aws/settings.ts';
-import { dynamodb, putAll, putNew, toItem, unlessRefused } from '../aws/dynamodb.ts';
+import { dynamodb, putAll, putNew, putOrFind, toItem, unlessRefused } from '../aws/dynamodb.ts';
 import type { StoredBody } from './bodies.ts';
 import {
   attemptId,
+  attemptOf,
   endId,
   followingAttributes,
   heldId,
@@ -109,7 +110,7 @@ export async function noteRetry(message: MessageKey, retriedAs: string): Promise
   );
 }
 
-/** @returns false if another worker recorded the attempt first */
+/** @returns false if another process recorded the attempt first */
 export async function recordAttempt(message: Message, attempt: Attempt): Promise<boolean> {
   const { number, response, ...rest } = attempt;
   // The log shows only answers of failed attempts. But a failure function's answer is shown nowhere else, and a completion's
@@ -120,12 +121,17 @@ export async function recordAttempt(message: Message, attempt: Attempt): Promise
     message.workflow?.role !== 'failureRequest'
       ? { status: response.status, headers: [], body: new Uint8Array() }
       : response;
-  return putNew(settings.messagesTable, 'id', {
+  const written = await putOrFind(settings.messagesTable, {
     ...followingAttributes(logSubjectOf(message), message, attemptId(message.messageId, number)),
     ...rest,
     attempt: number,
     response: kept,
   });
+  if (written.isMade) return true;
+  // The SDK repeats a write whose answer was lost. Completions are often simultaneous, and are told apart later.
+  const found = written.row && attemptOf(written.row);
+  if (found === undefined || (found.isCompleted ?? attempt.isCompleted) === true) return false;
+  return found.startedAt === attempt.startedAt && found.recordedAt === attempt.recordedAt;
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Redaction } from '../options/redaction.ts';
 import { statusOf, type StatusHistory } from './status.ts';
 import type { Every } from '../options/option.ts';
 import { showOptions } from '../options/options.ts';
-import { shownUrl } from '../shared/urlCredentials.ts';
+import { shownUrlOf } from './logSubject.ts';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -47,7 +47,7 @@ export const bodyRecord = (body: Uint8Array, redaction: Redaction = noRedaction,
 export function messageRecord(message: Message): Answer<typeof answers.messageWithoutBody> {
   return {
     messageId: message.messageId,
-    url: shownUrl(message.url),
+    url: shownUrlOf(message),
     topicName: message.topicName,
     endpointName: message.endpointName,
     queueName: message.queueName,

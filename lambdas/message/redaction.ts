@@ -12,6 +12,6 @@ export function redactHeaders(headers: readonly Header[], redaction: Redaction):
   const { headers: names } = redaction;
   return headers.map(([name, value]): Header => {
     const hidden = names === 'all' || names.includes(name);
-    return [name, hidden ? redacted(value) : value];
+    return [name, hidden ? redacted(Buffer.from(value, 'latin1')) : value];
   });
 }

@@ -72,7 +72,7 @@ const messageFields = {
   change: z.optional(
     z.object({ id: z.string(), dueAt: z.record(z.string(), z.number()) } satisfies Shape<MessageChange>),
   ),
-  debounce: z.optional(z.object({ key: z.string(), version: z.number() })),
+  debounce: z.optional(z.object({ key: z.string(), version: z.number(), firstDueAt: z.number() })),
   callback: z.optional(callbackSettings),
   failureCallback: z.optional(callbackSettings),
   slotOf: z.optional(z.object({ queueName: z.string(), entry: z.string() } satisfies Shape<QueueSlot>)),
@@ -114,7 +114,6 @@ const attemptRow = z.object({
   attempt: z.number(),
   state: z.enum(attemptStates),
   startedAt: z.number(),
-  callbacksByOutcome: z.optional(z.literal(true)),
   accountCallback: z.optional(z.string()),
   wasOpen: z.optional(z.literal(true)),
   isCompleted: z.optional(z.literal(true)),

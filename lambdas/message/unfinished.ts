@@ -7,7 +7,10 @@ import { isAttempt, isEnd, messageIdOf, outlineOf, ownKeyOf, projectionOf, type 
 import type { AttemptOutline } from './status.ts';
 
 export interface Unfinished {
-  readonly message: Pick<Message, keyof MessageKey | 'url' | 'timeoutMs' | 'notBefore'>;
+  readonly message: Pick<
+    Message,
+    keyof MessageKey | 'url' | 'timeoutMs' | 'notBefore' | 'createdAt' | 'change' | 'callbackOf' | 'workflow'
+  >;
   /** By number. */
   readonly attempts: readonly AttemptOutline[];
   /** The open attempt, if any: nothing is to do before its end. */

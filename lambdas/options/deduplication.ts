@@ -8,7 +8,10 @@ import { parseDurationMs } from '../value/duration.ts';
 import { badField, quote } from '../error/httpError.ts';
 import { charactersIn, parseBoolean, type FormFields, type Given, type Settings } from './option.ts';
 
-export type Deduplication = { readonly by: 'id'; readonly id: string } | { readonly by: 'content' };
+export type Deduplication =
+  | { readonly by: 'id'; readonly id: string }
+  /** Among the messages of a restricted token, or of all others. */
+  | { readonly by: 'content'; readonly token?: string | undefined };
 
 export interface Debounce {
   readonly by: 'debounce';
@@ -67,9 +70,9 @@ function parseId(field: string, id: string): Deduplication {
   return { by: 'id', id };
 }
 
-const parseDeduplication = (given: Given): Deduplication | undefined =>
+const parseDeduplication = (given: Given, token: string | undefined): Deduplication | undefined =>
   given.read('deduplication-id', parseId) ??
-  (given.read('content-based-deduplication', parseBoolean) === true ? { by: 'content' } : undefined);
+  (given.read('content-based-deduplication', parseBoolean) === true ? { by: 'content', token } : undefined);
 
 const parseWithin = (given: Given, name: string, longestMs: number, longest: string): number | undefined =>
   given.read(name, (field, value) => {
@@ -98,8 +101,8 @@ function parseDebounce(given: Given): Debounce | undefined {
   return { by: 'debounce', id: named.id, quietMs, mostMs: mostMs ?? longestDebounceMs };
 }
 
-export const parse = (given: Given): Deduplication | Debounce | undefined =>
-  parseDebounce(given) ?? parseDeduplication(given);
+export const parse = (given: Given, token?: string): Deduplication | Debounce | undefined =>
+  parseDebounce(given) ?? parseDeduplication(given, token);
 
 export const fields = {
   'deduplication-id': {

@@ -20,5 +20,7 @@ export const settings = {
 } as const satisfies Settings;
 
 export const answer = /* @__PURE__ */ made(() => ({
-  header: headerLists('The forwarded headers: a list of values for each name.'),
+  header: headerLists(
+    'The forwarded headers, by name. Read-only tokens see `…` in the place of credentials.',
+  ),
 }));

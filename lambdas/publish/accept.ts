@@ -73,21 +73,29 @@ function logRejection({ messageId }: Message, reason: unknown): void {
   });
 }
 
+interface Stored {
+  readonly message: Message;
+  readonly stored: StoredBody;
+}
+
 /** Bodies, lists of rows, and ends written in parallel. */
 const atOnce = 20;
 /** DynamoDB's limit for one call. These rows fail together. */
 const rowsTogether = 25;
+/** Messages whose rows and first attempts are written together. It is a multiple of what DynamoDB and SQS take in a call. */
+const acceptedTogether = 100;
+const acceptsAtOnce = 4;
 
 /**
- * Accepts many messages with few calls: first flow-control keys and bodies, then rows, 25 at a time, then first attempts, 10 at
- * a time.
+ * Accepts many messages with few calls: first flow-control keys and bodies, then rows, 25 at a time, and in parallel first
+ * attempts, 10 at a time. Messages of a queue join its line only after their rows are written.
  *
  * @returns the messages that were not accepted, with reasons. The caller takes them back, or accepts them again under the same
  *   ids, because a failed write may have succeeded.
  */
 export async function acceptEach(drafts: readonly Draft[]): Promise<ReadonlyMap<Message, unknown>> {
   const failures = new Map<Message, unknown>();
-  const withBodies: { readonly message: Message; readonly stored: StoredBody }[] = [];
+  const withBodies: Stored[] = [];
   await eachOf(drafts, atOnce, async ({ message, body }) => {
     try {
       await ensureKeys(message);
@@ -97,25 +105,30 @@ export async function acceptEach(drafts: readonly Draft[]): Promise<ReadonlyMap<
     }
   });
 
-  await eachOf(chunksOf(withBodies, rowsTogether), atOnce, async (chunk) => {
-    try {
-      await putMessages(chunk);
-    } catch (error) {
-      for (const { message } of chunk) failures.set(message, error);
-    }
-  });
+  const failAll = (failed: Iterable<readonly [Message, unknown]>): void => {
+    for (const [message, error] of failed) failures.set(message, error);
+  };
+  const putRows = (some: readonly Stored[]): Promise<void> =>
+    eachOf(chunksOf(some, rowsTogether), atOnce, (rows) =>
+      putMessages(rows).catch((error: unknown) => {
+        failAll(rows.map(({ message }) => [message, error]));
+      }),
+    );
 
-  const written = withBodies.map(({ message }) => message).filter((message) => !failures.has(message));
   // Evaluated once, because a message may become due in between.
-  const joining = new Set(written.filter(joinsAtOnce));
-  const [unsent, unjoined] = await Promise.all([
-    sendEach(
-      written.filter((message) => !joining.has(message)),
-      (message) => ({ job: attemptJob(message, 0), dueAt: message.notBefore }),
-    ),
-    joinQueues([...joining]),
-  ]);
-  for (const [message, error] of [...unsent, ...unjoined]) failures.set(message, error);
+  const joining = new Set(withBodies.filter(({ message }) => joinsAtOnce(message)));
+  const sent = withBodies.filter((one) => !joining.has(one));
+  await eachOf(chunksOf(sent, acceptedTogether), acceptsAtOnce, async (some) => {
+    const messages = some.map(({ message }) => message);
+    const [unsent] = await Promise.all([
+      sendEach(messages, (message) => ({ job: attemptJob(message, 0), dueAt: message.notBefore })),
+      putRows(some),
+    ]);
+    failAll(unsent);
+  });
+  await putRows([...joining]);
+  const written = [...joining].map(({ message }) => message).filter((message) => !failures.has(message));
+  failAll(await joinQueues(written));
 
   for (const [message, error] of failures) logRejection(message, error);
   count('Accepted', drafts.length - failures.size);

@@ -37,13 +37,16 @@ export async function changeMessage(
   messageId: string,
   changes: MessageChanges,
 ): Promise<Answer<typeof answers.changedMessage>> {
-  const id = randomBytes(6).toString('hex');
+  const tried = new Set<string>();
   return retryOnConflict(manyChanges(messageId), async () => {
+    // Each try sends a job, and only the last try's may make the attempt.
+    const id = randomBytes(6).toString('hex');
     const history = await loadWaiting(account, messageId);
     const attempt = nextAttemptOf(history);
     const answer = { messageId, nextDeliveryTime: dueTimeOf(history, attempt) };
-    // The first write succeeded, but its answer was lost.
-    if (history.message.change?.id === id) return answer;
+    // An earlier write succeeded, but its answer was lost.
+    if (tried.has(history.message.change?.id ?? '')) return answer;
+    tried.add(id);
     refuseUnchangeable(history, attempt);
     const isInLine = answer.nextDeliveryTime - now() < clockMarginMs;
     const waits = (): Promise<boolean> => waitsInLine(history.message, account, attempt);

@@ -2,7 +2,7 @@ import type { CanonicalRequest } from '../request/dialect.ts';
 import { parsePublishOptions, type PublishOptions } from '../request/publishOptions.ts';
 import { limitsOf, type Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
-import { callbackScopes, configOverDefaults } from '../shared/config.ts';
+import { callbackScopes } from '../shared/config.ts';
 import {
   badDestination,
   isArn,
@@ -11,7 +11,7 @@ import {
   refuseDestination,
   type DestinationRules,
 } from '../destination/destination.ts';
-import type { Header } from '../shared/headers.ts';
+import { headerText, type Header } from '../shared/headers.ts';
 import { notFound, quote } from '../error/httpError.ts';
 import { derivedId, newId } from '../shared/ids.ts';
 import { checkBodySize } from '../message/bodies.ts';
@@ -93,16 +93,17 @@ export async function prepare(
   if (queueName !== undefined) scope?.refuseQueue('The queue', queueName);
   const group = destination.kind === 'group' ? await groupOf(destination.name) : undefined;
   if (destination.kind === 'group' && group === undefined) {
-    throw notFound('url_group_not_found', `There is no URL group ${JSON.stringify(destination.name)}.`);
+    // Clients compare the second half.
+    const { name } = destination;
+    throw notFound('url_group_not_found', `There is no URL group "${name}": topic ${name} not found.`);
   }
   const endpoints: readonly Endpoint[] =
     destination.kind === 'group' ? (group?.endpoints ?? []) : [{ url: destination.url }];
 
   const rules = rulesFor(await destinationRules(request.host, account), group);
   const createdAt = now();
-  const config = configOverDefaults(request.config, group?.defaults);
   const { deduplication, ...options } = parsePublishOptions(
-    { ...request, config },
+    { ...request, defaults: group?.defaults },
     account,
     rules,
     createdAt,
@@ -137,7 +138,7 @@ function rulesFor(rules: DestinationRules, group: UrlGroup | undefined): Destina
   const urls = [...group.endpoints.map(({ url }) => url), ...callbacks];
   return {
     ...rules,
-    scope: rules.scope.withKnown(urls.map((url) => parseAddress('The URL group', url.trim()))),
+    scope: rules.scope.withKnown(urls.map((url) => parseAddress('The URL group', headerText(url).trim()))),
   };
 }
 

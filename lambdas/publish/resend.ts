@@ -17,7 +17,7 @@ import { withCharges, type Charges } from '../usage/charge.ts';
 import { removeDeadLetters } from '../deadLetter/size.ts';
 
 /** A longer retry counts as dead, and another process may claim its dead letters. */
-export const retryTimeoutMs = 12_000;
+const retryTimeoutMs = 12_000;
 /** The first pause between claims of dead letters that other processes retry; pauses double. */
 const firstPauseMs = 500;
 

@@ -8,17 +8,15 @@ import { now } from '../shared/clock.ts';
 import { HttpError, quote } from '../error/httpError.ts';
 import { loadDeadLetter } from '../deadLetter/rows.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';
-import { onEach } from '../list/pages.ts';
+import { bulkBudgetMs, onEach } from '../list/pages.ts';
 import { isOfMessage, mostOf, noSuchDeadLetter, selection } from '../deadLetter/deadLetters.ts';
-import { retry, retryTimeoutMs } from './resend.ts';
+import { retry } from './resend.ts';
 
 /** Its configuration overrides the message's. */
 export interface RetryRequest extends Pick<CanonicalRequest, 'prefix' | 'config'> {
   readonly host: string;
 }
 
-/** How long to wait for other processes. The gateway times out after 29 s. */
-const waitingMs = 2 * retryTimeoutMs;
 /** Dead letters in one step of a bulk retry. */
 const retriedAtOnce = 100;
 
@@ -31,10 +29,11 @@ export async function retryDeadLetter(
   dlqId: string,
   request: RetryRequest,
 ): Promise<Answer<typeof answers.messageIdAnswer>> {
+  const until = now() + bulkBudgetMs;
   const overrides = await overridesOf(account, request);
   const deadLetter = await loadDeadLetter(account.id, dlqId, now());
   const deadLetters = deadLetter !== undefined && isOfMessage(deadLetter) ? [deadLetter] : [];
-  const outcomes = await retry(account, deadLetters, overrides, now() + waitingMs);
+  const outcomes = await retry(account, deadLetters, overrides, until);
   const outcome = outcomes.get(dlqId) ?? 'gone';
   if (outcome instanceof HttpError) throw outcome;
   if (outcome === 'gone') throw noSuchDeadLetter(dlqId);
@@ -54,11 +53,11 @@ export async function retryDeadLetters(
   filter: Filter,
   request: RetryRequest,
 ): Promise<Answer<typeof answers.retriedPage>> {
+  const until = now() + bulkBudgetMs;
   const overrides = await overridesOf(account, request);
   const { scope, rows, selected } = await selection(account, filter, isOfMessage);
-  const until = now() + waitingMs;
   const responses: { readonly messageId: string }[] = [];
-  const limits = { count: Math.min(mostOf(filter), mostResponses), atOnce: retriedAtOnce };
+  const limits = { count: Math.min(mostOf(filter), mostResponses), atOnce: retriedAtOnce, until };
   const cursor = await onEach(scope, rows, limits, selected, async (some) => {
     let refusal: HttpError | undefined;
     for (const outcome of (await retry(account, some, overrides, until)).values()) {

@@ -1,8 +1,11 @@
 /** Finds lost messages: unfinished ones that will never be attempted. */
 import { attemptJob } from '../job/job.ts';
+import { sendAll } from '../job/send.ts';
 import { laneJobsOf, nameOf, readLanes } from '../lane/recover.ts';
 import { isOver } from '../message/message.ts';
-import { unfinishedMessages } from '../message/unfinished.ts';
+import { dueTimeOf, nextAttemptOf } from '../message/status.ts';
+import { unfinishedMessages, type Unfinished } from '../message/unfinished.ts';
+import { secondMs } from '../shared/clock.ts';
 
 /** An attempt in an SQS queue or in Scheduler. */
 export interface KnownAttempt {
@@ -11,16 +14,21 @@ export interface KnownAttempt {
   readonly attempt: number;
 }
 
-/**
- * Reads all messages, and the waiting lines of all lanes. Nothing may be written at the same time.
- *
- * @returns the ids of the lost messages
- */
-export async function lostMessages(known: Iterable<KnownAttempt>): Promise<readonly string[]> {
+/** Ids of messages that nothing will attempt. */
+export interface Lost {
+  readonly accepted: readonly string[];
+  /** Their process ended while it accepted them. Their publishers have no answer, and send them again. */
+  readonly unanswered: readonly string[];
+}
+
+/** A request is answered within this time. */
+const longestRequestMs = 30 * secondMs;
+
+/** Reads all messages, and the waiting lines of all lanes. Nothing may be written at the same time. */
+async function* unknownMessages(known: Iterable<KnownAttempt>): AsyncGenerator<Unfinished> {
   const { waiting } = await laneJobsOf(await readLanes());
   const found = new Set(waiting);
   for (const { accountId, ...entry } of known) found.add(nameOf(accountId, entry));
-  const lost: string[] = [];
   for await (const history of unfinishedMessages()) {
     if (isOver(history)) continue;
     const { message, attempts } = history;
@@ -28,7 +36,33 @@ export async function lostMessages(known: Iterable<KnownAttempt>): Promise<reado
     // The next attempt may not exist until the job of the last one is done.
     const numbers = last === undefined ? [0] : [last, last + 1];
     const names = numbers.map((number) => nameOf(message.accountId, attemptJob(message, number)));
-    if (!names.some((name) => found.has(name))) lost.push(message.messageId);
+    if (!names.some((name) => found.has(name))) yield history;
+  }
+}
+
+/**
+ * Finds such messages.
+ *
+ * @param end when a process ended at work, if one did, Unix milliseconds
+ */
+export async function lostMessages(known: Iterable<KnownAttempt>, end = Infinity): Promise<Lost> {
+  const lost: Record<keyof Lost, string[]> = { accepted: [], unanswered: [] };
+  for await (const { message, attempts } of unknownMessages(known)) {
+    const isUnanswered = attempts.length === 0 && Math.abs(end - message.createdAt) < longestRequestMs;
+    lost[isUnanswered ? 'unanswered' : 'accepted'].push(message.messageId);
   }
   return lost;
+}
+
+/** Sends such messages, which may have been accepted. A callback is stored before its job, and left to its attempt's job. */
+export async function sendLost(known: Iterable<KnownAttempt>): Promise<void> {
+  const lost: Unfinished[] = [];
+  for await (const history of unknownMessages(known)) {
+    const { callbackOf, workflow } = history.message;
+    if (callbackOf === undefined && workflow === undefined) lost.push(history);
+  }
+  await sendAll(lost, (history) => {
+    const number = nextAttemptOf(history);
+    return { job: attemptJob(history.message, number), dueAt: dueTimeOf(history, number) };
+  });
 }

@@ -51,8 +51,14 @@ export async function redriveParked({ isWanted, until }: RedriveOptions): Promis
   });
 }
 
+/** Sends back all parked messages and undelivered fires. @param until Unix milliseconds at which to end */
+export async function redriveAll(until: number) {
+  const parked = await redriveParked({ isWanted: () => true, until });
+  return { parked, fires: await redriveFires(until) };
+}
+
 /** Sends undelivered fires again. If one cannot be sent, it is logged and stays. */
-export const redriveFires = (until: number): Promise<Redriven> =>
+const redriveFires = (until: number): Promise<Redriven> =>
   sendBack(settings.undeliveredFiresQueueUrl, until, async (text) => {
     await sendToSource('fire', { text, group: undefined });
     return 'sent';

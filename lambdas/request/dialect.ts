@@ -3,7 +3,7 @@
  * canonical names: `delay`, `callback-retries`, `forward-x-tenant`.
  */
 import type { SettingName } from '../options/described.ts';
-import { headerName, type Header } from '../shared/headers.ts';
+import { headerBytes, headerName, headerText, type Header } from '../shared/headers.ts';
 import { scoped, type Config, type CallbackScope } from '../shared/config.ts';
 import { badField } from '../error/httpError.ts';
 
@@ -66,7 +66,12 @@ export function canonicalize(
   const otherQuery: Header[] = [];
   let queryToken: string | undefined;
 
-  const sort = (pairs: readonly Header[], into: Map<string, string[]>, rest: Header[]): void => {
+  const sort = (
+    pairs: readonly Header[],
+    into: Map<string, string[]>,
+    rest: Header[],
+    written: (value: string) => string = (value) => value,
+  ): void => {
     for (const [name, value] of pairs) {
       const prefix = accepted.find((known) => name.startsWith(`${known.toLowerCase()}-`));
       if (prefix === undefined) {
@@ -75,7 +80,7 @@ export function canonicalize(
       }
       seen.add(prefix);
       const canonical = name.slice(prefix.length + 1);
-      into.set(canonical, [...(into.get(canonical) ?? []), value]);
+      into.set(canonical, [...(into.get(canonical) ?? []), written(value)]);
     }
   };
 
@@ -90,7 +95,7 @@ export function canonicalize(
     seen.add(prefix);
     queryToken ??= value;
   }
-  sort(plainQuery, fromQuery, otherQuery);
+  sort(plainQuery, fromQuery, otherQuery, headerBytes);
 
   return {
     prefix: accepted.find((prefix) => seen.has(prefix)) ?? defaultPrefix,
@@ -126,7 +131,7 @@ export class ConfigReader {
     if (more.some((other) => other !== value)) {
       throw badField(`${this.field(name)} is given ${values.length} times; allowed is once.`);
     }
-    return value.trim();
+    return headerText(value).trim();
   }
 
   read<T>(name: SettingName, parse: (field: string, value: string) => T): T | undefined {

@@ -1,5 +1,5 @@
 import { headerTextForm } from '../shared/bounds.ts';
-import type { Header } from '../shared/headers.ts';
+import { headerText, type Header } from '../shared/headers.ts';
 import { readToken } from '../account/credentials.ts';
 import { badField, quote } from '../error/httpError.ts';
 
@@ -50,7 +50,7 @@ export function forwardedByName(
   for (const [name, value] of forwarded) {
     if (!token.test(name)) throw badField(`${field(name)} does not name an HTTP header.`);
     if (!sendable.test(value)) {
-      throw badField(`${field(name)} is ${quote(value)}; allowed are printable characters of Latin-1.`);
+      throw badField(`${field(name)} is ${quote(headerText(value))}; allowed are printable characters.`);
     }
   }
   return forwarded;

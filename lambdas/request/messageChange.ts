@@ -6,7 +6,7 @@ import type { Given } from '../options/option.ts';
 import { parse as parseRetries } from '../options/retries.ts';
 import { parse as parseTimeout } from '../options/timeout.ts';
 import type { Config } from '../shared/config.ts';
-import { readHeaders, type Header } from '../shared/headers.ts';
+import { headerBytes, headerText, readHeaders, type Header } from '../shared/headers.ts';
 import { parseShape } from '../shared/json.ts';
 import { messageChange } from '../wire/requests.ts';
 import { ConfigReader, canonicalize, type CanonicalRequest } from './dialect.ts';
@@ -40,7 +40,7 @@ function textsIn(bytes: Uint8Array) {
   const { delay, notBefore, retries, timeout, label, headers = [] } = body;
   const given = { delay, 'not-before': notBefore, retries, timeout, label: label?.toString() };
   const fields = Object.entries(given).flatMap(([name, value]): [string, readonly string[]][] =>
-    value === undefined ? [] : [[name, [String(value)]]],
+    value === undefined ? [] : [[name, [headerBytes(String(value))]]],
   );
   return { fields: new Map(fields), headers: readHeaders('headers', headers) };
 }
@@ -66,7 +66,10 @@ export function parseMessageChange(
   const reader = new ConfigReader(request.prefix, config);
   const inField = (name: string): string | undefined => (fields.has(name) ? fieldOf.get(name) : undefined);
   const fieldNamed = (name: string): string => inField(name) ?? reader.field(name);
-  const single = (name: string): string | undefined => config.get(name)?.[0]?.trim();
+  const single = (name: string): string | undefined => {
+    const value = config.get(name)?.[0];
+    return value && headerText(value).trim();
+  };
   const given: Given = {
     field: fieldNamed,
     single,

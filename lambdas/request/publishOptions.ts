@@ -2,8 +2,8 @@ import { parse as parseDeduplication, type Debounce, type Deduplication } from '
 import { parseDelay, parseNotBefore } from '../options/delay.ts';
 import { parseBoolean, type Every } from '../options/option.ts';
 import { defined, parseGiven, parseGone, type DeliveryOptions, type Gone } from '../options/options.ts';
-import { type Config, callbackScopes, type CallbackScope } from '../shared/config.ts';
-import type { Header } from '../shared/headers.ts';
+import { type Config, callbackScopes, configOverDefaults, type CallbackScope } from '../shared/config.ts';
+import { headerText, type Header } from '../shared/headers.ts';
 import { type Account, defaultRetries, limitsOf } from '../account/account.ts';
 import { secondMs } from '../shared/clock.ts';
 import { type CanonicalRequest, ConfigReader } from './dialect.ts';
@@ -64,11 +64,15 @@ function parseCallback(
   };
 }
 
-type Request = Pick<CanonicalRequest, 'prefix' | 'config' | 'otherHeaders'>;
+interface Request extends Pick<CanonicalRequest, 'prefix' | 'config' | 'otherHeaders'> {
+  /** The configuration of a URL group. */
+  readonly defaults?: Config | undefined;
+}
 
 /** Reads a message's full configuration, and separately only what the request gives. */
 function parse(request: Request, account: Account, rules: DestinationRules, now: number) {
-  const reader = new ConfigReader(request.prefix, request.config);
+  const config = account.scope?.own(request.config) ?? request.config;
+  const reader = new ConfigReader(request.prefix, configOverDefaults(config, request.defaults));
   const limits = limitsOf(account);
   const given = givenIn(reader, account);
   const settings = withDefaults(given, account, { maxRetries: defaultRetries(account), labels: [] });
@@ -93,7 +97,7 @@ function parse(request: Request, account: Account, rules: DestinationRules, now:
     headers: withTrace(addMissingHeaders(forwarded, incoming), request.otherHeaders),
     notBefore: notBefore ?? now,
     ...callbacks,
-    deduplication: parseDeduplication(reader),
+    deduplication: parseDeduplication(reader, account.scope?.token),
   };
   return { options, given: { ...given, gone, notBefore, ...callbacks } };
 }
@@ -114,7 +118,7 @@ export const parsePublishOptions = (
 export function configWithKnownCredentials(config: Config, before: Config | undefined): Config {
   const urlOf = (from: Config | undefined, name: CallbackScope): string | undefined => {
     const text = from?.get(name)?.[0];
-    return text === undefined ? undefined : parseAddress(name, text.trim());
+    return text === undefined ? undefined : parseAddress(name, headerText(text).trim());
   };
   const urls = callbackScopes.flatMap((name): [string, readonly string[]][] => {
     const url = urlOf(config, name);

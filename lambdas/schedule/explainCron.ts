@@ -1,7 +1,7 @@
 import type { Account } from '../account/account.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { explainedCron, nextFires } from '../wire/cronAnswers.ts';
-import { wholeOf } from '../wire/filters.ts';
+import { wholeOf } from '../wire/queryReader.ts';
 import { now } from '../shared/clock.ts';
 import { fires, parseCron, type Cron } from './cron.ts';
 import { loadSchedule } from './rows.ts';

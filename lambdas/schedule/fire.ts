@@ -1,4 +1,4 @@
-import { minuteMs, now } from '../shared/clock.ts';
+import { isRecent, minuteMs, now } from '../shared/clock.ts';
 import { mostFaults, type GiveUpReason } from '../job/redelivery.ts';
 import { TransientError } from '../error/transientError.ts';
 import { timeOfId } from '../shared/ids.ts';
@@ -22,7 +22,7 @@ const savingMs = minuteMs;
  * @param schedule as it is now
  */
 const mayStillCome = (saveId: string, schedule: StoredSchedule | undefined): boolean =>
-  now() - timeOfId(saveId) <= savingMs &&
+  isRecent(timeOfId(saveId), savingMs, now()) &&
   (schedule === undefined || timeOfId(schedule.saveId) <= timeOfId(saveId));
 
 /**
@@ -37,7 +37,7 @@ export async function fire(notice: FireNotice, { sentAt }: { readonly sentAt: nu
   if (schedule?.saveId !== saveId) {
     if (mayStillCome(saveId, schedule)) throw new Error('The row of the save may still come.');
     // The request of a losing save removes it. A later fire shows that it was left over.
-    if (now() - timeOfId(saveId) > savingMs) await endLeftOver(accountId, saveId);
+    if (!isRecent(timeOfId(saveId), savingMs, now())) await endLeftOver(accountId, saveId);
     return;
   }
   if (schedule.isPaused) return;

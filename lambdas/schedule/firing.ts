@@ -3,7 +3,6 @@ import { settings } from '../aws/settings.ts';
 import { sqs } from '../aws/sqs.ts';
 import { ConfigReader } from '../request/dialect.ts';
 import { now } from '../shared/clock.ts';
-import { timeOfId } from '../shared/ids.ts';
 import { eachOf } from '../shared/lists.ts';
 import { fires, parseCron, type Cron } from './cron.ts';
 import { missedFires, parseCatchUp, type CatchUp } from './rules/missed.ts';
@@ -46,7 +45,7 @@ const noticesAtOnce = 10;
 export async function sendMissed(schedule: Schedule, until: number): Promise<void> {
   const catchUp = catchUpOf(schedule);
   if (catchUp === undefined) return;
-  const { accountId, scheduleId, saveId, lastFire, firesFrom = timeOfId(saveId) } = schedule;
+  const { accountId, scheduleId, saveId, lastFire, firesFrom } = schedule;
   const cron = parseCron('Svc-Cron', schedule.cron);
   const since = Math.max(lastFire?.time ?? 0, firesFrom);
   const missed = missedFires(catchUp, (after) => fires(cron, after), since, until);

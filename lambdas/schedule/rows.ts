@@ -35,7 +35,7 @@ const scheduleRow = z.object({
   view: z.string(),
   callerIp: z.string(),
   createdAt: z.number(),
-  firesFrom: z.optional(z.number()),
+  firesFrom: z.number(),
   isPaused: z.boolean(),
   lastFire: z.optional(
     z.object({
@@ -44,7 +44,7 @@ const scheduleRow = z.object({
       error: z.optional(z.string()),
     }),
   ),
-  bodyMark: z.optional(z.string()),
+  bodyMark: z.string(),
   body: storedBody,
 });
 
@@ -182,7 +182,7 @@ const fireKey = (accountId: string, scheduleId: string, time: number) => ({
 const fireRow = z.object({
   id: z.string(),
   isDone: z.boolean(),
-  // Missing in older releases.
+  // Missing while the fire is claimed.
   messageIds: z.optional(z.array(z.string())),
   error: z.optional(z.string()),
 });

@@ -23,12 +23,12 @@ export interface Schedule {
   readonly callerIp: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
-  /** When its fires start to count, Unix milliseconds. Missing in older releases. */
-  readonly firesFrom?: number | undefined;
+  /** When its fires start to count, Unix milliseconds. */
+  readonly firesFrom: number;
   readonly isPaused: boolean;
   readonly lastFire?: LastFire | undefined;
-  /** The body's size and digest; missing in older releases. */
-  readonly bodyMark?: string | undefined;
+  /** The body's size and digest. */
+  readonly bodyMark: string;
 }
 
 export interface LastFire {

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
-import { changesBetween, configValues, hideForwarded, type Changes, type Values } from '../audit/changes.ts';
+import { changesBetween, hideForwarded, type Changes, type Values } from '../audit/changes.ts';
 import { secondMs } from '../shared/clock.ts';
 import { shownPeriod } from '../value/flowControl.ts';
 import { answered } from '../options/described.ts';
@@ -13,6 +13,7 @@ import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/answers.ts';
 import type { PublishOptions } from '../request/publishOptions.ts';
 import { settingsRecord } from '../message/records.ts';
+import { shownConfig } from '../shared/headers.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
 import type { Schedule } from './schedule.ts';
 
@@ -79,7 +80,7 @@ function valuesOf({ cron, destination, bodyMark, isPaused, view, prefix, config 
   return {
     ...{ cron, destination: shownUrl(destination), body: bodyMark, isPaused },
     ...settings,
-    ...configValues(prefix, ofCallbacks),
+    ...shownConfig(prefix, ofCallbacks),
   };
 }
 

@@ -6,7 +6,7 @@ import { parseScheduleSettings } from './scheduleSettings.ts';
 import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
-import { headerName } from '../shared/headers.ts';
+import { headerName, headerText } from '../shared/headers.ts';
 import { parseRedaction, type Redaction } from '../options/redaction.ts';
 import { nextFire, parseCron } from './cron.ts';
 import { inWords } from './explainCron.ts';
@@ -40,7 +40,7 @@ async function recordWithoutBody(
 
 function redactionOf({ config }: StoredSchedule): Redaction | undefined {
   const redacts = config.get('redact-fields')?.[0];
-  return redacts === undefined ? undefined : parseRedaction('Svc-Redact-Fields', redacts);
+  return redacts === undefined ? undefined : parseRedaction('Svc-Redact-Fields', headerText(redacts));
 }
 
 /** @throws HttpError 404, or 503 if it is replaced too often */

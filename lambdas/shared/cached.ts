@@ -1,4 +1,4 @@
-import { now } from './clock.ts';
+import { isRecent, now } from './clock.ts';
 
 /** The most keys. Above it, the oldest result is removed. */
 const capacity = 1_000;
@@ -13,10 +13,10 @@ export function cached<T>(
   load: (key: string) => Promise<T | undefined>,
   isWorth: (found: T) => boolean = () => true,
 ): (key: string) => Promise<T | undefined> {
-  const entries = new Map<string, { readonly value: Promise<T | undefined>; readonly until: number }>();
+  const entries = new Map<string, { readonly value: Promise<T | undefined>; readonly at: number }>();
   return (key) => {
     const known = entries.get(key);
-    if (known !== undefined && now() < known.until) return known.value;
+    if (known !== undefined && isRecent(known.at, lifetimeMs, now())) return known.value;
     const value = load(key).then(
       (found) => {
         if (found === undefined || !isWorth(found)) entries.delete(key);
@@ -28,7 +28,7 @@ export function cached<T>(
       },
     );
     entries.delete(key);
-    entries.set(key, { value, until: now() + lifetimeMs });
+    entries.set(key, { value, at: now() });
     const [oldest] = entries.keys();
     if (entries.size > capacity && oldest !== undefined) entries.delete(oldest);
     return value;

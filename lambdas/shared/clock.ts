@@ -9,6 +9,16 @@ export const dayMs = 24 * hourMs;
 /** The most that two processes' clocks differ. */
 export const clockMarginMs = 5 * secondMs;
 
+/** Whether a moment of the past seems to be in the future: the clock, or that of another process, has stepped back since. */
+export const isAhead = (at: number, time: number): boolean => at > time + clockMarginMs;
+
+/**
+ * Whether a moment of the past is less than this long ago. One that is ahead is not: a rule may hold for its time, but not for
+ * as long as the clock was wrong.
+ */
+export const isRecent = (at: number, lengthMs: number, time: number): boolean =>
+  !isAhead(at, time) && time - at < lengthMs;
+
 /** The UTC day, as `2026-11-20`. */
 export const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
 

@@ -1,6 +1,6 @@
 /**
  * A request's configuration by canonical name: the header's name without its prefix, such as `retry-delay`. Repeated names have
- * several values.
+ * several values, each of which is HTTP's bytes: see `headerText`.
  */
 export type Config = ReadonlyMap<string, readonly string[]>;
 

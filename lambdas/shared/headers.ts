@@ -1,8 +1,31 @@
+import { isUtf8 } from 'node:buffer';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { badField } from '../error/httpError.ts';
+import { callbackScopes, type Config } from './config.ts';
+import { shownUrl } from './urlCredentials.ts';
 
-/** A lower-case name and one value. */
+/**
+ * A lower-case name and one value. The value is HTTP's bytes, a character for each, as Node.js reads and sends them: equal bytes
+ * leave as came in. `headerText` reads it, and `headerBytes` writes it.
+ */
 export type Header = readonly [name: string, value: string];
+
+/** Reads a value: UTF-8 if its bytes are valid UTF-8, otherwise Latin-1. */
+export function headerText(value: string): string {
+  const bytes = Buffer.from(value, 'latin1');
+  return beyondBytes.test(value) || !isUtf8(bytes) ? value : bytes.toString();
+}
+
+/** Writes a text as a value, in UTF-8. */
+export const headerBytes = (text: string): string => Buffer.from(text).toString('latin1');
+
+const beyondBytes = /[^\0-\xff]/;
+
+/** Reads a header as AWS passes it. AWS does not document whether it decodes UTF-8, so the value may be bytes or text. */
+export const receivedHeader = ([name, value = '']: readonly [string, string?]): Header => [
+  name.toLowerCase(),
+  beyondBytes.test(value) ? headerBytes(value) : value,
+];
 
 /**
  * Bytes of all headers: API Gateway's limit for a request with its first line. It also applies in JSON and through the publish
@@ -11,24 +34,25 @@ export type Header = readonly [name: string, value: string];
 export const largestHeaders = 10_240;
 
 /**
- * Checks headers from JSON, and lower-cases their names.
+ * Reads headers from JSON, whose values are text.
  *
  * @param field for the error
  * @throws HttpError 400 for headers that HTTP forbids
  */
 export function readHeaders(field: string, headers: readonly Header[]): readonly Header[] {
-  for (const [name, value] of headers) {
+  const pairs = headers.map(([name, text]): Header => {
+    const value = headerBytes(text);
     try {
       validateHeaderName(name);
       validateHeaderValue(name, value);
     } catch {
       throw badField(
-        `${field}.${name} is no HTTP header, or its value is not allowed in one; allowed are letters, digits and "-" in a name, and Latin-1 text without line breaks in a value.`,
+        `${field}.${name} is no HTTP header, or its value is not allowed in one; allowed are letters, digits and "-" in a name, and text without control characters in a value.`,
       );
     }
-  }
-  const pairs = headers.map(([name, value]): Header => [name.toLowerCase(), value]);
-  const size = Buffer.byteLength(pairs.flat().join(''));
+    return [name.toLowerCase(), value];
+  });
+  const size = pairs.flat().join('').length;
   if (size > largestHeaders) {
     throw badField(`${field} have ${size} bytes; allowed are ${largestHeaders}.`);
   }
@@ -50,13 +74,14 @@ export const valuesOf = (headers: readonly Header[], wanted: string): readonly s
 export type HeaderLists = Readonly<Record<string, readonly string[]>>;
 
 /**
- * Converts headers to JSON. Assigning keys such as `__proto__` from outside would have other effects, so `Object.fromEntries`
- * defines them.
+ * Converts headers to JSON, with values as text. Assigning keys such as `__proto__` from outside would have other effects, so
+ * `Object.fromEntries` defines them.
  */
 export function shownHeaders(headers: readonly Header[]): HeaderLists {
   const lists = new Map<string, string[]>();
-  for (const [name, value] of headers) {
+  for (const [name, bytes] of headers) {
     const shown = shownName(name);
+    const value = headerText(bytes);
     const values = lists.get(shown);
     if (values === undefined) lists.set(shown, [value]);
     else values.push(value);
@@ -64,14 +89,12 @@ export function shownHeaders(headers: readonly Header[]): HeaderLists {
   return Object.fromEntries(lists);
 }
 
-/**
- * Converts headers to one text for each name. Commas join values (RFC 9110, 5.3), and semicolons join cookies (RFC 9113,
- * 8.2.3).
- */
-export const joinedHeaders = (headers: readonly Header[]): Readonly<Record<string, string>> =>
+/** Converts a configuration to the headers that give it, as text and without credentials in URLs. */
+export const shownConfig = (prefix: string, config: Config): HeaderLists =>
   Object.fromEntries(
-    Object.entries(shownHeaders(headers)).map(([name, values]) => [
-      name,
-      values.join(name === 'Cookie' ? '; ' : ', '),
-    ]),
+    [...config].map(([name, values]) => {
+      const isUrl = callbackScopes.some((scope) => scope === name);
+      const texts = values.map(headerText);
+      return [headerName(prefix, name), isUrl ? texts.map((url) => shownUrl(url.trim())) : texts];
+    }),
   );

@@ -1,7 +1,7 @@
 import type { Account } from '../account/account.ts';
 import { listDeadLetters, type DeadLetter } from '../deadLetter/rows.ts';
 import { downHosts, pausedKeys, pausedQueues } from '../lane/heldBack.ts';
-import { listBudgetMs, merged } from '../list/pages.ts';
+import { leastRead, listBudgetMs, merged } from '../list/pages.ts';
 import { statesOf } from '../schedule/lastFires.ts';
 import { schedulesBehind } from '../schedule/rows.ts';
 import type { LastFire } from '../schedule/schedule.ts';
@@ -10,7 +10,7 @@ import { shownUrl } from '../shared/urlCredentials.ts';
 import { precedes, shardsOf } from '../table/shards.ts';
 import { failingHosts } from './hostTimes.ts';
 import type { Answer } from '../wire/answers.ts';
-import { attentionParts, type attention } from '../wire/statsAnswers.ts';
+import { attentionParts, type attention, type AttentionPart } from '../wire/statsAnswers.ts';
 import { hangingRuns } from '../workflow/logs.ts';
 
 type Attention = Answer<typeof attention>;
@@ -40,7 +40,7 @@ export async function look<R, T>(
   const found: T[] = [];
   let read = 0;
   for await (const row of rows) {
-    if (read >= mostRead || now() > until) return { found, isCut: true };
+    if (read >= mostRead || (read >= leastRead && now() > until)) return { found, isCut: true };
     read += 1;
     const one = wanted(row);
     if (one !== undefined) found.push(one);
@@ -136,11 +136,10 @@ export async function getAttention(account: Account): Promise<Attention> {
   const failedRuns = failed.found.filter(({ workflow }) => workflow !== undefined).length;
   const down = new Set(hosts.found.map(({ host }) => host));
   const failingNow = failing.filter(({ host }) => !down.has(host));
-  const shown = <T>(all: readonly T[]): T[] => all.slice(0, mostShown);
   const looked = {
     hostsDown: hosts,
     failingHosts: { found: failingNow, isCut: false },
-    hangingRuns: { found: runs.found, isCut: false },
+    hangingRuns: { found: runs.found, isCut: runs.lookedFrom !== undefined },
     pausedQueues: queues,
     pausedKeys: keys,
     failingSchedules,
@@ -150,10 +149,16 @@ export async function getAttention(account: Account): Promise<Attention> {
       ? failed.isCut
       : looked[part].isCut || looked[part].found.length > mostShown,
   );
+  /** Nothing found in a part that was cut is unknown, not none. */
+  const known = <V>(part: AttentionPart, found: number, value: V): V | undefined =>
+    found > 0 || !cut.includes(part) ? value : undefined;
+  const shown = <T>(part: AttentionPart, all: readonly T[]) =>
+    known(part, all.length, all.slice(0, mostShown));
+  const deadLetters = failed.found.length - failedRuns;
   return {
     since,
-    hostsDown: shown(hosts.found),
-    failingHosts: shown(failingNow).map(
+    hostsDown: shown('hostsDown', hosts.found),
+    failingHosts: shown('failingHosts', failingNow)?.map(
       ({ host, attempts, failures, failingSince = time, lastSuccess, lastStatus }) => ({
         host,
         attempts,
@@ -163,21 +168,23 @@ export async function getAttention(account: Account): Promise<Attention> {
         lastStatus,
       }),
     ),
-    hangingRuns: shown(runs.found).map(({ runId, createdAt, url, since: quietSince, last }) => ({
-      workflowRunId: runId,
-      workflowCreatedAt: createdAt,
-      workflowUrl: shownUrl(url),
-      since: quietSince,
-      status: last?.status,
-    })),
+    hangingRuns: shown('hangingRuns', runs.found)?.map(
+      ({ runId, createdAt, url, since: quietSince, last }) => ({
+        workflowRunId: runId,
+        workflowCreatedAt: createdAt,
+        workflowUrl: shownUrl(url),
+        since: quietSince,
+        status: last?.status,
+      }),
+    ),
     runsLookedFrom: runs.lookedFrom,
-    pausedQueues: shown(queues.found),
-    pausedKeys: shown(keys.found),
-    failingSchedules: shown(failingSchedules.found).map(
+    pausedQueues: shown('pausedQueues', queues.found),
+    pausedKeys: shown('pausedKeys', keys.found),
+    failingSchedules: shown('failingSchedules', failingSchedules.found)?.map(
       ({ scheduleId, lastFire: { time: firedAt, error } }) => ({ scheduleId, firedAt, error }),
     ),
-    deadLetters: failed.found.length - failedRuns,
-    failedRuns,
+    deadLetters: known('deadLetters', deadLetters, deadLetters),
+    failedRuns: known('failedRuns', failedRuns, failedRuns),
     isWhole: cut.length === 0,
     cut,
   };

@@ -3,7 +3,7 @@ import { hostOf } from '../destination/place.ts';
 import type { TimedAttempt } from '../message/log.ts';
 import { dayMs, now } from '../shared/clock.ts';
 import { shardsOf } from '../table/shards.ts';
-import { latestDateMs, wholeOf } from '../wire/filters.ts';
+import { latestDateMs, wholeOf } from '../wire/queryReader.ts';
 import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/statsAnswers.ts';
 import { readBack, readOnce, type Looked } from './readAttempts.ts';

@@ -44,11 +44,10 @@ export async function getLaneTimes(
   const steps = stepsOf(attempts, from, from + depths.length * hourMs, depths.length);
   return {
     lookedFrom,
-    hours: depths.map(({ depth, from: at }, index) => ({
-      from: at,
-      depth,
-      attempts: steps[index]?.attempts ?? 0,
-      failures: steps[index]?.failures ?? 0,
-    })),
+    hours: depths.map(({ depth, from: at }, index) => {
+      // The attempts of an hour that was not read, or not whole, are unknown.
+      const step = at < (lookedFrom ?? 0) ? undefined : steps[index];
+      return { from: at, depth, attempts: step?.attempts, failures: step?.failures };
+    }),
   };
 }

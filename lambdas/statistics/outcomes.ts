@@ -16,11 +16,22 @@ export function messageOutcomeOf({ state }: LoggedEnd): MessageOutcome | undefin
   return state === 'FAILED' ? 'failed' : undefined;
 }
 
+/** Leaves out the zeros of a period that is not wholly counted: they are unknown. @param end Unix milliseconds */
+export function knownOutcomes(
+  counts = noOutcomes,
+  end: number,
+  countedUntil = Infinity,
+): Partial<PerOutcome> {
+  const known = (count: number): number | undefined => (count > 0 || end <= countedUntil ? count : undefined);
+  const { delivered, failed, cancelled } = counts;
+  return { delivered: known(delivered), failed: known(failed), cancelled: known(cancelled) };
+}
+
 /** Hours for which hourly counts are kept. Daily counts are kept for the shown days. */
 const keptHours = 48;
 
 /** Counts by step are kept for the last hour. */
-const stepMs = 5 * minuteMs;
+export const stepMs = 5 * minuteMs;
 const keptSteps = hourMs / stepMs;
 
 export interface OutcomeCounts {

@@ -1,8 +1,8 @@
 import type * as answers from '../wire/accountAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { limitsOf, type Account } from '../account/account.ts';
-import { dayOf, hourOf, now, secondMs } from '../shared/clock.ts';
-import { hoursAt, noOutcomes, stepsAt, type OutcomeCounts } from './outcomes.ts';
+import { dayMs, dayOf, hourMs, hourOf, now, secondMs } from '../shared/clock.ts';
+import { hoursAt, knownOutcomes, stepMs, stepsAt } from './outcomes.ts';
 import { shownPeriod, type ShownPeriod } from './rules/shownPeriod.ts';
 import { settings } from '../aws/settings.ts';
 import { loadSize } from '../deadLetter/sizeRows.ts';
@@ -11,7 +11,7 @@ import type { Usage } from '../usage/usage.ts';
 import type { Caller } from '../account/caller.ts';
 import { getGlobalParallelism } from '../lane/flowControl.ts';
 import { dollarsFor } from './dollars.ts';
-import { countOutcomes } from './countOutcomes.ts';
+import { countOutcomes, type CountedOutcomes } from './countOutcomes.ts';
 
 type OwnStats = Answer<typeof answers.ownStats>;
 type UsageOfDays = ReadonlyMap<string, DayUsage>;
@@ -22,13 +22,14 @@ const logBudgetMs = secondMs;
 export async function getOwnStats({ account, access }: Caller): Promise<OwnStats> {
   const time = now();
   const period = shownPeriod(time);
-  const [usage, { counts, countedUntil }, parallelism, deadLetters] = await Promise.all([
+  const [usage, counted, parallelism, deadLetters] = await Promise.all([
     usageByHour(account.id, period.first, period.today),
     countOutcomes(account, logBudgetMs),
     getGlobalParallelism(account),
     loadSize(account.id, time),
   ]);
-  const days = period.days.map((day) => ({ day, ...dayStats(usage, counts, day) }));
+  const { counts, countedUntil } = counted;
+  const days = period.days.map((day) => ({ day, ...dayStats(usage, counted, day) }));
   return {
     access: access === 'write' ? 'write' : 'read',
     account: {
@@ -39,10 +40,13 @@ export async function getOwnStats({ account, access }: Caller): Promise<OwnStats
       deployment: settings.deployment,
     },
     limits: limitsOf(account),
-    today: dayStats(usage, counts, period.today),
+    today: dayStats(usage, counted, period.today),
     days,
-    hours: hoursAt(time).map((hour) => hourStats(usage, counts, hour)),
-    lastHour: stepsAt(time).map((from) => ({ from, ...(counts.steps.get(from) ?? noOutcomes) })),
+    hours: hoursAt(time).map((hour) => hourStats(usage, counted, hour)),
+    lastHour: stepsAt(time).map((from) => ({
+      from,
+      ...knownOutcomes(counts.steps.get(from), from + stepMs, countedUntil),
+    })),
     countedUntil,
     month: monthStats(usage, period, account),
     inFlight: parallelism.parallelismCount,
@@ -53,16 +57,16 @@ export async function getOwnStats({ account, access }: Caller): Promise<OwnStats
 /** A count can be negative: a process may take back an overcount in a later hour, or before another one adds its share. */
 const shownCount = (count = 0): number => Math.max(0, count);
 
-function hourStats(usage: UsageOfDays, { hours }: OutcomeCounts, hour: number): OwnStats['hours'][number] {
+function hourStats(usage: UsageOfDays, { counts, countedUntil }: CountedOutcomes, hour: number) {
   const day = dayOf(hour);
   return {
     hour,
     accepted: shownCount(usage.get(day)?.messagesOfHours[hourOf(day, hour)]),
-    ...(hours.get(hour) ?? noOutcomes),
+    ...knownOutcomes(counts.hours.get(hour), hour + hourMs, countedUntil),
   };
 }
 
-function dayStats(usage: UsageOfDays, { days }: OutcomeCounts, day: string): OwnStats['today'] {
+function dayStats(usage: UsageOfDays, { counts, countedUntil }: CountedOutcomes, day: string) {
   const used = usage.get(day);
   const messages = shownCount(used?.messages);
   return {
@@ -71,7 +75,7 @@ function dayStats(usage: UsageOfDays, { days }: OutcomeCounts, day: string): Own
     calls: shownCount(used && used.calls + used.hooks),
     bytes: shownCount(used?.bytes),
     accepted: messages,
-    ...(days.get(day) ?? noOutcomes),
+    ...knownOutcomes(counts.days.get(day), Date.parse(day) + dayMs, countedUntil),
   };
 }
 

@@ -1,4 +1,5 @@
 import { toItem } from '../aws/dynamodb.ts';
+import { clockMarginMs, now } from '../shared/clock.ts';
 
 /**
  * A claim on a row: one of several processes may do the work, and if it dies, another takes over. An attribute has the claim's
@@ -6,9 +7,14 @@ import { toItem } from '../aws/dynamodb.ts';
  */
 export interface Claim {
   readonly attribute: string;
-  /** Claims up to this time have expired: their process died, or their time is over. */
+  /**
+   * Claims up to this time have expired: their process died, or their time is over. So have those that were made in the future:
+   * the clock has stepped back since.
+   */
   readonly endedBy: number;
-  /** Another condition, with its values; `:endedBy` is reserved. */
+  /** Whether the attribute has the claim's end instead of its time. */
+  readonly isEnd?: boolean;
+  /** Another condition, with its values; `:endedBy` and `:ahead` are reserved. */
   readonly onlyIf?: string;
   readonly values?: Readonly<Record<string, unknown>>;
 }
@@ -18,9 +24,13 @@ export interface Claim {
  *
  * @returns input of a put or update, with all values of its expressions
  */
-export const claiming = ({ attribute, endedBy, onlyIf, values }: Claim) => ({
-  ConditionExpression: `${onlyIf === undefined ? '' : `${onlyIf} AND `}(attribute_not_exists(#claim) OR #claim <= :endedBy)`,
+export const claiming = ({ attribute, endedBy, isEnd = false, onlyIf, values }: Claim) => ({
+  ConditionExpression: `${onlyIf === undefined ? '' : `${onlyIf} AND `}(attribute_not_exists(#claim) OR #claim <= :endedBy ${isEnd ? '' : ' OR #claim > :ahead'})`,
   ExpressionAttributeNames: { '#claim': attribute },
-  ExpressionAttributeValues: toItem({ ...values, ':endedBy': endedBy }),
+  ExpressionAttributeValues: toItem({
+    ...values,
+    ':endedBy': endedBy,
+    ...(!isEnd && { ':ahead': now() + clockMarginMs }),
+  }),
   ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
 });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { now, secondMs } from '../shared/clock.ts';
+import { isRecent, now, secondMs } from '../shared/clock.ts';
 import { TransientError } from '../error/transientError.ts';
 import { log } from '../aws/log.ts';
 
@@ -68,7 +68,7 @@ export function remembered<T>({ name, lifetimeMs, read, untilRead }: Source<T>):
   async function latest(maxAgeMs: number): Promise<T> {
     if (known === undefined) await readOnce();
     else if (renewal !== undefined) await renewal;
-    else if (now() - known.readAt >= maxAgeMs && now() - triedAt >= paceMs) {
+    else if (!isRecent(known.readAt, maxAgeMs, now()) && !isRecent(triedAt, paceMs, now())) {
       renewal = renew().finally(() => {
         renewal = undefined;
       });

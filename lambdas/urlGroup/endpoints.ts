@@ -4,7 +4,6 @@ import { now } from '../shared/clock.ts';
 import { badDestination, parseAddress, refuseDestination } from '../destination/destination.ts';
 import { type HttpError, badField, notFound, overLimit, quote } from '../error/httpError.ts';
 import { parseShape } from '../shared/json.ts';
-import { parseName } from '../value/names.ts';
 import type { EndpointsAdded } from '../wire/urlGroupAnswers.ts';
 import { addedEndpoints, removedEndpoints } from '../wire/requests.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
@@ -37,7 +36,7 @@ async function readEndpoints(account: Account, request: GroupRequest): Promise<r
       throw badField(`endpoints.${index} is there twice, by its ${name === undefined ? 'url' : 'name'}.`);
     return {
       url: parsed,
-      name: name === undefined ? undefined : parseName(`endpoints.${index}.name`, name),
+      name,
       signature: signature && (await readSignature(`endpoints.${index}.signature`, signature)),
     };
   });

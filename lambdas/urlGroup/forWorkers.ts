@@ -1,6 +1,6 @@
 import { logAndContinue } from '../aws/logAndContinue.ts';
 import type { GroupHooks } from '../message/kinds.ts';
-import { minuteMs, now } from '../shared/clock.ts';
+import { isRecent, minuteMs, now } from '../shared/clock.ts';
 import { cached } from '../shared/cached.ts';
 import { removeEndpoint } from './gone.ts';
 import { loadUrlGroup } from './rows.ts';
@@ -21,7 +21,7 @@ const signed = cached(lifetimeMs, (key) => {
  * because it may have been rotated. If that fails, the signature stays the same.
  */
 export const latestSignature: GroupHooks['latestSignature'] = async (message, known) => {
-  if (now() < known.readAt + lifetimeMs) return known;
+  if (isRecent(known.readAt, lifetimeMs, now())) return known;
   const { accountId, topicName = '' } = message;
   const group = await logAndContinue(signed(`${accountId}/${topicName}`));
   return group?.endpoints.find(({ signature }) => signature?.id === known.id)?.signature ?? known;

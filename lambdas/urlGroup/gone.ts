@@ -1,6 +1,6 @@
 import { ownerOf } from '../account/owner.ts';
 import { beginChange, theService } from '../audit/audited.ts';
-import { log, urlForLog } from '../aws/log.ts';
+import { log } from '../aws/log.ts';
 import type { RemoveEndpoint } from '../message/kinds.ts';
 import { now } from '../shared/clock.ts';
 import { loadUrlGroup } from './rows.ts';
@@ -24,7 +24,7 @@ export const removeEndpoint: RemoveEndpoint = async (message, attempt) => {
   log.warn('An endpoint that answered 410 was removed from its URL group', {
     messageId: message.messageId,
     topicName,
-    url: urlForLog(message.url),
+    url: message.url,
   });
 };
 

@@ -6,7 +6,7 @@ export interface Endpoint {
   readonly url: string;
   /** Unique within the group. */
   readonly name?: string | undefined;
-  /** Unix milliseconds at which it was added or replaced. Missing in rows of older releases. */
+  /** Unix milliseconds at which it was added or replaced; undefined until it is stored. */
   readonly addedAt?: number | undefined;
   /** Its own signature, in addition to the service's. */
   readonly signature?: EndpointSignature | undefined;

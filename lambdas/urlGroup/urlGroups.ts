@@ -1,13 +1,13 @@
 import type { Account } from '../account/account.ts';
 import type { MasterSecret } from '../account/credentials.ts';
 import { masterSecret } from '../account/secrets.ts';
-import { changesBetween, configValues, hideForwarded, type Changes, type Values } from '../audit/changes.ts';
+import { changesBetween, hideForwarded, type Changes, type Values } from '../audit/changes.ts';
 import type { ShownGroup } from '../wire/urlGroupAnswers.ts';
 import { now } from '../shared/clock.ts';
-import { headerName } from '../shared/headers.ts';
+import { shownConfig } from '../shared/headers.ts';
 import { type HttpError, notFound, quote } from '../error/httpError.ts';
 import { describeSignature, shownSignature } from './signatures.ts';
-import { shownConfig, shownUrl } from '../shared/urlCredentials.ts';
+import { shownUrl } from '../shared/urlCredentials.ts';
 import type { ChangedGroup, UrlGroup } from './urlGroup.ts';
 import { deleteUrlGroup, loadUrlGroup, saveUrlGroup, urlGroupsBehind } from './rows.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
@@ -22,9 +22,6 @@ export interface GroupRequest {
 }
 
 export function urlGroupRecord(group: UrlGroup, prefix: string, secret: MasterSecret): ShownGroup {
-  const headers = [...shownConfig(group.defaults)].map(
-    ([name, values]) => [headerName(prefix, name), values] as const,
-  );
   return {
     name: group.name,
     createdAt: group.createdAt,
@@ -34,7 +31,7 @@ export function urlGroupRecord(group: UrlGroup, prefix: string, secret: MasterSe
       name,
       signature: signature && shownSignature(signature, secret, now()),
     })),
-    headers: Object.fromEntries(headers),
+    headers: shownConfig(prefix, group.defaults),
   };
 }
 
@@ -72,7 +69,7 @@ const valuesOf = ({ endpoints, defaults }: UrlGroup, prefix: string): Values => 
       signature && describeSignature(signature),
     ]),
   ),
-  headers: configValues(prefix, defaults),
+  headers: shownConfig(prefix, defaults),
 });
 
 export const groupChanges = ({ before, after }: ChangedGroup, prefix: string): Changes =>

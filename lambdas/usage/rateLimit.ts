@@ -78,6 +78,8 @@ function take(kind: LimitedRequests, counter: UsageCounter, bytes: number, time:
 
   const request = takeTokens(buckets.requests, 1, callsPerSecond * share, 1, time);
   if (!request.isTaken) {
+    // Kept, so that it fills from now on even if the clock has stepped back.
+    buckets.requests = request.bucket;
     throw tooMany(
       'rate_limit_reached',
       `The account's limit max_requests_per_second is ${callsPerSecond}, and ${subject} exceeds it; send it again a moment later.`,
@@ -90,6 +92,7 @@ function take(kind: LimitedRequests, counter: UsageCounter, bytes: number, time:
     const perSecond = bytesPerSecond * share;
     // A body may be larger than the limit of a second. It is taken if any bytes are left, and the rest becomes a debt.
     const body = takeTokens(buckets.bytes, bytes, perSecond, Math.min(1, perSecond), time);
+    buckets.bytes = body.bucket;
     if (!body.isTaken) {
       throw tooMany(
         'bandwidth_limit_reached',
@@ -99,7 +102,6 @@ function take(kind: LimitedRequests, counter: UsageCounter, bytes: number, time:
         time,
       );
     }
-    buckets.bytes = body.bucket;
   }
   buckets.requests = request.bucket;
   return buckets;

@@ -13,9 +13,9 @@ const used = {
   bytes: whole('Bytes of requests’ bodies.'),
 };
 const ends = {
-  delivered: whole('Messages that were delivered.'),
-  failed: whole('Messages that failed after their last attempt.'),
-  cancelled: whole('Messages that were cancelled, those of cancelled runs included.'),
+  delivered: z.optional(whole('Messages that were delivered; absent until it is known, as the others.')),
+  failed: z.optional(whole('Messages that failed after their last attempt.')),
+  cancelled: z.optional(whole('Messages that were cancelled, those of cancelled runs included.')),
 };
 const outcomes = {
   accepted: whole('Messages that were accepted for delivery, callbacks included.'),
@@ -177,6 +177,9 @@ export const namedToken = z.object({
           'The destinations that it may publish to: beginnings of URLs, ARNs of destinations in AWS, and names of URL groups and queues. Absent if there is no restriction.',
         ),
       ),
+  ),
+  made_by: text(
+    'The id of the named token that made it, with which it is revoked; `token` for the account’s own token; `operator`.',
   ),
   created_at: seconds('When it was made.'),
   expires_at: z.optional(seconds('When it expires; absent if never.')),

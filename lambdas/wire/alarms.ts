@@ -58,7 +58,7 @@ export const alarms = z.object({
   settings: z.optional(
     z
       .object({
-        url: text('Without `user:password`.'),
+        url: text('Without `user:password`. A read-only token sees `/…` in place of the path.'),
         format,
         routingKey: z.optional(text('A read-only token sees `…` in its place.')),
         headers: z.optional(headerLists('A read-only token sees `…` in the place of values.')),

@@ -324,7 +324,9 @@ export const deleted = z.object({ deleted: whole('How many entries were deleted.
 
 /** The answer to a count: all matches, or those that were counted within the time limit. */
 export const counted = z.object({
-  count: whole('How many match: up to 10,000, or as many as were counted in time.'),
+  count: z.optional(
+    whole('How many were counted in time, up to 10,000; absent if unknown, because none was.'),
+  ),
   atLeast: z.optional(z.literal(true).check(z.describe('Whether there may be more: the cursor counts on.'))),
   cursor,
 });

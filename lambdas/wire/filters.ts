@@ -1,9 +1,10 @@
 /** Filters of lists and bulk operations. An entry matches if each filter has one of its values. */
-import { orders, type Order } from '../table/cursor.ts';
+import type { Order } from '../table/cursor.ts';
 import type { Header } from '../shared/headers.ts';
 import { badField, badRequest, quote } from '../error/httpError.ts';
 import { hostOf, pathOf } from '../destination/place.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
+import { found, inAnyCase, latestDateMs, QueryReader, wholeOf, type Period } from './queryReader.ts';
 import {
   logStates,
   type LogState,
@@ -128,13 +129,9 @@ export const messageStateFilters: Readonly<Record<string, readonly MessageState[
   ALL: messageStates,
 };
 
-export interface Filter {
+export interface Filter extends Period {
   /** If set, all other filters are ignored. */
   readonly ids: readonly string[] | undefined;
-  /** Unix milliseconds, inclusive. */
-  readonly fromDate: number | undefined;
-  /** Unix milliseconds, inclusive. */
-  readonly toDate: number | undefined;
   readonly count: number | undefined;
   readonly cursor: string | undefined;
   /** Undefined means latest first, or a list with only one order. */
@@ -162,8 +159,6 @@ export const orderedLists: ReadonlySet<List> = new Set(['dlq', 'listedDlq', 'dea
 /** The lists whose message bodies can be searched. */
 export const searchedLists: ReadonlySet<List> = new Set(['listedDlq', 'logs']);
 export const mostIds = 1_000;
-/** Unix milliseconds: the upper bound of a number of 15 digits. */
-export const latestDateMs = 999_999_999_999_999;
 /** The highest HTTP status; 0 means no answer. */
 export const highestStatus = 999;
 
@@ -174,9 +169,10 @@ export const aliases: Readonly<Record<string, Field>> = {
   urlGroup: 'topicName',
 };
 
-/** Parameters whose value is not split at commas. */
-const mayHaveCommas: ReadonlySet<string> = new Set(['cursor', 'url', 'path', 'workflowUrl', 'body', 'error']);
-const urls: ReadonlySet<Field> = new Set(['url', 'workflowUrl']);
+const grammar = {
+  aliases,
+  undivided: new Set(['cursor', 'url', 'path', 'workflowUrl', 'body', 'error']),
+};
 
 /**
  * Reads the query of a list or of a bulk operation.
@@ -189,94 +185,60 @@ export function parseFilter(
   query: readonly Header[],
   most: number | 'uncounted' = mostAtOnce[list],
 ): Filter {
-  const given = new Map<string, string[]>();
-  for (const [written, value] of query) {
-    const name = Object.hasOwn(aliases, written) ? (aliases[written] ?? written) : written;
-    const values = mayHaveCommas.has(name) ? [value] : value.split(',').map((part) => part.trim());
-    if (values.some((part) => part === '')) {
-      throw badField(`${written} is empty; a filter must have a value.`);
-    }
-    given.set(name, [...(given.get(name) ?? []), ...values]);
-  }
-  const take = (name: string): string[] | undefined => {
-    const values = given.get(name);
-    given.delete(name);
-    return values;
-  };
-  const single = (name: string): string | undefined => {
-    const values = take(name);
-    if (values !== undefined && values.length > 1) throw badField(`${name} is given ${values.length} times.`);
-    return values?.[0];
-  };
-  const whole = (name: string, least: number, most: number): number | undefined => {
-    const text = single(name);
-    return text === undefined ? undefined : wholeOf(name, text, least, most);
-  };
-
-  const hasOrder = orderedLists.has(list) && most !== 'uncounted';
-  const ids = take(idFilters[list]);
+  const given = new QueryReader(query, grammar);
+  const hasCount = most !== 'uncounted';
+  const hasOrder = orderedLists.has(list) && hasCount;
+  const isSearched = searchedLists.has(list);
+  const ids = given.list(idFilters[list]);
   if (ids !== undefined && ids.length > mostIds) {
     throw badRequest('too_many_items', `${idFilters[list]} has ${ids.length} ids; allowed are ${mostIds}.`);
   }
   const filter = {
     ids,
-    count: most === 'uncounted' ? undefined : whole('count', 1, most),
-    cursor: single('cursor'),
-    order: hasOrder ? orderOf(single('order')) : undefined,
-    fromDate: whole('fromDate', 0, latestDateMs),
-    toDate: whole('toDate', 0, latestDateMs),
-    bodyTexts: searchedLists.has(list) ? take('body') : undefined,
+    count: hasCount ? given.whole('count', 1, most) : undefined,
+    cursor: given.single('cursor'),
+    order: hasOrder ? given.order() : undefined,
+    ...given.period(),
+    bodyTexts: isSearched ? given.list('body') : undefined,
   };
-  checkPeriod(filter);
   const values = new Map<Field, ReadonlySet<string>>();
-  for (const [name, wanted] of given) {
-    const field = known[list].find((one) => one === name);
-    if (field === undefined) {
-      const all = [
-        ...known[list],
-        ...(searchedLists.has(list) ? ['body'] : []),
-        'fromDate',
-        'toDate',
-        ...(most === 'uncounted' ? [] : ['count']),
-        ...(hasOrder ? ['order'] : []),
-        'cursor',
-        idFilters[list],
-      ];
-      throw badRequest('field_unknown', `${quote(name)} is not a filter here; known are ${all.join(', ')}.`);
-    }
-    if (field === 'state') values.set(field, new Set(wanted.flatMap((text) => statesOf(list, text))));
-    else if (field === 'kind') values.set(field, new Set(wanted.map(kindOf)));
-    else if (field === 'failureFunctionState') values.set(field, new Set(wanted.map(failureStateOf)));
-    else if (field === 'responseStatus' || field === 'workflowCreatedAt') {
-      const highest = field === 'responseStatus' ? highestStatus : latestDateMs;
-      values.set(field, new Set(wanted.map((text) => String(wholeOf(field, text, 0, highest)))));
-    } else values.set(field, new Set(urls.has(field) ? wanted.map(shownUrl) : wanted));
+  for (const field of known[list]) {
+    const wanted = given.list(field);
+    if (wanted !== undefined)
+      values.set(field, new Set(wanted.flatMap((text) => valuesOf(list, field, text))));
   }
+  given.end([
+    ...known[list],
+    ...(isSearched ? ['body'] : []),
+    'fromDate',
+    'toDate',
+    ...(hasCount ? ['count'] : []),
+    ...(hasOrder ? ['order'] : []),
+    'cursor',
+    idFilters[list],
+  ]);
   return { ...filter, values };
 }
 
-/** @throws HttpError 400 for a period that ends before it begins */
-export function checkPeriod({ fromDate = 0, toDate = Infinity }: Pick<Filter, 'fromDate' | 'toDate'>): void {
-  if (fromDate > toDate) {
-    throw badField(
-      `fromDate is ${fromDate}, which is after toDate, ${toDate}; allowed is the same or earlier.`,
-    );
+/** Reads one value of a filter. */
+function valuesOf(list: List, field: Field, text: string): string | readonly string[] {
+  switch (field) {
+    case 'state':
+      return statesOf(list, text);
+    case 'kind':
+      return found(field, text, messageKinds);
+    case 'failureFunctionState':
+      return found(field, text, failureFunctionStates, inAnyCase);
+    case 'responseStatus':
+      return String(wholeOf(field, text, 0, highestStatus));
+    case 'workflowCreatedAt':
+      return String(wholeOf(field, text, 0, latestDateMs));
+    case 'url':
+    case 'workflowUrl':
+      return shownUrl(text);
+    default:
+      return text;
   }
-}
-
-/** @throws HttpError 400 */
-export function wholeOf(name: string, text: string, least: number, most: number): number {
-  const value = /^\d{1,15}$/.test(text) ? Number(text) : NaN;
-  if (value >= least && value <= most) return value;
-  throw badField(`${name} is ${quote(text)}; allowed is a whole number from ${least} to ${most}.`);
-}
-
-/** @throws HttpError 400 */
-export function orderOf(text: string | undefined): Order | undefined {
-  if (text === undefined) return undefined;
-  const order = orders.find((known) => known === text);
-  if (order === undefined) throw badField(`order is ${quote(text)}; allowed are ${orders.join(', ')}.`);
-  return order;
 }
 
 function statesOf(list: List, text: string): readonly string[] {
@@ -288,22 +250,6 @@ function statesOf(list: List, text: string): readonly string[] {
     throw badField(`state is ${quote(text)}; allowed are ${Object.keys(known).join(', ')}.`);
   }
   return states;
-}
-
-function kindOf(text: string): string {
-  const kind = messageKinds.find((known) => known === text);
-  if (kind === undefined) throw badField(`kind is ${quote(text)}; allowed are ${messageKinds.join(', ')}.`);
-  return kind;
-}
-
-function failureStateOf(text: string): string {
-  const state = failureFunctionStates.find((known) => known === text.toUpperCase());
-  if (state === undefined) {
-    throw badField(
-      `failureFunctionState is ${quote(text)}; allowed are ${failureFunctionStates.join(', ')}.`,
-    );
-  }
-  return state;
 }
 
 /** The fields that are attributes in rows of messages and of the log, with their names there. */

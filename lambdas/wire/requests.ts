@@ -78,14 +78,18 @@ export const queueSettings = z.strictObject({
   ),
 });
 
-const endpointName = z.string().check(
-  z.minLength(1),
-  z.maxLength(128),
-  z.meta({
-    description: 'Names the endpoint within its group: letters, digits, `.`, `_` and `-`.',
-    pattern: nameForm,
-  }),
-);
+/** A space at either end would be lost: HTTP trims the values of headers. */
+const endpointNameForm =
+  '^[^\\s\\x00-\\x1f\\x7f-\\x9f]([^\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]{0,126}[^\\s\\x00-\\x1f\\x7f-\\x9f])?$';
+const endpointName = z
+  .string()
+  .check(
+    z.regex(
+      new RegExp(endpointNameForm, 'u'),
+      'it is not 1 to 128 printable characters without a space at either end',
+    ),
+    z.describe('Names the endpoint within its group: 1 to 128 printable characters.'),
+  );
 
 const endpointUrl = z.string().check(z.meta({ format: 'uri', pattern: urlForm }));
 

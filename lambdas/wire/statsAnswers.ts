@@ -17,9 +17,9 @@ export const attentionParts = [
   'deadLetters',
   'failedRuns',
 ] as const;
+export type AttentionPart = (typeof attentionParts)[number];
 
-export const attention = z.object({
-  since: time('From when on dead letters and failed runs are counted: a day ago.'),
+const parts = z.object({
   hostsDown: z
     .array(z.object({ host, waiting, openedAt: z.optional(time('Since when it has been down.')) }))
     .check(z.describe('Hosts whose circuit is open.')),
@@ -54,11 +54,6 @@ export const attention = z.object({
         'Runs that are active, but of which no delivery is pending, nothing is awaited, and nothing was submitted for a minute. At most 1,000 active runs are looked at, the newest, for a second.',
       ),
     ),
-  runsLookedFrom: z.optional(
-    time(
-      'Whether a run hangs was not looked at where it was started before; absent where all were looked at.',
-    ),
-  ),
   pausedQueues: z.array(z.object({ name: z.string(), waiting })),
   pausedKeys: z.array(z.object({ flowControlKey: z.string(), waiting })),
   failingSchedules: z
@@ -76,16 +71,29 @@ export const attention = z.object({
     ),
   deadLetters: whole('Dead letters of messages since then, those of runs not included.'),
   failedRuns: whole('Runs that have failed since then and can be resumed.'),
+} satisfies Record<AttentionPart, unknown>);
+export const attention = z.object({
+  since: time('From when on dead letters and failed runs are counted: a day ago.'),
+  ...z.partial(parts).shape,
+  runsLookedFrom: z.optional(
+    time(
+      'Whether a run hangs was not looked at where it was started before; absent where all were looked at.',
+    ),
+  ),
   isWhole: z
     .boolean()
     .check(
       z.describe(
-        'Whether all was looked at. At most 1,000 queues, keys, schedules, circuits and dead letters each are, for a second, and 100 of each are shown.',
+        'Whether all was looked at. At most 1,000 queues, keys, schedules, circuits and dead letters each are, for a second, but the first 300 in any case, and 100 of each are shown.',
       ),
     ),
   cut: z
     .array(z.enum(attentionParts))
-    .check(z.describe('The parts of which there may be more than is shown: the others are whole.')),
+    .check(
+      z.describe(
+        'The parts of which there may be more than is shown. Such a part is absent if nothing of it was found in time: it is unknown, not 0.',
+      ),
+    ),
 });
 
 export const hostTimes = z.object({
@@ -141,24 +149,23 @@ export const laneTimes = z.object({
       z.object({
         from: time('When the hour begins.'),
         depth: whole('The most that waited in line in it.'),
-        attempts: whole('Attempts that ended in it.'),
-        failures: whole('How many of those were no success.'),
+        attempts: z.optional(whole('Attempts that ended in it; absent if it began before `lookedFrom`.')),
+        failures: z.optional(whole('How many of those were no success.')),
       }),
     )
     .check(z.describe('The last 24 hours, the oldest first; the last one is not over.')),
 });
 
+const ofGroup = {
+  count: whole('How many dead letters have it.'),
+  firstFailedAt: time('When the oldest of them failed; with `atLeast`, of those that were counted.'),
+  lastFailedAt: time('When the newest of them failed.'),
+};
 export const deadLetterGroup = z.object({
   host: text('The host of the destination, with its port where it has one.'),
   responseStatus: whole('Of the last answer; 0 where there was none.'),
-  count: whole('How many dead letters have both.'),
-  lastFailedAt: time('When the newest of them failed.'),
+  ...ofGroup,
 });
-const ofGroup = {
-  count: whole('How many dead letters have it.'),
-  firstFailedAt: time('When the oldest of them failed.'),
-  lastFailedAt: time('When the newest of them failed.'),
-};
 export const deadLetterCount = z.object({
   ...counted.shape,
   groups: z

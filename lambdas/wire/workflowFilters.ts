@@ -1,12 +1,14 @@
 /** Filters of lists of runs. A run matches if each filter has one of its values. */
 import * as z from 'zod/mini';
+import { hostOf, pathOf } from '../destination/place.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
 import type { Order } from '../table/cursor.ts';
 import type { Header } from '../shared/headers.ts';
 import { badField, badRequest, quote } from '../error/httpError.ts';
 import { optionalField, parseShape } from '../shared/json.ts';
 import { stepStates, type StepState, runStates, type RunState } from './states.ts';
-import { checkPeriod, latestDateMs, longestPage, mostIds, orderOf } from './filters.ts';
+import { longestPage, mostIds } from './filters.ts';
+import { found, inAnyCase, latestDateMs, QueryReader, type Period } from './queryReader.ts';
 
 /** Identifies a run. Its id may be used again after the run has ended. */
 export interface RunIdentity {
@@ -25,8 +27,8 @@ export interface FilterableRun {
 /** The filters by the settings of a run's start, with the values that they check. */
 const fields = {
   workflowUrl: ({ url }) => [shownUrl(url)],
-  host: ({ url }) => [new URL(url).host],
-  path: ({ url }) => [new URL(url).pathname],
+  host: ({ url }) => [hostOf(url)],
+  path: ({ url }) => [pathOf(url)],
   label: ({ labels }) => labels,
   flowControlKey: ({ flowControlKey }) => (flowControlKey === undefined ? [] : [flowControlKey]),
   callerIp: ({ callerIp }) => [callerIp],
@@ -36,16 +38,12 @@ type RunField = keyof typeof fields;
 const isRunField = (name: string): name is RunField => Object.hasOwn(fields, name);
 const runFields: readonly RunField[] = Object.keys(fields).filter(isRunField);
 
-/** Filters whose values may have commas. They are repeated for several values. */
-const undivided: ReadonlySet<string> = new Set(['workflowUrl', 'path', 'workflowRunId', 'cursor']);
+const grammar = {
+  aliases: { callerIP: 'callerIp' },
+  undivided: new Set(['workflowUrl', 'path', 'workflowRunId', 'cursor']),
+};
 
-/** Older spellings of the same filters. */
-const aliases: ReadonlyMap<string, string> = new Map([['callerIP', 'callerIp']]);
-
-export interface RunFilter {
-  /** Unix milliseconds, inclusive. */
-  readonly fromDate: number | undefined;
-  readonly toDate: number | undefined;
+export interface RunFilter extends Period {
   readonly values: ReadonlyMap<RunField, readonly string[]>;
   /** Whether the values of `workflowUrl` are prefixes. */
   readonly urlsBegin: boolean;
@@ -68,75 +66,17 @@ export const matchesRun = ({ values, urlsBegin }: RunFilter, run: FilterableRun)
     ),
   );
 
-/** The parameters of a request. Each is taken once; those that are left are unknown. */
-class QueryReader {
-  readonly #left = new Map<string, readonly string[]>();
-
-  /** @throws HttpError 400 for an empty value */
-  constructor(query: readonly Header[]) {
-    for (const [written, value] of query) {
-      const name = aliases.get(written) ?? written;
-      const values = undivided.has(name) ? [value] : value.split(',').map((part) => part.trim());
-      if (values.includes('')) {
-        throw badField(`${quote(written)} is empty; a filter must have a value.`);
-      }
-      this.#left.set(name, [...(this.#left.get(name) ?? []), ...values]);
-    }
+function runFilterIn(given: QueryReader): Omit<RunFilter, 'urlsBegin'> {
+  const values = new Map<RunField, readonly string[]>();
+  for (const field of runFields) {
+    const wanted = given.list(field);
+    if (wanted !== undefined) values.set(field, field === 'workflowUrl' ? wanted.map(shownUrl) : wanted);
   }
-
-  list(name: string): readonly string[] | undefined {
-    const values = this.#left.get(name);
-    this.#left.delete(name);
-    return values;
-  }
-
-  single(name: string): string | undefined {
-    const [first, ...more] = this.list(name) ?? [];
-    if (more.length > 0) throw badField(`${name} is given ${more.length + 1} times; allowed is once.`);
-    return first;
-  }
-
-  whole(name: string, least: number, most: number): number | undefined {
-    const text = this.single(name);
-    if (text === undefined) return undefined;
-    const value = /^-?\d{1,15}$/.test(text) ? Number(text) : NaN;
-    if (value >= least && value <= most) return value;
-    throw badField(`${name} is ${quote(text)}; allowed is a whole number from ${least} to ${most}.`);
-  }
-
-  oneOf<T extends string>(name: string, allowed: readonly T[]): T | undefined {
-    const text = this.single(name);
-    return text === undefined ? undefined : found(name, text, allowed);
-  }
-
-  runFilter(): Omit<RunFilter, 'urlsBegin'> {
-    const values = new Map<RunField, readonly string[]>();
-    for (const field of runFields) {
-      const wanted = this.list(field);
-      if (wanted !== undefined) values.set(field, field === 'workflowUrl' ? wanted.map(shownUrl) : wanted);
-    }
-    const period = {
-      fromDate: this.whole('fromDate', 0, latestDateMs),
-      toDate: this.whole('toDate', 0, latestDateMs),
-    };
-    checkPeriod(period);
-    return { ...period, values };
-  }
-
-  /** @throws HttpError 400 for a parameter that was not taken */
-  end(others: readonly string[]): void {
-    const [unknown] = this.#left.keys();
-    if (unknown === undefined) return;
-    const all = [...runFields, 'fromDate', 'toDate', ...others];
-    throw badRequest('field_unknown', `${quote(unknown)} is not a filter here; known are ${all.join(', ')}.`);
-  }
+  return { ...given.period(), values };
 }
 
-function found<T extends string>(name: string, text: string, allowed: readonly T[]): T {
-  const value = allowed.find((one) => one.toLowerCase() === text.toLowerCase());
-  if (value !== undefined) return value;
-  throw badField(`${name} is ${quote(text)}; allowed are ${allowed.join(', ')}.`);
-}
+/** The parameters of all lists of runs. */
+const ofRuns = [...runFields, 'fromDate', 'toDate'] as const;
 
 export interface RunsQuery extends RunFilter {
   readonly count: number;
@@ -198,23 +138,23 @@ const setOf = <T>(values: readonly T[] | undefined): ReadonlySet<T> | undefined 
  * @throws HttpError 400 for an unknown parameter, an empty one, or an invalid value
  */
 export function parseRunsQuery(query: readonly Header[]): RunsQuery {
-  const given = new QueryReader(query);
+  const given = new QueryReader(query, grammar);
   // The client asks for groups by run. The log has no other groups.
   given.oneOf('groupBy', ['workflowRunId']);
   const read: RunsQuery = {
     count: given.whole('count', 1, longestPage) ?? longestPage,
     cursor: given.single('cursor'),
-    order: orderOf(given.single('order')),
+    order: given.order(),
     runs: runsIn(given),
     runId: given.single('workflowRunId'),
     createdAt: given.whole('workflowCreatedAt', 0, latestDateMs),
-    states: setOf(given.list('state')?.map((text) => found('state', text, states))),
+    states: setOf(given.list('state')?.map((text) => found('state', text, states, inAnyCase))),
     messageIds: setOf(given.list('messageId')),
     trimBody: given.whole('trimBody', -1, mostTrimmed),
-    ...given.runFilter(),
+    ...runFilterIn(given),
     urlsBegin: false,
   };
-  given.end(ofLog);
+  given.end([...ofRuns, ...ofLog]);
   if (read.runs === undefined) return read;
   const { count, cursor, order, runs, trimBody } = read;
   const others = { runId: undefined, createdAt: undefined, states: undefined, messageIds: undefined };
@@ -249,7 +189,7 @@ function runsToCancel(given: QueryReader, inBody: readonly string[] = []): Omit<
     throw badRequest('too_many_items', `workflowRunIds has ${runIds.length} ids; allowed are ${mostIds}.`);
   }
   const filter = {
-    ...given.runFilter(),
+    ...runFilterIn(given),
     urlsBegin: given.oneOf('workflowUrlExactMatch', ['true', 'false']) !== 'true',
   };
   return runIds.length === 0 ? { runIds: undefined, ...filter } : { runIds, ...everyRun };
@@ -266,12 +206,12 @@ const ofCancel = ['workflowRunIds', 'workflowUrlExactMatch'] as const;
 export function parseCancelQuery(query: readonly Header[], body: Uint8Array): CancelQuery {
   const inBody = body.length === 0 ? {} : parseShape('The body', body, cancelBody, allowedBody);
   const urls = [inBody.workflowUrl ?? []].flat().map((url): Header => ['workflowUrl', url]);
-  const given = new QueryReader([...query, ...urls]);
+  const given = new QueryReader([...query, ...urls], grammar);
   const read = {
     ...runsToCancel(given, inBody.workflowRunIds),
     count: given.whole('count', 1, mostCancelled),
   };
-  given.end(['count', ...ofCancel]);
+  given.end([...ofRuns, 'count', ...ofCancel]);
   return read;
 }
 
@@ -282,8 +222,8 @@ export interface CountQuery extends Omit<CancelQuery, 'count'> {
 
 /** @throws as {@link parseCancelQuery} */
 export function parseCountQuery(query: readonly Header[]): CountQuery {
-  const given = new QueryReader(query);
+  const given = new QueryReader(query, grammar);
   const read = { ...runsToCancel(given), cursor: given.single('cursor') };
-  given.end(['cursor', ...ofCancel]);
+  given.end([...ofRuns, 'cursor', ...ofCancel]);
   return read;
 }

@@ -4,7 +4,6 @@ import type { Job, RunEndJob } from '../job/job.ts';
 import { loadAccount } from '../account/accounts.ts';
 import { plugInGroups, plugInRuns } from '../message/kinds.ts';
 import { deliver } from '../delivery/deliver.ts';
-import { giveUpAttempt } from '../delivery/giveUp.ts';
 import { pump } from '../lane/pump.ts';
 
 /** Loaded with the first job of a run. */
@@ -21,7 +20,7 @@ export async function perform(job: Job, { isAgain }: { readonly isAgain: boolean
     case 'attempt':
       return deliver(job, isAgain);
     case 'completionTimeout':
-      return (await import('../delivery/deferred.ts')).timeOut(job);
+      return (await import('../delivery/deferred.ts')).timeOut(job, isAgain);
     case 'pump':
       return pump(job);
     case 'runStart':
@@ -48,10 +47,10 @@ async function forOwner(
 export async function giveUp(job: Job, why: GiveUpReason): Promise<void> {
   switch (job.kind) {
     case 'attempt':
-      return giveUpAttempt(job, why);
+      return (await import('../delivery/giveUp.ts')).giveUpAttempt(job, why);
     case 'completionTimeout':
       // A timeout that cannot be handled is given up as an attempt.
-      return giveUpAttempt(
+      return (await import('../delivery/giveUp.ts')).giveUpAttempt(
         {
           kind: 'attempt',
           accountId: job.accountId,

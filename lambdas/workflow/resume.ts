@@ -2,14 +2,14 @@ import type { Account } from '../account/account.ts';
 import { isOfRun, mostOf, noSuchDeadLetter, selection } from '../deadLetter/deadLetters.ts';
 import { loadDeadLetter, type ListedDeadLetter } from '../deadLetter/rows.ts';
 import { HttpError, quote } from '../error/httpError.ts';
-import { onEach } from '../list/pages.ts';
+import { bulkBudgetMs, onEach } from '../list/pages.ts';
 import type { RetryRequest } from '../publish/retryDeadLetters.ts';
 import { now } from '../shared/clock.ts';
 import type { Header } from '../shared/headers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { parseFilter } from '../wire/filters.ts';
 import type * as answers from '../wire/workflowAnswers.ts';
-import { rerunEach, takenAtOnce, waitingMs, type WantedRerun } from './failure/rerunEach.ts';
+import { rerunEach, takenAtOnce, type WantedRerun } from './failure/rerunEach.ts';
 import { rerunPlans } from './failure/rerunPlan.ts';
 import { rerunHanging, shown } from './hanging/rerun.ts';
 import type { RerunKind } from './rules/resuming.ts';
@@ -42,15 +42,10 @@ async function rerun(
   dlqId: string,
   request: RetryRequest,
 ): Promise<WorkflowRun> {
+  const until = now() + bulkBudgetMs;
   const plans = await rerunPlans(account, kind, request);
   const deadLetter = await loadDeadLetter(account.id, dlqId, now());
-  const [outcome = 'gone'] = await rerunEach(
-    account,
-    [{ dlqId, deadLetter }],
-    plans,
-    kind,
-    now() + waitingMs,
-  );
+  const [outcome = 'gone'] = await rerunEach(account, [{ dlqId, deadLetter }], plans, kind, until);
   if (outcome instanceof HttpError) throw outcome;
   if (outcome === 'gone') throw noSuchDeadLetter(dlqId);
   if (outcome === 'failed') {
@@ -69,12 +64,12 @@ async function rerunAll(
   query: readonly Header[],
   request: RetryRequest,
 ): Promise<Answer<typeof answers.rerunAnswers>> {
+  const until = now() + bulkBudgetMs;
   const filter = parseFilter('deadRuns', query);
   const plans = await rerunPlans(account, kind, request);
   const { scope, rows, selected } = await selection(account, filter, isOfRun);
-  const until = now() + waitingMs;
   const workflowRuns: WorkflowRun[] = [];
-  const limits = { count: Math.min(mostOf(filter), mostRuns), atOnce: takenAtOnce };
+  const limits = { count: Math.min(mostOf(filter), mostRuns), atOnce: takenAtOnce, until };
   const wanted = (row: ListedDeadLetter): WantedRerun | undefined => {
     const deadLetter = selected(row);
     const wasNamed = filter.ids !== undefined && row.deadLetter === undefined;

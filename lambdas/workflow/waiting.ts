@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { shownAsBytes } from '../delivery/callbackBody.ts';
 import { passedOn } from '../request/forwarding.ts';
 import { shownHeaders, type Header } from '../shared/headers.ts';
 import { headersIn, optionalField } from '../shared/json.ts';
@@ -79,7 +80,7 @@ export interface HookRequest {
 export const hookEvent = ({ method, headers, body, proto, host, url }: HookRequest): Buffer =>
   json({
     method,
-    header: shownHeaders(passedOn(headers)),
+    header: shownHeaders(shownAsBytes(passedOn(headers))),
     body: body.length === 0 ? undefined : Buffer.from(body).toString('base64'),
     proto,
     host,

@@ -21,7 +21,8 @@ export type GatewayAnswer = {
 const nothingHere = {
   status: 404,
   code: 'path_not_found',
-  sentence: 'There is nothing at this path.',
+  // Clients compare the second half: they publish to /v2/publish/ if the destination is empty.
+  sentence: 'There is nothing at this path. For a publish, a non-empty destination must be provided.',
 } as const;
 const notAllowed = { status: 403, code: 'request_blocked', sentence: 'The request is not allowed.' } as const;
 const ours = {

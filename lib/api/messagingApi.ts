@@ -41,7 +41,7 @@ export class MessagingApi {
     // The URL is made after its function, so the function cannot be given the host and learns it: see docs/design.md, "No
     // loops".
     this.publishUrl = settings.publishUrl ? makePublishUrl(publish) : undefined;
-    this.shared = this.publishUrl === undefined ? shared : withOwnHosts(shared, this.publishUrl.hosts);
+    this.shared = this.publishUrl === undefined ? shared : withOwnHost(shared, this.publishUrl.host);
     const serve = (id: string, handler: MessagingFunction, description: string): SvcFunction =>
       new SvcFunction(stack, id, {
         ...this.shared,
@@ -70,8 +70,8 @@ export class MessagingApi {
   }
 }
 
-function withOwnHosts(shared: SharedProps, hosts: readonly string[]): SharedProps {
-  const OWN_HOSTS = [shared.environment.OWN_HOSTS, ...hosts].join(',');
+function withOwnHost(shared: SharedProps, host: string): SharedProps {
+  const OWN_HOSTS = [shared.environment.OWN_HOSTS, host].join(',');
   return { ...shared, environment: { ...shared.environment, OWN_HOSTS } };
 }
 

@@ -53,8 +53,7 @@ export class AccountsStack extends Stack {
     });
     // CloudFormation refuses to delete an export while another stack imports it, and this stack is deployed before the app's
     // stacks, so an account could never be deleted with its grants. A weak reference (`Fn::GetStackOutput`) imports nothing.
-    // The export stays for one release, because deployed stacks still import it.
-    secret.applyCrossStackReferenceStrength(ReferenceStrength.BOTH);
+    secret.applyCrossStackReferenceStrength(ReferenceStrength.WEAK);
     acceptSecret(
       secret,
       'The service derives what is in it. A rotation is a command of the operator, and a deployment follows it.',

@@ -10,13 +10,11 @@ import { StageError, isSystemError } from '../stage/stageError.ts';
 
 const descriptionName = 'backup.json';
 const description = z.object({
-  /** Format 1 is the previous release's. */
-  format: z.literal([1, 2]),
+  format: z.literal(2),
   /** The version of the service that made the backup. */
   version: z.string(),
   /** ISO 8601. */
   madeAt: z.string(),
-  files: z.optional(z.number()),
 });
 export type Description = z.infer<typeof description>;
 
@@ -89,37 +87,30 @@ export interface Taker {
 /**
  * Reads an archive to its end.
  *
- * @param takerOf called once the description is known
  * @throws StageError if it is not a backup, is incomplete, or has a later format
  */
-export async function readArchive(
-  from: Readable,
-  takerOf: (about: Description) => Taker,
-): Promise<Description> {
+export async function readArchive(from: Readable, taker: Taker): Promise<Description> {
   const entries = extract();
   const unpacked = pipeline(from, createGunzip(), entries);
   let about: Description | undefined;
-  let taker: Taker | undefined;
-  let [files, lines] = [0, 0];
+  let lines = 0;
   let isWhole = false;
   const taking = (async () => {
     for await (const entry of entries) {
       const { name, type } = entry.header;
-      if (about === undefined || taker === undefined) {
+      if (about === undefined) {
         about = name === descriptionName ? description.safeParse(await jsonOf(entry)).data : undefined;
         if (about === undefined)
           throw new StageError('This is not a backup of a stage, or it is from a later version.');
-        taker = takerOf(about);
         continue;
       }
       if (type !== 'file') throw new StageError(`The backup has ${name}, which is not a file.`);
-      files += 1;
-      if (about.format === 2 && isPart(name)) {
+      if (isPart(name)) {
         for await (const line of linesIn(entry)) {
           lines += 1;
           await taker.line(line);
         }
-      } else if (about.format === 2 && name === endName) {
+      } else if (name === endName) {
         isWhole = end.safeParse(await jsonOf(entry)).data?.lines === lines;
       } else await taker.file(name, entry);
     }
@@ -132,8 +123,7 @@ export async function readArchive(
       ? new StageError(`The backup is damaged or not whole: ${error.message}`, { cause: error })
       : error;
   }
-  if (about === undefined || !(about.format === 1 ? about.files === files : isWhole))
-    throw new StageError('The backup is not whole: files are missing.');
+  if (about === undefined || !isWhole) throw new StageError('The backup is not whole: files are missing.');
   return about;
 }
 

@@ -7,10 +7,9 @@ import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { openDataDirectory } from '../stage/dataDirectory.ts';
 import { StageError, isSystemError } from '../stage/stageError.ts';
-import { markUsed, openStore } from '../store/openStore.ts';
-import { readArchive, type Description, type Taker } from './archive.ts';
-import { isFileOfBefore, isOfBefore, moveSentence } from './before/folder.ts';
-import { readBefore } from './before/read.ts';
+import { markUsed, noteKill, openStore } from '../store/openStore.ts';
+import { readArchive, type Description } from './archive.ts';
+import { isOfBefore, refusalOf } from './before/folder.ts';
 import { Filler } from './contents.ts';
 import { askForBackup } from './control.ts';
 import { needed, restoring, secretNames, storeName } from './files.ts';
@@ -29,7 +28,8 @@ export interface Made extends Description {
  */
 export async function backUp(folder: string, file: string): Promise<Made> {
   const data = resolve(folder);
-  if (isOfBefore(data)) throw new StageError(moveSentence(data));
+  const refusal = await refusalOf(data);
+  if (refusal !== undefined) throw new StageError(refusal);
   const missing = needed.find((name) => !existsSync(join(data, name)));
   if (missing !== undefined)
     throw new StageError(`${data} is not the data directory of a stage: it has no ${missing}.`);
@@ -42,7 +42,7 @@ export async function backUp(folder: string, file: string): Promise<Made> {
     if (running !== undefined) await pipeline(running, to);
     else await backUpUnused(data, to);
     let entries = 0;
-    const about = await readArchive(createReadStream(part), () => ({
+    const about = await readArchive(createReadStream(part), {
       file: async (_name, content) => {
         for await (const _part of content);
       },
@@ -50,7 +50,7 @@ export async function backUp(folder: string, file: string): Promise<Made> {
         entries += 1;
         return Promise.resolve();
       },
-    }));
+    });
     await flush(part, constants.O_RDWR);
     await rename(part, target);
     await flush(dirname(target), constants.O_RDONLY);
@@ -78,14 +78,9 @@ async function backUpUnused(folder: string, to: Writable): Promise<void> {
 /**
  * Restores a backup into a data directory without data.
  *
- * @param announce called before slow work
  * @throws StageError; the directory is then unchanged
  */
-export async function restore(
-  file: string,
-  folder: string,
-  announce: (sentence: string) => void,
-): Promise<Made> {
+export async function restore(file: string, folder: string): Promise<Made> {
   const data = resolve(folder);
   const unfinished = join(data, restoring);
   // An interrupted restore has moved some files, but not the store.
@@ -100,29 +95,27 @@ export async function restore(
     );
   });
   await rm(unfinished, { recursive: true, force: true });
-  const before = join(unfinished, 'before');
-  await mkdir(join(before, 'bodies'), { recursive: true, mode: 0o700 });
+  await mkdir(unfinished, { recursive: true, mode: 0o700 });
   const { store } = await openStore(join(unfinished, storeName), false);
   try {
     const filler = new Filler(store);
     const taken = new Set<string>();
-    const takerOf = ({ format }: Description): Taker => ({
+    const about = await readArchive(source.createReadStream(), {
       file: async (name, content) => {
-        const isSecret = secretNames.some((known) => known === name);
-        if (!isSecret && !(format === 1 && isFileOfBefore(name)))
+        if (!secretNames.some((known) => known === name))
           throw new StageError(`The backup has ${name}, which is not from a stage.`);
-        const path = join(isSecret ? unfinished : before, name);
+        const path = join(unfinished, name);
         await pipeline(content, createWriteStream(path, { mode: 0o600 }));
         await flush(path, constants.O_RDWR);
         taken.add(name);
       },
       line: (text) => filler.take(text),
     });
-    const about = await readArchive(source.createReadStream(), takerOf);
     const missing = secretNames.find((name) => !taken.has(name));
     if (missing !== undefined) throw new StageError(`The backup is not whole: it has no ${missing}.`);
-    if (about.format === 1) await readBefore(before, filler, announce);
     await markUsed(store);
+    // The stage was at work.
+    await noteKill(store, Date.parse(about.madeAt));
     await store.close();
     await moveInto(unfinished, data);
     return { ...about, entries: filler.entries };

@@ -69,24 +69,20 @@ export class Filler {
   async take(text: string): Promise<void> {
     const { data } = line.safeParse(jsonOrUndefined(text));
     if (data === undefined) throw new StageError('The backup has a line that this release does not know.');
-    if ('row' in data) await this.row(data.row.table, checkedItem(textToBytes(data.row.item)));
+    if ('row' in data) await this.#row(data.row.table, checkedItem(textToBytes(data.row.item)));
     else if ('message' in data) await this.#write(messageKey(data.message), messageBytes(data.message));
     else if ('schedule' in data) await this.#write(scheduleKey(data.schedule), scheduleBytes(data.schedule));
     else {
       const { key, body, ...about } = data.object;
-      await this.object(key, { ...about, body: Buffer.from(body, 'base64') });
+      this.entries += 1;
+      await objectsIn(this.#store, Date.now).put(key, { ...about, body: Buffer.from(body, 'base64') });
     }
   }
 
-  async row(tableName: string, item: Item): Promise<void> {
+  async #row(tableName: string, item: Item): Promise<void> {
     const table = tableNamed(tableName);
     void this.#rows.write(table, keyOf(table, item), undefined, item);
     await this.#wait();
-  }
-
-  async object(...given: Parameters<ReturnType<typeof objectsIn>['put']>): Promise<void> {
-    this.entries += 1;
-    await objectsIn(this.#store, Date.now).put(...given);
   }
 
   async #write(key: Buffer, value: Buffer): Promise<void> {

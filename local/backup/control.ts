@@ -5,16 +5,18 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import * as z from 'zod/mini';
 import { answerJson, close, listen } from '../http.ts';
 import { jsonOrUndefined } from '../json.ts';
 import type { DataDirectory } from '../stage/dataDirectory.ts';
 import { StageError } from '../stage/stageError.ts';
+import { parkedJobs, redrive, type ParkedJobs } from '../sqs/redrive.ts';
 import { writeBackup } from './writeBackup.ts';
 
 const controlName = 'control';
+const redriveName = 'redrive';
 const control = z.object({ url: z.url(), password: z.string() });
 
 export interface ControlOptions {
@@ -55,7 +57,8 @@ export async function startControl(
       answerJson(response, 401, 'application/json', { error: 'The password is wrong.' });
       return;
     }
-    backUp(response).catch((error: unknown) => {
+    const work = request.url === `/${redriveName}` ? answerRedrive(response) : backUp(response);
+    work.catch((error: unknown) => {
       if (error instanceof StageError && !response.headersSent) {
         refuse(response, error.message);
         return;
@@ -74,6 +77,10 @@ export async function startControl(
   };
 }
 
+async function answerRedrive(response: ServerResponse): Promise<void> {
+  answerJson(response, 200, 'application/json', await redrive());
+}
+
 function refuse(response: ServerResponse, error: string): void {
   answerJson(response, 409, 'application/json', { error });
 }
@@ -87,15 +94,27 @@ const refusal = z.object({ error: z.string() });
  * @throws StageError if the stage refuses
  */
 export async function askForBackup(folder: string): Promise<Readable | undefined> {
+  const body = (await ask(folder, 'backup'))?.body;
+  return body ? Readable.fromWeb(body) : undefined;
+}
+
+/** Lets the stage that uses a data directory send back parked jobs. @throws StageError if no stage uses it, or it refuses */
+export async function askForRedrive(folder: string): Promise<ParkedJobs> {
+  const answer = await ask(folder, redriveName);
+  if (answer !== undefined) return parkedJobs.parse(await answer.json());
+  throw new StageError(`No stage uses ${resolve(folder)}. It sends back parked jobs when it starts.`);
+}
+
+async function ask(folder: string, what: string): Promise<Response | undefined> {
   const path = join(folder, controlName);
   if (!existsSync(path)) return undefined;
   const { data } = control.safeParse(jsonOrUndefined(readFileSync(path, 'utf8')));
   if (data === undefined) return undefined;
   const headers = { authorization: `Bearer ${data.password}` };
-  const answer = await fetch(data.url, { method: 'POST', headers }).catch(() => undefined);
+  const answer = await fetch(new URL(what, data.url), { method: 'POST', headers }).catch(() => undefined);
   // The file may be left from a killed stage, and another program may now use its port.
   if (answer === undefined || answer.status === 401 || answer.body === null) return undefined;
-  if (answer.status === 200) return Readable.fromWeb(answer.body);
+  if (answer.status === 200) return answer;
   const { data: told } = refusal.safeParse(jsonOrUndefined(await answer.text()));
   throw new StageError(told?.error ?? `The stage answered ${answer.status}.`);
 }

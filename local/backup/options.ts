@@ -1,4 +1,4 @@
-import { command, fromVariable, parse, textLike } from '../../cli/commandLine.ts';
+import { command, dataDirectoryOf, folder, parse, textLike } from '../../cli/commandLine.ts';
 
 export interface BackupOptions {
   readonly file: string;
@@ -6,7 +6,6 @@ export interface BackupOptions {
 }
 
 const path = textLike(/./, 'the path of a file');
-const folder = textLike(/./, 'the path of a folder');
 
 const examples = {
   backup: `
@@ -45,9 +44,8 @@ export function parseBackupOptions(
       .addHelpText('after', examples[name]),
     args,
   );
-  const { dataDir } = given.opts();
   return {
     file: given.processedArgs[0],
-    dataDirectory: dataDir ?? fromVariable(environment, 'SVC_DATA_DIR', folder) ?? '.svc',
+    dataDirectory: dataDirectoryOf(given.opts().dataDir, environment),
   };
 }

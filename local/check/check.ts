@@ -2,21 +2,19 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { storeName } from '../backup/files.ts';
-import { masterSecretName, openDataDirectory } from '../stage/dataDirectory.ts';
+import { InUseError, masterSecretName, openDataDirectory } from '../stage/dataDirectory.ts';
 import { StageError } from '../stage/stageError.ts';
-import { checkPages } from '../store/pages.ts';
-import { checkEntries, type Counts } from './entries.ts';
-import { checkJobs } from './jobs.ts';
-
-export interface Checked {
-  readonly counts: Counts;
-  readonly problems: readonly string[];
-}
+import { DamageError } from '../store/checksum.ts';
+import { LostError } from '../store/openStore.ts';
+import { Store } from '../store/store.ts';
+import { checkEntries } from './entries.ts';
+import { checkJobs, type Checked } from './jobs.ts';
 
 /**
- * Checks the store's pages and entries, and whether rows, jobs, lanes and indexes agree.
+ * Checks the store's pages and entries, and whether rows, jobs, lanes and indexes agree. A running stage changes pages all the
+ * time: of its store, all entries of one moment are checked.
  *
- * @throws StageError if there is no store, or if a stage uses it
+ * @throws StageError if there is no store
  */
 export async function check(folder: string): Promise<Checked> {
   const inFolder = (name: string): string => join(resolve(folder), name);
@@ -25,20 +23,36 @@ export async function check(folder: string): Promise<Checked> {
       `${resolve(folder)} is not the data directory of a stage: it has no ${masterSecretName}.`,
     );
   }
-  const file = inFolder(storeName);
-  const damage = existsSync(file) ? await checkPages(file, { limitMs: Infinity }) : undefined;
-  if (damage !== undefined) {
+  try {
+    const { store, release } = await openDataDirectory(folder, { limitMs: Infinity });
+    try {
+      return await checkStore(store, false);
+    } finally {
+      await release();
+    }
+  } catch (error) {
+    if (error instanceof LostError) return { counts: {}, problems: [error.message] };
+    if (!(error instanceof InUseError)) throw error;
+  }
+  const store = new Store(inFolder(storeName), true);
+  try {
+    store.checkSum();
+    return await checkStore(store, true);
+  } catch (error) {
+    if (!(error instanceof DamageError)) throw error;
     return {
       counts: {},
-      problems: [`${file} is damaged: ${damage}. Restore the last backup: svc-queue restore.`],
+      problems: [`${error.message} Stop the stage, and restore the last backup: svc-queue restore.`],
     };
-  }
-  const { store, release } = await openDataDirectory(folder);
-  try {
-    const { counts, problems } = checkEntries(store);
-    // Jobs can be checked only if all entries are readable.
-    return { counts, problems: problems.length > 0 ? problems : await checkJobs(store) };
   } finally {
-    await release();
+    await store.close();
   }
+}
+
+async function checkStore(store: Store, isAtWork: boolean): Promise<Checked> {
+  const entries = checkEntries(store);
+  // Jobs can be checked only if all entries are readable.
+  if (entries.problems.length > 0) return entries;
+  const { counts, problems } = await checkJobs(store, isAtWork);
+  return { counts: { ...entries.counts, ...counts }, problems };
 }

@@ -8,18 +8,14 @@ import { objectKeys, objectsIn } from '../s3/objects.ts';
 import { storedSchedules } from '../scheduler/storedSchedules.ts';
 import { storedMessages } from '../sqs/storedMessages.ts';
 import type { Store } from '../store/store.ts';
-
-export type Counts = Readonly<Record<string, number>>;
+import type { Checked } from './jobs.ts';
 
 interface Found {
   readonly counts: Record<string, number>;
   readonly problems: string[];
 }
 
-export function checkEntries(store: Store): {
-  readonly counts: Counts;
-  readonly problems: readonly string[];
-} {
+export function checkEntries(store: Store): Checked {
   const found: Found = { counts: {}, problems: [] };
   for (const table of allTables) {
     noting(found, `The table ${table.name}`, () => {

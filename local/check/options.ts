@@ -1,12 +1,11 @@
-import { command, fromVariable, parse, textLike } from '../../cli/commandLine.ts';
-
-const folder = textLike(/./, 'the path of a folder');
+import { command, dataDirectoryOf, folder, parse } from '../../cli/commandLine.ts';
 
 const help = `
 Examples:
   svc-queue check --data-dir /var/lib/svc-queue
 
-It checks each page and entry of the store, and whether rows, jobs, lines and indexes agree. The stage must be stopped. Nothing is changed.
+It checks each page and entry of the store, and whether rows, jobs, lines and indexes agree. If the stage runs, it checks all entries
+as they are at one moment, and no pages. Nothing is changed.
 
 Exit status: 0 all is well; 1 something is wrong, as the output says; 2 wrong arguments, or a mistake named in the message.`;
 
@@ -21,5 +20,5 @@ export function parseCheckOptions(
       .addHelpText('after', help),
     args,
   ).opts();
-  return { dataDirectory: dataDir ?? fromVariable(environment, 'SVC_DATA_DIR', folder) ?? '.svc' };
+  return { dataDirectory: dataDirectoryOf(dataDir, environment) };
 }

@@ -1,10 +1,21 @@
-import { processLeases, type TableName } from '../../lambdas/aws/resources.ts';
+import { processLeases, startsPrefix, type TableName } from '../../lambdas/aws/resources.ts';
 import { behindAll } from './keys.ts';
 import type { Rows } from './rows.ts';
 import { keyOf, tableNamed } from './table.ts';
 import type { Item } from './values.ts';
 
 const lanes: TableName = 'lanes';
+const usage: TableName = 'usage';
+
+/** Forgets the starts of jobs that ended with the stage: they have not killed their workers. */
+export async function forgetStarts(rows: Rows): Promise<void> {
+  const table = tableNamed(usage);
+  const started = [...rows.range(table.prefix, behindAll(table.prefix))].filter(
+    ({ owner }) => owner !== undefined && 'S' in owner && owner.S.startsWith(startsPrefix),
+  );
+  for (const row of started) void rows.write(table, keyOf(table, row), row, undefined);
+  await rows.store.committed();
+}
 
 /** Ends the slots that killed processes hold in lanes. Slots of attempts stay, because their jobs are delivered again. */
 export async function endProcessLeases(rows: Rows): Promise<void> {

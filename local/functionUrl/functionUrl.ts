@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { answerJson, drain, endWithServer, listen, noGuard, type Guard } from '../http.ts';
 import { isManyClients, onLoopback, originsBehind, type Network, type OriginOf } from '../network/network.ts';
-import { largestEvent, type LambdaFunction } from '../lambda/lambda.ts';
+import { largestEvent, TimedOut, type LambdaFunction } from '../lambda/lambda.ts';
+import { answerTooBusy } from '../gateway/gateway.ts';
 import { boundConnections, timeBounds } from '../gateway/connections.ts';
 import { Intake, refuseUntaken, type AccountOf } from '../gateway/intake.ts';
 import { mostReadBytes, refuseUnreadable } from '../gateway/unreadable.ts';
@@ -43,6 +44,7 @@ export async function startFunctionUrl(options: FunctionUrlOptions): Promise<Fun
         if (request.errored !== null) return;
         options.report(error);
         if (response.headersSent) response.destroy();
+        else if (error instanceof TimedOut) answerTooBusy(response);
         else answerBadGateway(response);
       });
     }),
@@ -87,7 +89,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, door: 
   });
 }
 
-/** Answers as Lambda does if a function fails or times out. Functions cannot change this answer. */
+/** Answers as Lambda does if a function fails. Functions cannot change this answer. */
 function answerBadGateway(response: ServerResponse): void {
   response.writeHead(502, { 'Content-Type': 'text/plain' }).end('Internal Server Error');
 }

@@ -14,7 +14,7 @@ import {
   type Network,
   type OriginOf,
 } from '../network/network.ts';
-import { largestEvent, type LambdaFunction } from '../lambda/lambda.ts';
+import { largestEvent, TimedOut, type LambdaFunction } from '../lambda/lambda.ts';
 import { splitUrl } from '../incoming.ts';
 import { renewCertificate } from '../network/tls.ts';
 import { headTooLarge, maxHeadBytes, mostReadBytes, refuseUnreadable } from './unreadable.ts';
@@ -77,6 +77,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
         if (request.errored !== null) return;
         report(error);
         if (response.headersSent) response.destroy();
+        else if (error instanceof TimedOut) answerTooBusy(response);
         else refuse(response, 502, 'service_failed', couldNotAnswer);
       });
     }),
@@ -108,6 +109,9 @@ interface Proxy {
   readonly requestId: string;
 }
 
+const nothingAt = (path: string): string =>
+  `There is nothing at ${path}. For a publish, a non-empty destination must be provided.`;
+
 /** Answers a request. Decisions that need only the head are made before the body is read. */
 async function answer(request: IncomingMessage, response: ServerResponse, proxy: Proxy): Promise<void> {
   const receivedAt = Date.now();
@@ -117,7 +121,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, proxy:
   // A custom domain of API Gateway passes on the base path too.
   const path = proxy.basePath + own;
   if (headBytes(request) > maxHeadBytes) refuse(response, 431, 'head_too_large', headTooLarge);
-  else if (routed === undefined) refuse(response, 404, 'path_not_found', `There is nothing at ${path}.`);
+  else if (routed === undefined) refuse(response, 404, 'path_not_found', nothingAt(path));
   else {
     await proxy.ready;
     await proxy.intake.take(request, async (taken) => {
@@ -171,8 +175,17 @@ function refuse<Status extends ErrorStatus>(
   status: Status,
   code: CodeOf<Status>,
   error: string,
+  headers?: Record<string, string>,
 ): void {
-  answerJson(response, status, 'application/json', { error, code });
+  answerJson(response, status, 'application/json', { error, code }, headers);
+}
+
+/**
+ * Answers for a function that reached its time limit. On AWS a function hangs then, and the answer is 502; on one machine, all
+ * functions share the cores and have too much to do.
+ */
+export function answerTooBusy(response: ServerResponse): void {
+  refuse(response, 503, 'service_timeout', tooLateToAnswer, { 'retry-after': '1' });
 }
 
 const tooLate = Symbol('too late');

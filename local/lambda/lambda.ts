@@ -58,12 +58,19 @@ export function toFunction(name: string, handler: Handler, options: FunctionOpti
   };
 }
 
-/** @throws Error in Lambda's words on a timeout */
+/** A function took longer than Lambda allows. The message is Lambda's. */
+export class TimedOut extends Error {
+  constructor(timeoutMs: number) {
+    super(`Task timed out after ${(timeoutMs / 1000).toFixed(2)} seconds`);
+  }
+}
+
+/** @throws TimedOut */
 async function inTime(work: Promise<unknown>, timeoutMs: number): Promise<unknown> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
-      reject(new Error(`Task timed out after ${(timeoutMs / 1000).toFixed(2)} seconds`));
+      reject(new TimedOut(timeoutMs));
     }, timeoutMs);
     // The timer must not keep a stopped stage's process alive.
     timer.unref();

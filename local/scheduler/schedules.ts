@@ -150,6 +150,12 @@ export class Schedules {
 
   /** Reads the clock again after it has jumped. */
   wake(): void {
+    const now = this.#now();
+    for (const pending of [...this.#byDueTime]) {
+      const next = pending.timing.kind === 'recurring' ? pending.timing.next(now) : undefined;
+      // The clock has stepped back.
+      if (next !== undefined && next < pending.scheduledAt) this.#goOn(pending, next);
+    }
     this.#serve();
   }
 

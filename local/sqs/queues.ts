@@ -8,8 +8,9 @@
  * - in flight until `availableAt`, by its visibility timeout, then visible again;
  * - deleted; or moved to the dead letter queue after too many receives; or expired after its retention.
  *
- * Messages survive the process; those in flight become visible at the next start. Receive counts survive too, except for the
- * first receive of a message that was sent since the start, which would cost a write per message.
+ * Messages survive the process; those in flight become visible at the next start. Receive counts survive too. The first receive
+ * of a message that was sent since the start is not written, which saves a write per message. So the next start counts it for
+ * each message that was visible.
  */
 import { randomUUID } from 'node:crypto';
 import { Heap, type Placed } from '../heap.ts';
@@ -79,8 +80,14 @@ export class Queues {
       const byAvailability = new Heap<Message>((a, b) => a.availableAt < b.availableAt);
       this.#queues.set(shape.name, { shape, byAvailability, longPolls: new Set(), alarm: undefined });
     }
-    for (const { queue, ...message } of storedMessages(store))
-      this.#insert(this.#queue(queue), message, true);
+    for (const { queue, ...message } of storedMessages(store)) {
+      // The rest of a delay is unknown if the clock has stepped back since: it begins again.
+      const backMs = Math.max(0, message.sentAt - now());
+      const availableAt = message.availableAt - backMs;
+      const receives = Math.max(message.receives, availableAt <= now() ? 1 : 0);
+      const sentAt = message.sentAt - backMs;
+      this.#insert(this.#queue(queue), { ...message, sentAt, availableAt, receives }, true);
+    }
   }
 
   has(name: string): boolean {
@@ -183,10 +190,11 @@ export class Queues {
     }
   }
 
-  /** When the next message timer or visibility timeout ends, in epoch milliseconds. */
-  nextDue(name: string): number | undefined {
-    const availableAt = this.#queue(name).byAvailability.first?.availableAt;
-    return availableAt !== undefined && availableAt > this.#now() ? availableAt : undefined;
+  /** The milliseconds until the next message timer or visibility timeout ends, if one is running. */
+  nextDueIn(name: string): number | undefined {
+    const availableAt = this.#queue(name).byAvailability.first?.availableAt ?? 0;
+    const dueInMs = availableAt - this.#now();
+    return dueInMs > 0 ? dueInMs : undefined;
   }
 
   unsettled(name: string): Unsettled[] {

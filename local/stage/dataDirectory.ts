@@ -1,13 +1,14 @@
 /** The data directory keeps the store and the secrets between runs of a stage. A lock lets only one stage use it. */
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import * as z from 'zod/mini';
 import { needed, restoring, secretNames, storeName } from '../backup/files.ts';
-import { isOfBefore, moveSentence } from '../backup/before/folder.ts';
+import { refusalOf } from '../backup/before/folder.ts';
 import { replaceFile } from '../durable.ts';
 import { jsonOrUndefined } from '../json.ts';
-import { markUsed, openStore } from '../store/openStore.ts';
+import { markUsed, noteKill, openStore } from '../store/openStore.ts';
+import type { CheckOptions } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
 import { identify, isRunning, processIdentity } from './processes.ts';
 import { StageError, isSystemError } from './stageError.ts';
@@ -29,13 +30,20 @@ export interface DataDirectory {
   readonly release: () => Promise<void>;
 }
 
-/** @throws StageError if a running stage uses the directory, it cannot be written, or its data are incomplete */
-export async function openDataDirectory(path: string): Promise<DataDirectory> {
+/** A running stage uses the directory. */
+export class InUseError extends StageError {}
+
+/**
+ * @param options of the check of the store's pages
+ * @throws StageError if a running stage uses the directory, it cannot be written, or its data are incomplete
+ */
+export async function openDataDirectory(path: string, options?: CheckOptions): Promise<DataDirectory> {
   const folder = resolve(path);
   const inFolder = (name: string): string => join(folder, name);
+  let wasKilled: boolean;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    lock(inFolder(lockName), folder);
+    wasKilled = lock(inFolder(lockName), folder);
   } catch (error) {
     if (error instanceof StageError || !(error instanceof Error)) throw error;
     throw new StageError(`The data directory ${folder} cannot be used: ${error.message}`, { cause: error });
@@ -44,7 +52,8 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
     rmSync(inFolder(lockName), { force: true });
   };
   try {
-    if (isOfBefore(folder)) throw new StageError(moveSentence(folder));
+    const refusal = await refusalOf(folder);
+    if (refusal !== undefined) throw new StageError(refusal);
     if (existsSync(inFolder(restoring))) {
       throw new StageError(`A restore into ${folder} was interrupted: run svc-queue restore again.`);
     }
@@ -54,7 +63,14 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
     }
     // It is written last, after the others, which may be the operator's.
     const isExpected = existsSync(inFolder(masterSecretName));
-    const { store, isNew } = await openStore(inFolder(storeName), isExpected);
+    const changedAt = statSync(inFolder(storeName), { throwIfNoEntry: false })?.mtimeMs;
+    const { store, isNew } = await openStore(inFolder(storeName), isExpected, options);
+    if (wasKilled && changedAt !== undefined) {
+      await noteKill(store, changedAt).catch(async (error: unknown) => {
+        await store.close();
+        throw error;
+      });
+    }
     const write = (name: string, text: string): void => {
       replaceFile(inFolder(name), Buffer.from(text));
     };
@@ -111,11 +127,12 @@ const lockName = 'lock';
 export const [masterSecretName] = secretNames;
 const holder = z.object({ stage: processIdentity });
 
-function lock(file: string, folder: string): void {
-  for (;;) {
+/** @returns whether the last process that held it was killed */
+function lock(file: string, folder: string): boolean {
+  for (let wasKilled = false; ; wasKilled = true) {
     try {
       writeFileSync(file, JSON.stringify({ stage: identify(process.pid) }), { flag: 'wx', mode: 0o600 });
-      return;
+      return wasKilled;
     } catch (error) {
       if (!isSystemError(error, 'EEXIST')) throw error;
     }
@@ -129,7 +146,7 @@ function removeStale(file: string, folder: string): void {
   // A stage that was killed while writing the lock leaves a partial one.
   const held = text === undefined ? undefined : holder.safeParse(jsonOrUndefined(text)).data;
   if (held !== undefined && isRunning(held.stage)) {
-    throw new StageError(
+    throw new InUseError(
       `A local stage (process ${held.stage.pid}) already uses ${folder}: stop it, or give this one another --data-dir.`,
     );
   }

@@ -8,8 +8,6 @@ import {
   longestTimeoutSeconds,
   queueNames,
   queues,
-  timers,
-  type TimedFunction,
 } from '../../lambdas/aws/resources.ts';
 import { startControl } from '../backup/control.ts';
 import { Disk, diskSentence } from '../disk/disk.ts';
@@ -28,15 +26,17 @@ import { startGateway } from '../gateway/gateway.ts';
 import type { AccountOf } from '../gateway/intake.ts';
 import type { QueueFunction } from '../lambda/handlers.ts';
 import { loadFunction, type LambdaFunction } from '../lambda/lambda.ts';
+import { withOwnProcess } from '../lambda/ownProcess.ts';
 import { inTurns } from '../lambda/turns.ts';
 import { pending } from '../pending.ts';
-import { startTimer, type Timer } from '../lambda/timer.ts';
+import { sendLostMessages } from './lostMessages.ts';
 import { lookForMissedFires } from './missedFires.ts';
 import { localAccount, reachableDestinations, type Management } from './localAccount.ts';
 import type { Options } from './options.ts';
 import { StageError } from './stageError.ts';
 import { checkStrength } from './strength.ts';
 import type { Queues } from '../sqs/queues.ts';
+import { redriveAtStart } from '../sqs/redrive.ts';
 import {
   environmentOf,
   handOverCalls,
@@ -47,6 +47,7 @@ import {
 } from './standIns.ts';
 import { takeOverClock, type TestClock } from './testClock.ts';
 import { startTestControl, type TestControl } from './testControl.ts';
+import { loadTimed, startTimers } from './timers.ts';
 
 export interface Stage {
   readonly url: string;
@@ -170,7 +171,8 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   }
   const testControl =
     testClock === undefined ? undefined : await offerTestControl(testClock, options, standIns, endings);
-  const [fed, timed] = await Promise.all([loadFed(options), loadTimed(options)]);
+  const [fed, timed] = await Promise.all([loadFed(options), loadTimed(region, load)]);
+  if (data !== undefined) await sendLostMessages(data.store);
   loading.resolve();
   const own = ownCalls();
   endings.push(own.close);
@@ -190,7 +192,9 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   // deliveries.
   const running = { ...options, report };
   const sources = feed(fed, running, standIns.sqs.queues, testControl?.leave);
-  const clocks = startTimers(timed, running);
+  // Before the timers start, because one of them also receives parked jobs, which hides them.
+  await redriveAtStart(standIns.sqs.queues).catch(report);
+  const clocks = startTimers(timed, report);
   await lookForMissedFires(standIns);
   endings.push(async () => {
     const signal = AbortSignal.timeout(drainMs);
@@ -224,13 +228,13 @@ async function clientVariables(
     SVC_READ_ONLY_TOKEN: read_only_token,
     SVC_CURRENT_SIGNING_KEY: current,
     SVC_NEXT_SIGNING_KEY: next,
+    SVC_MANAGEMENT_URL: url,
+    SVC_MANAGEMENT_USER: management.username,
+    SVC_MANAGEMENT_PASSWORD: management.password,
     QSTASH_URL: url,
     QSTASH_TOKEN: token,
     QSTASH_CURRENT_SIGNING_KEY: current,
     QSTASH_NEXT_SIGNING_KEY: next,
-    SVC_MANAGEMENT_URL: url,
-    SVC_MANAGEMENT_USER: management.username,
-    SVC_MANAGEMENT_PASSWORD: management.password,
   };
 }
 
@@ -257,6 +261,9 @@ const concurrency: Partial<Record<QueueFunction, number>> = {
 /** The most concurrent invocations of the long queue. Each may wait hours for an answer, and holds a connection and a body. */
 const waitingAtOnce = 10_000;
 
+/** Each may run in a separate process of some 100 MB. */
+const suspectsAtOnce = 4;
+
 type Fed = (typeof fedQueues)[number] & { readonly function: LambdaFunction };
 
 function loadFed(options: StageOptions): Promise<readonly Fed[]> {
@@ -265,7 +272,10 @@ function loadFed(options: StageOptions): Promise<readonly Fed[]> {
   return Promise.all(
     fedQueues.map(async (queue) => {
       const timeoutMs = functionSecondsOf(queue.name, longest) * 1000;
-      return { ...queue, function: await load(queue.handler, { region, timeoutMs }) };
+      const limits = { region, timeoutMs };
+      const loaded = await load(queue.handler, limits);
+      const isApart = queue.batchSize === 1 && load === loadFunction;
+      return { ...queue, function: isApart ? withOwnProcess(queue.handler, limits, loaded) : loaded };
     }),
   );
 }
@@ -284,31 +294,12 @@ function feed(
       function: invoked,
       maximumConcurrency: concurrency[handler],
       ...(name === 'long' && longDelivery === undefined && { mostAtOnce: waitingAtOnce }),
+      ...(name === 'dead' && { mostAtOnce: suspectsAtOnce }),
       batchSize,
       report,
       ...(onLeft !== undefined && { onLeft }),
     }),
   );
-}
-
-interface Timed {
-  readonly everyMs: number;
-  readonly function: LambdaFunction;
-}
-
-function loadTimed({ region, loadFunction: load = loadFunction }: StageOptions): Promise<readonly Timed[]> {
-  const names: readonly TimedFunction[] = ['countOutcomes', 'redrive', 'lookForAlarms'];
-  return Promise.all(
-    names.map(async (name) => {
-      const { everyMinutes, functionTimeoutSeconds } = timers[name];
-      const timed = await load(name, { region, timeoutMs: functionTimeoutSeconds * 1000 });
-      return { everyMs: everyMinutes * 60 * 1000, function: timed };
-    }),
-  );
-}
-
-function startTimers(timed: readonly Timed[], { report }: StageOptions): Timer[] {
-  return timed.map((one) => startTimer({ ...one, report }));
 }
 
 async function offerTestControl(

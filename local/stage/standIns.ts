@@ -1,3 +1,4 @@
+import { steadyClock, watchClock } from './clocks.ts';
 import { join } from 'node:path';
 import * as dynamodbSdk from '@aws-sdk/client-dynamodb';
 import * as sqsSdk from '@aws-sdk/client-sqs';
@@ -27,7 +28,7 @@ import { tlsSecrets } from '../secretsManager/tlsFiles.ts';
 import { startSqs, type Sqs } from '../sqs/sqs.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { startExpiry, type Expiry } from '../dynamodb/expiry.ts';
-import { endProcessLeases } from '../dynamodb/processLeases.ts';
+import { endProcessLeases, forgetStarts } from '../dynamodb/processLeases.ts';
 import { Store } from '../store/store.ts';
 
 const bucket = 'bodies';
@@ -101,11 +102,18 @@ export async function startStandIns(
   if (dynamodbUrl === undefined) endings.push(dynamodb.close);
   else await dynamodb.close();
   await endProcessLeases(dynamodb.rows);
+  await forgetStarts(dynamodb.rows);
   const objects = objectsIn(store, now);
-  const sqs = await startSqs({ queues: queueShapes, region, store, now, report });
+  const sqs = await startSqs({ queues: queueShapes, region, store, now: steadyClock(now), report });
   endings.push(sqs.close);
   const scheduler = await startScheduler({ ...{ sqs, region, store, now, report }, groups: [scheduleGroup] });
-  endings.push(scheduler.close);
+  endings.push(
+    scheduler.close,
+    watchClock(() => {
+      scheduler.wake();
+      sqs.queues.wake();
+    }),
+  );
   const s3 = await startS3({ bucket, objects, now, report });
   endings.push(s3.close);
   const secrets = await startSecretsManager(

@@ -1,6 +1,8 @@
 export interface TestClock {
   /** Moves the clock forward. A moment in the past is ignored. */
   readonly moveTo: (epochMs: number) => void;
+  /** Moves the clock forward or back. */
+  readonly step: (ms: number) => void;
   readonly release: () => void;
 }
 
@@ -15,6 +17,9 @@ export function takeOverClock(): TestClock {
   return {
     moveTo: (epochMs) => {
       aheadMs = Math.max(aheadMs, epochMs - realNow());
+    },
+    step: (ms) => {
+      aheadMs += ms;
     },
     release: () => {
       Date.now = realNow;

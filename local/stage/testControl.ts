@@ -1,7 +1,8 @@
 /**
  * The tests' control over a stage. `POST /test/clock` with `{"advanceMs": n}` lets n milliseconds pass: the clock jumps from
  * one due moment to the next, and waits each time until the due jobs are done, so that a job delayed by a minute is not done at
- * the end. With `{"jumpMs": n}` the clock jumps once without waiting. `POST /test/expire` deletes expired data.
+ * the end. With `{"jumpMs": n}` the clock jumps once without waiting. With `{"stepMs": n}` it steps, also back, and the stage
+ * has to notice it. `POST /test/expire` deletes expired data.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
@@ -21,7 +22,7 @@ export interface TestControl {
 
 export interface TestControlOptions {
   readonly clock: TestClock;
-  readonly queues: Pick<Queues, 'nextDue' | 'unsettled' | 'wake'>;
+  readonly queues: Pick<Queues, 'nextDueIn' | 'unsettled' | 'wake'>;
   readonly scheduler: Pick<Scheduler, 'nextDue' | 'wake'>;
   readonly fedQueues: readonly string[];
   /** Deletes expired data, and returns the number of deleted rows. */
@@ -39,7 +40,11 @@ const lookAgainAfterMs = 1;
 const mostChecks = 3_500;
 
 const ms = z.int().check(z.gte(0));
-const clockInput = z.union([z.strictObject({ advanceMs: ms }), z.strictObject({ jumpMs: ms })]);
+const clockInput = z.union([
+  z.strictObject({ advanceMs: ms }),
+  z.strictObject({ jumpMs: ms }),
+  z.strictObject({ stepMs: z.int() }),
+]);
 
 export async function startTestControl(options: TestControlOptions): Promise<TestControl> {
   const { report, expireNow } = options;
@@ -69,6 +74,7 @@ export async function startTestControl(options: TestControlOptions): Promise<Tes
       return;
     }
     if ('jumpMs' in input.data) jump(input.data.jumpMs);
+    else if ('stepMs' in input.data) options.clock.step(input.data.stepMs);
     else await advance(input.data.advanceMs);
     answerJson(response, 200, 'application/json', { now: Date.now() });
   }
@@ -120,8 +126,8 @@ function createAdvance({ clock, queues, scheduler, fedQueues, written }: TestCon
   async function advanceTo(end: number): Promise<void> {
     await settle();
     for (;;) {
-      const due = [scheduler.nextDue(), ...fedQueues.map((name) => queues.nextDue(name))];
-      const next = Math.min(...due.map((at) => at ?? Infinity));
+      const dueIn = fedQueues.map((name) => queues.nextDueIn(name) ?? Infinity);
+      const next = Math.min(scheduler.nextDue() ?? Infinity, Date.now() + Math.min(...dueIn));
       if (next > end) break;
       await moveTo(next);
     }

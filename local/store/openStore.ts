@@ -5,7 +5,7 @@ import * as z from 'zod/mini';
 import { flushFolder } from '../durable.ts';
 import { jsonOrUndefined } from '../json.ts';
 import { StageError } from '../stage/stageError.ts';
-import { checkPages } from './pages.ts';
+import { checkPages, type CheckOptions } from './pages.ts';
 import { Store } from './store.ts';
 
 const format = 1;
@@ -13,15 +13,30 @@ const about = z.object({
   format: z.literal(format),
   /** Whether a stage has used it. It then has data, and the secrets belong to it. */
   isUsed: z.boolean(),
+  /** When the stage was killed, epoch milliseconds, if no other has started since. */
+  killedAt: z.optional(z.number()),
 });
+type About = Readonly<z.infer<typeof about>>;
 const aboutKey = Buffer.from('a');
 
-const isUsed = (store: Store): boolean => {
+function aboutOf(store: Store): About {
   const text = store.get(aboutKey)?.toString();
   const read = text === undefined ? undefined : about.safeParse(jsonOrUndefined(text)).data;
   if (read === undefined) throw new StageError('The store was made by a later release of the service.');
-  return read.isUsed;
-};
+  return read;
+}
+
+export const killedAtOf = (store: Store): number | undefined => aboutOf(store).killedAt;
+
+/**
+ * Notes that a stage was killed. A publish that this interrupted may have left a message without a job.
+ *
+ * @param killedAt undefined when the next stage has sent the jobs of such messages
+ */
+export async function noteKill(store: Store, killedAt: number | undefined): Promise<void> {
+  store.write(aboutKey, aboutBytes({ isUsed: aboutOf(store).isUsed, killedAt }));
+  await store.committed();
+}
 
 export interface OpenStore {
   readonly store: Store;
@@ -33,17 +48,21 @@ export interface OpenStore {
  * @param isExpected whether the directory was used before; a missing store is then an error
  * @throws StageError if the store is missing, incomplete or damaged
  */
-export async function openStore(file: string, isExpected: boolean): Promise<OpenStore> {
+export async function openStore(
+  file: string,
+  isExpected: boolean,
+  options?: CheckOptions,
+): Promise<OpenStore> {
   const there = statSync(file, { throwIfNoEntry: false });
   if (there === undefined || there.size === 0) {
     if (isExpected || there !== undefined) throw lost(file, there === undefined ? 'is missing' : 'is empty');
     await make(file);
   }
-  const damage = await checkPages(file);
+  const damage = await checkPages(file, options);
   if (damage !== undefined) throw lost(file, `is damaged (${damage})`);
   const store = new Store(file);
   try {
-    return { store, isNew: !isUsed(store) };
+    return { store, isNew: !aboutOf(store).isUsed };
   } catch (error) {
     await store.close();
     throw error;
@@ -51,18 +70,19 @@ export async function openStore(file: string, isExpected: boolean): Promise<Open
 }
 
 export async function markUsed(store: Store): Promise<void> {
-  store.write(aboutKey, aboutBytes(true));
+  store.write(aboutKey, aboutBytes({ isUsed: true, killedAt: killedAtOf(store) }));
   await store.committed();
 }
 
-const aboutBytes = (used: boolean): Buffer => Buffer.from(JSON.stringify({ format, isUsed: used }));
+const aboutBytes = (described: Omit<About, 'format'>): Buffer =>
+  Buffer.from(JSON.stringify({ format, ...described }));
 
 /** Creates a store with only its description. The file gets its name when it is complete. */
 async function make(file: string): Promise<void> {
   const unfinished = `${file}.new`;
   for (const name of [unfinished, `${unfinished}-lock`]) rmSync(name, { force: true });
   const store = new Store(unfinished);
-  store.write(aboutKey, aboutBytes(false));
+  store.write(aboutKey, aboutBytes({ isUsed: false }));
   await store.committed();
   await store.close();
   renameSync(unfinished, file);
@@ -70,7 +90,10 @@ async function make(file: string): Promise<void> {
   flushFolder(dirname(file));
 }
 
-const lost = (file: string, state: string): StageError =>
-  new StageError(
+/** The store has not all of its data. */
+export class LostError extends StageError {}
+
+const lost = (file: string, state: string): LostError =>
+  new LostError(
     `${basename(file)} in ${dirname(file)} ${state}: the messages are in it. Move the folder away, and restore the last backup: svc-queue restore.`,
   );

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { open, type RootDatabase, type Transaction } from 'lmdb';
-import { checked, sealed } from './checksum.ts';
+import { checked, DamageError, sealed } from './checksum.ts';
 import { mayBePanic, reasonOf, Refusals } from './refusals.ts';
 import { Sum, sumKey } from './sum.ts';
 
@@ -61,6 +61,8 @@ const longestWaitMs = 10;
 export class Store {
   /** Whether the file outlives the process. A removed file cannot be reopened. */
   readonly #isLasting: boolean;
+  /** The moment that all reads see, of a store that another process writes. */
+  readonly #at: Snapshot | undefined;
   readonly #open: () => RootDatabase<Buffer, Buffer>;
   #database: RootDatabase<Buffer, Buffer>;
   readonly #refusals: Refusals;
@@ -73,8 +75,11 @@ export class Store {
   #committing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param file undefined for a store that ends with the process */
-  constructor(file: string | undefined) {
+  /**
+   * @param file undefined for a store that ends with the process
+   * @param isOfOther whether another process writes it; it is then read as it is now
+   */
+  constructor(file: string | undefined, isOfOther = false) {
     this.#refusals = new Refusals(file);
     const path = file ?? join(tmpdir(), `svc-queue-${randomUUID()}.mdb`);
     this.#isLasting = file !== undefined;
@@ -83,6 +88,7 @@ export class Store {
         path,
         ...(file === undefined ? { noSync: true, deleteOnClose: isWindows } : { overlappingSync: false }),
         noSubdir: true,
+        readOnly: isOfOther,
         encoding: 'binary',
         keyEncoding: 'binary',
         cache: false,
@@ -90,12 +96,13 @@ export class Store {
         eventTurnBatching: false,
       });
     this.#database = this.#open();
+    if (isOfOther) this.#at = this.snapshot();
     // A file without a name disappears with its process, however the process ends.
     if (file === undefined && !isWindows) for (const name of [path, `${path}-lock`]) rmSync(name);
   }
 
   /** @throws DamageError if the value differs from what was written */
-  get(key: Buffer, at?: Snapshot): Buffer | undefined {
+  get(key: Buffer, at = this.#at): Buffer | undefined {
     const value = this.#readable().get(key, at && { transaction: at.transaction });
     return value && checked(key, value);
   }
@@ -104,7 +111,7 @@ export class Store {
   *range(options: RangeOptions): Generator<Entry> {
     this.#readers += 1;
     try {
-      for (const { key, value } of this.#readable().getRange(rangeOf(options))) {
+      for (const { key, value } of this.#readable().getRange(this.#rangeOf(options))) {
         yield { key, value: checked(key, value) };
       }
     } finally {
@@ -115,9 +122,22 @@ export class Store {
   *keys(options: RangeOptions): Generator<Buffer> {
     this.#readers += 1;
     try {
-      yield* this.#readable().getKeys(rangeOf(options));
+      yield* this.#readable().getKeys(this.#rangeOf(options));
     } finally {
       this.#readers -= 1;
+    }
+  }
+
+  /** @throws DamageError if an entry is missing, or differs from what was written, or is older than others */
+  checkSum(): void {
+    const sum = new Sum(undefined);
+    const transaction = this.#at?.transaction;
+    for (const { key, value } of this.#readable().getRange(transaction && { transaction })) {
+      checked(key, value);
+      if (!key.equals(sumKey)) sum.add(value);
+    }
+    if (!sum.equals(new Sum(this.get(sumKey)))) {
+      throw new DamageError('The store is damaged: entries are missing, or older than others.');
     }
   }
 
@@ -159,6 +179,7 @@ export class Store {
     await Promise.allSettled([this.committed()]);
     await this.#committing;
     clearTimeout(this.#timer);
+    this.#at?.done();
     if (this.#state !== 'closed') await this.#database.close();
   }
 
@@ -236,18 +257,18 @@ export class Store {
     this.#database.putSync(sumKey, sealed(sumKey, sum.bytes()));
   }
 
+  #rangeOf({ from, to, isReverse = false, at = this.#at }: RangeOptions) {
+    return {
+      ...(isReverse
+        ? { start: to, end: from, reverse: true, exclusiveStart: true, inclusiveEnd: true }
+        : { start: from, end: to }),
+      ...(at !== undefined && { transaction: at.transaction }),
+    };
+  }
+
   #taken(): Batch | undefined {
     const batch = this.#next;
     this.#next = undefined;
     return batch;
   }
-}
-
-function rangeOf({ from, to, isReverse = false, at }: RangeOptions) {
-  return {
-    ...(isReverse
-      ? { start: to, end: from, reverse: true, exclusiveStart: true, inclusiveEnd: true }
-      : { start: from, end: to }),
-    ...(at !== undefined && { transaction: at.transaction }),
-  };
 }

@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount, manage, publishAs, recordOf } from '../support/accounts.ts';
 import { api, ok } from '../support/api.ts';
 import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { clockStage } from '../support/clockStage.ts';
 import { eventually } from '../support/eventually.ts';
-import { startStage, type Stage } from '../support/stage.ts';
+import type { Stage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
@@ -12,9 +13,8 @@ const receiver = useReceiver();
 /** A stage whose clock is set forward, so that a schedule fires. */
 let stage: Stage;
 beforeAll(async () => {
-  stage = await startStage({ testControl: true });
+  stage = await clockStage();
 });
-afterAll(() => stage.remove());
 
 const attention = z.object({
   hostsDown: z.array(z.object({ waiting: z.number() })),
@@ -40,12 +40,12 @@ it('The verdict covers only what was read', async () => {
   await publishAs(owner, inbox.url);
   await inbox.received(1);
   const page = await openConsole({ at: '#/keys', token: owner.token });
-  let deadLetters = 0;
-  let schedules: readonly string[] = [];
+  let known: { readonly deadLetters?: number; readonly schedules: readonly string[] } = { schedules: [] };
   // A test cannot wait for reads of more than a second.
   await page.route('**/v2/stats/attention', async (route) => {
     const response = await route.fetch();
     const found = z.record(z.string(), z.unknown()).parse(await response.json());
+    const { deadLetters, schedules } = known;
     const failingSchedules = schedules.map((scheduleId) => ({ scheduleId, firedAt: 0 }));
     const cut = ['deadLetters'];
     await route.fulfill({ response, json: { ...found, deadLetters, failingSchedules, isWhole: false, cut } });
@@ -53,10 +53,13 @@ it('The verdict covers only what was read', async () => {
   await page.getByRole('link', { name: 'Overview' }).click();
   await page.getByRole('heading', { name: 'Nothing was found' }).waitFor();
   await page.getByText('there may be more').waitFor();
+  await page.getByText('there may be more of these: dead letters.').waitFor();
   expect(await page.getByRole('heading', { name: 'All is well' }).count()).toBe(0);
+  // Unknown figures are shown as unknown: not as zero, and not by a missing badge.
+  await page.getByRole('link', { name: /^Dead letters.*it is unknown what needs attention/ }).waitFor();
+  expect(await page.locator('.badge').allInnerTexts()).toEqual([expect.stringMatching(/^\?/)]);
   expect(await barriersOf(page)).toEqual([]);
-  deadLetters = 7;
-  schedules = ['nightly', 'weekly'];
+  known = { deadLetters: 7, schedules: ['nightly', 'weekly'] };
   await page.getByRole('link', { name: 'Keys' }).click();
   await page.getByRole('link', { name: /^Dead letters.*at least 7 need attention/ }).waitFor();
   // A complete count is shown without a plus.
@@ -66,6 +69,19 @@ it('The verdict covers only what was read', async () => {
   await page
     .getByRole('link', { name: /^At least 7 new dead letters within a day, of \d+ that are kept/ })
     .waitFor();
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
+});
+
+it('The number of things that need attention is unknown if it cannot be read', async () => {
+  const { token } = await makeAccount();
+  const page = await openConsole({ at: '#/keys', token, refusals: [503] });
+  await page.route('**/v2/stats/attention', (route) =>
+    route.fulfill({ status: 503, json: { error: 'The service cannot answer now.', code: 'service_failed' } }),
+  );
+  await page.reload();
+  for (const name of ['Dead letters', 'Schedules', 'Queues', 'Flow control', 'Workflow runs'])
+    await page.getByRole('link', { name: new RegExp(`^${name}.*it is unknown`) }).waitFor();
+  expect(await page.locator('.badge').count()).toBe(5);
   await page.unrouteAll({ behavior: 'ignoreErrors' });
 });
 

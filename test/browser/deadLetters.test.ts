@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount, publishAs } from '../support/accounts.ts';
 import { api, deadLettered, listDlq, ok, unique } from '../support/api.ts';
-import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { barriersOf, openConsole } from '../support/browser.ts';
 import { limitForHangsMs } from '../support/limits.ts';
 import { messageIdOf, publish, service } from '../support/publish.ts';
 import type { Inbox } from '../support/receiver.ts';
@@ -275,26 +275,4 @@ describe('Many failed messages', () => {
     await page.getByText('200 dead letters deleted; it was stopped then.').waitFor();
     expect((await listDlq({ label })).messages).toHaveLength(1);
   });
-});
-
-it('A read-only token shows dead letters, without buttons that change them', async () => {
-  const label = unique('read');
-  await deadLetterAttempt(broken(), 1, label);
-  const page = await openConsole({
-    at: `#/dead-letters?label=${label}`,
-    token: service.readOnlyToken,
-    viewport: { width: 400, height: 800 },
-  });
-  await rows(page).first().waitFor();
-  for (const name of [/^Retry/, /^Delete/]) expect(await page.getByRole('button', { name }).count()).toBe(0);
-  expect(await page.getByRole('checkbox').count()).toBe(0);
-  expect(await isTooWide(page)).toBe(false);
-  expect(await barriersOf(page)).toEqual([]);
-  await rows(page).getByRole('link').first().click();
-  await page.getByRole('region', { name: 'Why it failed' }).waitFor();
-  for (const name of [/^Retry/, /^Delete/]) expect(await page.getByRole('button', { name }).count()).toBe(0);
-  expect(await isTooWide(page)).toBe(false);
-  await page.getByRole('link', { name: 'Dead letters' }).last().click();
-  await rows(page).first().waitFor();
-  expect(page.url()).toContain(`label=${label}`);
 });

@@ -65,6 +65,42 @@ describe('A queue', () => {
     await page.getByRole('button', { name: `Pause ${name}` }).waitFor();
   });
 
+  it('has a next message although pages of the list are empty, or end before it', async () => {
+    const name = unique('queue');
+    await putQueue(name, { parallelism: 1, paused: true });
+    for (const path of ['first', 'second']) await enqueue(name, `https://example.com/${path}`);
+    const page = await openConsole({ at: '#/keys' });
+    let [empty, cut] = [0, 0];
+    // A test cannot wait for pages that take more than a second.
+    await page.route(/\/v2\/messages\?.*CREATED/, async (route) => {
+      const url = new URL(route.request().url());
+      const response = await route.fetch();
+      const { messages } = z.object({ messages: z.array(z.unknown()) }).parse(await response.json());
+      if (url.searchParams.has('fromDate')) {
+        cut += 1;
+        return route.fulfill({ json: { messages: messages.slice(0, 1), cursor: 'x' } });
+      }
+      empty += 1;
+      return route.fulfill({ json: { messages: [], cursor: 'x' } });
+    });
+    await page.route(/\/v2\/messages\?.*cursor=x/, async (route) => {
+      const url = new URL(route.request().url());
+      url.searchParams.delete('cursor');
+      const response = await route.fetch({ url: url.href });
+      await route.fulfill({ response });
+    });
+    await page.goto(`${service.url}/console#/queues/${name}`);
+    const list = page.getByRole('table', { name: 'The next messages, the first at the top' });
+    await list.getByRole('link', { name: 'https://example.com/first' }).waitFor();
+    await page.getByText('1 more are behind it.').waitFor();
+    expect([cut > 0, empty > 0, await page.getByText('No message waits here.').count()]).toEqual([
+      true,
+      true,
+      0,
+    ]);
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+  });
+
   it('says what its first message waits for, and how fast it is', async () => {
     const name = unique('queue');
     await putQueue(name, { parallelism: 1 });
@@ -116,17 +152,6 @@ describe('A queue', () => {
     await page.getByRole('button', { name: 'Delete the queue' }).click();
     await page.getByRole('heading', { name: 'Queues', level: 1 }).waitFor();
     expect((await api('GET', `/v2/queues/${name}`)).status).toBe(404);
-  });
-
-  it('can be viewed but not changed with a read-only token', async () => {
-    const name = unique('queue');
-    await putQueue(name, {});
-    const page = await openConsole({ at: `#/queues/${name}`, token: service.readOnlyToken });
-    await page.getByText('At once, at most').waitFor();
-    expect(await page.getByRole('main').getByRole('button').count()).toBe(0);
-    await page.goto(`${service.url}/console#/queues`);
-    await page.getByRole('link', { name }).waitFor();
-    expect(await page.getByRole('main').getByRole('button').count()).toBe(0);
   });
 });
 
@@ -197,19 +222,6 @@ describe('A flow-control key', () => {
     await page.getByRole('button', { name: 'Unpin' }).waitFor({ state: 'detached' });
     expect(await keyOf(key)).toMatchObject({ isPinnedParallelism: false, isPinnedRate: false });
   });
-
-  it('can be viewed but not changed with a read-only token', async () => {
-    const inbox = receiver.inbox();
-    const key = unique('key');
-    await send(inbox.url, { headers: underKey(key, 'parallelism=3') });
-    await eventually(
-      () => api('GET', `/v2/flowControl/${key}`),
-      ({ status }) => status === 200,
-    );
-    const page = await openConsole({ at: `#/flow-control/${key}`, token: service.readOnlyToken });
-    await page.getByText('Waiting for their turn').waitFor();
-    expect(await page.getByRole('main').getByRole('button').count()).toBe(0);
-  });
 });
 
 describe('Lanes', () => {
@@ -240,24 +252,5 @@ describe('Lanes', () => {
     await page.getByText('Try again.').waitFor();
     const figure = page.getByText('Deliveries of the account in flight').locator('xpath=..');
     expect(await figure.innerText()).toMatch(/–$/);
-  });
-
-  it('show the account’s own key, explain how to create the first one, and fit into a narrow screen', async () => {
-    const { token } = await makeAccount({ max_global_parallelism: 42 });
-    const page = await openConsole({ at: '#/queues', token, viewport: { width: 400, height: 800 } });
-    await page.getByText('No queues yet.').waitFor();
-    await page.getByText('of 42').waitFor();
-    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
-    await page.goto(`${service.url}/console#/flow-control`);
-    await page.getByText('No flow-control keys yet.').waitFor();
-    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
-    await putQueue(`long-${'name-'.repeat(20)}`, {}, { token });
-    await send(receiver.inbox().url, { token, headers: underKey('x'.repeat(200), 'rate=3') });
-    await page.getByRole('link', { name: 'xxx' }).waitFor();
-    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
-    await page.goto(`${service.url}/console#/queues`);
-    await page.getByRole('link', { name: 'long-' }).click();
-    await page.getByText('At once, at most').waitFor();
-    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount, publishAs } from '../support/accounts.ts';
 import { api, deadLettered, ok, publishDelayed, unique } from '../support/api.ts';
-import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { barriersOf, openConsole } from '../support/browser.ts';
 import { limitForHangsMs } from '../support/limits.ts';
 import { getInAnyState, untilState } from '../support/listedMessages.ts';
 import { heldInbox } from '../support/heldInbox.ts';
@@ -358,60 +358,6 @@ describe('A viewed message', () => {
   it('is reported as missing if it does not exist', async () => {
     const page = await openConsole({ at: '#/messages/msg_01M7W4BM2WG14BG3V1YN3YTREK', refusals: [404] });
     await page.getByRole('alert').getByText('There is no message').waitFor();
-  });
-});
-
-describe('A user with read-only rights', () => {
-  it('sees everything, but no button that changes something', async () => {
-    const messageId = await publishDelayed('https://example.com/');
-    const page = await openConsole({
-      token: service.readOnlyToken,
-      at: `#/messages?messageIds=${messageId}`,
-    });
-    await rowOf(page, messageId).getByRole('link').click();
-    await page.getByRole('button', { name: 'Copy as curl', exact: true }).waitFor();
-    await page.getByText('What happened').waitFor();
-    const changing = /publish|cancel/i;
-    expect(await page.getByRole('main').getByRole('button', { name: changing }).count()).toBe(0);
-    expect(await page.getByRole('link', { name: changing }).count()).toBe(0);
-    await page.goto(`${service.url}/console#/messages`);
-    await rows(page).first().waitFor();
-    expect(await page.getByRole('main').getByRole('button', { name: changing }).count()).toBe(0);
-    expect(await page.getByRole('link', { name: /^publish/i }).count()).toBe(0);
-  });
-});
-
-describe.each([
-  ['a wide window', 1_280, 'light'],
-  ['a narrow window', 400, 'dark'],
-] as const)('In %s', (_window, width, colorScheme) => {
-  const view = { viewport: { width, height: 800 }, colorScheme };
-
-  it('the list is accessible, and not too wide', async () => {
-    await publishDelayed(`https://example.com/${'long/'.repeat(60)}`, { 'Svc-Label': 'l'.repeat(60) });
-    const page = await openConsole({ at: '#/messages', ...view });
-    await rows(page).first().waitFor();
-    await page.getByRole('button', { name: 'More filters' }).click();
-    expect(await barriersOf(page)).toEqual([]);
-    expect(await isTooWide(page)).toBe(false);
-  });
-
-  it('a message is accessible, and not too wide', async () => {
-    const inbox = receiver.inbox((_delivery, response) =>
-      response.writeHead(500, { 'x-long': 'y'.repeat(500) }).end('z'.repeat(5_000)),
-    );
-    const messageId = messageIdOf(
-      await publish(`${inbox.url}/${'long'.repeat(60)}`, {
-        body: 'x'.repeat(5_000),
-        headers: { 'Svc-Retries': '0', 'Svc-Callback': inbox.url, 'Svc-Forward-X-Long': 'x'.repeat(500) },
-      }),
-    );
-    await untilState(messageId, 'FAILED');
-    const page = await openConsole({ at: `#/messages/${messageId}`, ...view });
-    await page.getByRole('table', { name: 'Callbacks of this message' }).waitFor();
-    await page.getByText('Retry or inspect the dead letter').waitFor();
-    expect(await barriersOf(page)).toEqual([]);
-    expect(await isTooWide(page)).toBe(false);
   });
 });
 

@@ -1,14 +1,15 @@
 import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount } from '../support/accounts.ts';
 import { api, ok } from '../support/api.ts';
 import { barriersOf, isTooWide, openConsole, scrolledSideways } from '../support/browser.ts';
+import { clockStage } from '../support/clockStage.ts';
 import { eventually } from '../support/eventually.ts';
 import { callRaw, logOfRaw, returnRaw, runIdOf, startRaw, submitRaw, waitRaw } from '../support/rawRuns.ts';
 import type { Delivery } from '../support/receiver.ts';
 import { service } from '../support/service.ts';
-import { startStage, type Stage } from '../support/stage.ts';
+import type { Stage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
@@ -16,9 +17,8 @@ const receiver = useReceiver();
 /** A run hangs only after a minute, so the stage’s clock is set forward. */
 let stage: Stage;
 beforeAll(async () => {
-  stage = await startStage({ testControl: true });
+  stage = await clockStage();
 });
-afterAll(() => stage.remove());
 
 const minuteMs = 60_000;
 

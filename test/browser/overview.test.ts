@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { makeAccount, publishAs, type AccountRecord } from '../support/accounts.ts';
 import { api, ok } from '../support/api.ts';
-import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
+import { barriersOf, openConsole } from '../support/browser.ts';
 import { messageIdOf, service } from '../support/publish.ts';
 import type { Inbox } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
@@ -115,20 +115,5 @@ describe('The overview of an account', () => {
     await rows.nth(0).getByRole('link').click();
     await page.getByRole('heading', { name: 'Dead letters', level: 1 }).waitFor();
     expect(page.url()).toContain(`#/dead-letters?host=${encodeURIComponent(host)}&responseStatus=503`);
-  });
-
-  it.each([
-    ['a wide window', 1_280, 'light'],
-    ['a narrow window', 400, 'dark'],
-  ] as const)('is accessible, and fits into %s', async (_window, width, colorScheme) => {
-    const page = await openConsole({
-      at: '#/overview',
-      token: account.token,
-      viewport: { width, height: 800 },
-      colorScheme,
-    });
-    await page.getByRole('table').nth(1).waitFor();
-    expect(await barriersOf(page)).toEqual([]);
-    expect(await isTooWide(page)).toBe(false);
   });
 });

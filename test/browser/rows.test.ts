@@ -230,16 +230,6 @@ describe('A notice about an action', () => {
     await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
     expect(await toast.count()).toBe(0);
   });
-
-  it('shows an error once, where it was made', async () => {
-    const page = await openConsole({ at: '#/publish', refusals: [400] });
-    await page.getByLabel('Destination').fill('https://example.com/x');
-    await page.getByLabel('Retries').fill('many');
-    await page.getByRole('button', { name: 'Publish', exact: true }).click();
-    await page.getByText('Retries is "many"').waitFor();
-    expect(await page.getByText('is "many"').count()).toBe(1);
-    expect(await page.locator('.toast').count()).toBe(0);
-  });
 });
 
 describe('The link back to a list', () => {

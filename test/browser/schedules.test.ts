@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { api, ok, unique } from '../support/api.ts';
-import { barriersOf, isTooWide, openConsole, wrongUnder } from '../support/browser.ts';
+import { barriersOf, openConsole, wrongUnder } from '../support/browser.ts';
 import { call, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
@@ -243,36 +243,6 @@ describe('An edited schedule', () => {
     await page.getByRole('heading', { name: id, level: 1, exact: true }).waitFor();
     expect(await get(id)).toMatchObject({ body: 'text' });
   });
-});
-
-it('A read-only token shows schedules, without buttons that change them', async () => {
-  const id = await schedule(`https://example.com/${'long/'.repeat(40)}`, {
-    'Svc-Cron': 'CRON_TZ=America/Argentina/ComodRivadavia 5,17,23,42 8-11,14 1-7,15 * FRI-MON',
-  });
-  const page = await openConsole({
-    at: '#/schedules',
-    token: service.readOnlyToken,
-    viewport: { width: 400, height: 800 },
-  });
-  await page.getByRole('link', { name: id }).waitFor();
-  expect(await page.getByRole('link', { name: 'New schedule' }).count()).toBe(0);
-  expect(await isTooWide(page)).toBe(false);
-  expect(await barriersOf(page)).toEqual([]);
-  await page.getByRole('link', { name: id }).click();
-  await page
-    .getByText('on day 1 through 7 and 15 of the month, Friday through Monday (either day is enough)')
-    .waitFor();
-  for (const name of ['Run now', 'Pause', 'Delete…']) {
-    expect(await page.getByRole('button', { name }).count()).toBe(0);
-  }
-  expect(await page.getByRole('link', { name: 'Edit' }).count()).toBe(0);
-  expect(await isTooWide(page)).toBe(false);
-  expect(await barriersOf(page)).toEqual([]);
-  // A user who opens the address of a form sees the schedule.
-  await page.goto(`${service.url}/console#/schedules/${id}/edit`);
-  await page.getByRole('heading', { name: id, level: 1, exact: true }).waitFor();
-  await page.goto(`${service.url}/console#/schedules/new`);
-  await page.getByRole('heading', { name: 'Schedules', level: 1 }).waitFor();
 });
 
 it('A schedule with the name of the form’s address can be viewed', async () => {

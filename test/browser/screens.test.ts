@@ -26,7 +26,8 @@ const stack = Array.from(
 );
 
 const dlq = z.object({ messages: z.array(z.object({ dlqId: z.string() })) });
-const runs = z.object({ messages: z.array(z.object({ workflowRunId: z.string() })) });
+const run = z.object({ workflowRunId: z.string() });
+const runs = z.object({ messages: z.array(run) });
 
 let account: AccountRecord;
 let screens: readonly string[];
@@ -65,6 +66,7 @@ beforeAll(async () => {
   const retried = { 'Svc-Retry-Delay': '3600000' };
   await publishAs(account, broken.url, { headers: retried });
   await call('POST', `/v2/trigger/${broken.url}`, { 'Upstash-Retries': '0' }, 'it');
+  const active = run.parse(await call('POST', `/v2/trigger/${broken.url}`, { 'Upstash-Delay': '1h' }, 'it'));
   const failed = messageIdOf(
     await publishAs(account, `${encodeURIComponent(long)}?${String(inQuery)}`, { body }),
   );
@@ -92,6 +94,7 @@ beforeAll(async () => {
     'runs',
     'runs?list=failed',
     `runs/${failedRuns[0]?.workflowRunId}`,
+    `runs/${active.workflowRunId}`,
     'alarms',
     'keys',
     'audit',
@@ -115,6 +118,13 @@ async function complaintsAbout(page: Page): Promise<readonly string[]> {
   ];
 }
 
+/** Shows another screen in a page, which is loaded again, and waits until it is complete. */
+async function show(page: Page, screen: string): Promise<void> {
+  await page.goto(`${service.url}/console?${encodeURIComponent(screen)}#/${screen}`);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  await expect.poll(() => page.locator('main .loading').count(), { timeout: limitForHangsMs }).toBe(0);
+}
+
 describe('Every screen and dialogue', () => {
   it.each([
     [400, 'light'],
@@ -133,11 +143,8 @@ describe('Every screen and dialogue', () => {
       // A wide window has the same elements as a medium one.
       ...(width > 1_000 ? [] : await barriersOf(page)),
     ];
-    for (const [index, screen] of screens.entries()) {
-      // Another query makes another page of it.
-      await page.goto(`${service.url}/console?${index}#/${screen}`);
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      await expect.poll(() => page.locator('main .loading').count(), { timeout: limitForHangsMs }).toBe(0);
+    for (const screen of screens) {
+      await show(page, screen);
       found[screen] = await look();
       for (const name of dialogues[screen] ?? []) {
         await page.getByRole('main').getByRole('button', { name, exact: true }).click();
@@ -149,6 +156,48 @@ describe('Every screen and dialogue', () => {
     }
     expect(Object.entries(found).filter(([, complaints]) => complaints.length > 0)).toEqual([]);
   });
+});
+
+it('A read-only token is offered nothing that changes anything', async () => {
+  const changing =
+    /^(Add|Cancel|Change|Create|Delete|Edit|New|Notify|Pause|Pin|Publish|Remove|Reset|Restart|Resume|Retry|Rotate|Run|Save)/;
+  const offeredTo = async (token: string): Promise<readonly string[]> => {
+    const page = await openConsole({ token });
+    const found: string[] = [];
+    for (const screen of screens) {
+      await show(page, screen);
+      // Some buttons depend on further answers.
+      await page.waitForLoadState('networkidle');
+      const names = await page.getByRole('main').locator('button, a.button').allInnerTexts();
+      found.push(...names.filter((name) => changing.test(name)).map((name) => `${screen}: ${name}`));
+      if ((await page.locator('tbody [type=checkbox]').count()) > 0) found.push(`${screen}: selection`);
+    }
+    return found;
+  };
+  const all = await offeredTo(account.token);
+  expect(new Set(all.map((one) => one.replace(/: .*/, ''))).size).toBeGreaterThan(18);
+  expect(await offeredTo(account.read_only_token)).toEqual([]);
+});
+
+it('The screens of an account that has nothing say so, and are accessible', async () => {
+  const { token } = await makeAccount({ max_global_parallelism: 42 });
+  const page = await openConsole({ token, viewport: { width: 400, height: 900 } });
+  for (const [screen, text] of [
+    ['overview', 'Nothing has been sent yet.'],
+    ['messages', 'No messages yet.'],
+    ['dead-letters', 'No dead letters.'],
+    ['url-groups', 'No URL groups yet.'],
+    ['queues', 'No queues yet.'],
+    ['queues', 'of 42'],
+    ['flow-control', 'No flow-control keys yet.'],
+    ['runs', 'No runs yet.'],
+    ['runs?label=nothing', 'No run matches these filters.'],
+    ['runs?list=failed', 'There is no failed run to resume.'],
+  ] as const) {
+    await show(page, screen);
+    await page.getByText(text).first().waitFor();
+    expect([screen, await barriersOf(page), await scrolledSideways(page)]).toEqual([screen, [], []]);
+  }
 });
 
 describe('Nothing moves when an answer is late', () => {
@@ -163,6 +212,8 @@ describe('Nothing moves when an answer is late', () => {
   ])('to %s', async (_what, screenOf, late, text) => {
     const page = await openConsole({ token: account.token, at: '#/keys', isOperator: true });
     await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
+    // A page that is left may never hear what became of its last requests.
+    await page.goto('about:blank');
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => {
       release = resolve;

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { makeAccount } from '../support/accounts.ts';
-import { api, ok, unique } from '../support/api.ts';
+import { api, ok } from '../support/api.ts';
 import { barriersOf, isTooWide, openConsole, wrongUnder } from '../support/browser.ts';
 import { groupName, makeGroup, setDefaults } from '../support/groups.ts';
-import { publish, service } from '../support/publish.ts';
+import { publish } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
@@ -154,29 +153,5 @@ describe('A URL group', () => {
     await page.getByRole('button', { name: 'Delete the group' }).click();
     await page.getByRole('heading', { name: 'URL groups', level: 1 }).waitFor();
     expect((await api('GET', `/v2/topics/${name}`)).status).toBe(404);
-  });
-
-  it('can be viewed but not changed with a read-only token', async () => {
-    const name = await makeGroup([{ url: 'https://example.com/one', name: 'one' }]);
-    const page = await openConsole({ at: `#/url-groups/${name}`, token: service.readOnlyToken });
-    await page.getByRole('cell', { name: 'one', exact: true }).waitFor();
-    expect(await page.getByRole('main').getByRole('button').count()).toBe(0);
-    await page.goto(`${service.url}/console#/url-groups`);
-    await page.getByRole('link', { name }).waitFor();
-    expect(await page.getByRole('main').getByRole('button').count()).toBe(0);
-  });
-
-  it('fits into a narrow screen, and its screens are accessible', async () => {
-    const name = await makeGroup([{ url: `https://example.com/${'long/'.repeat(40)}`, name: unique('far') }]);
-    const { token } = await makeAccount();
-    const empty = await openConsole({ at: '#/url-groups', token });
-    await empty.getByText('No URL groups yet.').waitFor();
-    expect(await barriersOf(empty)).toEqual([]);
-    const page = await openConsole({ at: '#/url-groups', viewport: { width: 400, height: 800 } });
-    await page.getByRole('link', { name }).waitFor();
-    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
-    await page.getByRole('link', { name }).click();
-    await page.getByText('Default headers').waitFor();
-    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
   });
 });

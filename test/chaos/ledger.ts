@@ -17,7 +17,7 @@ export interface KnownSchedule {
 
 export class Ledger {
   readonly accepted = new Map<string, AcceptedMessage>();
-  /** Messages and runs that a client tried to cancel, even if the answer was lost. */
+  /** Messages and runs that a client tried to cancel, even if the answer was lost, or whose queue clients delete. */
   readonly cancelAsked = new Set<string>();
   /** Messages whose cancellation was accepted. */
   readonly cancelled = new Set<string>();

@@ -16,6 +16,8 @@ export interface ChaosFixture {
 }
 
 export const queueNames = ['queue-1', 'queue-2', 'queue-3'] as const;
+/** Clients create this queue by using it, and delete it while others use it. */
+export const deletedQueue = 'deleted';
 export const flowKeys = {
   narrow: 'parallelism=2',
   slow: 'rate=20, period=5s',
@@ -38,6 +40,8 @@ const acts = {
   cancel: 6,
   retryDeadLetter: 4,
   pauseQueue: 1,
+  enqueueToDeleted: 8,
+  changeDeleted: 4,
   resetKey: 1,
   schedule: 1,
   runSchedule: 1,
@@ -68,7 +72,14 @@ interface Tried extends Answered {
 const accepted = z.object({ messageId: z.string() });
 const failed = z.object({ error: z.string() });
 const deadLetters = z.object({
-  messages: z.array(z.object({ dlqId: z.string(), messageId: z.string(), url: z.string() })),
+  messages: z.array(
+    z.object({
+      dlqId: z.string(),
+      messageId: z.string(),
+      url: z.string(),
+      queueName: z.optional(z.string()),
+    }),
+  ),
 });
 
 /** A client's timeout: longer than API Gateway's. */
@@ -192,6 +203,14 @@ export class TrafficClient {
         return this.#publish(act, { isRepeated: true });
       case 'enqueue':
         return this.#publish(act, { route: `enqueue/${chance.of(queueNames)}`, hasCallback: chance.is(0.3) });
+      case 'enqueueToDeleted': {
+        const headers = chance.is(0.3)
+          ? { 'Svc-Priority': 'high', 'Svc-Fair-Key': `${chance.from(1, 6)}` }
+          : {};
+        return this.#publish(act, { route: `enqueue/${deletedQueue}`, headers, mayBeCancelled: true });
+      }
+      case 'changeDeleted':
+        return this.#changeDeleted();
       case 'flowControl': {
         const key = chance.of(Object.keys(flowKeys) as (keyof typeof flowKeys)[]);
         return this.#publish(act, {
@@ -254,6 +273,7 @@ export class TrafficClient {
       hasFailureCallback = false,
       body = 'work',
       isRepeated = false,
+      mayBeCancelled = false,
     } = {},
   ): Promise<void> {
     const { receivers } = this.#fixture;
@@ -269,6 +289,7 @@ export class TrafficClient {
     const path = `/v2/${route}/${receivers.urlOf(number)}`;
     const answer = await this.#tried(act, path, asked);
     const message = this.#noted(act, answer.json, number, { hasCallback, hasFailureCallback }, answer);
+    if (mayBeCancelled && message !== undefined) this.#fixture.ledger.cancelAsked.add(message.messageId);
     if (!isRepeated || message === undefined) return;
     const again = await this.#tried(act, path, asked);
     const { data } = accepted.safeParse(again.json);
@@ -340,13 +361,13 @@ export class TrafficClient {
     const listed = await this.#tried('listDeadLetters', '/v2/dlq?count=20', { method: 'GET' });
     const letters = isOk(listed) ? deadLetters.parse(listed.json).messages : [];
     if (letters.length === 0) return;
-    const { dlqId, messageId, url } = this.#chance.of(letters);
+    const { dlqId, messageId, url, queueName } = this.#chance.of(letters);
     ledger.retried.add(messageId);
     const number = Number(/\/m\/(\d+)$/.exec(url)?.[1] ?? 0);
     const answer = await this.#tried('retryDeadLetter', `/v2/dlq/retry/${dlqId}`, {}, [404, 409]);
     // The dead letter queue also has callbacks and deliveries of runs. They are checked in the end.
     const known = ledger.accepted.get(messageId);
-    this.#noted(
+    const message = this.#noted(
       'retryDeadLetter',
       answer.json,
       number,
@@ -356,6 +377,8 @@ export class TrafficClient {
       },
       answer,
     );
+    // It joins its queue again.
+    if (queueName === deletedQueue && message !== undefined) ledger.cancelAsked.add(message.messageId);
   }
 
   async #pauseQueue(): Promise<void> {
@@ -363,6 +386,14 @@ export class TrafficClient {
     await this.#tried('pauseQueue', `${path}/pause`);
     await setTimeout(this.#chance.from(500, 4_000));
     await askUntilDone(this.#fixture, 'resumeQueue', `${path}/resume`);
+  }
+
+  /** Each change may find the queue deleted. */
+  async #changeDeleted(): Promise<void> {
+    const path = `/v2/queues/${deletedQueue}`;
+    const change = this.#chance.of(['delete', 'pause', 'resume', 'resume'] as const);
+    if (change === 'delete') await this.#tried('deleteQueue', path, { method: 'DELETE' }, [404]);
+    else await this.#tried(`${change}Deleted`, `${path}/${change}`, {}, [404]);
   }
 
   async #simple(what: string, path: string, allowed: readonly number[], method = 'POST'): Promise<void> {

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { callbackBody, type CallbackArrival } from './receivers.ts';
 import { broken, type LaneInTheEnd } from './rules.ts';
-import { askUntilDone, flowKeys, isOk, queueNames, type ChaosFixture } from './traffic.ts';
+import { askUntilDone, deletedQueue, flowKeys, isOk, queueNames, type ChaosFixture } from './traffic.ts';
 
 const shownMessage = z.object({ messageId: z.string(), url: z.string(), state: z.string() });
 const messagePage = z.object({ messages: z.array(shownMessage), cursor: z.optional(z.string()) });
@@ -81,7 +81,9 @@ export async function settle(fixture: ChaosFixture, say: (line: string) => void)
     if (known !== undefined) known.deletedAt ??= stage.now();
     await askUntilDone(fixture, 'deleteSchedule', `/v2/schedules/${scheduleId}`, { method: 'DELETE' });
   }
-  for (const name of queueNames) await askUntilDone(fixture, 'resumeQueue', `/v2/queues/${name}/resume`);
+  for (const name of [...queueNames, deletedQueue]) {
+    await askUntilDone(fixture, 'resumeQueue', `/v2/queues/${name}/resume`);
+  }
   let before = '';
   let unchanged = 0;
   for (let round = 1; round <= 60 && unchanged < roundsUnchanged; round += 1) {

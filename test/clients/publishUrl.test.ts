@@ -33,18 +33,6 @@ describe('the published client, with the publish URL as its base URL,', () => {
     expect(JSON.parse(delivery?.body.toString() ?? '')).toEqual({ hello: 'wörld' });
   });
 
-  it('publishes bodies of other types', async () => {
-    const inbox = receiver.inbox();
-    await publisher.publish({ url: inbox.url, body: 'tëxt' });
-    await publisher.publish({
-      url: inbox.url,
-      body: '%PDF',
-      headers: { 'Content-Type': 'application/octet-stream' },
-    });
-    const bodies = (await inbox.received(2)).map(({ body }) => body.toString());
-    expect(bodies.sort()).toEqual(['%PDF', 'tëxt']);
-  });
-
   it('publishes a batch, with queues, and a URL group', async () => {
     const inbox = receiver.inbox();
     const queueName = unique('queue');
@@ -60,29 +48,11 @@ describe('the published client, with the publish URL as its base URL,', () => {
     expect(bodies.sort()).toEqual(['{"n":1}', '{"n":2}', '{"n":3}']);
   });
 
-  it('enqueues', async () => {
-    const inbox = receiver.inbox();
-    await publisher.queue({ queueName: unique('queue') }).enqueueJSON({ url: inbox.url, body: { n: 1 } });
-    await inbox.received(1);
-  });
-
   it('starts a run of a workflow', async () => {
     const inbox = receiver.inbox();
     const workflows = new WorkflowClient({ baseUrl: service.publishUrl, token: service.token });
     const { workflowRunId } = await workflows.trigger({ url: inbox.url, body: { order: 1 }, retries: 0 });
     const [delivery] = await inbox.received(1);
     expect(delivery?.headers['upstash-workflow-runid']).toBe(workflowRunId);
-  });
-
-  it('throws the service’s own text if something is wrong', async () => {
-    await expect(publisher.publish({ url: 'not$a$url' })).rejects.toThrow(/The destination is/);
-    await expect(publisher.publish({ url: receiver.origin, retries: 99 })).rejects.toThrow(
-      /max_retries is 5/,
-    );
-  });
-
-  it('is told the URL of everything else', async () => {
-    await expect(publisher.logs()).rejects.toThrow(/this address only takes messages\. All else is at http/);
-    await expect(publisher.messages.get('msg_1')).rejects.toThrow(/All else is at http/);
   });
 });

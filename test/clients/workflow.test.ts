@@ -104,24 +104,6 @@ describe('a run', () => {
     );
   });
 
-  it('sleeps for a time and until a time', async () => {
-    const times: number[] = [];
-    const url = app.serve(async (context) => {
-      times.push(Date.now());
-      await context.sleep('nap', 1);
-      times.push(Date.now());
-      await context.sleepUntil('later', new Date(Date.now() + 1_000));
-    });
-    const { workflowRunId } = await app.client.trigger({ url });
-    const run = await app.logged(workflowRunId);
-    expect(run.workflowState).toBe('RUN_SUCCESS');
-    expect(allSteps(run)).toMatchObject([
-      {},
-      { stepType: 'SleepFor', sleepFor: 1_000, state: 'STEP_SUCCESS' },
-      { stepType: 'SleepUntil', state: 'STEP_SUCCESS' },
-    ]);
-  });
-
   it('calls a third party, and continues with any answer', async () => {
     const asked: (string | null)[] = [];
     const third = app.answer(async (request) => {
@@ -194,29 +176,6 @@ describe('a run', () => {
       'RUN_SUCCESS',
       '{"body":"later","status":0}',
     ]);
-  });
-
-  it('that is started twice is one', async () => {
-    let runs = 0;
-    const url = app.serve(async (context) => {
-      await context.sleep('nap', 1);
-      await context.run('count', () => (runs += 1));
-    });
-    const asked = { url, workflowRunId: `twice-${Date.now()}` };
-    const first = await app.client.trigger(asked);
-    expect(await app.client.trigger(asked)).toEqual(first);
-    await app.logged(first.workflowRunId);
-    expect(runs).toBe(1);
-  });
-
-  it('of an endpoint that is called directly becomes a run', async () => {
-    const url = app.serve(async (context) => context.run('one', () => context.requestPayload), {
-      receiver: undefined,
-    });
-    const response = await fetch(url, { method: 'POST', body: '{"direct":true}' });
-    const { workflowRunId } = (await response.json()) as { workflowRunId: string };
-    const run = await app.logged(workflowRunId);
-    expect([run.workflowState, run.workflowRunResponse]).toEqual(['RUN_SUCCESS', '{"direct":true}']);
   });
 });
 

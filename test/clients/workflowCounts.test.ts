@@ -83,6 +83,7 @@ describe('a run with a refused call', () => {
       () => Promise.resolve(app.gotAt(url)),
       ({ length }) => length >= 2,
     );
-    expect(got.map(({ status }) => status)).toEqual([200, 489]);
+    // The first answer may end after the second one, which it causes.
+    expect(got.map(({ status }) => status).toSorted()).toEqual([200, 489]);
   });
 });

@@ -76,40 +76,6 @@ const trigger = (url: string, more: Readonly<Record<string, unknown>> = {}) =>
 const whole = { sum: 6, payload: 'the payload', tenant: 'acme' };
 
 describe('a failed run', () => {
-  it('is listed by the client, and resumed by it at its failed step', async () => {
-    const workflow = brokenWorkflow();
-    const { workflowRunId } = await trigger(workflow.url, { label: 'client' });
-    const [deadLetter] = await deadLettersOf(workflow.url);
-    expect(deadLetter).toMatchObject({
-      workflowRunId,
-      workflowUrl: workflow.url,
-      responseStatus: 489,
-      label: 'client',
-    });
-    expect(JSON.stringify(deadLetter)).toContain('it is broken');
-    const { messages: filtered } = await app.client.dlq.list({ filter: { workflowRunId } });
-    expect(filtered.map(({ dlqId }) => dlqId)).toEqual([deadLetter?.dlqId]);
-
-    workflow.state.isMended = true;
-    const resumed = await app.client.dlq.resume(deadLetter?.dlqId ?? '', { retries: 2 });
-    expect(resumed.workflowRuns).toHaveLength(1);
-    expect(resumed.workflowRuns[0]?.workflowRunId).not.toBe(workflowRunId);
-    expect(await returnedOf(workflow, 1)).toEqual([whole]);
-    expect(workflow.ran.filter((step) => step === 'one')).toEqual(['one']);
-    expect(workflow.ran.filter((step) => step === 'three')).toEqual(['three', 'three']);
-    await deadLettersOf(workflow.url, 0);
-  });
-
-  it('is restarted by the client from its payload', async () => {
-    const workflow = brokenWorkflow();
-    await trigger(workflow.url);
-    const [deadLetter] = await deadLettersOf(workflow.url);
-    workflow.state.isMended = true;
-    await app.client.dlq.restart([deadLetter?.dlqId ?? '']);
-    expect(await returnedOf(workflow, 1)).toEqual([whole]);
-    expect(workflow.ran.filter((step) => step === 'one')).toEqual(['one', 'one']);
-  });
-
   it('is deleted by the client', async () => {
     const workflow = brokenWorkflow();
     await trigger(workflow.url);

@@ -1,6 +1,5 @@
 /** The service for the clients under test, with an account for each run. */
 import * as z from 'zod/mini';
-import { startAwsService } from '../support/awsServices.ts';
 import { startCommand, startStage, type Stage } from '../support/stage.ts';
 import type { Target } from './run.ts';
 
@@ -33,19 +32,14 @@ async function makeAccount({ management: { url, user, password } }: Stage): Prom
   const response = await fetch(`${url}/v2/svc/users`, {
     method: 'POST',
     headers: { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` },
-    body: JSON.stringify({
-      customer_id: 'conformance@example.com',
-      type: 'paid',
-      destinations: ['arn:aws:sqs:*:*:*'],
-    }),
+    body: JSON.stringify({ customer_id: 'conformance@example.com', type: 'paid' }),
   });
   if (!response.ok) throw new Error(`No account was made: ${response.status} ${await response.text()}`);
   return account.parse(await response.json()).token;
 }
 
 export async function onThisMachine(): Promise<Service> {
-  const sqs = await startAwsService('sqs', () => undefined);
-  const stage = await startStage({ command: startCommand, env: { AWS_ENDPOINT_URL_SQS: sqs.url } });
+  const stage = await startStage({ command: startCommand });
   const { url, token, currentSigningKey, nextSigningKey } = stage;
   const names = Object.entries({
     URL: url,
@@ -59,9 +53,6 @@ export async function onThisMachine(): Promise<Service> {
       ['QSTASH', 'SVC'].flatMap((brand) => names.map(([name, value]) => [`${brand}_${name}`, value])),
     ),
     runsAtOnce,
-    end: async () => {
-      await stage.remove();
-      await sqs.close();
-    },
+    end: () => stage.remove(),
   };
 }

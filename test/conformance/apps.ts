@@ -22,12 +22,8 @@ export const apps: readonly Client[] = [
     program: 'apps/dub.ts',
     versions: [
       {
-        name: 'qstash 2.9.0 with workflow 0.2.17',
-        packages: ['@upstash/qstash@2.9.0', '@upstash/workflow@0.2.17'],
-      },
-      {
-        name: 'qstash 2.11.3 with workflow 1.1.1',
-        packages: ['@upstash/qstash@2.11.3', '@upstash/workflow@1.1.1'],
+        name: 'qstash 2.11.0 with workflow 1.3.0',
+        packages: ['@upstash/qstash@2.11.0', '@upstash/workflow@1.3.0'],
       },
     ],
     about: tried,
@@ -43,7 +39,7 @@ export const apps: readonly Client[] = [
     name: 'Inbox Zero',
     registry: 'npm',
     program: 'apps/inboxZero.ts',
-    versions: [{ name: 'qstash 2.8.4', packages: ['@upstash/qstash@2.8.4'] }],
+    versions: [{ name: 'qstash 2.11.3', packages: ['@upstash/qstash@2.11.3'] }],
     about: tried,
   },
   {

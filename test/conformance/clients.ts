@@ -14,8 +14,7 @@ export interface Version {
 
 export interface Client {
   readonly name: string;
-  /** Undefined if it is a program of this machine, `curl`. */
-  readonly registry: Registry | undefined;
+  readonly registry: Registry;
   /** The program with the client's operations, in this folder: a file, or the folder of a Go module or a Rust crate. */
   readonly program: string;
   /** Oldest supported version first. */
@@ -101,12 +100,5 @@ export const clients: readonly Client[] = [
     about:
       '`upstash-qstash` 0.3.0, the other crate, cannot be used: it knows only the address of the hosted service, and its first API, `/v1`.',
     isSlow: true,
-  },
-  {
-    name: 'curl',
-    registry: undefined,
-    program: 'curl.ts',
-    versions: [{ name: 'any version', packages: [] }],
-    about: 'Plain HTTP has no version.',
   },
 ];

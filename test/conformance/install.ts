@@ -19,7 +19,7 @@ function homeOf({ name, registry }: Client, version: Version): string {
   const readable = [...(packages.length === 0 ? [`${name}@${version.name}`] : packages)].join('+');
   const hash = createHash('sha256').update(readable).digest('hex').slice(0, 8);
   const short = readable.replaceAll(/[^\w.@+=-]/g, '-').slice(0, 80);
-  return join(root, '.cache/conformance', `${registry ?? 'none'}-${short}-${hash}`);
+  return join(root, '.cache/conformance', `${registry}-${short}-${hash}`);
 }
 
 /** The folder with a version's declarations, if the client has any. */
@@ -120,8 +120,6 @@ export async function programOf(client: Client, version: Version): Promise<Progr
       return { command: await builtByCargo(home, client.program) };
     case 'npm':
       await once(home, () => installFromNpm(home, version.packages));
-      return { command: await bundled(home, client.program) };
-    case undefined:
       return { command: await bundled(home, client.program) };
   }
 }

@@ -59,7 +59,7 @@ const compilers: Partial<Record<Registry, string>> = { Go: 'go', 'crates.io': 'c
 
 /** Whether a client can be compiled here. In CI, it is an error if it can't. */
 function isPossible({ name, registry }: Client): boolean {
-  const compiler = registry === undefined ? undefined : compilers[registry];
+  const compiler = compilers[registry];
   const isThere = compiler === undefined || spawnSync(compiler, ['version']).error === undefined;
   if (isThere || process.env['CI'] !== undefined) return true;
   process.stdout.write(`${name}: skipped, because there is no ${compiler ?? ''}\n`);

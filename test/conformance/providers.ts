@@ -25,41 +25,29 @@ async function asks(
   match(called?.body.toString() ?? '', new RegExp(`"body":"${answer}"`));
 }
 
-/** A provider with another API URL. */
-const movedTo = <T extends object>(provider: T, baseUrl: string): T => Object.assign(provider, { baseUrl });
+/** The providers, whose API is at the stand-in, by name. */
+const providers = {
+  openai: (baseUrl: string) => Object.assign(qstash.openai({ token: 'key' }), { baseUrl }),
+  anthropic: (baseUrl: string) => Object.assign(qstash.anthropic({ token: 'key' }), { baseUrl }),
+  custom: (baseUrl: string) => qstash.custom({ token: 'key', baseUrl }),
+};
+
+const asksForChat = (name: keyof typeof providers, path: string, header: string) => () =>
+  asks(
+    (standIn, callback) =>
+      client.publishJSON({ api: { name: 'llm', provider: providers[name](standIn) }, body, callback }),
+    path,
+    header,
+  );
 
 export const providerOperations: Operations = {
-  'publishJSON({ api: openai })': () =>
-    asks(
-      (standIn, callback) => {
-        const provider = movedTo(qstash.openai({ token: 'key' }), standIn);
-        return client.publishJSON({ api: { name: 'llm', provider }, body, callback });
-      },
-      '/v1/chat/completions',
-      'authorization',
-    ),
-  'publishJSON({ api: anthropic })': () =>
-    asks(
-      (standIn, callback) => {
-        const provider = movedTo(qstash.anthropic({ token: 'key' }), standIn);
-        return client.publishJSON({ api: { name: 'llm', provider }, body, callback });
-      },
-      '/v1/messages',
-      'x-api-key',
-    ),
-  'publishJSON({ api: custom })': () =>
-    asks(
-      (standIn, callback) => {
-        const provider = qstash.custom({ token: 'key', baseUrl: standIn });
-        return client.publishJSON({ api: { name: 'llm', provider }, body, callback });
-      },
-      '/v1/chat/completions',
-      'authorization',
-    ),
+  'publishJSON({ api: openai })': asksForChat('openai', '/v1/chat/completions', 'authorization'),
+  'publishJSON({ api: anthropic })': asksForChat('anthropic', '/v1/messages', 'x-api-key'),
+  'publishJSON({ api: custom })': asksForChat('custom', '/v1/chat/completions', 'authorization'),
   'publishJSON({ api: resend })': () =>
     asks(
       (standIn, callback) => {
-        const provider = movedTo(qstash.resend({ token: 'key' }), standIn);
+        const provider = Object.assign(qstash.resend({ token: 'key' }), { baseUrl: standIn });
         return client.publishJSON({ api: { name: 'email', provider }, body, callback });
       },
       '/emails',

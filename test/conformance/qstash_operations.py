@@ -225,7 +225,9 @@ def _():
 def _():
     first, second = dead_lettered(), dead_lettered()
     assert client.dlq.get(first).dlq_id == first
-    assert {first, second} <= {one.dlq_id for one in client.dlq.list().messages}
+    listed = {one.dlq_id: one for one in client.dlq.list().messages}
+    assert {first, second} <= listed.keys()
+    assert (listed[first].response_status, listed[first].response_body) == (500, "broken")
     client.dlq.delete(first)
     assert client.dlq.delete_many([second]) == 1
 
@@ -240,6 +242,10 @@ def delivered():
 def _():
     message_id = delivered()
     assert client.log.list(filter={"message_id": message_id}).logs
+    # The client refuses states that it does not know.
+    cancelled = client.message.publish(url=SOMEWHERE, delay=600).message_id
+    client.message.cancel(cancelled)
+    assert client.log.list(filter={"message_id": cancelled}).logs
 
 
 @operation("EventApi.list")

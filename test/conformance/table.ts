@@ -18,8 +18,7 @@ minute to compile, and ran when the page was written.
 \`✓\`: passed. \`–\`: that version does not offer the operation. A number: refused by design, for the reason below the tables.
 `;
 
-const headingOf = ({ name, registry }: Client): string =>
-  registry === undefined ? `## \`${name}\`` : `## \`${name}\` (${registry})`;
+const headingOf = ({ name, registry }: Client): string => `## \`${name}\` (${registry})`;
 
 /** The sections of a page, by heading. */
 export const sectionsOf = (page: string): ReadonlyMap<string, string> =>
@@ -36,7 +35,7 @@ const tableOf = (lines: readonly (readonly string[])[]): string =>
 /** A row for each client: what was tested. */
 function summaryOf(all: readonly Client[]): string {
   const rows = all.map(({ name, registry, versions, isSlow = false }) => [
-    `\`${name}\`${registry === undefined ? '' : ` (${registry})`}${isSlow ? ' `*`' : ''}`,
+    `\`${name}\` (${registry})${isSlow ? ' `*`' : ''}`,
     versions.map((version) => version.name).join(', '),
   ]);
   return tableOf([['client or application', 'versions'], ['---', '---'], ...rows]);

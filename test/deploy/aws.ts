@@ -1,37 +1,41 @@
 /** AWS calls of the test itself, made as an operator would. */
 import * as z from 'zod';
-import { credentials } from './emulator.ts';
+import { rootUser } from './emulator.ts';
+
+/** Where a request goes. */
+interface Where {
+  readonly region: string;
+  readonly service: string;
+}
 
 /**
  * Calls AWS as the emulator’s root user, without an SDK client for these few requests. The emulator checks no signature of that
  * user, so requests are not signed.
+ *
+ * @returns the answer
  */
+async function send(endpoint: string, where: Where, request: RequestInit): Promise<string> {
+  const day = new Date().toISOString().slice(0, 10).replaceAll('-', '');
+  const scope = `${rootUser.accessKeyId}/${day}/${where.region}/${where.service}/aws4_request`;
+  const authorization = `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=none`;
+  const headers = new Headers(request.headers);
+  headers.set('Authorization', authorization);
+  const signal = AbortSignal.timeout(60_000);
+  const response = await fetch(endpoint, { ...request, method: 'POST', headers, signal });
+  const text = await response.text();
+  if (!response.ok)
+    throw new Error(`${where.service} in ${where.region} answered ${response.status.toString()}: ${text}`);
+  return text;
+}
+
+/** Calls a service whose requests and answers are JSON. */
 async function call(
   endpoint: string,
-  where: {
-    readonly region: string;
-    readonly service: string;
-    readonly target: string;
-  },
+  where: Where & { readonly target: string },
   body: unknown,
 ): Promise<unknown> {
-  const day = new Date().toISOString().slice(0, 10).replaceAll('-', '');
-  const scope = `${credentials.AWS_ACCESS_KEY_ID}/${day}/${where.region}/${where.service}/aws4_request`;
-  const response = await fetch(endpoint, {
-    method: 'POST',
-    headers: {
-      Authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=none`,
-      'Content-Type': 'application/x-amz-json-1.1',
-      'X-Amz-Target': where.target,
-    },
-    body: JSON.stringify(body),
-    signal: AbortSignal.timeout(60_000),
-  });
-  const text = await response.text();
-  if (!response.ok) {
-    throw new Error(`${where.service} in ${where.region} answered ${response.status.toString()}: ${text}`);
-  }
-  return JSON.parse(text);
+  const headers = { 'Content-Type': 'application/x-amz-json-1.1', 'X-Amz-Target': where.target };
+  return JSON.parse(await send(endpoint, where, { headers, body: JSON.stringify(body) }));
 }
 
 const secretShape = z.object({ SecretString: z.string() });
@@ -85,26 +89,13 @@ export async function functionLogs(endpoint: string, region: string, lines: numb
     .join('\n');
 }
 
-/** Calls IAM, whose requests are forms and whose answers are XML. @returns the answer */
-async function callIam(
-  endpoint: string,
-  region: string,
-  form: Readonly<Record<string, string>>,
-): Promise<string> {
-  const day = new Date().toISOString().slice(0, 10).replaceAll('-', '');
-  const scope = `${credentials.AWS_ACCESS_KEY_ID}/${day}/${region}/iam/aws4_request`;
-  const response = await fetch(endpoint, {
-    method: 'POST',
-    headers: {
-      Authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=none`,
-    },
-    body: new URLSearchParams({ Version: '2010-05-08', ...form }),
-    signal: AbortSignal.timeout(60_000),
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`IAM answered ${response.status.toString()}: ${text}`);
-  return text;
-}
+/** Calls IAM, whose requests are forms and whose answers are XML. */
+const callIam = (endpoint: string, region: string, form: Readonly<Record<string, string>>): Promise<string> =>
+  send(
+    endpoint,
+    { region, service: 'iam' },
+    { body: new URLSearchParams({ Version: '2010-05-08', ...form }) },
+  );
 
 /** Makes a role without rights for a Lambda function. */
 export async function makeFunctionRole(endpoint: string, region: string, RoleName: string): Promise<void> {

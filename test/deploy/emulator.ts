@@ -12,6 +12,10 @@ export const credentials = {
   AWS_ACCESS_KEY_ID: 'test',
   AWS_SECRET_ACCESS_KEY: 'test',
 } as const;
+export const rootUser = {
+  accessKeyId: credentials.AWS_ACCESS_KEY_ID,
+  secretAccessKey: credentials.AWS_SECRET_ACCESS_KEY,
+};
 
 /**
  * @returns the Python interpreter that runs it

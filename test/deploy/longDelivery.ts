@@ -11,7 +11,7 @@ import * as z from 'zod';
 import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
 import { functionSecondsOf, longestTimeoutSeconds, type LongDelivery } from '../../lambdas/aws/resources.ts';
 import { liveAlias } from '../../lib/functions/function.ts';
-import { credentials } from './emulator.ts';
+import { rootUser } from './emulator.ts';
 import { region, withOneRegion, type Call } from './oneRegion.ts';
 
 const published = z.object({ messageId: z.string() });
@@ -62,10 +62,7 @@ async function expectFunctions(endpoint: string, longDelivery: LongDelivery): Pr
     ...clientOptions('quick'),
     endpoint,
     region,
-    credentials: {
-      accessKeyId: credentials.AWS_ACCESS_KEY_ID,
-      secretAccessKey: credentials.AWS_SECRET_ACCESS_KEY,
-    },
+    credentials: rootUser,
   });
   const { EventSourceMappings = [] } = await client.send(new ListEventSourceMappingsCommand({}));
   for (const [name, queue] of Object.entries(longFunctions)) {

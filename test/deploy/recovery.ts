@@ -15,7 +15,7 @@ import { DeleteScheduleCommand, ListSchedulesCommand, SchedulerClient } from '@a
 import { ListQueuesCommand, PurgeQueueCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
 import { limitForHangsMs } from '../support/limits.ts';
-import { credentials } from './emulator.ts';
+import { rootUser } from './emulator.ts';
 import { type OneRegion, pauseLine, region, withOneRegion } from './oneRegion.ts';
 import { runProgram } from './program.ts';
 
@@ -74,12 +74,6 @@ async function restoreTables(endpoint: string, tables: readonly string[]): Promi
   });
   return (await Promise.all(settings)).join(',');
 }
-
-/** Any key is the emulator's root user. */
-const rootUser = {
-  accessKeyId: credentials.AWS_ACCESS_KEY_ID,
-  secretAccessKey: credentials.AWS_SECRET_ACCESS_KEY,
-};
 
 /** Deletes the contents of all queues and Scheduler. @returns the number of deleted schedules */
 async function loseWork(endpoint: string): Promise<number> {

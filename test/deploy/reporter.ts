@@ -7,7 +7,7 @@ import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
 import { reporterCode, reporterName } from '../support/functions.ts';
 import { findPython } from '../support/python.ts';
 import { makeFunctionRole } from './aws.ts';
-import { account, credentials } from './emulator.ts';
+import { account, rootUser } from './emulator.ts';
 
 /** The setting `lambdaDestinations`: allows this function, and others that do not exist. */
 export const lambdaDestinations = `arn:aws:lambda:*:${account}:function:receiver-*`;
@@ -41,10 +41,7 @@ export async function makeReporter(endpoint: string, region: string, scratch: st
     ...clientOptions('quick'),
     endpoint,
     region,
-    credentials: {
-      accessKeyId: credentials.AWS_ACCESS_KEY_ID,
-      secretAccessKey: credentials.AWS_SECRET_ACCESS_KEY,
-    },
+    credentials: rootUser,
   });
   try {
     const { FunctionArn } = await lambda.send(

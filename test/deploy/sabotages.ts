@@ -26,7 +26,7 @@ import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
 import { visibilitySecondsOf } from '../../lambdas/aws/resources.ts';
 import type { StackResource } from '../../operate/stackResources.ts';
 import { refuse } from './aws.ts';
-import { credentials } from './emulator.ts';
+import { rootUser } from './emulator.ts';
 
 export interface Sabotage {
   readonly what: string;
@@ -41,12 +41,6 @@ export interface Target {
   readonly region: string;
   readonly resources: readonly StackResource[];
 }
-
-/** Any key is the emulator's root user. */
-const rootUser = {
-  accessKeyId: credentials.AWS_ACCESS_KEY_ID,
-  secretAccessKey: credentials.AWS_SECRET_ACCESS_KEY,
-};
 
 const placeOf = ({ endpoint, region }: Target) => ({ endpoint, region, credentials: rootUser });
 

@@ -12,8 +12,8 @@ import type { Cdk } from './cdk.ts';
 import { pauseLine, withOneRegion } from './oneRegion.ts';
 import { runProgram } from './program.ts';
 
-/** The last commit of the previous release. Change it with each release. */
-const previousRelease = 'f28a2d8';
+/** The last commit of the previous release; before the first one, an earlier state. Change it with each release. */
+const previousRelease = 'a8e9219c';
 
 const root = resolve(import.meta.dirname, '../..');
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod/mini';
-import { findDynoxide } from '../../local/backup/before/dynoxide.ts';
+import { findDynoxide } from './dynoxide.ts';
 import { bytesToText, textToBytes } from '../../local/dynamodb/codec.ts';
 import { handOverTo } from '../../local/dynamodb/dynamodb.ts';
 import { Rows } from '../../local/dynamodb/rows.ts';
@@ -52,7 +52,7 @@ const authorization =
   'AWS4-HMAC-SHA256 Credential=local/20200101/eu-central-1/dynamodb/aws4_request, SignedHeaders=host, Signature=none';
 
 export async function startDynoxide(): Promise<OtherDatabase> {
-  const program = await findDynoxide(() => undefined);
+  const program = await findDynoxide();
   const port = await freePort();
   return started([program, 'serve', '--host', loopback, '--port', String(port)], port);
 }

@@ -1,12 +1,10 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { alarmMessage } from '../../lambdas/wire/alarms.ts';
 import { makeAccount } from '../support/accounts.ts';
 import { api, ok } from '../support/api.ts';
 import { checkAnswer } from '../support/contract.ts';
-import { call, messageIdOf, publish, refusalOf, service, type Answer } from '../support/publish.ts';
-import { startReceiver } from '../support/receiver.ts';
-import { startStage } from '../support/stage.ts';
+import { eventually } from '../support/eventually.ts';
+import { messageIdOf, refusalOf, service, type Answer } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
@@ -69,7 +67,11 @@ describe('alarms', () => {
     const account = await makeAccount();
     await put(account.token, all);
     expect(await get(account.read_only_token)).toMatchObject({
-      settings: { url: somewhere, routingKey: '…', headers: { Authorization: ['…'], 'X-Team': ['…', '…'] } },
+      settings: {
+        url: 'https://example.com/…',
+        routingKey: '…',
+        headers: { Authorization: ['…'], 'X-Team': ['…', '…'] },
+      },
     });
     for (const [method, path] of [
       ['PUT', '/v2/alarms'],
@@ -81,48 +83,21 @@ describe('alarms', () => {
     }
   });
 
-  it('are in the audit trail, but tests of them are not', async () => {
-    const { token } = await makeAccount();
-    await put(token, all);
-    await put(token, { ...all, limits: 0 });
-    await api('POST', '/v2/alarms/test', { token });
-    await api('DELETE', '/v2/alarms', { token });
-    const page = z.object({ entries: z.array(z.object({ action: z.string(), actor: z.string() })) });
-    const { entries } = page.parse(await ok(api('GET', '/v2/audit', { token })));
-    expect(entries.map(({ action, actor }) => `${actor} ${action}`)).toEqual([
-      'token alarms.delete',
-      'token alarms.save',
-      'operator account.create',
-    ]);
-  });
-
   const json = { url: somewhere, format: 'json', hosts: true };
   const quiet = (hours: object) => ({ ...json, quietHours: { ...all.quietHours, ...hours } });
   it.each([
-    ['no body', undefined, 'body_invalid', 'The body'],
     ['a list', [], 'body_invalid', 'The body'],
-    ['no URL', { format: 'json', hosts: true }, 'field_invalid', 'url'],
     ['a URL group', { ...json, url: 'orders' }, 'destination_invalid', 'url is "orders"'],
-    ['a long URL', { ...json, url: somewhere + 'x'.repeat(2_048) }, 'destination_invalid', 'url has'],
     ['an address of the network', { ...json, url: 'http://10.0.0.7/' }, 'destination_not_allowed', 'url is'],
     ['the service', { ...json, url: service.url }, 'delivery_loop', 'url is'],
     ['an unknown format', { ...json, format: 'teams' }, 'field_invalid', 'format'],
     ['an unknown field', { ...json, disks: true }, 'field_unknown', 'disks'],
     ['no routing key', { ...json, format: 'pagerduty' }, 'field_invalid', 'routingKey is missing'],
     ['a short one', { ...all, routingKey: 'R' }, 'field_invalid', 'routingKey'],
-    ['one for another format', { ...all, format: 'slack' }, 'field_invalid', 'routingKey is given'],
     ['a broken header', { ...json, headers: { 'x y': '1' } }, 'field_invalid', 'headers.x y'],
     ['the service’s header', { ...json, headers: { Host: 'x' } }, 'field_invalid', 'headers.host'],
     ['long headers', { ...json, headers: { x: 'y'.repeat(5_000) } }, 'field_invalid', 'headers have 5001'],
     ['no alarm', { ...json, hosts: false }, 'body_invalid', 'no alarm'],
-    ['a text for a switch', { ...json, runs: 'yes' }, 'field_invalid', 'runs'],
-    ['no minutes', { ...json, deadLetters: { above: 1 } }, 'field_invalid', 'deadLetters.minutes'],
-    [
-      'few minutes',
-      { ...json, deadLetters: { above: 1, minutes: 4 } },
-      'field_invalid',
-      'deadLetters.minutes',
-    ],
     [
       'too many',
       { ...json, deadLetters: { above: 1_001, minutes: 5 } },
@@ -130,12 +105,9 @@ describe('alarms', () => {
       'deadLetters.above: Invalid input; allowed is a whole number from 0 to 1000.',
     ],
     ['a limit of 0 %', { ...json, limits: 0 }, 'field_invalid', 'limits'],
-    ['a limit of 101 %', { ...json, limits: 101 }, 'field_invalid', 'limits'],
-    ['an hour that is none', quiet({ from: '24:00' }), 'field_invalid', 'quietHours.from'],
-    ['a time of one digit', quiet({ to: '7:00' }), 'field_invalid', 'quietHours.to'],
+    ['an invalid hour', quiet({ from: '24:00' }), 'field_invalid', 'quietHours.from'],
     ['hours without length', quiet({ to: '22:00' }), 'field_invalid', 'quietHours.to'],
     ['an unknown zone', quiet({ timezone: 'Mars/Base' }), 'field_invalid', 'quietHours.timezone'],
-    ['an offset as a zone', quiet({ timezone: '+02:00' }), 'field_invalid', 'quietHours.timezone'],
   ])('are not changed by %s', async (_what, body, code, named) => {
     const { token } = await makeAccount();
     await put(token, json);
@@ -170,6 +142,27 @@ describe('a test', () => {
     expect(JSON.stringify(logged.json)).not.toContain('isAlarm');
   });
 
+  it('shows no part of its webhook’s path to a read-only token, in the alarms, lists and trail', async () => {
+    const account = await makeAccount();
+    const failing = receiver.inbox((_delivery, response) =>
+      response.writeHead(489, { 'svc-nonretryable-error': 'true' }).end('no'),
+    );
+    await put(account.token, { url: `${failing.url}/hush`, format: 'slack', hosts: true });
+    const messageId = messageIdOf(await test(account.token));
+    await eventually(
+      () => api('GET', '/v2/dlq', { token: account.token }),
+      ({ json }) => JSON.stringify(json).includes(messageId),
+    );
+    const shown = await Promise.all(
+      ['/v2/alarms', '/v2/dlq', '/v2/dlq/count', `/v2/logs?messageId=${messageId}`, '/v2/audit'].map((path) =>
+        ok(api('GET', path, { token: account.read_only_token })),
+      ),
+    );
+    expect(shown).toMatchObject([{}, { messages: [{ url: `${receiver.origin}/…` }] }, {}, {}, {}]);
+    expect(JSON.stringify(shown)).not.toContain('hush');
+    await failing.received(1);
+  });
+
   it('shows no secret in the log', async () => {
     const { token } = await makeAccount();
     await put(token, { ...all, url: receiver.inbox().url });
@@ -185,37 +178,5 @@ describe('a test', () => {
     await put(token, all);
     const refused = await api('POST', '/v2/alarms/test', { token, body: { a: 1 } });
     expect(refusalOf(refused).code).toBe('body_invalid');
-  });
-});
-
-describe.runIf(service.target === 'local')('a local stage', () => {
-  const endings: (() => Promise<unknown>)[] = [];
-  afterAll(async () => {
-    for (const end of endings.reverse()) await end();
-  });
-
-  it('checks for alarms when it starts, and reports them', async () => {
-    const told = await startReceiver();
-    endings.push(() => told.close());
-    const failing = told.inbox((_delivery, response) => response.writeHead(500).end());
-    const inbox = told.inbox();
-    const stage = await startStage();
-    endings.push(() => stage.remove());
-    const by = { headers: { authorization: `Bearer ${stage.token}` } };
-    const body = JSON.stringify({ url: inbox.url, format: 'json', deadLetters: { above: 0, minutes: 60 } });
-    expect((await call('/v2/alarms', { method: 'PUT', body, ...by }, stage.url)).status).toBe(200);
-    const headers = { 'Svc-Retries': '0' };
-    await publish(failing.url, { url: stage.url, token: stage.token, headers });
-    await failing.received(1);
-    expect(await stage.stop()).toBe(0);
-
-    const again = await startStage({ dataDir: stage.dataDir });
-    endings.push(() => again.kill());
-    const [delivery] = await inbox.received(1);
-    expect(alarmMessage.parse(JSON.parse(delivery?.body.toString('utf8') ?? '{}'))).toMatchObject({
-      state: 'open',
-      kind: 'deadLetters',
-      region: 'eu-central-1',
-    });
   });
 });

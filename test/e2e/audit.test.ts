@@ -4,23 +4,14 @@ import { changeAccount, makeAccount, manage } from '../support/accounts.ts';
 import { api, ok, query, unique } from '../support/api.ts';
 import { checkAnswer } from '../support/contract.ts';
 import { errorOf, publish } from '../support/publish.ts';
+import { expectRefusal } from '../support/refusals.ts';
 
-const entry = z.strictObject({
-  time: z.number(),
-  actor: z.string(),
-  action: z.string(),
-  subject: z.optional(z.string()),
-  address: z.optional(z.string()),
-  count: z.optional(z.number()),
-  number: z.optional(z.number()),
+const entry = z.looseObject({
+  ...{ time: z.number(), actor: z.string(), action: z.string() },
+  ...{ subject: z.optional(z.string()), address: z.optional(z.string()) },
+  ...{ count: z.optional(z.number()), number: z.optional(z.number()) },
   changes: z.optional(
-    z.array(
-      z.strictObject({
-        field: z.string(),
-        before: z.optional(z.string()),
-        after: z.optional(z.string()),
-      }),
-    ),
+    z.array(z.object({ field: z.string(), before: z.optional(z.string()), after: z.optional(z.string()) })),
   ),
 });
 const page = z.strictObject({ cursor: z.optional(z.string()), entries: z.array(entry) });
@@ -117,14 +108,14 @@ describe('the audit trail', () => {
       );
     await cron('0 0 1 1 *', {
       'Svc-Forward-Authorization': 'Bearer hush',
-      'Svc-Callback': 'https://user:hush@example.com/told',
+      'Svc-Callback': 'https://user:hush@example.com/told?k=hush',
       'Svc-Callback-Retries': '2',
       'Svc-Callback-Forward-X-Key': 'hush',
     });
     await ok(
       api('PATCH', '/v2/schedules/nightly', {
         token,
-        body: { destination: 'https://user:hush@example.com/other', headers: { 'Svc-Retries': '1' } },
+        body: { destination: 'https://user:hush@example.com/other?k=hush', headers: { 'Svc-Retries': '1' } },
       }),
     );
     await ok(api('POST', '/v2/schedules/nightly/pause', { token }));
@@ -132,11 +123,14 @@ describe('the audit trail', () => {
     for (const parallelism of [2, 3, 4])
       await ok(api('POST', '/v2/queues', { token, body: { queueName, parallelism } }));
     await ok(api('POST', `/v2/queues/${queueName}/resume`, { token }));
-    await ok(api('POST', `/v2/topics/${group}/endpoints`, { token, body: { endpoints: [{ url: later }] } }));
+    const endpoints = [{ url: `${later}?hush` }];
+    await ok(api('POST', `/v2/topics/${group}/endpoints`, { token, body: { endpoints } }));
     await ok(
       api('PATCH', `/v2/topics/${group}`, {
         token,
-        body: { headers: { 'Svc-Forward-X-Key': 'hush', 'Svc-Callback': 'https://user:hush@example.com/' } },
+        body: {
+          headers: { 'Svc-Forward-X-Key': 'hush', 'Svc-Callback': 'https://user:hush@example.com/?hush' },
+        },
       }),
     );
     await publish(later, {
@@ -175,7 +169,7 @@ describe('the audit trail', () => {
         destination: [undefined, later],
         body: [undefined, '18 bytes'],
         'header.Authorization': [undefined, '…'],
-        callback: [undefined, 'https://example.com/told'],
+        callback: [undefined, 'https://example.com/told?…'],
         'Svc-Callback-Retries': [undefined, '2'],
         'Svc-Callback-Forward-X-Key': [undefined, '…'],
       }),
@@ -184,7 +178,7 @@ describe('the audit trail', () => {
     expect(changesOf('schedule.change')).toEqual([
       {
         ...{ count: undefined, number: undefined },
-        fields: { destination: [later, 'https://example.com/other'], retries: [paid, '1'] },
+        fields: { destination: [later, 'https://example.com/other?…'], retries: [paid, '1'] },
       },
     ]);
     expect(changesOf('schedule.pause')).toEqual(told({ isPaused: ['false', 'true'] }));
@@ -195,11 +189,13 @@ describe('the audit trail', () => {
     expect(saves[0]?.fields['parallelism']?.[0]).toBeUndefined();
     expect(saves.at(-1)?.fields['parallelism']?.[1]).toBe('4');
     expect(changesOf('queue.resume')).toEqual([{ count: undefined, number: undefined, fields: {} }]);
-    expect(changesOf('urlGroup.addEndpoints')).toEqual(told({ [`endpoints.${later}`]: [undefined, later] }));
+    expect(changesOf('urlGroup.addEndpoints')).toEqual(
+      told({ [`endpoints.${later}?…`]: [undefined, `${later}?…`] }),
+    );
     expect(changesOf('urlGroup.change')).toEqual(
       told({
         'headers.Svc-Forward-X-Key': [undefined, '…'],
-        'headers.Svc-Callback': [undefined, 'https://example.com/'],
+        'headers.Svc-Callback': [undefined, 'https://example.com/?…'],
       }),
     );
     expect(changesOf('flowControl.pin')).toEqual(
@@ -271,15 +267,11 @@ describe('the audit trail', () => {
 
   it.each([
     ['fromDate=x', 'fromDate is "x"'],
-    ['fromDate=9&toDate=8', 'fromDate is 9'],
-    ['count=0', 'count is "0"'],
     ['count=101', 'count is "101"'],
     ['action=queue.destroy', 'action is "queue.destroy"'],
-    ['actor=', 'actor is empty'],
     ['cursor=nonsense', 'cursor is not one'],
     ['user=1', '"user" is not a parameter'],
   ])('answers 400 to %s', async (text, part) => {
-    const answer = await api('GET', `/v2/audit?${text}`);
-    expect([answer.status, errorOf(answer)]).toEqual([400, expect.stringContaining(part) as unknown]);
+    await expectRefusal(api('GET', `/v2/audit?${text}`), 400, part);
   });
 });

@@ -1,21 +1,18 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { svcQueue } from '../support/command.ts';
 import { putQueue } from '../support/lanes.ts';
 import { call, messageIdOf, publish, service } from '../support/publish.ts';
-import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
+import type { Delivery } from '../support/receiver.ts';
 import { startStage, type Stage } from '../support/stage.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 const idOf = (delivery: Delivery): string => delivery.headers['svc-message-id'] ?? '';
 
 describe.runIf(service.target === 'local')('a backup of the local stage', () => {
-  let receiver: Receiver;
-  beforeAll(async () => {
-    receiver = await startReceiver();
-  });
-  afterAll(() => receiver.close());
+  const receiver = useReceiver();
 
   let folder = '';
   const stages: Stage[] = [];
@@ -137,21 +134,6 @@ describe.runIf(service.target === 'local')('a backup of the local stage', () => 
     const again = await start({ dataDir: target });
     expect(again.token).toBe(stage.token);
 
-    const nowhere = await svcQueue([
-      'backup',
-      join(folder, 'nowhere', 'backup.tar.gz'),
-      '--data-dir',
-      stage.dataDir,
-    ]);
-    expect(nowhere.code).toBe(2);
-    expect(nowhere.output).toMatch(
-      /^The backup cannot be written to \S+\/nowhere\/backup\.tar\.gz: ENOENT: no such file or directory/,
-    );
-    const none = await svcQueue(['backup', file, '--data-dir', join(folder, 'none')]);
-    expect(none.output).toMatch(/none is not the data directory of a stage: it has no master-secret\.\n$/);
     expect(readFileSync(file).equals(bytes)).toBe(true);
-    expect((await svcQueue(['backup'])).output).toBe(
-      "Missing required argument 'file'; --help lists the flags.\n",
-    );
   });
 });

@@ -98,13 +98,4 @@ describe('the console', () => {
     expect(withToken.status).toBe(400);
     expect(withToken.text).not.toContain(service.token);
   });
-
-  it('accepts no other method', async () => {
-    const response = await fetch(`${service.url}/console`, {
-      method: 'POST',
-      signal: AbortSignal.timeout(limitForHangsMs),
-    });
-    expect(response.status).toBe(405);
-    expect(response.headers.get('allow')).toContain('GET');
-  });
 });

@@ -15,9 +15,7 @@ const explain = (expression: string) => api('GET', `/v2/cron${query({ expression
 describe('a cron expression', () => {
   it.each([
     ['30 9 * * MON-FRI', 'UTC', 'At 09:30, Monday through Friday.'],
-    ['*/5 * * * *', 'UTC', 'Every 5 minutes.'],
     ['CRON_TZ=Asia/Tokyo 0 0 1 * *', 'Asia/Tokyo', 'At 00:00, on day 1 of the month.'],
-    ['0 22 * * FRI-MON', 'UTC', 'At 22:00, Friday through Monday.'],
     ['0 0 1 * MON', 'UTC', 'At 00:00, on day 1 of the month, and on Monday (either day is enough).'],
     ['@weekly', 'UTC', 'At 00:00, only on Sunday.'],
   ])('is explained: %s', async (cron, timezone, description) => {
@@ -25,13 +23,6 @@ describe('a cron expression', () => {
     expect(answer).toMatchObject({ cron, timezone, description });
     expect(answer.nextFires).toHaveLength(5);
     expect(answer.nextFires).toEqual(answer.nextFires.toSorted((a, b) => a - b));
-  });
-
-  it('fires next by the clocks of its zone', async () => {
-    const { nextFires } = explained.parse(await ok(explain('CRON_TZ=Europe/Berlin 30 9 * * *')));
-    const clock = new Intl.DateTimeFormat('en-GB', { timeZone: 'Europe/Berlin', timeStyle: 'short' });
-    expect(nextFires.map((time) => clock.format(time))).toEqual(Array(5).fill('09:30'));
-    expect(nextFires[0]).toBeGreaterThan(Date.now() - 60_000);
   });
 
   it('is refused, if wrong, like in a schedule', async () => {
@@ -48,7 +39,6 @@ describe('a cron expression', () => {
   it.each([
     ['', 'expression is missing'],
     ['?expression=', 'expression is empty'],
-    ['?expression=1&expression=2', 'expression is given twice'],
     ['?cron=1', '"cron" is not a parameter here'],
   ])('must be given exactly once: /v2/cron%s', async (text, error) => {
     const answer = await api('GET', `/v2/cron${text}`);

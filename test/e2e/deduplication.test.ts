@@ -28,25 +28,6 @@ describe('a message with another message’s deduplication id', () => {
     expect(inbox.deliveries.map(({ body }) => body.toString())).toEqual(['first']);
   });
 
-  it('published at the same time is the same message', async () => {
-    const inbox = receiver.inbox();
-    const label = unique('label');
-    const headers = { 'Svc-Deduplication-Id': unique('id'), 'Svc-Label': label };
-    const answers = await Promise.all(Array.from({ length: 20 }, () => publish(inbox.url, { headers })));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(19).fill(202)]);
-    const ids = answers.map(({ json }) => z.object({ messageId: z.string() }).parse(json).messageId);
-    expect(new Set(ids).size).toBe(1);
-    expect(await countOf(label, 1)).toBe(1);
-    expect(inbox.deliveries).toHaveLength(1);
-  });
-
-  it('is a duplicate of a waiting message, too', async () => {
-    const headers = { 'Svc-Deduplication-Id': unique('id') };
-    const first = await publishDelayed(receiver.origin, headers);
-    const second = await publish(receiver.origin, { headers });
-    expect([second.status, second.json]).toEqual([202, { messageId: first, deduplicated: true }]);
-  });
-
   it('is a new message if the first was cancelled or has failed permanently, and then takes over the id', async () => {
     const headers = { 'Svc-Deduplication-Id': unique('id') };
     const cancelled = await publishDelayed(receiver.origin, headers);
@@ -71,26 +52,6 @@ describe('a message with another message’s deduplication id', () => {
     inbox.letGo();
     await untilState(first, 'DELIVERED');
     const second = await publish(inbox.url, { headers });
-    expect([second.status, second.json]).toEqual([202, { messageId: first, deduplicated: true }]);
-  });
-
-  it('published many times at once after the first was cancelled is one message', async () => {
-    const inbox = receiver.inbox();
-    const headers = { 'Svc-Deduplication-Id': unique('id') };
-    const cancelled = await publishDelayed(inbox.url, headers);
-    await ok(api('DELETE', `/v2/messages/${cancelled}`));
-    const answers = await Promise.all(Array.from({ length: 20 }, () => publish(inbox.url, { headers })));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array<number>(19).fill(202)]);
-    const ids = answers.map(({ json }) => z.object({ messageId: z.string() }).parse(json).messageId);
-    expect([new Set(ids).size, ids.includes(cancelled)]).toEqual([1, false]);
-    await untilState(ids[0] ?? '', 'DELIVERED');
-    expect(inbox.deliveries).toHaveLength(1);
-  });
-
-  it('of another dialect is a duplicate', async () => {
-    const id = unique('id');
-    const first = await publishDelayed(receiver.origin, { 'Svc-Deduplication-Id': id });
-    const second = await publish(receiver.origin, { headers: { 'Upstash-Deduplication-Id': id } });
     expect([second.status, second.json]).toEqual([202, { messageId: first, deduplicated: true }]);
   });
 
@@ -129,13 +90,5 @@ describe('a message with content-based deduplication', () => {
     ];
     expect(others.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     await inbox.received(5);
-  });
-
-  it('is not a duplicate if deduplication is off', async () => {
-    const inbox = receiver.inbox();
-    const headers = { ...on, 'Svc-Content-Based-Deduplication': 'false' };
-    expect((await publish(inbox.url, { headers })).status).toBe(200);
-    expect((await publish(inbox.url, { headers })).status).toBe(200);
-    await inbox.received(2);
   });
 });

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { api, getMessage, ok, unique } from '../support/api.ts';
 import { callbackOf } from '../support/callbacks.ts';
 import { eventually } from '../support/eventually.ts';
-import { makeGroup } from '../support/groups.ts';
 import { getInAnyState } from '../support/listedMessages.ts';
 import { call, errorOf, messageIdOf, publish, refusalOf, service, type Answer } from '../support/publish.ts';
 import type { Delivery, Inbox } from '../support/receiver.ts';
@@ -66,18 +65,6 @@ describe('an attempt that its destination completes later', () => {
     expect(await statesOf(messageId)).toEqual(['DELIVERED', 'ACTIVE', 'CREATED']);
   });
 
-  it('may be completed twice without a change', async () => {
-    const callbacks = receiver.inbox();
-    const { messageId, url } = await publishDeferred({ 'Svc-Callback': callbacks.url });
-    const first = await complete(url, { status: 200, body: 'one' });
-    const second = await complete(url, { status: 500, body: 'other' });
-    expect([second.status, second.json]).toEqual([200, first.json]);
-    expect(await stateOf(messageId)).toBe('DELIVERED');
-    const byId = await completeById(messageId, { status: 500 });
-    expect([byId.status, byId.json]).toEqual([200, first.json]);
-    await callbacks.received(1);
-  });
-
   it('is retried, and then becomes a dead letter, if its completions are failures', async () => {
     const { messageId, inbox, url } = await publishDeferred({ 'Svc-Retries': '1', 'Svc-Retry-Delay': '1' });
     const failed = await complete(url, { status: 500, body: 'busy' });
@@ -105,13 +92,6 @@ describe('an attempt that its destination completes later', () => {
     expect((await complete(url, { status: 200 })).json).toMatchObject({ retried: 0, state: 'RETRY' });
   });
 
-  it('is no longer retried after a completion that says so', async () => {
-    const { messageId, url } = await publishDeferred({ 'Svc-Retries': '3' });
-    await isOpen(messageId);
-    const answer = await complete(url, { status: 489, headers: { 'Svc-NonRetryable-Error': 'true' } });
-    expect(answer.json).toMatchObject({ state: 'FAILED' });
-  });
-
   it('fails with status 0 at its deadline', async () => {
     const failures = receiver.inbox();
     const headers = { 'Svc-Deferred': '1s', 'Svc-Retries': '0', 'Svc-Failure-Callback': failures.url };
@@ -130,16 +110,6 @@ describe('an attempt that its destination completes later', () => {
     expect((await completeById(messageId, { status: 200 })).status).toBe(410);
   });
 
-  it('ends with any answer other than 202', async () => {
-    const inbox = receiver.inbox((_delivery, response) => response.writeHead(200).end());
-    const { messageId, url } = await publishDeferred({}, inbox);
-    await eventually(
-      () => stateOf(messageId),
-      (state) => state === 'DELIVERED',
-    );
-    expect(refusalOf(await complete(url, { status: 200 })).code).toBe('completion_too_late');
-  });
-
   it('is not open without the setting', async () => {
     const inbox = acceptingInbox();
     const messageId = messageIdOf(await publish(inbox.url));
@@ -151,22 +121,6 @@ describe('an attempt that its destination completes later', () => {
     );
     const refused = await completeById(messageId, { status: 200 });
     expect([refused.status, refusalOf(refused).code]).toEqual([409, 'completion_not_awaited']);
-  });
-
-  it('may be completed before its destination has answered', async () => {
-    let answered: Promise<Answer> | undefined;
-    const inbox = receiver.inbox((delivery, response) => {
-      answered = complete(urlOf(delivery), { status: 200, body: 'early' });
-      void answered.then(() => response.writeHead(202).end());
-    });
-    const messageId = messageIdOf(await publish(inbox.url, { headers: { 'Svc-Deferred': '1h' } }));
-    await inbox.received(1);
-    expect((await answered)?.status).toBe(200);
-    await eventually(
-      () => stateOf(messageId),
-      (state) => state === 'DELIVERED',
-    );
-    expect(inbox.deliveries).toHaveLength(1);
   });
 
   it('can be cancelled, and is listed while it is open', async () => {
@@ -205,49 +159,46 @@ describe('an attempt that its destination completes later', () => {
     await other.received(1);
     for (const id of [second, fourth]) await ok(api('DELETE', `/v2/messages/${id}`));
   });
+});
 
-  it('accepts a large answer, which its callback contains in full', async () => {
-    const callbacks = receiver.inbox();
-    const { url } = await publishDeferred({ 'Svc-Callback': callbacks.url });
-    const body = 'x'.repeat(200_000);
-    expect(
-      (await complete(url, { status: 200, bodyBase64: Buffer.from(body).toString('base64') })).status,
-    ).toBe(200);
-    const [told] = await callbacks.received(1);
-    const callback = callbackOf(told ?? { body: Buffer.from(''), headers: {} });
-    expect(Buffer.from(callback.body, 'base64').toString()).toBe(body);
-  });
-
-  it('is available to a group, a batch and a schedule', async () => {
+describe('completions that are sent several times', () => {
+  it('continue once, within the slots', async () => {
+    const name = unique('copies');
     const inbox = acceptingInbox();
-    const group = await makeGroup([{ url: inbox.url }]);
-    await ok(api('PATCH', `/v2/topics/${group}`, { body: { headers: { 'Svc-Deferred': '2h' } } }));
-    await ok(publish(group));
-    const item = { destination: inbox.url, headers: { 'Svc-Deferred': '3h' } };
-    await ok(api('POST', '/v2/batch', { body: [item] }));
-    const scheduleId = unique('deferred');
-    const headers = { 'Svc-Cron': '0 0 1 1 *', 'Svc-Schedule-Id': scheduleId, 'Svc-Deferred': '4h' };
-    await ok(api('POST', `/v2/schedules/${inbox.url}`, { headers }));
-    expect(await ok(api('GET', `/v2/schedules/${scheduleId}`))).toMatchObject({ deferred: 14_400 });
-    await ok(api('POST', `/v2/schedules/${scheduleId}/run`));
-    for (const delivery of await inbox.received(3)) {
-      expect((await complete(urlOf(delivery), { status: 200 })).status).toBe(200);
-    }
-    await ok(api('DELETE', `/v2/schedules/${scheduleId}`));
+    const callbacks = receiver.inbox();
+    const headers = {
+      ...{ 'Svc-Deferred': '1h', 'Svc-Retries': '1', 'Svc-Retry-Delay': '1', 'Svc-Callback': callbacks.url },
+      ...{ 'Svc-Flow-Control-Key': name, 'Svc-Flow-Control-Value': 'parallelism=1' },
+    };
+    const enqueue = (url: string) => api('POST', `/v2/enqueue/${name}/${url}`, { headers, body: {} });
+    const messageId = messageIdOf(await enqueue(inbox.url));
+    const [first] = await inbox.received(1);
+    const completeSome = () =>
+      Promise.all([1, 2, 3, 4].map(() => complete(urlOf(first), { status: 500, body: '東京' })));
+    const answers = await completeSome();
+    const [, second] = await inbox.received(2);
+    answers.push(...(await completeSome()));
+    expect(new Set(answers.map(({ status, json }) => JSON.stringify([status, json]))).size).toBe(1);
+    await complete(urlOf(second), { status: 200 });
+    await completeById(messageId, { status: 200 });
+    await callbacks.received(2);
+    // The next message of the queue and the key starts only when nothing of this one is left.
+    const next = receiver.inbox();
+    await ok(enqueue(next.url));
+    await next.received(1);
+    await callbacks.received(3);
+    expect([inbox.deliveries.length, callbacks.deliveries.length]).toEqual([2, 3]);
   });
 });
 
 describe('a request that completes an attempt', () => {
   it.each([
     ['nothing', '', 'The body'],
-    ['no status', {}, 'status: '],
     ['a status that is none of an answer', { status: 199 }, 'status: '],
-    ['a status that is text', { status: '200' }, 'status: '],
     ['another field', { status: 200, result: 1 }, 'result: '],
     ['two bodies', { status: 200, body: 'a', bodyBase64: 'YQ==' }, 'body and bodyBase64 are both given'],
     ['what is not base64', { status: 200, bodyBase64: 'a' }, 'bodyBase64: '],
     ['headers that are none', { status: 200, headers: { 'a b': '1' } }, 'headers.a b is no HTTP header'],
-    ['a list as headers', { status: 200, headers: [] }, 'headers: '],
   ])('is refused with %s, and changes nothing', async (_what, completion, sentence) => {
     const { messageId, url } = await publishDeferred();
     await isOpen(messageId);
@@ -279,15 +230,6 @@ describe('a request that completes an attempt', () => {
     expect(await getMessage(messageId)).toMatchObject({ messageId });
     await ok(api('DELETE', `/v2/messages/${messageId}`));
   });
-
-  it.each(['0s', '8d', 'soon', '604801s'])(
-    'is not offered with an invalid Svc-Deferred: %s',
-    async (value) => {
-      const refused = await publish(receiver.origin, { headers: { 'Svc-Deferred': value } });
-      expect(refused.status).toBe(400);
-      expect(errorOf(refused)).toContain(`Svc-Deferred is "${value}"; allowed is`);
-    },
-  );
 
   it('requires a message and a token that may write', async () => {
     const unknown = await completeById('msg_01KDVDNA00M3A9X2C4D6F8GHJK', { status: 200 });

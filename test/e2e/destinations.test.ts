@@ -3,7 +3,6 @@ import { api, deadLettered, unique } from '../support/api.ts';
 import { errorOf, messageIdOf, publish, service } from '../support/publish.ts';
 import type { Delivery } from '../support/receiver.ts';
 import { send } from '../support/send.ts';
-import { tellingPaths } from '../support/tellingPaths.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
@@ -15,16 +14,6 @@ async function publishRaw(rawTail: string): Promise<number> {
 }
 
 describe('a destination', () => {
-  it.each<readonly [string, string]>([...tellingPaths, ['a query', '/a?b=1&b=3&c=two%20words&d=%2F']])(
-    'with %s arrives unchanged',
-    async (_title, tail) => {
-      const inbox = receiver.inbox();
-      expect(await publishRaw(`${inbox.url}${tail}`)).toBe(200);
-      const [delivery] = await inbox.received(1);
-      expect(delivery?.target).toBe(`${new URL(inbox.url).pathname}${tail}`);
-    },
-  );
-
   it('whose slashes a gateway collapsed is restored', async () => {
     const inbox = receiver.inbox();
     expect(await publishRaw(`${inbox.url.replace('//', '/')}/x`)).toBe(200);
@@ -60,14 +49,6 @@ describe('a destination', () => {
     expect(await publishRaw(encodeURIComponent(`${inbox.url}${tail}`))).toBe(200);
     const [delivery] = await inbox.received(1);
     expect(delivery?.target).toBe(`${new URL(inbox.url).pathname}${tail}`);
-  });
-
-  it('that is percent-encoded as a whole is decoded once for a triggered run, too', async () => {
-    const inbox = receiver.inbox();
-    const { status } = await api('POST', `/v2/trigger/${encodeURIComponent(`${inbox.url}/a%2Fb?x=1`)}`);
-    expect(status).toBe(200);
-    const [delivery] = await inbox.received(1);
-    expect(delivery?.target).toBe(`${new URL(inbox.url).pathname}/a%2Fb?x=1`);
   });
 });
 

@@ -2,11 +2,12 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { call, messageIdOf, publish, service } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { startReceiver } from '../support/receiver.ts';
 import { runStage, startStage, type Stage } from '../support/stage.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 /** Mounting a small disk requires the permission to do so. */
 
@@ -88,11 +89,7 @@ if (failing === undefined && service.target === 'local')
 const readiness = (url: string) => call('/v2/ready', {}, url);
 
 describe.runIf(probe !== undefined)('a disk', () => {
-  let receiver: Receiver;
-  beforeAll(async () => {
-    receiver = await startReceiver();
-  });
-  afterAll(() => receiver.close());
+  const receiver = useReceiver();
 
   let disk = '';
   let stage: Stage | undefined;
@@ -105,8 +102,9 @@ describe.runIf(probe !== undefined)('a disk', () => {
 
   it('that is full: publishes get a 503, a sentence says why, nothing is lost, and the stage continues when there is room', async () => {
     disk = mounted('size=24m') ?? '';
-    stage = await startStage({ dataDir: join(disk, 'data') });
-    const { url, token, output } = stage;
+    const running = await startStage({ dataDir: join(disk, 'data'), testControl: true });
+    stage = running;
+    const { url, token, output } = running;
     const inbox = receiver.inbox();
     const accepted: string[] = [];
     const send = async (): Promise<number> => {
@@ -145,10 +143,14 @@ describe.runIf(probe !== undefined)('a disk', () => {
       ({ status }) => status === 200,
     );
     expect(await send()).toBe(200);
-    await inbox.until((deliveries) => {
-      const ids = new Set(deliveries.map(({ headers }) => headers['svc-message-id']));
-      return accepted.every((id) => ids.has(id));
-    });
+    await eventually(
+      async () => {
+        // A job that was received while the disk was full is hidden for minutes.
+        await running.advance(60_000);
+        return new Set(inbox.deliveries.map(({ headers }) => headers['svc-message-id']));
+      },
+      (ids) => accepted.every((id) => ids.has(id)),
+    );
     // A stage that dies on a full disk starts again when there is room.
     fill();
     await stage.kill();

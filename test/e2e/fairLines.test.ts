@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { api, ok, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
-import { makeGroup } from '../support/groups.ts';
-import { enqueue, lagOf, putQueue, send, underKey, upTo } from '../support/lanes.ts';
+import { enqueue, lagOf, putQueue, upTo } from '../support/lanes.ts';
 import { getInAnyState } from '../support/listedMessages.ts';
 import { errorOf, messageIdOf, publish } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
@@ -74,74 +73,6 @@ describe('a queue', () => {
       'normal',
     ]);
   });
-
-  it('uses the keys of each message in a batch, a group and a schedule', async () => {
-    const inbox = receiver.inbox();
-    const name = unique('mixed');
-    await putQueue(name, { paused: true });
-    const items = upTo(30).map((number) => ({
-      destination: inbox.url,
-      queue: name,
-      body: `batch ${number}`,
-      headers: of('batch'),
-    }));
-    await ok(api('POST', '/v2/batch', { body: items }));
-    const topicName = await makeGroup([{ url: inbox.url }]);
-    await ok(
-      api('PATCH', `/v2/topics/${topicName}`, {
-        body: { headers: { 'Svc-Fair-Key': 'group', 'Svc-Priority': 'low' } },
-      }),
-    );
-    await ok(
-      api('POST', `/v2/enqueue/${name}/${topicName}`, { body: 'group', headers: { 'svc-priority': 'high' } }),
-    );
-    const scheduleId = unique('fair');
-    const headers = {
-      'Svc-Cron': '0 0 1 1 *',
-      'Svc-Schedule-Id': scheduleId,
-      'Svc-Queue-Name': name,
-      ...of('schedule'),
-    };
-    await ok(api('POST', `/v2/schedules/${inbox.url}`, { headers }));
-    expect(await ok(api('GET', `/v2/schedules/${scheduleId}`))).toMatchObject({ fairKey: 'schedule' });
-    await ok(api('POST', `/v2/schedules/${scheduleId}/run`));
-    await ok(api('DELETE', `/v2/schedules/${scheduleId}`));
-    await eventually(
-      () => lagOf(name),
-      (lag) => lag === 32,
-    );
-    const { fairKeys } = laneShape.parse(await ok(api('GET', `/v2/queues/${name}`)));
-    expect(fairKeys).toEqual(
-      expect.arrayContaining([
-        { fairKey: 'batch', waiting: 30 },
-        { fairKey: 'group', waiting: 1 },
-        { fairKey: 'schedule', waiting: 1 },
-      ]),
-    );
-    await ok(api('DELETE', `/v2/queues/${name}`));
-  });
-});
-
-describe('a flow-control key', () => {
-  it('lets the messages of its customers wait in turn', async () => {
-    const inbox = receiver.inbox();
-    const key = unique('fair');
-    const headers = underKey(key, 'parallelism=1');
-    await send(receiver.inbox().url, { headers });
-    await ok(api('POST', `/v2/flowControl/${key}/pause`));
-    const shown = async () => laneShape.parse(await ok(api('GET', `/v2/flowControl/${key}`)));
-    const waits = (count: number) =>
-      eventually(shown, (lane) => lane['waitListSize'] === count && lane['parallelismCount'] === 0);
-    // One after another, because each gets its place when its job is received.
-    const all = ['busy 0', 'busy 1', 'busy 2', 'other 0', 'other 1', 'third 0'];
-    for (const [index, body] of all.entries()) {
-      await send(inbox.url, { body, headers: { ...headers, ...of(body.slice(0, -2)) } });
-      await waits(index + 1);
-    }
-    expect((await shown()).fairKeys?.[0]).toEqual({ fairKey: 'busy', waiting: 3 });
-    await ok(api('POST', `/v2/flowControl/${key}/resume`));
-    expect(await bodiesOf(inbox, 6)).toEqual(['busy 0', 'other 0', 'third 0', 'busy 1', 'other 1', 'busy 2']);
-  });
 });
 
 describe('a message', () => {
@@ -170,10 +101,6 @@ describe('a message', () => {
       expect.stringMatching(/^Svc-Fair-Key is "x+\.\.\."; allowed are 1 to 64 characters of Unicode\.$/),
     ],
     [{ 'Svc-Priority': 'urgent' }, 'Svc-Priority is "urgent"; allowed are high, normal and low.'],
-    [
-      { 'Upstash-Callback': 'https://example.com/', 'Upstash-Callback-Priority': '1' },
-      'Upstash-Callback-Priority is "1"; allowed are high, normal and low.',
-    ],
   ])('is refused with another value, by name: %o', async (headers, said) => {
     const answer = await publish(receiver.inbox().url, { headers });
     expect(answer.status).toBe(400);

@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { api, ok, unique } from '../support/api.ts';
-import { getInAnyState } from '../support/listedMessages.ts';
 import { makeGroup } from '../support/groups.ts';
-import { errorOf, messageIdOf, publish } from '../support/publish.ts';
+import { publish } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
@@ -34,38 +32,5 @@ describe('a delivery with hidden headers', () => {
     // The callback goes to the publisher’s own receiver.
     const [callback] = await other.received(1);
     expect(ownOf(callback?.headers ?? {})).toContain('message-id');
-  });
-
-  it('may be a callback, a group’s default, or a schedule’s', async () => {
-    const [one, other] = [receiver.inbox(), receiver.inbox()];
-    const topicName = await makeGroup([{ url: one.url }]);
-    await ok(
-      api('PATCH', `/v2/topics/${topicName}`, {
-        body: { headers: { 'Svc-Hide-Headers': 'true', 'Svc-Callback-Hide-Headers': 'true' } },
-      }),
-    );
-    await ok(publish(topicName, { headers: { 'Svc-Callback': other.url } }));
-    for (const inbox of [one, other]) {
-      const [delivery] = await inbox.received(1);
-      expect([...new Set(ownOf(delivery?.headers ?? {}))]).toEqual(signatures);
-    }
-    const scheduleId = unique('hidden');
-    const headers = { 'Svc-Cron': '0 0 1 1 *', 'Svc-Schedule-Id': scheduleId, 'Svc-Hide-Headers': 'true' };
-    const third = receiver.inbox();
-    await ok(api('POST', `/v2/schedules/${third.url}`, { headers }));
-    await ok(api('POST', `/v2/schedules/${scheduleId}/run`));
-    const [delivery] = await third.received(1);
-    expect([...new Set(ownOf(delivery?.headers ?? {}))]).toEqual(signatures);
-    expect(await ok(api('GET', `/v2/schedules/${scheduleId}`))).toMatchObject({ hideHeaders: true });
-    await ok(api('DELETE', `/v2/schedules/${scheduleId}`));
-  });
-
-  it('is shown with its message, and accepts only true and false', async () => {
-    const headers = { 'Svc-Hide-Headers': 'TRUE', 'Svc-Delay': '1h' };
-    const messageId = messageIdOf(await publish(receiver.origin, { headers }));
-    expect(await getInAnyState(messageId)).toMatchObject({ hideHeaders: true });
-    await ok(api('DELETE', `/v2/messages/${messageId}`));
-    const refused = await publish(receiver.origin, { headers: { 'Svc-Hide-Headers': 'yes' } });
-    expect(errorOf(refused)).toBe('Svc-Hide-Headers is "yes"; allowed are true and false.');
   });
 });

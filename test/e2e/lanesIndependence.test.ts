@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { makeAccount } from '../support/accounts.ts';
-import { api, ok, unique } from '../support/api.ts';
+import { unique } from '../support/api.ts';
 import {
   enqueue,
-  lagOf,
   mostOpen,
   numbersOf,
   putQueue,
@@ -103,46 +102,5 @@ describe('a full lane', () => {
     gate.open();
     expect(mostOpen(await inbox.received(waiting))).toBe(accountParallelism);
     await full.expectOthersGo();
-  });
-});
-
-describe('a paused queue', () => {
-  it('holds back only its own messages, and drains in order when it is resumed', async () => {
-    const { token, expectOthersGo } = await startAccount();
-    const inbox = receiver.inbox();
-    const queue = unique('queue');
-    await putQueue(queue, { paused: true }, { token });
-    await sendFrom(1, waiting, (number) => enqueue(queue, inbox.url, { token, body: String(number) }));
-    await expectOthersGo();
-    expect([inbox.deliveries.length, await lagOf(queue, token)]).toEqual([0, waiting]);
-    await putQueue(queue, { paused: false }, { token });
-    expect(numbersOf(await inbox.received(waiting))).toEqual(upTo(waiting));
-  });
-
-  it('lets a started message finish, and holds the next one', async () => {
-    const { token, expectOthersGo } = await startAccount();
-    const gate = startGate();
-    const inbox = receiver.inbox(gate.answer);
-    const queue = unique('queue');
-    await sendFrom(1, 3, (number) => enqueue(queue, inbox.url, { token, body: String(number) }));
-    await inbox.received(1);
-    await putQueue(queue, { paused: true }, { token });
-    gate.open();
-    await expectOthersGo();
-    expect(numbersOf(inbox.deliveries)).toEqual([0]);
-    await putQueue(queue, { paused: false }, { token });
-    expect(numbersOf(await inbox.received(3))).toEqual([0, 1, 2]);
-  });
-
-  it('that is deleted cancels its waiting messages, and a new queue with its name delivers', async () => {
-    const { token } = await startAccount();
-    const inbox = receiver.inbox();
-    const queue = unique('queue');
-    await putQueue(queue, { paused: true }, { token });
-    await sendFrom(1, waiting, () => enqueue(queue, inbox.url, { token, body: '0' }));
-    await ok(api('DELETE', `/v2/queues/${queue}`, { token }));
-    await putQueue(queue, {}, { token });
-    await enqueue(queue, inbox.url, { token, body: '1' });
-    expect(numbersOf(await inbox.received(1))).toEqual([1]);
   });
 });

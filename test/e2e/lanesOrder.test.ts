@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import * as z from 'zod/mini';
-import { api, deadLettered, logged, ok, unique } from '../support/api.ts';
+import { api, ok, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 import {
   answerSlowly,
@@ -41,38 +40,6 @@ describe('the messages of a queue', () => {
     await drained(queue);
   });
 
-  it('are delivered in the order of each sender', async () => {
-    const inbox = receiver.inbox((_delivery, response, before) => {
-      setTimeout(() => response.writeHead(200).end(), (before * 7) % 20);
-    });
-    const queue = unique('queue');
-    const senders = 5;
-    await sendFrom(senders, many, (number) => enqueue(queue, inbox.url, { body: String(number) }));
-    const numbers = numbersOf(await inbox.received(many));
-    for (const sender of upTo(senders)) {
-      const isOfSender = (number: number): boolean => number % senders === sender;
-      expect(numbers.filter(isOfSender)).toEqual(upTo(many).filter(isOfSender));
-    }
-  });
-
-  it('are delivered in the order of their batch', async () => {
-    const inbox = receiver.inbox();
-    const [one, other] = [unique('queue'), unique('queue')];
-    const items = upTo(2 * many).map((number) => ({
-      destination: `${inbox.url}/${number % 2}`,
-      queue: number % 2 === 0 ? one : other,
-      body: String(number),
-    }));
-    await ok(api('POST', '/v2/batch', { body: items }));
-    const all = await inbox.received(2 * many);
-    for (const rest of [0, 1]) {
-      const ofOne = numbersOf(all.filter(({ target }) => target.endsWith(`/${rest}`)));
-      expect(ofOne).toEqual(upTo(many).map((index) => 2 * index + rest));
-    }
-    await drained(one);
-    await drained(other);
-  });
-
   it('wait for the retries of the message before', async () => {
     const inbox = receiver.inbox((delivery, response) => {
       const fails = numberOf(delivery) % 3 === 0 && retriedOf(delivery) < 1;
@@ -92,18 +59,6 @@ describe('the messages of a queue', () => {
           : [[number, 0]],
       ),
     );
-  });
-
-  it('continue after one has failed', async () => {
-    const inbox = receiver.inbox((delivery, response) =>
-      response.writeHead(numberOf(delivery) % 2 === 0 ? 500 : 200).end(),
-    );
-    const queue = unique('queue');
-    const headers = { 'Svc-Retries': '0' };
-    await sendFrom(1, 12, (number) => enqueue(queue, inbox.url, { body: String(number), headers }));
-    expect(numbersOf(await inbox.received(12))).toEqual(upTo(12));
-    expect(await deadLettered({ queueName: queue }, 6)).toHaveLength(6);
-    await drained(queue);
   });
 
   it('that are cancelled are skipped wherever they wait', async () => {
@@ -144,51 +99,6 @@ describe('the messages of a queue', () => {
     await drained(queue);
   });
 
-  it('continue after one is cancelled between two attempts', async () => {
-    const inbox = receiver.inbox((delivery, response) =>
-      response.writeHead(numberOf(delivery) === 0 ? 500 : 200).end(),
-    );
-    const queue = unique('queue');
-    const headers = { 'Svc-Retries': '1', 'Svc-Retry-Delay': '3600000' };
-    const messageId = await enqueue(queue, inbox.url, { body: '0', headers });
-    await enqueue(queue, inbox.url, { body: '1' });
-    await logged({ messageId, state: 'RETRY' }, 1);
-    expect(inbox.deliveries).toHaveLength(1);
-    await cancel(messageId);
-    expect(numbersOf(await inbox.received(2))).toEqual([0, 1]);
-    await drained(queue);
-  });
-
-  it('are cancelled all at once, and the next one starts', async () => {
-    const gate = startGate();
-    const inbox = receiver.inbox(gate.answer);
-    const queue = unique('queue');
-    await sendFrom(1, 30, (number) => enqueue(queue, inbox.url, { body: String(number) }));
-    await inbox.received(1);
-    const shape = z.object({ cancelled: z.number() });
-    expect(shape.parse(await ok(api('DELETE', `/v2/messages?queueName=${queue}`)))).toEqual({
-      cancelled: 30,
-    });
-    await enqueue(queue, inbox.url, { body: '30' });
-    gate.open();
-    expect(numbersOf(await inbox.received(2))).toEqual([0, 30]);
-    await drained(queue);
-  });
-
-  it('are cancelled with their queue, except the one that is being delivered', async () => {
-    const gate = startGate();
-    const inbox = receiver.inbox(gate.answer);
-    const queue = unique('queue');
-    await sendFrom(1, 30, (number) => enqueue(queue, inbox.url, { body: String(number) }));
-    await inbox.received(1);
-    await ok(api('DELETE', `/v2/queues/${queue}`));
-    const cancelled = await logged({ queueName: queue, state: 'CANCELED' }, 29);
-    expect(new Set(cancelled.map(({ messageId }) => messageId)).size).toBe(29);
-    gate.open();
-    await logged({ queueName: queue, state: 'DELIVERED' }, 1);
-    expect(numbersOf(inbox.deliveries)).toEqual([0]);
-  });
-
   it('that are delayed get their place when they are due', async () => {
     const inbox = receiver.inbox(answerSlowly);
     const queue = unique('queue');
@@ -197,6 +107,24 @@ describe('the messages of a queue', () => {
     const all = await inbox.received(11);
     expect(numbersOf(all).filter((number) => number !== 99)).toEqual(upTo(10));
     expect(mostOpen(all)).toBe(1);
+    await drained(queue);
+  });
+
+  it('wait for the callback of the message before, and messages of other queues do not', async () => {
+    const gate = startGate();
+    const callbacks = receiver.inbox(gate.answer);
+    const inbox = receiver.inbox();
+    const queue = unique('queue');
+    const headers = { 'Svc-Callback': callbacks.url };
+    await enqueue(queue, inbox.url, { body: '0', headers });
+    await callbacks.received(1);
+    await enqueue(queue, inbox.url, { body: '1' });
+    const other = receiver.inbox();
+    await enqueue(unique('queue'), other.url);
+    await other.received(1);
+    expect(inbox.deliveries).toHaveLength(1);
+    gate.open();
+    expect((await inbox.received(2)).map(numberOf)).toEqual([0, 1]);
     await drained(queue);
   });
 });

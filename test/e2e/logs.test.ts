@@ -12,11 +12,11 @@ import {
   unique,
   type LogEntry,
 } from '../support/api.ts';
-import { eventually } from '../support/eventually.ts';
 import { makeGroup } from '../support/groups.ts';
-import { errorOf, messageIdOf, publish } from '../support/publish.ts';
+import { messageIdOf, publish } from '../support/publish.ts';
 import { startReceiver } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
+import { expectRefusal } from '../support/refusals.ts';
 
 const receiver = useReceiver();
 
@@ -112,36 +112,12 @@ describe('the log of a message', () => {
     const message = await getMessage(messageId);
     await ok(api('DELETE', `/v2/messages/${messageId}`));
     const byId = await logged({ messageId }, 6);
-    // The callbacks have the label, too.
-    const { logs: byLabel } = await listLogs({ label: headers['Svc-Label'], url: inbox.url });
     expect(statesOf(byId)).toEqual(['CANCELED', 'CANCEL_REQUESTED', 'RETRY', 'ERROR', 'ACTIVE', 'CREATED']);
-    expect(byLabel).toEqual(byId);
     const names = [
-      'maxRetries',
-      'retryDelayExpression',
-      'timeout',
-      'header',
-      'callback',
-      'failureCallback',
-      'flowControlKey',
-      'parallelism',
-      'rate',
-      'ratePerSecond',
-      'period',
-      'label',
-      'labels',
+      ...['maxRetries', 'retryDelayExpression', 'timeout', 'header', 'callback', 'failureCallback'],
+      ...['flowControlKey', 'parallelism', 'rate', 'ratePerSecond', 'period', 'label', 'labels'],
     ];
     const settings = Object.fromEntries(names.map((name) => [name, message[name]]));
-    expect(settings).toMatchObject({
-      maxRetries: 1,
-      retryDelayExpression: '600000',
-      timeout: 7,
-      callback: `${callback.url}/done`,
-      failureCallback: `${callback.url}/failed`,
-      rate: 10,
-      ratePerSecond: 10,
-      period: 1,
-    });
     for (const entry of byId) expect(entry).toMatchObject(settings);
     expect(JSON.stringify(byId)).not.toContain('hidden');
     expect(JSON.stringify(byId)).toContain('REDACTED:');
@@ -156,13 +132,6 @@ describe('the log of a message', () => {
     expect(entries[1]).toMatchObject({ responseStatus: 0 });
     expect(entries[1]?.['error']).toContain('ECONNREFUSED');
     expect(entries[1]).not.toHaveProperty('nextDeliveryTime');
-  });
-
-  it('that is cancelled has CANCEL_REQUESTED and CANCELED', async () => {
-    const messageId = await publishDelayed(receiver.origin);
-    await ok(api('DELETE', `/v2/messages/${messageId}`));
-    const entries = await logged({ messageId }, 3);
-    expect(statesOf(entries)).toEqual(['CANCELED', 'CANCEL_REQUESTED', 'CREATED']);
   });
 
   it('is answered for several ids, newest first, and once for a repeated id', async () => {
@@ -190,13 +159,6 @@ describe('the log of a message', () => {
 });
 
 describe('the log', () => {
-  it('shows the outcomes of messages to a group, with group and endpoint', async () => {
-    const name = await makeGroup([{ url: receiver.inbox().url, name: 'named' }]);
-    await delivered(name);
-    const entries = await logged({ topicName: name }, 3);
-    for (const entry of entries) expect(entry).toMatchObject({ topicName: name, endpointName: 'named' });
-  });
-
   it('filters by each state', async () => {
     const label = unique('label');
     const failing = receiver.inbox((_delivery, response) => response.writeHead(500).end());
@@ -229,107 +191,43 @@ describe('the log', () => {
     }
   });
 
-  /** Two messages, the first of which the filters find. */
-  type Pair = readonly [found: string, filters: Filters];
-  it.each<[filter: string, make: (label: string) => Promise<Pair>]>([
-    [
-      'label',
-      async (label) => [
-        await delivered(receiver.inbox().url, { 'Svc-Label': `${label}2` }),
-        { label: `${label}2` },
+  it('filters by each field alone', async () => {
+    const [label, queueName, flowControlKey] = [unique('label'), unique('queue'), unique('flow')];
+    const topicName = await makeGroup([{ url: receiver.inbox().url, name: 'named' }]);
+    const { url } = receiver.inbox();
+    const settings = {
+      'Svc-Label': label,
+      'Svc-Flow-Control-Key': flowControlKey,
+      'Svc-Flow-Control-Value': 'rate=10',
+    };
+    const byGroup = await delivered(topicName);
+    for (const entry of await logged({ topicName }, 3))
+      expect(entry).toMatchObject({ messageId: byGroup, topicName, endpointName: 'named' });
+    await delivered(receiver.inbox().url, { 'Svc-Label': `${label}2` });
+    const messageId = messageIdOf(
+      await api('POST', `/v2/enqueue/${queueName}/${url}`, { headers: settings }),
+    );
+    const entries = await logged({ messageId }, 3);
+    const times = entries.map(({ time }) => time);
+    const callerIp = String(entries[0]?.['callerIp']);
+    const { host, pathname: path } = new URL(url);
+    const dates = { fromDate: Math.min(...times), toDate: Math.max(...times) };
+    for (const filters of [
+      ...[{ label }, { url }, { path }, { queueName }, { flowControlKey }],
+      ...[
+        { label, host },
+        { label, callerIp },
+        { label, ...dates },
       ],
-    ],
-    [
-      'url',
-      async (label) => {
-        const { url } = receiver.inbox();
-        return [await delivered(url, { 'Svc-Label': label }), { label, url }];
-      },
-    ],
-    [
-      'path',
-      async (label) => {
-        const { url } = receiver.inbox();
-        return [await delivered(url, { 'Svc-Label': label }), { label, path: new URL(url).pathname }];
-      },
-    ],
-    [
-      'host',
-      async (label) => {
-        const other = await startReceiver();
-        const { url } = other.inbox();
-        const found = await delivered(url, { 'Svc-Label': label });
-        await other.close();
-        return [found, { label, host: new URL(url).host }];
-      },
-    ],
-    [
-      'topicName',
-      async () => {
-        const topicName = await makeGroup([{ url: receiver.inbox().url }]);
-        return [await delivered(topicName), { topicName }];
-      },
-    ],
-    [
-      'queueName',
-      async () => {
-        const queueName = unique('queue');
-        const { json } = await api('POST', `/v2/enqueue/${queueName}/${receiver.inbox().url}`);
-        const { messageId } = z.object({ messageId: z.string() }).parse(json);
-        await logged({ messageId, state: 'DELIVERED' }, 1);
-        return [messageId, { queueName }];
-      },
-    ],
-    [
-      'flowControlKey',
-      async () => {
-        const flowControlKey = unique('flow');
-        const headers = { 'Svc-Flow-Control-Key': flowControlKey, 'Svc-Flow-Control-Value': 'rate=10' };
-        return [await delivered(receiver.inbox().url, headers), { flowControlKey }];
-      },
-    ],
-    [
-      'messageId',
-      async () => {
-        const messageId = await delivered(receiver.inbox().url);
-        return [messageId, { messageId }];
-      },
-    ],
-    [
-      'fromDate and toDate',
-      async (label) => {
-        await eventually(
-          () => Promise.resolve(Date.now()),
-          (
-            (from) => (time) =>
-              time > from + 5
-          )(Date.now()),
-        );
-        const found = await delivered(receiver.inbox().url, { 'Svc-Label': label });
-        const times = (await listLogs({ messageIds: found })).logs.map(({ time }) => time);
-        return [found, { label, fromDate: Math.min(...times), toDate: Math.max(...times) }];
-      },
-    ],
-    [
-      'callerIp',
-      async (label) => {
-        const found = await delivered(receiver.inbox().url, { 'Svc-Label': `${label}2` });
-        const callerIp = String((await listLogs({ messageIds: found })).logs[0]?.['callerIp']);
-        expect((await listLogs({ label: `${label}2`, callerIp: '203.0.113.9' })).logs).toHaveLength(0);
-        return [found, { label: `${label}2`, callerIp }];
-      },
-    ],
-  ])('filters by %s', async (_filter, make) => {
-    const label = unique('label');
-    await delivered(receiver.inbox().url, { 'Svc-Label': label });
-    const [found, filters] = await make(label);
-    const entries = await logged(filters, 3);
-    expect(statesOf(entries)).toEqual(['DELIVERED', 'ACTIVE', 'CREATED']);
-    expect(new Set(entries.map(({ messageId }) => messageId))).toEqual(new Set([found]));
-  });
-
-  it('finds nothing for a missing schedule', async () => {
-    expect(await listLogs({ scheduleId: 'scd_none' })).toEqual({ logs: [] });
+    ]) {
+      const { logs } = await listLogs(filters);
+      expect([filters, logs]).toEqual([filters, entries]);
+    }
+    for (const other of [
+      ...[{ host: `x.${host}` }, { callerIp: '203.0.113.9' }, { scheduleId: 'scd_none' }],
+      ...[{ fromDate: dates.toDate + 1 }, { toDate: dates.fromDate - 1 }],
+    ])
+      expect([other, (await listLogs({ label, ...other })).logs]).toEqual([other, []]);
   });
 
   it('is paged without gaps or repetitions while new entries arrive', async () => {
@@ -348,13 +246,6 @@ describe('the log', () => {
     const known = before.map(({ messageId, state, retried }) => JSON.stringify([messageId, state, retried]));
     expect(seen).toEqual(expect.arrayContaining(known));
   });
-
-  it('is paged for a few ids, too', async () => {
-    const messageIds = [await delivered(receiver.inbox().url), await delivered(receiver.inbox().url)];
-    const pages = await allPages({ messageIds, count: 2 });
-    expect(pages.map((page) => page.length)).toEqual([2, 2, 2]);
-    expect(new Set(pages.flat().map(({ messageId, state }) => `${messageId} ${state}`)).size).toBe(6);
-  });
 });
 
 describe('a wrong request for the log', () => {
@@ -365,19 +256,14 @@ describe('a wrong request for the log', () => {
     ],
     ['responseStatus=500', /^"responseStatus" is not a filter here/],
     ['state=DONE', /^state is "DONE"; allowed are CREATED, HELD, ACTIVE, RETRY, ERROR, .*IN_PROGRESS/],
-    ['state=constructor', /^state is "constructor"; allowed are/],
-    ['constructor=x', /^"constructor" is not a filter here/],
     ['state=', /^state is empty; a filter must have a value\.$/],
-    ['url=', /^url is empty/],
-    ['cursor=', /^cursor is empty/],
     ['count=1001', /^count is "1001"; allowed is a whole number from 1 to 1000\.$/],
     ['order=oldest', /^order is "oldest"; allowed are latestFirst, earliestFirst\.$/],
     ['count=1&count=2', /^count is given 2 times/],
     ['toDate=-1', /^toDate is "-1"/],
   ])('with %s is refused', async (text, says) => {
     for (const path of ['/v2/logs', '/v2/events']) {
-      const answer = await api('GET', `${path}?${text}`);
-      expect([answer.status, errorOf(answer)]).toEqual([400, expect.stringMatching(says)]);
+      await expectRefusal(api('GET', `${path}?${text}`), 400, says);
     }
   });
 
@@ -389,17 +275,13 @@ describe('a wrong request for the log', () => {
     const changed = cursor[middle] === 'A' ? 'B' : 'A';
     const tampered = `${cursor.slice(0, middle)}${changed}${cursor.slice(middle + 1)}`;
     for (const wrong of [tampered, cursor.slice(4), `${cursor}AAAA`, 'x', '1700000000000', 'ü']) {
-      const answer = await api('GET', `/v2/logs${query({ label, cursor: wrong })}`);
-      expect([answer.status, errorOf(answer)]).toEqual([
+      await expectRefusal(
+        api('GET', `/v2/logs${query({ label, cursor: wrong })}`),
         400,
         'cursor is not one that this list handed out; send it back exactly as it was answered, for the same list in the same order.',
-      ]);
+      );
     }
-    const elsewhere = await api('GET', `/v2/dlq${query({ label, cursor })}`);
-    expect([elsewhere.status, errorOf(elsewhere)]).toEqual([
-      400,
-      expect.stringMatching(/^cursor is not one/),
-    ]);
+    await expectRefusal(api('GET', `/v2/dlq${query({ label, cursor })}`), 400, /^cursor is not one/);
     expect((await listLogs({ label, count: 1, cursor })).logs).toHaveLength(1);
   });
 });

@@ -57,19 +57,4 @@ describe('the metrics of an account', () => {
     expect(text).toMatch(/^svc_queue_oldest_seconds\{queue="mail"\} \d/m);
     if (promtool !== undefined) expect(checkMetrics(promtool, text)).toBe('');
   });
-
-  it('are only those of the requesting account', async () => {
-    const [one, other] = [await makeAccount(), await makeAccount()];
-    await ok(api('POST', '/v2/queues', { token: one.token, body: { queueName: 'only-here' } }));
-    await eventually(
-      () => scrape(one.token),
-      ({ text }) => text.includes('only-here'),
-    );
-    expect((await scrape(other.token)).text).not.toContain('only-here');
-  });
-
-  it('are refused without a token', async () => {
-    const { status } = await fetch(`${service.url}/v2/metrics`);
-    expect(status).toBe(401);
-  });
 });

@@ -1,10 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { root } from '../support/bundledStage.ts';
 import { eventually } from '../support/eventually.ts';
 import { call, service } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 /** However npm ends, its stage ends, too, and finishes the attempts in flight. */
 
@@ -43,21 +43,14 @@ const pidOf = ({ child: { pid } }: Started): number => {
 
 const ways: Readonly<Record<string, (started: Started) => void>> = {
   'SIGTERM to npm': (started) => process.kill(pidOf(started), 'SIGTERM'),
-  'SIGINT to npm': (started) => process.kill(pidOf(started), 'SIGINT'),
-  'SIGHUP to npm': (started) => process.kill(pidOf(started), 'SIGHUP'),
   'SIGKILL to npm': (started) => process.kill(pidOf(started), 'SIGKILL'),
-  'SIGTERM to all of its group': (started) => process.kill(-pidOf(started), 'SIGTERM'),
   'SIGINT to all of its group, as Ctrl-C sends it': (started) => process.kill(-pidOf(started), 'SIGINT'),
   'SIGHUP to all of its group, as a closed terminal sends it': (started) =>
     process.kill(-pidOf(started), 'SIGHUP'),
 };
 
 describe.runIf(service.target === 'local' && process.platform !== 'win32')('a stage of npm start', () => {
-  let receiver: Receiver;
-  beforeAll(async () => {
-    receiver = await startReceiver();
-  });
-  afterAll(() => receiver.close());
+  const receiver = useReceiver();
 
   it.each(Object.keys(ways))('ends at %s, after the attempt in flight', async (way) => {
     const started = await startNpm(command);

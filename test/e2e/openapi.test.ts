@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import { routes } from '../../lambdas/http/routes.ts';
 import { dlqId, messageId } from '../../lambdas/http/openapi/parts/examples.ts';
 import { askWorkflows } from '../support/askWorkflows.ts';
-import { checkAnswer, document, errorsOf, operationOf } from '../support/contract.ts';
+import { checkAnswer, document, errorsOf, operationOf, refusalsOf } from '../support/contract.ts';
 import { eventually } from '../support/eventually.ts';
 import { heldInbox } from '../support/heldInbox.ts';
 import { limitForHangsMs } from '../support/limits.ts';
@@ -234,24 +234,19 @@ describe('the API’s description', () => {
 });
 
 describe('the description’s refusals', () => {
-  it.each(routes.filter(({ access }) => access !== 'open'))(
-    'without a token: $method $path',
-    async ({ method, path }) => {
+  it('are given without a token, and with the read-only token for a change', async () => {
+    for (const { method, path, access } of routes) {
       const concrete = path.replace(/\{[^}]+\}/g, 'x');
-      const answer = await ask(method, concrete, { token: null });
-      expect(answer.status).toBe(401);
-      expect(errorsOf(`${method} ${path}`, 401)).toContain(errorOf(answer));
-    },
-  );
-
-  it.each(routes.filter(({ access }) => access === 'write'))(
-    'with the read-only token: $method $path',
-    async ({ method, path }) => {
-      const answer = await ask(method, path.replace(/\{[^}]+\}/g, 'x'), { token: service.readOnlyToken });
-      expect(answer.status).toBe(403);
-      expect(errorsOf(`${method} ${path}`, 403)).toContain(errorOf(answer));
-    },
-  );
+      for (const [status, token] of [
+        ...(access === 'open' ? [] : [[401, null] as const]),
+        ...(access === 'write' ? [[403, service.readOnlyToken] as const] : []),
+      ]) {
+        const answer = await ask(method, concrete, { token });
+        expect([method, path, answer.status]).toEqual([method, path, status]);
+        expect(errorsOf(`${method} ${path}`, status)).toContain(errorOf(answer));
+      }
+    }
+  });
 
   const many = { 'svc-retries': 'many' };
   const six = { 'svc-retries': '6' };
@@ -268,15 +263,11 @@ describe('the description’s refusals', () => {
     [400, 'POST', '/v2/enqueue/mail/https://example.com/', { headers: many }],
     [404, 'POST', '/v2/enqueue/mail/unknown'],
     [400, 'POST', '/v2/batch', { body: {} }],
-    [400, 'POST', '/v2/batch', { body: '{' }],
     [400, 'GET', '/v2/messages?state=DONE'],
     [400, 'GET', '/v2/messages/count?label='],
-    [400, 'GET', '/v2/dlq/count?label='],
     [400, 'GET', '/v2/workflows/runs/count?workflowUrlExactMatch=yes'],
-    [400, 'GET', '/v2/workflows/dlq/count?label='],
     [400, 'GET', '/v2/messages?count=500'],
     [404, 'GET', `/v2/messages/${messageId}`],
-    [404, 'GET', `/v2/messages/${messageId}?state=ALL`],
     [400, 'GET', `/v2/messages/${messageId}?state=DELIVERED`],
     [404, 'DELETE', `/v2/messages/${messageId}`],
     [400, 'POST', `/v2/messages/${messageId}/publish`, { headers: many }],
@@ -287,7 +278,6 @@ describe('the description’s refusals', () => {
     [400, 'DELETE', '/v2/messages?label='],
     [400, 'GET', '/v2/logs?count=5000'],
     [400, 'GET', `/v2/logs?cursor=${none}`],
-    [400, 'GET', '/v2/events?count=5000'],
     [404, 'GET', '/v2/topics/orders'],
     [400, 'PATCH', '/v2/topics/orders', { body: { headers: { 'x-tenant': 'acme' } } }],
     [403, 'PATCH', '/v2/topics/orders', { body: { headers: { 'Svc-Callback': inside } } }],
@@ -304,16 +294,13 @@ describe('the description’s refusals', () => {
     [404, 'GET', '/v2/queues/missing'],
     [404, 'DELETE', '/v2/queues/missing'],
     [404, 'POST', '/v2/queues/missing/pause'],
-    [404, 'POST', '/v2/queues/missing/resume'],
     [400, 'GET', '/v2/circuits?cursor=wrong'],
     [404, 'POST', '/v2/circuits/example.com/close'],
     [400, 'GET', '/v2/flowControl?search='],
     [400, 'GET', '/v2/flowControl?prefix=a'],
     [404, 'GET', '/v2/flowControl/unknown'],
     [404, 'POST', '/v2/flowControl/unknown/pause'],
-    [404, 'POST', '/v2/flowControl/unknown/resume'],
     [400, 'POST', '/v2/flowControl/unknown/pin'],
-    [400, 'POST', '/v2/flowControl/unknown/pin?rate=0'],
     [400, 'POST', '/v2/flowControl/unknown/pin?rate=1&period=8d'],
     [400, 'POST', '/v2/flowControl/unknown/pin?parallelism=1&period=1'],
     [404, 'POST', '/v2/flowControl/unknown/pin?parallelism=1'],
@@ -322,21 +309,19 @@ describe('the description’s refusals', () => {
     [400, 'POST', '/v2/flowControl/unknown/unpin?rate=yes'],
     [404, 'POST', '/v2/flowControl/unknown/unpin?rate=true'],
     [404, 'POST', '/v2/flowControl/unknown/resetRate'],
-    [404, 'POST', '/v2/flowControl/unknown/reset'],
     [400, 'PATCH', '/v2/schedules/nightly-report', { body: { headers: { 'Svc-Schedule-Id': 'other' } } }],
     [404, 'PATCH', '/v2/schedules/nightly-report', { body: {} }],
     [404, 'POST', '/v2/schedules/nightly-report/run'],
     [400, 'POST', '/v2/schedules/nightly-report/run', { body: 'again' }],
     [400, 'GET', '/v2/dlq?count=500'],
     [400, 'DELETE', '/v2/dlq?count=500'],
-    [400, 'POST', '/v2/dlq/retry?count=500'],
     [404, 'GET', `/v2/dlq/${dlqId}`],
     [404, 'DELETE', `/v2/dlq/${dlqId}`],
     [404, 'POST', `/v2/dlq/retry/${dlqId}`],
   ])('say what the service says: %i %s %s', async (status, method, path, init) => {
     const answer = await ask(method, path, init);
     expect(answer.status).toBe(status);
-    expect(errorsOf(operationOf(method, path), status)).toContain(errorOf(answer));
+    expect(refusalsOf(operationOf(method, path), status)).toContainEqual(answer.json);
   });
 
   // The emulator’s gateway decodes paths before it matches them, unlike API Gateway.

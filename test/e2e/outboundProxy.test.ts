@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { startConnectProxy } from '../support/connectProxy.ts';
-import { deadLettered } from '../support/api.ts';
+import { api, deadLettered, ok } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
-import { messageIdOf, publish as publishTo } from '../support/publish.ts';
+import { messageIdOf, publish } from '../support/publish.ts';
 import { service } from '../support/service.ts';
 import { runStage, startStage } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
@@ -19,61 +19,46 @@ afterAll(async () => {
 /** A public address that only the proxy can reach here. */
 const away = '93.184.216.34';
 
-const logs = z.object({
-  logs: z.array(z.object({ state: z.string(), error: z.optional(z.string()) })),
-});
-
-async function proxiedStage(answer?: () => number) {
-  const proxy = await startConnectProxy(Number(new URL(receiver.origin).port), answer);
-  endings.push(proxy.close);
-  const withCredentials = proxy.url.replace('//', '//user:secret@');
-  const stage = await startStage({
-    env: {
-      HTTPS_PROXY: withCredentials,
-      HTTP_PROXY: withCredentials,
-      NO_PROXY: '192.0.2.0/24,direct.example',
-    },
-  });
-  endings.push(stage.remove);
-  const ask = async (method: string, path: string, headers: Readonly<Record<string, string>> = {}) => {
-    const response = await fetch(`${stage.url}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${stage.token}`, ...headers },
-      ...(method === 'POST' && { body: 'work' }),
-    });
-    return z.unknown().parse(await response.json());
-  };
-  const publish = (url: string) => ask('POST', `/v2/publish/${url}`, { 'svc-retries': '0' });
-  const errorOf = async (): Promise<string> =>
-    (
-      await eventually(
-        async () => logs.parse(await ask('GET', '/v2/logs')).logs.find(({ error }) => error !== undefined),
-        (found) => found !== undefined,
-      )
-    )?.error ?? '';
-  return { proxy, publish, errorOf };
-}
+const dlq = z.object({ messages: z.array(z.object({ messageId: z.string(), error: z.string() })) });
 
 describe.skipIf(service.target === 'deployed')('a stage behind a proxy', () => {
-  it('delivers through it, and to this machine without it', async () => {
-    const { proxy, publish } = await proxiedStage();
+  it('delivers through it, and to this machine without it, and logs its refusals without the credentials', async () => {
+    let answer = 200;
+    const proxy = await startConnectProxy(Number(new URL(receiver.origin).port), () => answer);
+    endings.push(proxy.close);
+    const withCredentials = proxy.url.replace('//', '//user:secret@');
+    const stage = await startStage({
+      env: {
+        HTTPS_PROXY: withCredentials,
+        HTTP_PROXY: withCredentials,
+        NO_PROXY: '192.0.2.0/24,direct.example',
+      },
+    });
+    endings.push(stage.remove);
+    const { url, token } = stage;
+    const send = async (to: string) =>
+      messageIdOf(await publish(to, { url, token, headers: { 'Svc-Retries': '0' } }));
     const inbox = receiver.inbox();
     const { pathname } = new URL(inbox.url);
-    await publish(`http://${away}${pathname}`);
+    await send(`http://${away}${pathname}`);
     const [delivery] = await inbox.received(1);
     expect(delivery?.headers['host']).toBe(away);
     expect(delivery?.headers).not.toHaveProperty('proxy-authorization');
-    await publish(inbox.url);
+    await send(inbox.url);
     expect(await inbox.received(2)).toHaveLength(2);
     expect(proxy.requests.map(({ asked }) => asked)).toEqual([`http://${away}${pathname}`]);
-  });
 
-  it('logs that the proxy refused, without the credentials', async () => {
-    const { proxy, publish, errorOf } = await proxiedStage(() => 407);
-    await publish(`https://${away}/hook`);
-    const error = await errorOf();
-    expect(error).toBe(`The proxy answered 407 (Proxy Authentication Required) to CONNECT ${away}:443.`);
-    expect(proxy.requests[0]?.headers['proxy-authorization']).toMatch(/^Basic /);
+    answer = 407;
+    const messageId = await send(`https://${away}/hook`);
+    const [letter] = await eventually(
+      async () => dlq.parse(await ok(api('GET', '/v2/dlq', { url, token }))).messages,
+      ({ length }) => length > 0,
+    );
+    expect(letter).toEqual({
+      messageId,
+      error: `The proxy answered 407 (Proxy Authentication Required) to CONNECT ${away}:443.`,
+    });
+    expect(proxy.requests[1]?.headers['proxy-authorization']).toMatch(/^Basic /);
   });
 
   it.each([
@@ -97,13 +82,13 @@ describe.runIf(service.target === 'deployed')('a deployment with an outbound pro
     endings.push(proxy.close);
     const inbox = receiver.inbox();
     const url = `http://${away}${new URL(inbox.url).pathname}`;
-    messageIdOf(await publishTo(url));
+    messageIdOf(await publish(url));
     const [delivery] = await inbox.received(1);
     expect(delivery?.headers['host']).toBe(away);
     expect(delivery?.headers).not.toHaveProperty('proxy-authorization');
     expect(proxy.requests.map(({ asked }) => asked)).toEqual([url]);
 
-    const refused = messageIdOf(await publishTo(`https://${away}/hook`, { headers: { 'Svc-Retries': '0' } }));
+    const refused = messageIdOf(await publish(`https://${away}/hook`, { headers: { 'Svc-Retries': '0' } }));
     const [letter] = await deadLettered({ messageId: refused }, 1);
     expect(letter).toMatchObject({
       error: `The proxy answered 407 (Proxy Authentication Required) to CONNECT ${away}:443.`,

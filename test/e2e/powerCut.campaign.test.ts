@@ -1,15 +1,15 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { cutPower } from '../support/powerCut/powerCut.ts';
 import { startWatched } from '../support/powerCut/watchedStage.ts';
 import { canWatch } from '../support/powerCut/writeLog.ts';
 import { call, messageIdOf, publish, service } from '../support/publish.ts';
-import { startReceiver, type Delivery, type Receiver } from '../support/receiver.ts';
+import type { Delivery } from '../support/receiver.ts';
 import { randomOf } from '../support/simulatedClock.ts';
 import type { Stage } from '../support/stage.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 const idOf = (delivery: Delivery): string => delivery.headers['svc-message-id'] ?? '';
 const isFire = ({ headers }: Delivery): boolean => headers['svc-schedule-id'] !== undefined;
@@ -24,65 +24,7 @@ const firstOf = (deliveries: readonly Delivery[], ids: readonly string[]): reado
   [...new Set(deliveries.map(idOf))].filter((id) => ids.includes(id));
 
 describe.runIf(service.target === 'local' && canWatch())('a stage after a power failure', () => {
-  let receiver: Receiver;
-  beforeAll(async () => {
-    receiver = await startReceiver();
-  });
-  afterAll(() => receiver.close());
-
-  it('delivers what it accepted, and keeps a queue’s order, whichever of the last writes are lost', async () => {
-    const dataDir = mkdtempSync(join(tmpdir(), 'svc-power-'));
-    let stage: Stage = await startWatched({ dataDir });
-    const plain = receiver.inbox();
-    const ordered = receiver.inbox();
-    const accepted = new Set<string>();
-    const inOrder: string[] = [];
-    const random = randomOf(11);
-    const cuts = [0, 0.6, 0.9];
-    // A power failure counts if it lost something.
-    let struck = 0;
-    let number = 0;
-    try {
-      for (let round = 0; struck < cuts.length && round < 40; round += 1) {
-        const { url, token } = stage;
-        const publishUntilKilled = async (): Promise<void> => {
-          for (;;) {
-            number += 1;
-            const headers: Record<string, string> = number % 3 === 0 ? { 'Svc-Delay': '1s' } : {};
-            const answer = await publish(plain.url, { url, token, body: String(number), headers }).catch(
-              () => undefined,
-            );
-            if (answer === undefined) return;
-            accepted.add(messageIdOf(answer));
-          }
-        };
-        const enqueueUntilKilled = async (): Promise<void> => {
-          for (;;) {
-            const headers = { authorization: `Bearer ${token}` };
-            const path = `/v2/enqueue/ordered/${ordered.url}`;
-            const answer = await call(path, { method: 'POST', headers }, url).catch(() => undefined);
-            if (answer === undefined) return;
-            inOrder.push(messageIdOf(answer));
-          }
-        };
-        const publishers = [enqueueUntilKilled(), ...Array.from({ length: 16 }, publishUntilKilled)];
-        const enough = accepted.size + 100;
-        await plain.until(() => accepted.size >= enough);
-        // At a random time: an answer is sent when nothing is left to write.
-        await setTimeout(random() * 50);
-        await stage.kill();
-        await Promise.all(publishers);
-        if (cutPower(dataDir, cuts[struck] ?? 0, random).lost > 0) struck += 1;
-        stage = await startWatched({ dataDir });
-      }
-      await plain.until((deliveries) => hasAll(deliveries, accepted));
-      await ordered.until((deliveries) => hasAll(deliveries, inOrder));
-      expect(firstOf(ordered.deliveries, inOrder)).toEqual(inOrder);
-      expect(struck).toBe(cuts.length);
-    } finally {
-      await stage.remove();
-    }
-  });
+  const receiver = useReceiver();
 
   it('delivers waiting messages in order, retries, and fires schedules, after each of several power failures', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'svc-power-'));

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { makeAccount, publishAs } from '../support/accounts.ts';
 import { api, deadLettered, logged, ok, publishDelayed, query, unique } from '../support/api.ts';
-import { makeGroup } from '../support/groups.ts';
 import { getInAnyState, listedMessages, untilState } from '../support/listedMessages.ts';
-import { errorOf, messageIdOf, publish, type Answer } from '../support/publish.ts';
+import { messageIdOf, publish, type Answer } from '../support/publish.ts';
 import type { Inbox } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
+import { expectRefusal } from '../support/refusals.ts';
 
 const receiver = useReceiver();
 
@@ -30,7 +30,6 @@ async function lastOf(inbox: Inbox, count: number) {
 describe('a message that is published again', () => {
   it.each([
     ['in its row', 100],
-    ['in a row of its own', 5_000],
     ['in the bucket', 60_000],
   ])('arrives like the first one, with a new id and its body %s', async (_where, size) => {
     const inbox = receiver.inbox();
@@ -136,32 +135,6 @@ describe('a message that is published again', () => {
     await ok(api('DELETE', `/v2/messages${query({ messageIds: [messageId, changed.messageId] })}`));
   });
 
-  it('has its callbacks again, and a callback can be published again, too', async () => {
-    const inbox = receiver.inbox();
-    const callbacks = receiver.inbox();
-    const first = messageIdOf(await publish(inbox.url, { headers: { 'Svc-Callback': callbacks.url } }));
-    await callbacks.received(1);
-    const second = await again(first);
-    const told = await lastOf(callbacks, 2);
-    const shape = z.looseObject({ sourceMessageId: z.string() });
-    expect(shape.parse(JSON.parse(told.body.toString())).sourceMessageId).toBe(second);
-    await again(told.headers['svc-message-id'] ?? '');
-    expect((await lastOf(callbacks, 3)).body.equals(told.body)).toBe(true);
-    expect(inbox.deliveries).toHaveLength(2);
-  });
-
-  it('of a URL group goes to its endpoint only, and shows the group', async () => {
-    const [one, other] = [receiver.inbox(), receiver.inbox()];
-    const topicName = await makeGroup([{ url: one.url, name: 'one' }, { url: other.url }]);
-    await ok(publish(topicName));
-    const { headers } = await lastOf(one, 1);
-    await other.received(1);
-    const second = await again(headers['svc-message-id'] ?? '');
-    await one.received(2);
-    expect(await untilState(second, 'DELIVERED')).toMatchObject({ topicName, endpointName: 'one' });
-    expect(other.deliveries).toHaveLength(1);
-  });
-
   it('of a queue passes the queue again, which is created if it is missing', async () => {
     const queueName = unique('queue');
     const inbox = receiver.inbox();
@@ -176,18 +149,6 @@ describe('a message that is published again', () => {
     await untilState(held, 'DELIVERED');
     expect(inbox.deliveries).toHaveLength(3);
   });
-
-  it('is delivered unredacted, and is redacted again', async () => {
-    const inbox = receiver.inbox();
-    const headers = { 'Svc-Redact-Fields': 'body,headers', 'Svc-Forward-X-Tenant': 'acme' };
-    const second = await again(messageIdOf(await publish(inbox.url, { body: 'secret', headers })));
-    const { body, headers: got } = await lastOf(inbox, 2);
-    expect([body.toString(), got['x-tenant']]).toEqual(['secret', 'acme']);
-    const shown = JSON.stringify(await getInAnyState(second));
-    expect(shown).toContain('REDACTED:');
-    expect(shown).not.toContain('secret');
-    expect(shown).not.toContain('acme');
-  });
 });
 
 describe('a message that is not published again', () => {
@@ -199,11 +160,11 @@ describe('a message that is not published again', () => {
     const { workflowRunId } = z.looseObject({ workflowRunId: z.string() }).parse(started);
     const [of] = await listedMessages({ url: endpoint.url }, 1);
     expect(of).toMatchObject({ state: 'CREATED', workflowRunId });
-    const answer = await askAgain(of?.messageId ?? '');
-    expect([answer.status, errorOf(answer)]).toEqual([
+    await expectRefusal(
+      askAgain(of?.messageId ?? ''),
       400,
       `The message "${of?.messageId}" belongs to the run "${workflowRunId}"; start another run, or resume or restart this one once it has failed.`,
-    ]);
+    );
     expect(await listedMessages({ url: endpoint.url, state: 'ALL' }, 1)).toHaveLength(1);
     await ok(api('DELETE', `/v2/workflows/runs/${workflowRunId}`));
   });
@@ -219,43 +180,11 @@ describe('a message that is not published again', () => {
     const { token } = account;
     const inbox = receiver.inbox();
     const first = messageIdOf(await publishAs(account, inbox.url, { headers: { 'Svc-Delay': '10m' } }));
-    const path = `/v2/messages/${first}/publish`;
-    const overDay = await api('POST', path, { token });
-    expect([overDay.status, errorOf(overDay)]).toEqual([
+    await expectRefusal(
+      api('POST', `/v2/messages/${first}/publish`, { token }),
       429,
-      expect.stringMatching(/^The account's limit max_requests_per_day_hard is 1/),
-    ]);
-    const tooMany = await api('POST', path, { token, headers: { 'Svc-Retries': '1000' } });
-    expect([tooMany.status, errorOf(tooMany)]).toEqual([412, expect.stringMatching(/^Svc-Retries is 1000/)]);
+      /^The account's limit max_requests_per_day_hard is 1/,
+    );
     expect(await ok(api('DELETE', '/v2/messages', { token }))).toEqual({ cancelled: 1 });
   });
-
-  it.each<[wrong: string, headers: Record<string, string>, body: unknown, status: number, says: RegExp]>([
-    ['retries that are no number', { 'Svc-Retries': 'many' }, undefined, 400, /^Svc-Retries is "many"/],
-    ['a delay that is none', { 'Svc-Delay': 'soon' }, undefined, 400, /^Svc-Delay is "soon"/],
-    [
-      'a body',
-      {},
-      'mine',
-      400,
-      /^The body has 6 bytes; a body is not allowed, because the message has its own\.$/,
-    ],
-  ])('is asked for with %s', async (_wrong, headers, body, status, says) => {
-    const inbox = receiver.inbox();
-    const messageId = await publishDelayed(inbox.url);
-    const answer = await askAgain(messageId, headers, body);
-    expect([answer.status, errorOf(answer)]).toEqual([status, expect.stringMatching(says)]);
-    expect(await listedMessages({ url: inbox.url, state: 'ALL' }, 1)).toHaveLength(1);
-  });
-
-  it.each(['msg_x', 'msg_01M7W4BM2WG14BG3V1YN3YTREK', 'msg_01M7W4BM2WG14BG3V1YN3YTREK~000000'])(
-    'is unknown: %s',
-    async (messageId) => {
-      const answer = await askAgain(messageId);
-      expect([answer.status, errorOf(answer)]).toEqual([
-        404,
-        `There is no message "${messageId}", or it is no longer kept.`,
-      ]);
-    },
-  );
 });

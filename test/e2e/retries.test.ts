@@ -1,13 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { callbackOf } from '../support/callbacks.ts';
 import { messageIdOf, publish } from '../support/publish.ts';
-import { startReceiver } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
 const receiver = useReceiver();
-
-/** Milliseconds that a slow machine and the emulator’s polling may add to each wait. */
-const slackMs = 8_000;
 
 describe('a message whose destination fails', () => {
   it('is retried until it succeeds, with a callback for each attempt', async () => {
@@ -33,9 +29,7 @@ describe('a message whose destination fails', () => {
     expect(tries.map(({ body }) => body.toString())).toEqual(['work', 'work', 'work']);
     const waits = [1, 2].map((index) => (tries[index]?.at ?? 0) - (tries[index - 1]?.at ?? 0));
     expect(waits[0]).toBeGreaterThanOrEqual(1_000);
-    expect(waits[0]).toBeLessThan(1_000 + slackMs);
     expect(waits[1]).toBeGreaterThanOrEqual(2_000);
-    expect(waits[1]).toBeLessThan(2_000 + slackMs);
 
     const called = await callbacks.received(3);
     const bodies = called.map(callbackOf).sort((one, other) => one.retried - other.retried);
@@ -113,42 +107,6 @@ describe('a message whose destination fails', () => {
     expect(inbox.deliveries).toHaveLength(1);
   });
 
-  it.each([
-    [429, { 'retry-after': '2' }],
-    [
-      500,
-      {
-        'retry-after': 'soon',
-        'x-ratelimit-reset': '60',
-        'x-ratelimit-reset-requests': '1ms',
-        'X-RateLimit-Reset-Tokens': '2.0s',
-        'X-RateLimit-Remaining-Tokens': '0',
-      },
-    ],
-  ])('waits as long as the answer asks: %i %o', async (status, hints) => {
-    const inbox = receiver.inbox((_delivery, response, before) => {
-      response.writeHead(before === 0 ? status : 200, hints).end();
-    });
-    await publish(inbox.url, { headers: { 'Svc-Retry-Delay': '60000' } });
-    const [first, second] = await inbox.received(2);
-    const waited = (second?.at ?? 0) - (first?.at ?? 0);
-    expect(waited).toBeGreaterThanOrEqual(2_000);
-    expect(waited).toBeLessThan(2_000 + slackMs);
-  });
-
-  it.each([
-    { 'retry-after': '0' },
-    { 'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT' },
-    { 'x-ratelimit-reset': '1', 'x-ratelimit-remaining': '99' },
-  ])('waits as long as its own delay if the answer does not ask for a later time: %o', async (hints) => {
-    const inbox = receiver.inbox((_delivery, response, before) => {
-      response.writeHead(before === 0 ? 500 : 200, hints).end();
-    });
-    await publish(inbox.url, { headers: { 'Svc-Retry-Delay': '3000' } });
-    const [first, second] = await inbox.received(2);
-    expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(3_000);
-  });
-
   it('counts a redirect as a failure, and does not follow it', async () => {
     const elsewhere = receiver.inbox();
     const failures = receiver.inbox();
@@ -159,53 +117,6 @@ describe('a message whose destination fails', () => {
     const [failure] = await failures.received(1);
     expect(failure && callbackOf(failure).status).toBe(307);
     expect(elsewhere.deliveries).toHaveLength(0);
-  });
-
-  it('fails with status 0 and a reason if there is no answer in time', async () => {
-    const failures = receiver.inbox();
-    const inbox = receiver.inbox(() => undefined);
-    await publish(inbox.url, {
-      headers: { 'Svc-Retries': '0', 'Svc-Timeout': '1s', 'Svc-Failure-Callback': failures.url },
-    });
-    const [failure] = await failures.received(1);
-    expect(failure && callbackOf(failure)).toMatchObject({
-      status: 0,
-      error: 'The destination did not answer within 1 s.',
-    });
-  });
-
-  it('fails with status 0 and a reason if nothing listens', async () => {
-    const gone = await startReceiver();
-    await gone.close();
-    const failures = receiver.inbox();
-    await publish(`${gone.origin}/x`, {
-      headers: { 'Svc-Retries': '0', 'Svc-Failure-Callback': failures.url },
-    });
-    const [failure] = await failures.received(1);
-    expect(failure && callbackOf(failure)).toMatchObject({ status: 0 });
-    expect(failure && callbackOf(failure).error).toContain('ECONNREFUSED');
-  });
-
-  it('does not hold back others of its batch while it waits for a slow answer', async () => {
-    let answer: () => void = () => undefined;
-    let isGivenUp = false;
-    const slow = receiver.inbox((_delivery, response) => {
-      response.on('close', () => {
-        isGivenUp = !response.writableEnded;
-      });
-      answer = () => response.writeHead(200).end();
-    });
-    const quick = receiver.inbox();
-    await publish(slow.url, { headers: { 'Svc-Timeout': '5m' } });
-    await Promise.all(
-      Array.from({ length: 9 }, () => publish(quick.url, { headers: { 'Svc-Timeout': '5m' } })),
-    );
-    await slow.received(1);
-    await quick.received(9);
-    // All of them arrived while the slow one was still waiting.
-    expect(isGivenUp).toBe(false);
-    expect(slow.deliveries).toHaveLength(1);
-    answer();
   });
 });
 

@@ -19,6 +19,7 @@ import { startStage, type Stage } from '../support/stage.ts';
 /** Searches everything that a stage has stored, byte for byte, for secrets. */
 
 const keysShape = z.object({ current: z.string(), next: z.string() });
+const logLine = z.looseObject({ level: z.string(), messageId: z.optional(z.string()) });
 const passwordShape = z.object({ Password: z.string() });
 
 const passwordOf = (token: string): string =>
@@ -88,7 +89,10 @@ describe.runIf(service.target === 'local')('what is stored', () => {
   let stage: Stage;
   let receiver: Receiver;
   beforeAll(async () => {
-    [stage, receiver] = await Promise.all([startStage(), startReceiver()]);
+    [stage, receiver] = await Promise.all([
+      startStage({ env: { POWERTOOLS_LOG_LEVEL: 'DEBUG' } }),
+      startReceiver(),
+    ]);
   });
   afterAll(async () => {
     await receiver.close();
@@ -125,7 +129,7 @@ describe.runIf(service.target === 'local')('what is stored', () => {
     const query = `svc_token=${encodeURIComponent(account.token)}&own=parameter`;
     messageIdOf(await publishAs({ token: '' }, inbox.url, { url, query, headers: forward }));
     const failed = { ...forward, 'Svc-Retries': '0', 'Svc-Failure-Callback': inbox.url };
-    messageIdOf(await publishAs(account, fails.url, { url, headers: failed }));
+    const failedId = messageIdOf(await publishAs(account, fails.url, { url, headers: failed }));
     const cron = { ...forward, 'Svc-Cron': '0 0 29 2 *' };
     await call(
       `/v2/schedules/${inbox.url}`,
@@ -158,6 +162,11 @@ describe.runIf(service.target === 'local')('what is stored', () => {
     }
     // The stage’s output is stored, too.
     const output = stage.output().replace(/^SVC_.*$/gm, '');
+    const logged = output.split('\n').filter((line) => line.startsWith('{'));
+    expect(logged.map((line) => logLine.parse(JSON.parse(line)))).toContainEqual(
+      expect.objectContaining({ level: 'WARN', messageId: failedId }),
+    );
+    expect(logged.join()).not.toMatch(/to-be-found|own=parameter|no-such/);
     for (const [what, secret] of secrets)
       expect(output.includes(secret.toString('latin1')), what).toBe(false);
   });

@@ -11,12 +11,12 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, fetch as fetchTls } from 'undici';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { freePort } from '../../local/http.ts';
 import { call, errorOf, messageIdOf, publish, service } from '../support/publish.ts';
-import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { runStage, startStage, type Stage, type StageOptions } from '../support/stage.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 const line = z.looseObject({ level: z.string(), message: z.string(), timestamp: z.string() });
 
@@ -46,11 +46,7 @@ function linkOf(path: string): string {
 }
 
 describe.runIf(service.target === 'local')('a stage in a network', () => {
-  let receiver: Receiver;
-  beforeAll(async () => {
-    receiver = await startReceiver();
-  });
-  afterAll(() => receiver.close());
+  const receiver = useReceiver();
 
   const stages: Stage[] = [];
   const folders: string[] = [];
@@ -70,58 +66,51 @@ describe.runIf(service.target === 'local')('a stage in a network', () => {
   };
 
   it('refuses private destinations, logs JSON lines without secrets, and writes files for its owner only', async () => {
-    const stage = await start(['--host', '0.0.0.0']);
-    const { url, token, dataDir } = stage;
+    const stage = await start(['--host', '0.0.0.0', '--publish-port', '0'], {
+      env: { POWERTOOLS_LOG_LEVEL: 'INFO' },
+    });
+    const { url, publishUrl = '', token, dataDir } = stage;
     expect((await call('/v2/ready', {}, url)).json).toEqual({ status: 'ready' });
     for (const to of [receiver.inbox().url, 'http://10.0.0.7/', 'http://169.254.169.254/latest/meta-data']) {
       const refused = await publish(to, { url, token });
       expect(refused.status).toBe(403);
       expect(errorOf(refused)).toMatch(/public|reach/);
     }
+    const init = { url: publishUrl, token, headers: { 'Svc-Delay': '1h' }, body: 'secret-body' };
+    messageIdOf(await publish('https://example.com/secret-path?q=secret-query', init));
+    expect((await call('/v2/logs?svc_token=secret-token', {}, publishUrl)).status).toBe(404);
     expect(await stage.stop()).toBe(0);
-    const lines = stage.output().trim().split('\n');
-    for (const text of lines) line.parse(JSON.parse(text));
+    const lines = stage
+      .output()
+      .trim()
+      .split('\n')
+      .map((text) => line.parse(JSON.parse(text)));
     const secrets = [token, stage.management.password, stage.currentSigningKey];
     for (const secret of secrets) expect(stage.output()).not.toContain(secret);
+    const requests = lines.filter(({ message }) => message === 'request');
+    const common = { level: 'INFO', requestId: expect.any(String) as string, ip: '127.0.0.1' };
+    expect(requests).toMatchObject([
+      { ...common, method: 'POST', resource: '/v2/publish/{destination+}', status: 200 },
+      { ...common, method: 'GET', status: 404 },
+    ]);
+    expect(JSON.stringify(requests)).not.toMatch(/secret|example\.com|Bearer|eyJ/);
     for (const name of ['store.mdb', 'env', 'master-secret', 'management-password']) {
       expect(statSync(join(dataDir, name)).mode & 0o077, name).toBe(0);
     }
   });
 
-  it('delivers to an allowed network, but never to its own servers there', async () => {
-    const stage = await start(['--host', '0.0.0.0', '--allowed-destinations', '127.0.0.0/8']);
-    const { url, token, dataDir } = stage;
-    const inbox = receiver.inbox();
-    messageIdOf(await publish(inbox.url.replace('localhost', '127.0.0.1'), { url, token }));
-    await inbox.received(1);
-    const ports = portsOf(stage.pid);
-    expect(ports.length).toBeGreaterThan(5);
-    const control = z
-      .object({ url: z.url() })
-      .parse(JSON.parse(readFileSync(join(dataDir, 'control'), 'utf8')));
-    const others = ports.map((port) => `http://127.0.0.1:${port}/`);
-    for (const own of [...others, control.url, `${url}/v2/health`]) {
-      const refused = await publish(own, { url, token });
-      expect(refused.status).toBe(403);
-    }
-  });
-
-  it('has a public URL behind a proxy, whose word about clients it trusts', async () => {
+  it('behind a proxy, whose word about clients it trusts, delivers to an allowed network, but never to itself', async () => {
     const port = await freePort();
     const publicUrl = 'https://queue.acme.example';
     const stage = await start(
       [
-        '--public-url',
-        publicUrl,
-        '--trusted-proxy',
-        '127.0.0.1',
-        '--allowed-destinations',
-        '127.0.0.0/8,localhost',
+        ...['--public-url', publicUrl, '--trusted-proxy', '127.0.0.1'],
+        ...['--allowed-destinations', '127.0.0.0/8,localhost'],
       ],
       { port },
     );
     expect(stage.url).toBe(publicUrl);
-    const { token } = stage;
+    const { token, dataDir } = stage;
     const url = `http://127.0.0.1:${port}`;
     const inbox = receiver.inbox();
     const forwarded = { 'X-Forwarded-For': '10.1.1.1, 203.0.113.9', 'X-Forwarded-Proto': 'https' };
@@ -129,23 +118,25 @@ describe.runIf(service.target === 'local')('a stage in a network', () => {
     const [delivery] = await inbox.received(1);
     expect(delivery?.headers['svc-caller-ip']).toBe('203.0.113.9');
     expect(errorOf(await publish(`${publicUrl}/v2/health`, { url, token }))).toContain('queue.acme.example');
+    const ports = portsOf(stage.pid);
+    expect(ports.length).toBeGreaterThan(5);
+    const control = z
+      .object({ url: z.url() })
+      .parse(JSON.parse(readFileSync(join(dataDir, 'control'), 'utf8')));
+    const others = ports.map((own) => `http://127.0.0.1:${own}/`);
+    for (const own of [...others, control.url, `${url}/v2/health`])
+      expect((await publish(own, { url, token })).status).toBe(403);
   });
 
-  it.each([true, false])(
-    'is below a path of a shared host, and its proxy passes the path on: %s',
-    async (isPassedOn) => {
-      const port = await freePort();
-      const publicUrl = 'http://acme.example/queue';
-      const args = [
-        '--public-url',
-        publicUrl,
-        '--allowed-destinations',
-        '127.0.0.0/8,localhost,acme.example',
-      ];
-      const stage = await start(args, { port });
-      expect(stage.url).toBe(publicUrl);
-      const url = `http://127.0.0.1:${port}${isPassedOn ? '/queue' : ''}`;
-      const { token } = stage;
+  it('is below a path of a shared host, whether or not its proxy passes the path on', async () => {
+    const port = await freePort();
+    const publicUrl = 'http://acme.example/queue';
+    const allowed = '127.0.0.0/8,localhost,acme.example';
+    const stage = await start(['--public-url', publicUrl, '--allowed-destinations', allowed], { port });
+    expect(stage.url).toBe(publicUrl);
+    const { token } = stage;
+    for (const path of ['/queue', '']) {
+      const url = `http://127.0.0.1:${port}${path}`;
       const deferred = receiver.inbox((_delivery, response) => response.writeHead(202).end());
       messageIdOf(await publish(deferred.url, { url, token, headers: { 'Svc-Deferred': '1h' } }));
       const [delivery] = await deferred.received(1);
@@ -158,18 +149,15 @@ describe.runIf(service.target === 'local')('a stage in a network', () => {
       expect(completed.status).toBe(200);
       const console = await fetch(`${url}/console`);
       expect([console.status, await console.text()]).toEqual([200, expect.stringContaining('<script')]);
-      const described = z
-        .looseObject({ servers: z.array(z.object({ url: z.string() })) })
-        .parse(await (await fetch(`${url}/v2/openapi.json`)).json());
-      expect(described.servers).toEqual([{ url: '/queue' }]);
-      // The rest of the host belongs to others, and may be a destination.
-      const headers = { 'Svc-Delay': '1h' };
-      for (const path of ['', '/hooks/queue', '/queues'])
-        messageIdOf(await publish(`http://acme.example${path}`, { url, token, headers }));
-      for (const path of ['/queue', '/queue/v2/publish/x', '//queue/', '/hooks/../queue', '/%71ueue?a=b'])
-        expect((await publish(`http://acme.example${path}`, { url, token, headers })).status).toBe(403);
-    },
-  );
+      expect((await call('/v2/openapi.json', {}, url)).json).toMatchObject({ servers: [{ url: '/queue' }] });
+    }
+    // The rest of the host belongs to others, and may be a destination.
+    const init = { url: `http://127.0.0.1:${port}`, token, headers: { 'Svc-Delay': '1h' } };
+    for (const path of ['', '/hooks/queue', '/queues'])
+      messageIdOf(await publish(`http://acme.example${path}`, init));
+    for (const path of ['/queue', '/queue/v2/publish/x', '//queue/', '/hooks/../queue', '/%71ueue?a=b'])
+      expect((await publish(`http://acme.example${path}`, init)).status).toBe(403);
+  });
 
   it('uses TLS with its certificate', async () => {
     const folder = temporary();
@@ -203,14 +191,8 @@ describe.runIf(service.target === 'local')('a stage in a network', () => {
     await dispatcher.close();
     writeFileSync(keyFile, 'no key');
     const flags = [
-      '--port',
-      '0',
-      '--data-dir',
-      join(folder, 'data'),
-      '--tls-cert',
-      certFile,
-      '--tls-key',
-      keyFile,
+      ...['--port', '0', '--data-dir', join(folder, 'data')],
+      ...['--tls-cert', certFile, '--tls-key', keyFile],
     ];
     const refused = await runStage(flags);
     expect(await refused.exited).toBe(2);

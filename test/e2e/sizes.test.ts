@@ -1,12 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { makeAccount, publishAs } from '../support/accounts.ts';
+import { makeAccount } from '../support/accounts.ts';
 import { api, ok, query, unique } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 
-import { errorOf, messageIdOf, publish, service } from '../support/publish.ts';
+import { messageIdOf, publish, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
+import { expectRefusal } from '../support/refusals.ts';
 
 /** No answer exceeds Lambda’s limit, and large data is still answered. */
 
@@ -15,14 +16,9 @@ const receiver = useReceiver();
 const largest = 4 * 1_024 * 1_024;
 const somewhere = 'https://example.com/hook';
 
-/** Texts whose JSON is longer than the text, or doubles within other JSON. */
+/** Texts whose JSON is longer than the text. */
 const texts = [
-  ['plain text', 'x'],
-  ['quotes', '"'],
-  ['backslashes', '\\'],
   ['control characters', '\u0001'],
-  ['line separators', '\u2028'],
-  ['letters of two bytes', 'ü'],
   ['emoji', '😀'],
 ] as const;
 
@@ -54,25 +50,6 @@ describe('a message of the largest size', () => {
     const messageId = messageIdOf(answer);
     expect(bodyOf(await ok(api('GET', `/v2/messages/${messageId}`))).equals(body)).toBe(true);
     await ok(api('DELETE', `/v2/messages/${messageId}`));
-  });
-
-  it('becomes a dead letter with its destination’s answer', async () => {
-    const body = Buffer.alloc(largest, '"');
-    const { url } = receiver.inbox((_delivery, response) =>
-      response.writeHead(500).end('\u0001'.repeat(100_000)),
-    );
-    const account = await makeAccount({ max_events_size: 100_000 });
-    await publishAs(account, url, { body: bytes(body), headers: { 'Svc-Retries': '0' } });
-    const { token } = account;
-    const page = z.looseObject({ messages: z.array(z.looseObject({ dlqId: z.string() })) });
-    const { messages } = await eventually(
-      async () => page.parse(await ok(api('GET', '/v2/dlq', { token }))),
-      (found) => found.messages.length === 1,
-    );
-    const entry = await ok(api('GET', `/v2/dlq/${messages[0]?.dlqId ?? ''}`, { token }));
-    expect(bodyOf(entry).equals(body)).toBe(true);
-    const response = z.looseObject({ responseBodyBase64: z.string() }).parse(entry);
-    expect(Buffer.from(response.responseBodyBase64, 'base64')).toEqual(Buffer.alloc(100_000, 1));
   });
 });
 
@@ -134,17 +111,6 @@ describe('a list that is an array', () => {
     expect(pages).toBeGreaterThan(1);
     expect(found).toEqual(names);
   });
-
-  it.each(['topics', 'queues', 'schedules'])('of %s refuses an invalid cursor', async (list) => {
-    for (const [text, says] of [
-      ['?cursor=', /^cursor is empty/],
-      ['?cursor=abc', /^cursor is not one that this list handed out/],
-      ['?cursor=a&cursor=b', /^cursor is given 2 times/],
-    ] as const) {
-      const answer = await api('GET', `/v2/${list}${text}`);
-      expect([answer.status, errorOf(answer)]).toEqual([400, expect.stringMatching(says)]);
-    }
-  });
 });
 
 describe.runIf(service.target === 'local')('a log of large answers', () => {
@@ -154,7 +120,7 @@ describe.runIf(service.target === 'local')('a log of large answers', () => {
     const { url } = receiver.inbox((_delivery, response) =>
       response.writeHead(500).end(Buffer.alloc(100_000, 0xff)),
     );
-    const items = Array.from({ length: 80 }, () => ({ destination: url, headers: { 'Svc-Retries': '0' } }));
+    const items = Array.from({ length: 50 }, () => ({ destination: url, headers: { 'Svc-Retries': '0' } }));
     await ok(api('POST', '/v2/batch', { body: items, token }));
     const page = z.looseObject({
       cursor: z.optional(z.string()),
@@ -163,7 +129,7 @@ describe.runIf(service.target === 'local')('a log of large answers', () => {
     });
     await eventually(
       async () => page.parse(await ok(api('GET', '/v2/logs?state=FAILED', { token }))).logs.length,
-      (length) => length === 80,
+      (length) => length === 50,
     );
     for (const path of ['/v2/logs', '/v2/events']) {
       const seen: string[] = [];
@@ -177,8 +143,8 @@ describe.runIf(service.target === 'local')('a log of large answers', () => {
         ({ cursor } = rest);
       } while (cursor !== undefined);
       // CREATED, ACTIVE, ERROR and FAILED of each.
-      expect(seen).toHaveLength(320);
-      expect(new Set(seen).size).toBe(320);
+      expect(seen).toHaveLength(200);
+      expect(new Set(seen).size).toBe(200);
     }
   });
 });
@@ -191,14 +157,14 @@ describe('a batch', () => {
     const url = `http://127.0.0.1:1/${'x'.repeat(2_000)}`;
     const endpoints = Array.from({ length: 100 }, (_, number) => ({ url: `${url}${number}` }));
     await ok(api('POST', `/v2/topics/${name}/endpoints`, { body: { endpoints }, token }));
-    const refused = await api('POST', '/v2/batch', {
-      body: Array.from({ length: 50 }, () => ({ destination: name, headers: { 'Svc-Delay': '1h' } })),
-      token,
-    });
-    expect([refused.status, errorOf(refused)]).toEqual([
+    await expectRefusal(
+      api('POST', '/v2/batch', {
+        body: Array.from({ length: 50 }, () => ({ destination: name, headers: { 'Svc-Delay': '1h' } })),
+        token,
+      }),
       400,
-      expect.stringMatching(/^The answer to the batch would have up to \d+ bytes, .* allowed are 4703667\./),
-    ]);
+      /^The answer to the batch would have up to \d+ bytes, .* allowed are 4703667\./,
+    );
     const { logs } = z
       .looseObject({ logs: z.array(z.unknown()) })
       .parse(await ok(api('GET', '/v2/logs', { token })));

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { changeAccount, makeAccount, publishAs, type AccountRecord } from '../support/accounts.ts';
+import { makeAccount, publishAs, type AccountRecord } from '../support/accounts.ts';
 import { api } from '../support/api.ts';
 import { openAwsReceivers } from '../support/awsReceivers.ts';
 import { pem, startDemandingHost } from '../support/demandingHost.ts';
@@ -52,6 +52,7 @@ describe.skipIf(service.target === 'deployed')('an account with certificates in 
   };
   beforeAll(async () => {
     host = await startDemandingHost();
+    // Not the shared one, whose clock may be hours ahead of the one that the AWS SDK compares when a secret is missing.
     stage = await startStage({ testControl: true });
     provide('private', pem('clients/authority'));
     provide('acme', pem('clients/acme'));
@@ -89,22 +90,6 @@ describe.skipIf(service.target === 'deployed')('an account with certificates in 
     await parts().stage.advance(10_000);
     expect(await deliver(account)).toMatchObject({ state: 'DELIVERED' });
     expect(parts().stage.output()).not.toContain('PRIVATE KEY');
-  });
-
-  it('uses a rotated file after five minutes, and none once the field is empty', async () => {
-    const account = await accountWith({ tls_identities: identity('turning') });
-    provide('turning', pem('clients/acme'));
-    const { stage: running, host: demanding } = parts();
-    expect(await deliver(account)).toMatchObject({ state: 'DELIVERED' });
-    provide('turning', pem('clients/beta'));
-    await running.advance(5 * 60_000);
-    expect(await deliver(account)).toMatchObject({ state: 'DELIVERED' });
-    expect(demanding.clients.slice(-2)).toEqual(['acme', 'beta']);
-    const changed = await changeAccount(account.id, { tls_identities: null }, running.management);
-    expect(changed).not.toHaveProperty('tls_identities');
-    await running.advance(10_000);
-    const { state, error } = await deliver(account);
-    expect([state, error]).toEqual(['FAILED', expect.stringContaining('certificate')]);
   });
 });
 

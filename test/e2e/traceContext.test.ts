@@ -56,14 +56,3 @@ it('An invalid trace and the trace of a schedule’s request are not continued',
   const shown = await api('GET', '/v2/schedules');
   expect(JSON.stringify(shown.json)).not.toMatch(/trace(parent|state)/i);
 });
-
-it('Messages in two traces have equal content for deduplication', async () => {
-  const inbox = receiver.inbox();
-  const send = (id: number) =>
-    publish(inbox.url, {
-      body: 'same',
-      headers: { ...traceOf(id), 'Svc-Content-Based-Deduplication': 'true' },
-    });
-  const first = messageIdOf(await send(50));
-  expect(await send(51)).toMatchObject({ status: 202, json: { messageId: first, deduplicated: true } });
-});

@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { api, ok, query } from '../support/api.ts';
 import { eventually } from '../support/eventually.ts';
 import { call } from '../support/publish.ts';
-import { startReceiver, type Inbox, type Receiver } from '../support/receiver.ts';
+import type { Inbox } from '../support/receiver.ts';
 import { service } from '../support/service.ts';
+import { useReceiver } from '../support/useReceiver.ts';
 
 /** Sends requests like published clients from a year ago and earlier, with all their headers. */
 
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-});
-afterAll(() => receiver.close());
+const receiver = useReceiver();
 
 const post = (path: string, headers: Readonly<Record<string, string>>, body: unknown) =>
   call(path, {
@@ -102,17 +99,6 @@ const ways: readonly (readonly [
   how: string,
   submit: (runId: string, url: string, failureUrl: string) => Promise<void>,
 ])[] = [
-  [
-    'a step that runs',
-    async (runId, url, failureUrl) => {
-      const headers = stepHeaders(runId, url, failureUrl);
-      await ok(
-        post('/v2/batch', {}, [
-          { destination: url, headers, body: JSON.stringify(stepOf('Run', { out: '1' })) },
-        ]),
-      );
-    },
-  ],
   [
     'a wait',
     async (runId, url, failureUrl) => {
@@ -232,44 +218,5 @@ describe('an old client', () => {
       (log) => log.failureFunction?.state === 'CALLBACK_SUCCESS',
     );
     expect([workflowState, failureFunction?.maxRetries]).toEqual(['RUN_FAILED', 2]);
-  });
-
-  it('gets the failure of a run whose first step is refused, even if only that step gives the callback', async () => {
-    const [endpoint, told] = [endpointOf(200), endpointOf(200)];
-    const runId = await trigger(endpoint.url);
-    const headers = { ...stepHeaders(runId, endpoint.url, told.url), 'upstash-delay': 'soon' };
-    const answer = await post('/v2/batch', {}, [
-      { destination: endpoint.url, headers, body: JSON.stringify(stepOf('Run', { out: '1' })) },
-    ]);
-    expect(answer.status).toBe(412);
-    const [delivery] = await told.received(1);
-    expect(JSON.parse(String(delivery?.body))).toMatchObject({ workflowRunId: runId, status: 412 });
-  });
-
-  it.each([
-    ['0.2.12', 'LazyFetch,InitialBody'],
-    ['1.1.0', 'LazyFetch,InitialBody,WF_DetectTrigger,WF_TriggerOnConfig'],
-  ])('of %s invokes a run and gets its result', async (_version, features) => {
-    const [endpoint, child] = [endpointOf(200), endpointOf(200)];
-    const runId = await trigger(endpoint.url, features);
-    const headers = {
-      'Upstash-Workflow-Init': 'false',
-      'Upstash-Workflow-RunId': runId,
-      'Upstash-Workflow-Url': endpoint.url,
-    };
-    const childId = await invoke(runId, endpoint.url, child.url, headers, features);
-    await child.received(1);
-    const path = `/v2/workflows/runs/${childId}?cancel=false`;
-    await ok(
-      call(path, { method: 'DELETE', headers: { authorization: `Bearer ${service.token}` }, body: '"done"' }),
-    );
-    const [, result] = await endpoint.received(2);
-    const list = z.array(z.object({ body: z.string() })).parse(JSON.parse(String(result?.body)));
-    const step: unknown = JSON.parse(Buffer.from(list.at(-1)?.body ?? '', 'base64').toString());
-    expect(step).toMatchObject({
-      stepId: 1,
-      stepType: 'Invoke',
-      out: JSON.stringify({ body: '"done"', isFailed: false, isCanceled: false }),
-    });
   });
 });

@@ -10,7 +10,8 @@ import {
   type Route,
   routes,
 } from '../../lambdas/http/routes.ts';
-import { everythingOn, fixedAddresses, properties, resources, synthesizeOne } from './app.ts';
+import { properties, resources, synthesizeOne } from './app.ts';
+import { elsewhere, everythingOn, tuned, unprotected, withAddresses } from './variants.ts';
 
 const { service, management } = synthesizeOne();
 
@@ -191,11 +192,11 @@ describe.each(apis)('the %s API', (_, template, table) => {
   it('is deployed again when its definition changes, and only then', () => {
     const idOf = (one: Template): string | undefined =>
       [...resources(one, 'AWS::ApiGateway::Deployment').keys()][0];
-    const named = synthesizeOne({ name: 'Other' });
-    const logging = synthesizeOne({ logLevel: 'DEBUG', throttleRate: '7' });
+    const other = synthesizeOne(elsewhere);
+    const changed = synthesizeOne(tuned);
     const key = template === service ? 'service' : 'management';
-    expect(idOf(named[key])).not.toBe(idOf(template));
-    expect(idOf(logging[key])).toBe(idOf(template));
+    expect(idOf(other[key])).not.toBe(idOf(template));
+    expect(idOf(changed[key])).toBe(idOf(template));
   });
 });
 
@@ -240,7 +241,7 @@ describe('the stack of a region', () => {
     // CodeDeploy has a group for each function except those on managed instances.
     ['with everything on', everythingOn, 290],
     // Their new VPC has 33 resources; endpoints in an operator's VPC are 8.
-    ['with fixed addresses', { ...everythingOn, ...fixedAddresses }, 305],
+    ['with fixed addresses', withAddresses, 305],
   ])('is far from the 500 resources that CloudFormation takes, %s', (_, context, fewerThan) => {
     expect(resources(synthesizeOne(context).service).size).toBeLessThan(fewerThan);
   });
@@ -274,7 +275,7 @@ describe.each(apis)('the log of requests to the %s API', (_, template) => {
 });
 
 describe('the limits of the APIs', () => {
-  const limited = synthesizeOne({ throttleRate: '5000', throttleBurst: '2000' });
+  const limited = synthesizeOne(tuned);
 
   it('come from the settings for messages', () => {
     limited.service.hasResourceProperties('AWS::ApiGateway::Stage', {
@@ -305,6 +306,6 @@ describe('the role that lets the gateway write logs', () => {
   });
 
   it('is not created if the AWS account already has one', () => {
-    synthesizeOne({ gatewayLogRole: 'false' }).service.resourceCountIs('AWS::ApiGateway::Account', 0);
+    synthesizeOne(unprotected).service.resourceCountIs('AWS::ApiGateway::Account', 0);
   });
 });

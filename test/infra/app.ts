@@ -1,11 +1,12 @@
 /** Synthesizes the app in this process, with a comment instead of each bundle. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { App } from 'aws-cdk-lib';
+import { App, type Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
-import { Code } from 'aws-cdk-lib/aws-lambda';
 import * as z from 'zod';
 import { outFolder } from '../support/synthFolder.ts';
+import { codeOf } from './inlineCode.ts';
+import { keptTemplates, type MadeStack } from './keptTemplates.ts';
 import { AccountsStack } from '../../lib/app/accountsStack.ts';
 import { readSettings, type Settings } from '../../lib/settings.ts';
 import { makeStacks, type Stacks } from '../../lib/stacks.ts';
@@ -25,41 +26,10 @@ export interface RegionTemplates {
 }
 
 export interface Templates {
-  readonly stacks: Stacks;
+  readonly stacks: readonly MadeStack[];
   readonly regions: readonly RegionTemplates[];
   readonly management: Template;
 }
-
-/** Every setting that adds a resource, in one region, with the delivery functions in the operator's VPC. */
-export const everythingOn: Readonly<Record<string, string>> = {
-  stage: 'prod',
-  regions: 'eu-central-1',
-  publishUrl: 'true',
-  publishConcurrency: '200',
-  tracing: 'true',
-  canary: 'true',
-  alarmEmails: 'ops@example.com',
-  domains: 'eu-central-1=queue.example.com,management=admin.example.com',
-  certificates: 'arn:aws:acm:eu-central-1:111122223333:certificate/0a1b2c3d',
-  hostedZone: 'Z0123456789ABC',
-  vpcs: 'eu-central-1=vpc-0a1b2c3d',
-  subnets: 'eu-central-1=subnet-0a1b2c3d,eu-central-1=subnet-0b1b2c3d',
-  vpcEndpoints: 'true',
-  routeTables: 'eu-central-1=rtb-0a1b2c3d',
-  lambdaDestinations: 'arn:aws:lambda:eu-central-1:111122223333:function:orders-*',
-  longDelivery: 'instances',
-  longEnvironments: '1',
-};
-
-/** In addition to {@link everythingOn}: the delivery functions are in a new VPC with fixed addresses. */
-export const fixedAddresses: Readonly<Record<string, string>> = {
-  vpcs: '',
-  subnets: '',
-  vpcEndpoints: 'false',
-  routeTables: '',
-  fixedAddresses: 'eu-central-1=eipalloc-0a1b2c3d,eu-central-1=eipalloc-0b1b2c3d',
-  zones: 'eu-central-1=euc1-az2,eu-central-1=euc1-az3',
-};
 
 interface MadeApp {
   readonly app: App;
@@ -70,61 +40,72 @@ interface MadeApp {
 const synthesized = new Map<string, Templates>();
 
 /**
- * Synthesizes the app once for each context, for all files of this folder.
+ * Synthesizes the app once for each context and each state of the code, for all files of this folder.
  *
  * @param context settings, as from the command line or `cdk.json`
  */
 export function synthesize(context: Readonly<Record<string, unknown>> = {}): Templates {
   const key = JSON.stringify(Object.entries(context).sort());
-  const templates = synthesized.get(key) ?? synthesizeUncached(context);
+  const templates = synthesized.get(key) ?? templatesIn(keptTemplates(key, () => stacksOf(context)));
   synthesized.set(key, templates);
   return templates;
+}
+
+export const madeStack = (stack: Stack): MadeStack => ({
+  name: stack.stackName,
+  region: stack.region,
+  isProtected: stack.terminationProtection ?? false,
+  template: Template.fromStack(stack),
+});
+
+/** The app's stacks, synthesized now. */
+export function stacksOf(context: Readonly<Record<string, unknown>>, account?: string): MadeStack[] {
+  const { stateStacks, serviceStacks, managementStacks } = makeApp(context, account).stacks;
+  return [...stateStacks, ...serviceStacks, ...managementStacks].map(madeStack);
+}
+
+function templatesIn(stacks: readonly MadeStack[]): Templates {
+  const named = (end: string) => stacks.filter(({ name }) => name.endsWith(end));
+  const [management, ...others] = named('-Management');
+  if (management === undefined || others.length > 0) throw new Error('There must be one management stack.');
+  const services = named('-Service');
+  const regions = named('-State').flatMap(({ region, template }) =>
+    services
+      .filter((service) => service.region === region)
+      .map((service) => ({ region, state: template, service: service.template })),
+  );
+  return { stacks, regions, management: management.template };
 }
 
 /** The app before its synthesis. */
 export function makeApp(context: Readonly<Record<string, unknown>>, account?: string): MadeApp {
   const app = new App({ outdir: outFolder(), context: { ...cdkContext, ...context } });
   const settings = readSettings(app);
-  const codeOf = (handler: string) => Code.fromInline(`// ${handler}`);
   return { app, settings, stacks: makeStacks(app, { settings, account, codeOf }) };
-}
-
-function synthesizeUncached(context: Readonly<Record<string, unknown>>): Templates {
-  const { stacks } = makeApp(context);
-  const { stateStacks, serviceStacks, managementStacks } = stacks;
-  const [management, ...others] = managementStacks;
-  if (management === undefined || others.length > 0) throw new Error('There must be one management stack.');
-  const regions = stateStacks.flatMap((state, at) => {
-    const service = serviceStacks[at];
-    return service === undefined
-      ? []
-      : [
-          {
-            region: state.region,
-            state: Template.fromStack(state),
-            service: Template.fromStack(service),
-          },
-        ];
-  });
-  return { stacks, regions, management: Template.fromStack(management) };
 }
 
 /** The first region of a deployment, for what is the same in each. */
 export function synthesizeOne(
   context: Readonly<Record<string, unknown>> = {},
 ): RegionTemplates & Pick<Templates, 'management'> {
-  const { regions, management } = synthesize({ regions: 'eu-central-1', ...context });
+  return firstOf(synthesize({ regions: 'eu-central-1', ...context }));
+}
+
+/** The first region of several. */
+export function firstOf({ regions, management }: Templates): ReturnType<typeof synthesizeOne> {
   const [first] = regions;
   if (first === undefined) throw new Error('No region was synthesized.');
   return { ...first, management };
 }
 
+let accountsTemplate: Template | undefined;
 /** An app's stack of accounts, with one account. */
-export function synthesizeAccounts(): Template {
+export const synthesizeAccounts = (): Template => (accountsTemplate ??= makeAccounts());
+
+function makeAccounts(): Template {
   const { app, settings, stacks } = makeApp({ regions: 'eu-central-1' });
   const [home] = stacks.serviceStacks;
   if (home === undefined) throw new Error('There must be one service stack.');
-  const codeOf = (handler: string) => Code.fromInline(`// ${handler}`);
   const env = { region: home.region };
   const accounts = new AccountsStack(app, 'Svc-Accounts', { env, settings, home, codeOf });
   accounts.makeAccount('default', { id: 'an id', fields: {}, url: home.messagingApi.url });

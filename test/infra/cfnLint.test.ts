@@ -10,7 +10,9 @@ import * as z from 'zod';
 import { limitForInstallsMs } from '../support/limits.ts';
 import { findPython, installPackage } from '../support/python.ts';
 import { stateful } from './changes/deployed.ts';
-import { everythingOn, fixedAddresses, synthesize, synthesizeOne } from './app.ts';
+import { firstOf, synthesize, synthesizeOne } from './app.ts';
+import { keepText, keptText } from './keptTemplates.ts';
+import { everythingOn, reduced } from './variants.ts';
 
 const pinned = { name: 'cfn-lint', version: '1.58.0' };
 
@@ -45,36 +47,31 @@ const isException = ({ Rule, Message }: Finding) =>
   exceptions.some(({ rule, says }) => rule === Rule.Id && says.test(Message));
 
 /**
- * The templates to lint, by name. A large one takes seconds, so there are two: one with everything on, and one in another
- * region with everything that settings remove or change.
+ * The templates to lint, by name. A large one takes seconds, so there are few: with everything on, and in another region with
+ * everything that settings remove or change.
  */
 function templatesToLint(): Readonly<Record<string, Template>> {
-  const on = synthesizeOne(everythingOn);
-  const other = synthesizeOne({
-    ...fixedAddresses,
-    stage: 'dev',
-    regions: 'us-east-1',
-    fixedAddresses: 'us-east-1=eipalloc-0a1b2c3d,us-east-1=eipalloc-0b1b2c3d',
-    zones: 'us-east-1=use1-az1,us-east-1=use1-az2',
-    monitoring: 'true',
-    scheduleGroup: 'default',
-    gatewayLogRole: 'false',
-    domains: 'us-east-1=queue.example.com',
-    certificates: 'arn:aws:acm:us-east-1:111122223333:certificate/0a1b2c3d',
-  });
-  const byDefault = synthesize();
+  const { service, management } = synthesizeOne(everythingOn);
+  const other = synthesizeOne(reduced);
   return {
-    Service: on.service,
-    Management: on.management,
+    Service: service,
+    Management: management,
     'other-Service': other.service,
-    'other-Management': other.management,
     'other-State': other.state,
     // The state of the first region has the table and the secrets that are replicated.
-    ...Object.fromEntries(byDefault.regions.map(({ region, state }) => [`${region}-State`, state])),
+    State: firstOf(synthesize()).state,
   };
 }
 
 async function lint(interpreter: string, templates: Readonly<Record<string, Template>>): Promise<Finding[]> {
+  const key = `cfn-lint ${pinned.version} of ${JSON.stringify(templates)}`;
+  const kept = keptText(key);
+  const text = kept ?? (await lintText(interpreter, templates));
+  if (kept === undefined) keepText(key, text);
+  return found.parse(JSON.parse(text));
+}
+
+async function lintText(interpreter: string, templates: Readonly<Record<string, Template>>): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-templates-'));
   try {
     for (const [name, template] of Object.entries(templates)) {
@@ -90,7 +87,7 @@ async function lint(interpreter: string, templates: Readonly<Record<string, Temp
       ],
       { timeout: limitForInstallsMs, maxBuffer: 100_000_000 },
     );
-    return found.parse(JSON.parse(stdout));
+    return stdout;
   } finally {
     await rm(folder, { recursive: true });
   }

@@ -2,16 +2,20 @@ import { expect, it } from 'vitest';
 import * as z from 'zod';
 import { properties, synthesizeOne } from './app.ts';
 import { functionsOf, nameOf } from './roles.ts';
+import { otherValues, tuned } from './variants.ts';
 
 const { service } = synthesizeOne();
-
-/** A reference to an alias is its ARN. */
-const arnOf = z.object({ Ref: z.string() });
 
 const ruleShape = z.object({
   ScheduleExpression: z.string(),
   State: z.literal('ENABLED'),
-  Targets: z.array(z.object({ Arn: arnOf })),
+  // A reference to an alias is its ARN.
+  Targets: z.array(z.object({ Arn: z.object({ Ref: z.string() }), Input: z.string().optional() })),
+});
+const permissionShape = z.object({
+  FunctionName: z.unknown(),
+  Principal: z.string(),
+  SourceArn: z.unknown().optional(),
 });
 
 it.each([
@@ -22,44 +26,33 @@ it.each([
   (name, timeout) => {
     const timed = functionsOf(service).find(({ Environment }) => nameOf(Environment.Variables) === name);
     expect(timed?.Timeout).toBe(timeout);
-    const invokes = (arn: string): boolean => arn.startsWith(`${name}Live`);
     const rules = properties(service, 'AWS::Events::Rule', ruleShape).filter(({ Targets }) =>
-      Targets.some(({ Arn }) => invokes(Arn.Ref)),
+      Targets.some(({ Arn }) => Arn.Ref.startsWith(`${name}Live`)),
     );
     expect(rules.map(({ ScheduleExpression }) => ScheduleExpression)).toEqual(['rate(1 hour)']);
-    const permissions = properties(
-      service,
-      'AWS::Lambda::Permission',
-      z.object({ FunctionName: z.unknown(), Principal: z.string(), SourceArn: z.unknown() }),
-    ).filter(({ FunctionName }) => JSON.stringify(FunctionName).includes(`"${name}`));
+    const permissions = properties(service, 'AWS::Lambda::Permission', permissionShape).filter(
+      ({ FunctionName }) => JSON.stringify(FunctionName).includes(`"${name}`),
+    );
     expect(permissions.map(({ Principal }) => Principal)).toEqual(['events.amazonaws.com']);
     expect(JSON.stringify(permissions[0]?.SourceArn)).toContain(`${name}Rule`);
   },
 );
 
 it.each([
-  ['2', [2]],
-  ['7', [5, 2]],
+  [2, tuned, [2]],
+  [7, otherValues, [5, 2]],
 ])(
-  'Outcomes are counted by %s parallel executions if the setting says so, each with a separate part',
-  (countingParts, targetsOfRules) => {
-    const parts = Number(countingParts);
-    const rules = properties(
-      synthesizeOne({ countingParts }).service,
-      'AWS::Events::Rule',
-      z.object({
-        Targets: z.array(z.object({ Arn: arnOf, Input: z.string().optional() })),
-      }),
-    ).filter(({ Targets }) => Targets.every(({ Arn }) => Arn.Ref.startsWith('CountOutcomes')));
+  'Outcomes are counted by %i parallel executions if the setting says so, each with a separate part',
+  (parts, context, targetsOfRules) => {
+    const template = synthesizeOne(context).service;
+    const rules = properties(template, 'AWS::Events::Rule', ruleShape).filter(({ Targets }) =>
+      Targets.every(({ Arn }) => Arn.Ref.startsWith('CountOutcomes')),
+    );
     expect(rules.map(({ Targets }) => Targets.length)).toEqual(targetsOfRules);
     expect(
       rules.flatMap(({ Targets }) => Targets.map(({ Input = '' }): unknown => JSON.parse(Input))),
     ).toEqual(Array.from({ length: parts }, (_, part) => ({ part, parts })));
-    const permissions = properties(
-      synthesizeOne({ countingParts }).service,
-      'AWS::Lambda::Permission',
-      z.object({ Principal: z.string(), FunctionName: z.unknown() }),
-    ).filter(
+    const permissions = properties(template, 'AWS::Lambda::Permission', permissionShape).filter(
       ({ Principal, FunctionName }) =>
         Principal === 'events.amazonaws.com' && JSON.stringify(FunctionName).includes('CountOutcomes'),
     );

@@ -11,6 +11,7 @@ import { SvcQueue } from '../../lib/svcQueue.ts';
 import { bundledProgram } from '../support/bundledProgram.ts';
 import { cdkContext, properties, root, synthesizeOne } from './app.ts';
 import { nameOf } from './roles.ts';
+import { otherValues } from './variants.ts';
 
 const certificates = join(root, 'test/support/certificates');
 const authority = join(certificates, 'authority.pem');
@@ -33,7 +34,7 @@ const functionShape = z.object({
 
 describe('certificates of further authorities', () => {
   it('are in a layer that exactly the delivery functions have', () => {
-    const { service } = synthesizeOne({ extraCaCertificates: authority });
+    const { service } = synthesizeOne(otherValues);
     const having = properties(service, 'AWS::Lambda::Function', functionShape)
       .filter(({ Environment: { Variables }, Layers }) => 'NODE_EXTRA_CA_CERTS' in Variables || Layers)
       .map(({ Environment: { Variables }, Layers }) => [
@@ -69,7 +70,7 @@ describe('certificates of further authorities', () => {
     ['is empty', () => file('empty.pem', ''), 'a file with certificates in PEM, and has none'],
     ['is not PEM', () => file('binary.der', '\u0030\u0082'), 'a file with certificates in PEM, and has none'],
     [
-      'has a certificate that is none',
+      'has an invalid certificate',
       () => file('broken.pem', `${pem}${pem.replace('MIIB', 'AAAA')}`),
       'a file with certificates in PEM, and number 2 cannot be read',
     ],

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { joined, properties, resources, synthesizeOne } from './app.ts';
 import { functionShape, functionsOf, nameOf } from './roles.ts';
+import { type Context, elsewhere, tuned } from './variants.ts';
 
 const { service, management } = synthesizeOne();
 
@@ -9,7 +10,7 @@ const messagingFunctions = functionsOf(service);
 const functions = [...messagingFunctions, ...functionsOf(management)];
 
 /** The reserved concurrency of each function, by name. */
-function reservations(context: Readonly<Record<string, unknown>>): Record<string, number> {
+function reservations(context: Context): Record<string, number> {
   const shape = functionShape.extend({ ReservedConcurrentExecutions: z.number().optional() });
   const one = synthesizeOne(context);
   return Object.fromEntries(
@@ -27,7 +28,7 @@ describe('executions at once', () => {
   });
 
   it('are reserved only for publishing, if the settings say so', () => {
-    expect(reservations({ publishConcurrency: '200' })).toEqual({ Publish: 200 });
+    expect(reservations(tuned)).toEqual({ Publish: 350 });
   });
 });
 
@@ -138,11 +139,13 @@ describe('the functions', () => {
   });
 
   it('know the price of a message and the name of their metrics', () => {
-    const priced = synthesizeOne({ pricePerMessage: '0.25', name: 'Queue' });
-    for (const template of [priced.service, priced.management]) {
-      template.allResourcesProperties('AWS::Lambda::Function', {
-        Environment: { Variables: { PRICE_PER_MESSAGE: '0.25', POWERTOOLS_METRICS_NAMESPACE: 'Queue' } },
-      });
+    for (const [context, Variables] of [
+      [tuned, { PRICE_PER_MESSAGE: '0.25' }],
+      [elsewhere, { POWERTOOLS_METRICS_NAMESPACE: 'Queue' }],
+    ] as const) {
+      const made = synthesizeOne(context);
+      for (const template of [made.service, made.management])
+        template.allResourcesProperties('AWS::Lambda::Function', { Environment: { Variables } });
     }
     expect(functions[0]?.Environment.Variables).toMatchObject({
       PRICE_PER_MESSAGE: '0.00001',
@@ -151,20 +154,17 @@ describe('the functions', () => {
   });
 
   it('know the hosts of their API, generated and custom, so that no message runs in circles', () => {
-    const { service: configured } = synthesizeOne({ ownHosts: 'queue.example.com' });
-    const [api] = resources(configured, 'AWS::ApiGateway::RestApi').keys();
-    const found = properties(configured, 'AWS::Lambda::Function', functionShape);
+    const configured = synthesizeOne(tuned);
+    const [api] = resources(configured.service, 'AWS::ApiGateway::RestApi').keys();
+    const found = functionsOf(configured.service);
     expect(found.length).toBe(messagingFunctions.length);
     for (const { Environment } of found) {
       expect(joined.parse(Environment.Variables['OWN_HOSTS'])).toBe(
         `${api ?? ''}.execute-api.eu-central-1.amazonaws.com,queue.example.com`,
       );
     }
-  });
-
-  it('of the management API get no host of another stack', () => {
-    const { management: configured } = synthesizeOne({ ownHosts: 'queue.example.com' });
-    for (const { Environment } of properties(configured, 'AWS::Lambda::Function', functionShape)) {
+    // The management API's functions get no host of another stack.
+    for (const { Environment } of functionsOf(configured.management)) {
       expect(Environment.Variables['OWN_HOSTS']).toBe('queue.example.com');
     }
   });
@@ -186,10 +186,10 @@ describe('the logs', () => {
   });
 
   it('end after the days in the settings', () => {
-    const short = synthesizeOne({ logRetentionDays: '3', logLevel: 'DEBUG' });
+    const short = synthesizeOne(tuned);
     for (const template of [short.service, short.management]) {
       for (const { Properties } of resources(template, 'AWS::Logs::LogGroup').values()) {
-        expect(Properties).toMatchObject({ RetentionInDays: 3 });
+        expect(Properties).toMatchObject({ RetentionInDays: 7 });
       }
       template.allResourcesProperties('AWS::Lambda::Function', {
         LoggingConfig: { ApplicationLogLevel: 'DEBUG' },

@@ -6,7 +6,7 @@ import { functionSecondsOf, longestTimeoutSeconds, messagesInMemory } from '../.
 import { longFunction } from '../../verify/after/delivery/instanceChecks.ts';
 import {
   aliasReference,
-  everythingOn,
+  firstOf,
   properties,
   reference,
   resources,
@@ -14,9 +14,16 @@ import {
   synthesizeOne,
 } from './app.ts';
 import { functionsOf, nameOf, rightsOf } from './roles.ts';
+import {
+  emulated,
+  everythingOn,
+  instances,
+  instancesInVpc,
+  instancesInZones,
+  withAddresses,
+} from './variants.ts';
 
-const instances = { longDelivery: 'instances' };
-const { service, management } = synthesizeOne(instances);
+const { service, management } = firstOf(synthesize(instances));
 const plain = synthesizeOne();
 
 const onInstances = ['DeliverAlone', 'DeliverLong'];
@@ -166,28 +173,18 @@ describe('the functions for long answers', () => {
   });
 
   it.each([
-    [{}, { DeliverLong: 1_000, DeliverAlone: 20 }, { DeliverLong: [3, 18], DeliverAlone: [1, 20] }, 76],
+    [service, { DeliverLong: 1_000, DeliverAlone: 20 }, { DeliverLong: [3, 18], DeliverAlone: [1, 20] }, 76],
     [
-      { longEnvironments: '1', deliveryConcurrency: '10' },
-      { DeliverLong: 100, DeliverAlone: 10 },
-      { DeliverLong: [1, 2], DeliverAlone: [1, 10] },
-      24,
-    ],
-    [
-      { longEnvironments: '30', deliveryConcurrency: '2' },
+      synthesizeOne(instancesInZones).service,
       { DeliverLong: 20, DeliverAlone: 2 },
       { DeliverLong: [30, 30], DeliverAlone: [1, 2] },
       64,
     ],
-  ])(
-    'with the settings %j deliver %j messages at once, in the environments %j, of at most %d vCPUs',
-    (context, messages, environments, vCPUs) => {
-      const { service: one } = synthesizeOne({ ...instances, ...context });
-      expect(messagesIn(one)).toEqual(messages);
-      expect(environmentsIn(one)).toEqual(environments);
-      expect(providerIn(one).CapacityProviderScalingConfig.MaxVCpuCount).toBe(vCPUs);
-    },
-  );
+  ])('deliver as many messages at once as the settings say: %#', (one, messages, environments, vCPUs) => {
+    expect(messagesIn(one)).toEqual(messages);
+    expect(environmentsIn(one)).toEqual(environments);
+    expect(providerIn(one).CapacityProviderScalingConfig.MaxVCpuCount).toBe(vCPUs);
+  });
 
   it('have no version that nothing invokes: each has separate instances', () => {
     for (const { PublishToLatestPublished } of placed.values()) expect(PublishToLatestPublished).toBe(false);
@@ -208,18 +205,13 @@ describe('the functions for long answers', () => {
   });
 
   it('are new ones if their network changes: Lambda moves neither a function nor a capacity provider', () => {
-    const { service: elsewhere } = synthesizeOne({
-      ...instances,
-      deliveryPorts: '443',
-      vpcs: 'eu-central-1=vpc-0a1b2c3d',
-      subnets: 'eu-central-1=subnet-0a1b2c3d',
-    });
+    const { service: moved } = synthesizeOne(instancesInVpc);
     const ids = (template: Template) => [...placedIn(template).values()].map(({ id }) => id);
-    expect(ids(elsewhere).filter((id) => ids(service).includes(id))).toEqual([]);
+    expect(ids(moved).filter((id) => ids(service).includes(id))).toEqual([]);
   });
 
   it('change at once with canary: a second version would double their instances', () => {
-    const { service: canary } = synthesizeOne({ ...instances, canary: 'true' });
+    const { service: canary } = synthesizeOne(everythingOn);
     canary.resourceCountIs(
       'AWS::CodeDeploy::DeploymentGroup',
       functionsOf(canary).length - onInstances.length,
@@ -250,9 +242,9 @@ describe('the instances', () => {
   });
 
   it('have a log that expires, and is deleted with them', () => {
-    const { service: short } = synthesizeOne({ ...instances, logRetentionDays: '3' });
+    const { service: short } = synthesizeOne(withAddresses);
     const log = resources(short).get(providerIn(short).TelemetryConfig.LoggingConfig.LogGroup);
-    expect(log).toMatchObject({ DeletionPolicy: 'Delete', Properties: { RetentionInDays: 3 } });
+    expect(log).toMatchObject({ DeletionPolicy: 'Delete', Properties: { RetentionInDays: 1 } });
   });
 
   it('have a separate VPC by default: three zones, which share a NAT gateway, without incoming connections', () => {
@@ -277,10 +269,7 @@ describe('the instances', () => {
   });
 
   it('are in the zones from the settings', () => {
-    const { service: placed } = synthesizeOne({
-      ...instances,
-      zones: 'eu-central-1=euc1-az2,eu-central-1=euc1-az3',
-    });
+    const { service: placed } = synthesizeOne(instancesInZones);
     expect(providerIn(placed).VpcConfig.SubnetIds).toHaveLength(2);
     const zones = properties(placed, 'AWS::EC2::Subnet', z.object({ AvailabilityZoneId: z.string() }));
     expect(new Set(zones.map(({ AvailabilityZoneId }) => AvailabilityZoneId))).toEqual(
@@ -315,11 +304,11 @@ describe('the instances', () => {
 });
 
 describe('on an emulator, which has no capacity providers', () => {
-  const { service: emulated } = synthesizeOne({ ...instances, forEmulator: 'true' });
+  const { service: standIn } = synthesizeOne(emulated);
 
   it('plain functions wait for as long', () => {
-    emulated.resourceCountIs('AWS::Lambda::CapacityProvider', 0);
-    for (const { name, Timeout, Environment } of functionsOf(emulated)) {
+    standIn.resourceCountIs('AWS::Lambda::CapacityProvider', 0);
+    for (const { name, Timeout, Environment } of functionsOf(standIn)) {
       if (onInstances.includes(name)) expect([name, Timeout]).toEqual([name, 5_400]);
       expect(Environment.Variables['LONGEST_TIMEOUT']).toBe('5280');
     }
@@ -328,6 +317,6 @@ describe('on an emulator, which has no capacity providers', () => {
   it('they have their aliases, and the mappings of their queues', () => {
     const ids = (template: Template, type: string) => [...resources(template, type).keys()].sort();
     for (const type of ['AWS::Lambda::Function', 'AWS::Lambda::Alias', 'AWS::Lambda::EventSourceMapping'])
-      expect(ids(emulated, type)).toEqual(ids(plain.service, type));
+      expect(ids(standIn, type)).toEqual(ids(plain.service, type));
   });
 });

@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { mostBatchingWindow, queues } from '../../lambdas/aws/resources.ts';
 import { properties, reference, resources, root, synthesizeOne } from './app.ts';
+import { type Context, otherValues, tuned } from './variants.ts';
 
 const scaling = z.object({
   MinCapacity: z.number(),
@@ -40,7 +41,7 @@ describe('provisioned capacity', () => {
   });
 
   it('is scaled between its bounds, for the table of messages and its index, from the lowest', () => {
-    const { state } = synthesizeOne({ writeCapacity: '100-4000', readCapacity: '50-2000' });
+    const { state } = synthesizeOne(tuned);
     const [id = ''] = [...resources(state, 'AWS::DynamoDB::GlobalTable').keys()].filter((one) =>
       one.startsWith('Messages'),
     );
@@ -72,7 +73,7 @@ const mapping = z.object({
 });
 const worker = z.object({ Description: z.string(), MemorySize: z.number() });
 
-function workersWith(context: Readonly<Record<string, string>>) {
+function workersWith(context: Context) {
   const { service } = synthesizeOne(context);
   const mappings = properties(service, 'AWS::Lambda::EventSourceMapping', mapping).map((one) => ({
     queue: /Short|Long|Slow|Dead/.exec(one.EventSourceArn)?.[0],
@@ -87,18 +88,18 @@ function workersWith(context: Readonly<Record<string, string>>) {
 
 describe('a batching window', () => {
   it('applies only to the short queue, whose mapping has none by default, and to that of slow hosts', () => {
-    const windows = (context: Readonly<Record<string, string>>) =>
+    const windows = (context: Context) =>
       workersWith(context)
         .mappings.filter(({ window }) => window !== undefined)
         .map(({ queue, window }) => ({ queue, window }));
     // Larger batches require one.
     const slow = { queue: 'Slow', window: 1 };
     expect(windows({})).toEqual([slow]);
-    expect(windows({ batchingWindow: '2' })).toEqual([{ queue: 'Short', window: 2 }, slow]);
+    expect(windows(otherValues)).toEqual([{ queue: 'Short', window: 2 }, slow]);
   });
 
   it('hides messages for longer', () => {
-    const { service } = synthesizeOne({ batchingWindow: String(mostBatchingWindow) });
+    const { service } = synthesizeOne(tuned);
     const hidden = properties(service, 'AWS::SQS::Queue', z.object({ VisibilityTimeout: z.number() }));
     // The longest batching window and six times the function's 60 s: "Creating and configuring an Amazon SQS event source
     // mapping".
@@ -111,13 +112,13 @@ describe('a batching window', () => {
 
 describe('the memory of the delivery functions', () => {
   it.each([
-    ['256', [256, 256, 512, 896], 2, 22],
-    ['512', [512, 512, 512, 1_792], queues.short.batchSize, queues.slow.batchSize],
-    ['1024', [1_024, 1_024, 1_024, 3_584], queues.short.batchSize, queues.slow.batchSize],
+    [tuned, [256, 256, 512, 896], 2, 22],
+    [{}, [512, 512, 512, 1_792], queues.short.batchSize, queues.slow.batchSize],
+    [otherValues, [1_024, 1_024, 1_024, 3_584], queues.short.batchSize, queues.slow.batchSize],
   ])(
-    'of %s MB is only theirs, and limits what one gets at once',
-    (deliveryMemory, memory, most, mostSlow) => {
-      const made = workersWith({ deliveryMemory });
+    'with the settings %j is only theirs, and limits what one gets at once',
+    (context, memory, most, mostSlow) => {
+      const made = workersWith(context);
       expect(made.memory.toSorted((one, other) => one - other)).toEqual(memory);
       const batchOf = (queue: string) => made.mappings.find((one) => one.queue === queue)?.batch;
       expect(batchOf('Short')).toBe(most);

@@ -12,6 +12,8 @@ it('The APIs’ descriptions have the gateway’s own answers', () => {
   expect(gatewayRefusals.map(({ status }) => status)).toEqual([413, 429, 502, 503, 504]);
   for (const { status, examples } of gatewayRefusals) {
     expect(examples.length).toBeGreaterThan(0);
-    expect(said(status)).toEqual(expect.arrayContaining([...examples]));
+    // A stage on one machine answers 503 where the gateway answers 504.
+    const sayable = status === 503 ? [...said(503), ...said(504)] : said(status);
+    expect(sayable).toEqual(expect.arrayContaining([...examples]));
   }
 });

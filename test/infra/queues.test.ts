@@ -13,6 +13,7 @@ import {
   synthesize,
   synthesizeOne,
 } from './app.ts';
+import { elsewhere, otherValues, tuned } from './variants.ts';
 
 const { service } = synthesizeOne();
 
@@ -94,18 +95,8 @@ describe('the queues', () => {
   });
 
   it('keep jobs for as long as SQS can, including dead ones', () => {
-    for (const name of [
-      'Short',
-      'Long',
-      'Slow',
-      'Dead',
-      'QueuesFire',
-      'AccountChanges',
-      'UndeliveredFires',
-      'Parked',
-    ]) {
-      expect(queue(name).MessageRetentionPeriod).toBe(14 * 24 * 60 * 60);
-    }
+    for (const { MessageRetentionPeriod } of properties(service, 'AWS::SQS::Queue', queueShape))
+      expect(MessageRetentionPeriod).toBe(14 * 24 * 60 * 60);
   });
 
   it('are encrypted and refuse everything without TLS', () => {
@@ -146,8 +137,8 @@ describe('the queues', () => {
 
   it.each([
     [{}, 200, {}],
-    [{ deliveryConcurrency: '20' }, 20, { QueuesFire: 20 }],
-    [{ deliveryConcurrency: '2' }, 2, { QueuesFire: 2, AccountChanges: 2 }],
+    [tuned, 20, { QueuesFire: 20 }],
+    [otherValues, 2, { QueuesFire: 2, AccountChanges: 2 }],
   ])(
     'with the settings %j invoke at most %d of each delivery function at once, and limit the others only in small accounts',
     (context, most, others) => {
@@ -197,7 +188,7 @@ describe('the queues', () => {
 
 describe('the queue of accounts that were changed', () => {
   it('has the same name in every region, and no other queue has a fixed name', () => {
-    for (const { service: of } of synthesize({ name: 'Queue' }).regions) {
+    for (const { service: of } of synthesize(elsewhere).regions) {
       const names = [...resources(of, 'AWS::SQS::Queue').values()].map(
         ({ Properties }) => Properties['QueueName'],
       );
@@ -205,19 +196,14 @@ describe('the queue of accounts that were changed', () => {
     }
   });
 
-  /** The queue's URLs, as every function of a deployment has them. */
-  function known(context: Readonly<Record<string, unknown>> = {}): string[] {
-    const { regions, management } = synthesize(context);
+  it('of each region is known to every function, the first region’s first', () => {
+    const { regions, management } = synthesize();
     const shape = z.object({
       Environment: z.object({ Variables: z.object({ ACCOUNT_CHANGES_QUEUES: joined }) }),
     });
-    return [...regions.map(({ service: of }) => of), management]
+    const queues = [...regions.map(({ service: of }) => of), management]
       .flatMap((template) => properties(template, 'AWS::Lambda::Function', shape))
       .map(({ Environment }) => Environment.Variables.ACCOUNT_CHANGES_QUEUES);
-  }
-
-  it('of each region is known to every function, the first region’s first', () => {
-    const queues = known();
     expect(queues.length).toBeGreaterThan(20);
     expect([...new Set(queues)]).toEqual([
       JSON.stringify({

@@ -8,13 +8,9 @@ import type { Declaration } from './declarations.ts';
 import { root, synthesizeAccounts, synthesizeOne } from './app.ts';
 import { reachOf, sourceQueue } from './reach.ts';
 import { functionsOf, rightsOf } from './roles.ts';
+import { tuned } from './variants.ts';
 
-/** Messages may go to functions, queues, topics and buses. By default they may not, and nothing may send to these. */
-const { service, management } = synthesizeOne({
-  destinations:
-    'arn:aws:sqs:*:111122223333:orders-*,arn:aws:sns:*:111122223333:orders-*,arn:aws:events:*:111122223333:event-bus/orders',
-  lambdaDestinations: 'arn:aws:lambda:*:111122223333:function:orders-*',
-});
+const { service, management } = synthesizeOne(tuned);
 
 /** The queues that invoke functions, by function. */
 const sources: ReadonlyMap<string, QueueName> = new Map([

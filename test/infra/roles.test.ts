@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { joined, properties, resources, synthesize, synthesizeOne } from './app.ts';
 import { functionsOf, rightsOf, statementsOf } from './roles.ts';
+import { emulated } from './variants.ts';
 
 const { service, management } = synthesizeOne();
 const messagingFunctions = functionsOf(service);
@@ -17,9 +18,19 @@ const removeToken = 'dynamodb:DeleteItem accounts';
 const placed = (resource: unknown): string =>
   joined.parse(resource).replace(/^arn:aws:\w+:([\w-]+):111122223333:(table\/|secret:)?/, '$1 ');
 
-/** The rights of each function of a template, as in the reviewers' list. */
+/** The rights of each function of a template, as in the reviewers' list: the actions on each resource. */
 const listOf = (template: Template, named?: typeof placed): string[] =>
-  functionsOf(template).map(({ name }) => [`${name}:`, ...rightsOf(template, name, named)].join('\n  '));
+  functionsOf(template).map(({ name }) => {
+    const actions = new Map<string, string[]>();
+    for (const right of new Set(rightsOf(template, name, named))) {
+      const [action = '', ...place] = right.split(' ');
+      const [service = '', operation = ''] = action.split(':');
+      const resource = `${place.join(' ')}: ${service}`;
+      actions.set(resource, [...(actions.get(resource) ?? []), operation]);
+    }
+    const lines = [...actions].map(([resource, operations]) => [resource, ...operations].join(' '));
+    return [`${name}:`, ...lines.sort()].join('\n  ');
+  });
 
 describe('the roles', () => {
   it('are one for each function', () => {
@@ -66,7 +77,7 @@ describe('the roles', () => {
   it('have the right to send batches by its name only for emulators: AWS knows no such action', () => {
     const actions = (template: Template) => statementsOf(template).flatMap(({ Action }) => Action);
     expect(actions(service)).not.toContain('sqs:SendMessageBatch');
-    expect(actions(synthesizeOne({ forEmulator: 'true' }).service)).toContain('sqs:SendMessageBatch');
+    expect(actions(synthesizeOne(emulated).service)).toContain('sqs:SendMessageBatch');
   });
 
   it('let functions that refuse destinations read the hosts of the APIs, an API write its own, and named tokens be written, but no account', () => {

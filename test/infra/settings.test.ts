@@ -22,52 +22,6 @@ describe('the settings of a deployment', () => {
     expect(() => read(context)).not.toThrow();
   });
 
-  it('are complete without any context', () => {
-    expect(read({})).toEqual({
-      name: 'Svc',
-      regions: ['eu-central-1', 'us-east-1'],
-      retain: true,
-      restoredTables: [],
-      logRetentionDays: 30,
-      logLevel: 'INFO',
-      headerPrefixes: ['Svc', 'Upstash'],
-      allowedDestinations: [],
-      destinations: [],
-      lambdaDestinations: [],
-      outboundProxyExcept: [],
-      ownHosts: [],
-      throttleRate: 10_000,
-      throttleBurst: 5_000,
-      deliveryConcurrency: 200,
-      deliveryMemory: 512,
-      batchingWindow: 0,
-      longDelivery: 'functions',
-      countingParts: 1,
-      publishUrl: false,
-      firewall: false,
-      firewallRate: 100_000,
-      domains: [],
-      certificates: [],
-      vpcs: [],
-      subnets: [],
-      securityGroups: [],
-      vpcEndpoints: false,
-      zones: [],
-      canary: false,
-      routeTables: [],
-      fixedAddresses: [],
-      deliveryPorts: [443, 80],
-      pricePerMessage: 0.000_01,
-      gatewayLogRole: true,
-      monitoring: true,
-      forEmulator: false,
-      tracing: false,
-      alarmEmails: [],
-      accountConcurrency: 1_000,
-      clientPatience: 1,
-    });
-  });
-
   it('may be beside what the CDK keeps in the context', () => {
     expect(read({ ...cdkContext, 'aws:cdk:bundling-stacks': ['**'] })).toEqual(read({}));
   });
@@ -78,6 +32,7 @@ describe('the settings of a deployment', () => {
       retain: 'false',
       logRetentionDays: '7',
       allowedDestinations: '10.0.0.0/8,intranet.example.com',
+      destinations: '',
       deliveryConcurrency: '50',
       publishConcurrency: '200',
       pricePerMessage: '0.0002',
@@ -87,16 +42,13 @@ describe('the settings of a deployment', () => {
       retain: false,
       logRetentionDays: 7,
       allowedDestinations: ['10.0.0.0/8', 'intranet.example.com'],
+      destinations: [],
       deliveryConcurrency: 50,
       publishConcurrency: 200,
       pricePerMessage: 0.0002,
     };
     expect(read(text)).toEqual(read(json));
     expect(read(text)).toMatchObject(json);
-  });
-
-  it('know an empty list', () => {
-    expect(read({ allowedDestinations: '' }).allowedDestinations).toEqual([]);
   });
 
   it.each<[string, Record<string, unknown>, RegExp]>([
@@ -109,17 +61,15 @@ describe('the settings of a deployment', () => {
     ['days that CloudWatch Logs does not take', { logRetentionDays: '31' }, /logRetentionDays/],
     ['no region at all', { regions: '' }, /regions/],
     [
-      'a region that is none',
+      'an invalid region',
       { regions: 'europe' },
       /regions\[0\]: must be the name of an AWS region; given is "europe"/,
     ],
-    ...['us-gov-west-1', 'cn-north-1', 'us-iso-east-1', 'eusc-de-east-1'].map(
-      (name): [string, Record<string, unknown>, RegExp] => [
-        `the region ${name}, which is of another cloud`,
-        { regions: `eu-central-1,${name}` },
-        /^- regions\[1\]: must be a public region of AWS, such as eu-central-1; .* given is "eu-central-1,/m,
-      ],
-    ),
+    [
+      'a region of another cloud',
+      { regions: 'eu-central-1,us-gov-west-1' },
+      /^- regions\[1\]: must be a public region of AWS, such as eu-central-1; .* given is "eu-central-1,/m,
+    ],
     ['a region twice', { regions: 'us-east-1,us-east-1' }, /must not name a region twice/],
     ['an unknown log level', { logLevel: 'LOUD' }, /logLevel/],
     ['a name that no stack can have', { name: '1st' }, /must be letters, digits and dashes/],
@@ -221,46 +171,33 @@ describe('the settings of a deployment', () => {
       /monitoring: must be true, false or essential; given is "some"/,
     ],
     ['a limit of executions that no AWS account has', { accountConcurrency: '0' }, /accountConcurrency/],
-    ['a number that is none', { throttleRate: 'fast' }, /throttleRate/],
+    ['an invalid number', { throttleRate: 'fast' }, /throttleRate/],
     ['a part where whole ones count', { throttleRate: '1.5' }, /throttleRate/],
     [
       'a URL where a host belongs',
       { ownHosts: 'https://queue.example.com/' },
       /ownHosts\[0\]: must be a host name/,
     ],
-    [
-      'a proxy that is none',
-      { outboundProxy: 'socks5://proxy.internal' },
-      /outboundProxy: must be the URL of a/,
-    ],
+    ['an invalid proxy', { outboundProxy: 'socks5://proxy.internal' }, /outboundProxy: must be the URL of a/],
     [
       'a proxy without a scheme',
       { outboundProxy: 'proxy.internal:3128' },
       /outboundProxy: must be the URL of a/,
     ],
-    [
-      'an exception that is none',
-      { outboundProxyExcept: 'a b' },
-      /outboundProxyExcept\[0\]: must be a host name/,
-    ],
+    ['an invalid exception', { outboundProxyExcept: 'a b' }, /outboundProxyExcept\[0\]: must be a host name/],
     ['an exception too wide', { outboundProxyExcept: '10.0.0.0/33' }, /outboundProxyExcept: has a network/],
-    ...['arn:aws:lambda:eu-central-1:111122223333:layer:orders', 'orders', '*'].map(
-      (pattern): [string, Record<string, unknown>, RegExp] => [
-        `functions that are none: ${pattern}`,
-        { lambdaDestinations: pattern },
-        /lambdaDestinations\[0\]: must be the ARN of a Lambda function/,
-      ],
-    ),
-    ...['arn:aws:s3:::orders', 'orders', '*', 'arn:aws:events:eu-central-1:111122223333:rule/orders'].map(
-      (pattern): [string, Record<string, unknown>, RegExp] => [
-        `destinations that are none: ${pattern}`,
-        { destinations: pattern },
-        /destinations\[0\]: must be the ARN of an SQS queue, an SNS topic, an EventBridge bus or a Lambda function/,
-      ],
-    ),
+    [
+      'an invalid function',
+      { lambdaDestinations: 'arn:aws:lambda:eu-central-1:111122223333:layer:orders' },
+      /lambdaDestinations\[0\]: must be the ARN of a Lambda function/,
+    ],
+    [
+      'an invalid destination',
+      { destinations: 'arn:aws:events:eu-central-1:111122223333:rule/orders' },
+      /destinations\[0\]: must be the ARN of an SQS queue, an SNS topic, an EventBridge bus or a Lambda function/,
+    ],
     ...[
       ['sqs:*:111122223333:Svc-account-changes', 'queue'],
-      ['sqs:*:111122223333:*', 'queue'],
       ['sns:*:111122223333:S*', 'topic'],
       ['lambda:*:111122223333:function:*', 'function'],
     ].map(([pattern, kind]): [string, Record<string, unknown>, RegExp] => [
@@ -268,13 +205,11 @@ describe('the settings of a deployment', () => {
       { destinations: `arn:aws:${String(pattern)}` },
       new RegExp(`destinations: .* could be a ${String(kind)} of the service itself`),
     ]),
-    ...['Svc-eu-central-1-Service-Accounts1A2B', 'Svc-*', 'S*', '*'].map(
-      (name): [string, Record<string, unknown>, RegExp] => [
-        `functions that could be its own: ${name}`,
-        { lambdaDestinations: `arn:aws:lambda:*:111122223333:function:${name}` },
-        /lambdaDestinations: .* could be a function of the service itself/,
-      ],
-    ),
+    [
+      'functions that could be its own',
+      { lambdaDestinations: 'arn:aws:lambda:*:111122223333:function:S*' },
+      /lambdaDestinations: .* could be a function of the service itself/,
+    ],
     [
       'more functions than the environment has room for',
       {
@@ -376,8 +311,8 @@ describe('the settings of a deployment', () => {
       { stage: 'dev', name: 'Svc' },
       /Svc may be the name of a deployment that does\. Leave name out, which makes it SvcDev; or set retain as well/,
     ],
-    ['a restored table that is none', { restoredTables: 'us-east-1=usage:x' }, /restoredTables\[0\]/],
-    ['a port that is none', { deliveryPorts: '443,0' }, /deliveryPorts\[1\]/],
+    ['an invalid restored table', { restoredTables: 'us-east-1=usage:x' }, /restoredTables\[0\]/],
+    ['an invalid port', { deliveryPorts: '443,0' }, /deliveryPorts\[1\]/],
     ['a rate that WAF does not know', { firewallRate: '9' }, /firewallRate/],
     ['a message that pays its sender', { pricePerMessage: -1 }, /pricePerMessage/],
   ])('refuse %s, by name', (_, context, message) => {

@@ -135,13 +135,8 @@ describe('an account', () => {
   });
 
   it('has logical ids that stay the same', () => {
-    const ids = [...resources(Template.fromStack(accounts()))]
-      .filter(([, { Type }]) => /^Custom|Secret/.test(Type))
-      .map(([id, { Type }]) => `${Type} ${id}`);
-    expect(ids.sort()).toEqual([
-      'AWS::SecretsManager::Secret defaultSecretA2B24F7F',
-      'Custom::SvcAccount defaultAccount7DBA15D4',
-    ]);
+    const ids = [...resources(Template.fromStack(accounts())).keys()];
+    expect(ids).toEqual(expect.arrayContaining(['defaultSecretA2B24F7F', 'defaultAccount7DBA15D4']));
   });
 
   it('gives a function what the clients read, and no template or output a value of it', () => {
@@ -181,12 +176,12 @@ describe('an account', () => {
   });
 
   it('has limits in their ranges', () => {
-    expect(() => newApp().queue.account('default', { limits: { max_retries: 101 } })).toThrow(
-      /account 'default' are not right:\n- limits.max_retries: allowed is a whole number from 0 to 100; given is 101/,
+    expect(() => queue.account('other', { limits: { max_retries: 101 } })).toThrow(
+      /account 'other' are not right:\n- limits.max_retries: allowed is a whole number from 0 to 100; given is 101/,
     );
     // The timeout that the deployment allows is known there: without instances it refuses this value.
     expect(() => newApp().queue.account('default', { limits: { timeout: 5_280 } })).not.toThrow();
-    expect(() => newApp().queue.account('default', { limits: { timeout: 5_281 } })).toThrow(
+    expect(() => queue.account('other', { limits: { timeout: 5_281 } })).toThrow(
       /limits.timeout: allowed is a whole number from 1 to 5280; given is 5281/,
     );
   });
@@ -223,14 +218,14 @@ describe('an account', () => {
   });
 
   it('refuses an invalid ARN', () => {
-    expect(() => newApp().queue.account('default', { failOn: '200' })).toThrow(
+    expect(() => queue.account('other', { failOn: '200' })).toThrow(
       /- failOn: must be up to 20 statuses from 300 to 599 .*; given is 200/,
     );
-    const make = () => newApp().queue.account('default', { lambdaDestinations: ['arn:aws:s3:::orders'] });
+    const make = () => queue.account('other', { lambdaDestinations: ['arn:aws:s3:::orders'] });
     expect(make).toThrow(
       /- lambdaDestinations\[0\]: must be the ARN of a Lambda function, .*; given is arn:aws:s3:::orders/,
     );
-    expect(() => newApp().queue.account('default', { destinations: ['arn:aws:s3:::orders'] })).toThrow(
+    expect(() => queue.account('other', { destinations: ['arn:aws:s3:::orders'] })).toThrow(
       /- destinations\[0\]: must be the ARN of an SQS queue, .*; given is arn:aws:s3:::orders/,
     );
   });
@@ -244,7 +239,7 @@ describe('an account', () => {
       { host: '*', ca: 'b' },
     ],
   ])('refuses wrong TLS identities', (...tlsIdentities) => {
-    expect(() => newApp().queue.account('default', { tlsIdentities })).toThrow(
+    expect(() => queue.account('other', { tlsIdentities })).toThrow(
       /- tlsIdentities: must be a list of up to 50 of .*; given is \[/,
     );
   });

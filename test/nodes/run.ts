@@ -12,7 +12,7 @@ const root = resolve(import.meta.dirname, '../..');
 const versions = { '22': '22.23.3', '24': '24.21.0' } as const;
 
 /** Tests of what differs between versions: connections, streams, times and the store. */
-const endToEnd = ['delivery', 'retries', 'schedules', 'restart.campaign', 'signatures'].map(
+const endToEnd = ['delivery', 'retries', 'schedules', 'restarted', 'signatures'].map(
   (name) => `test/e2e/${name}.test.ts`,
 );
 
@@ -39,5 +39,5 @@ for (const [major, version] of Object.entries(versions)) {
   const folder = await installPackages(`Node.js ${version}`, join(root, '.cache/nodes'), { [name]: version });
   const program = join(folder, 'node_modules', name, 'bin/node');
   await test(program, ['--project', 'unit']);
-  await test(program, ['--project', 'e2e', '--project', 'e2e campaigns', ...endToEnd]);
+  await test(program, ['--project', 'e2e', ...endToEnd]);
 }

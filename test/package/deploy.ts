@@ -13,7 +13,7 @@ import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
 import { stackResources } from '../../operate/stackResources.ts';
 import { readSecret } from '../deploy/aws.ts';
 import { openCdk } from '../deploy/cdk.ts';
-import { credentials } from '../deploy/emulator.ts';
+import { rootUser } from '../deploy/emulator.ts';
 import { type Api, apiAt, hostedAt, openFront } from '../deploy/front.ts';
 import { withEmulator } from '../deploy/withEmulator.ts';
 
@@ -184,11 +184,11 @@ export const deployPackage = ({ emptyFolder, run, app, archive }: Tools): Promis
       );
       const groups = z.array(z.unknown()).parse(await ask(`${api.url}/v2/topics`, shopSecret.QSTASH_TOKEN));
       expectThat(groups.length === 0, 'the URL group is deleted');
-      const shop = async () => {
+      const accountOf = async (customer: string) => {
         const all = accountsShape.parse(JSON.parse(await svcQueue(['accounts', '--json'], manage)));
-        return all.find(({ customer_id }) => customer_id === 'shop');
+        return all.find(({ customer_id }) => customer_id === customer);
       };
-      expectThat((await shop())?.max_retries === 4, 'the limit is changed');
+      expectThat((await accountOf('shop'))?.max_retries === 4, 'the limit is changed');
       say('the app is changed');
 
       // Adds a second account, for which another function may publish, and removes it again.
@@ -196,27 +196,23 @@ export const deployPackage = ({ emptyFolder, run, app, archive }: Tools): Promis
       cpSync(join(app, 'api.js'), join(app, 'api2.js'));
       changeApp(app, [['queue.metric(', `${second}queue.metric(`]]);
       await deployApp();
-      const market = async () => {
-        const all = accountsShape.parse(JSON.parse(await svcQueue(['accounts', '--json'], manage)));
-        return all.find(({ customer_id }) => customer_id === 'market');
-      };
-      expectThat((await market())?.active === true, 'a second account is made');
+      expectThat((await accountOf('market'))?.active === true, 'a second account is made');
       expectThat(
         !templateOf(app, 'Shop').includes('Fn::ImportValue":"SvcDev-Accounts'),
         'nothing imports its secret',
       );
       changeApp(app, [[second, '']]);
       await deployApp();
-      expectThat((await market())?.active === false, 'the second account is suspended');
-      expectThat((await shop())?.active === true, 'the first one stays');
+      expectThat((await accountOf('market'))?.active === false, 'the second account is suspended');
+      expectThat((await accountOf('shop'))?.active === true, 'the first one stays');
       say('one of two accounts went with its grant');
 
       changeApp(app, [["queue.account('shop'", "queue.account('market'"]]);
       await deployApp();
-      expectThat((await shop())?.active === false, 'an account that the app gave up is suspended');
+      expectThat((await accountOf('shop'))?.active === false, 'an account that the app gave up is suspended');
       changeApp(app, [["queue.account('market'", "queue.account('shop'"]]);
       await deployApp();
-      const again = await shop();
+      const again = await accountOf('shop');
       expectThat(
         again?.active === true && again.token === shopSecret.QSTASH_TOKEN,
         'it comes back with its token',
@@ -238,21 +234,17 @@ export const deployPackage = ({ emptyFolder, run, app, archive }: Tools): Promis
 
     /** The account's credentials, from the deployment's secret. */
     async function secretOfShop(): Promise<string> {
-      const client = new CloudFormationClient({ ...clientOptions('quick'), ...place(awsUrl) });
+      const client = new CloudFormationClient({
+        ...clientOptions('quick'),
+        endpoint: awsUrl,
+        region,
+        credentials: rootUser,
+      });
       for await (const { type, physicalId } of stackResources(client, `${name}-Accounts`))
         if (type === 'AWS::SecretsManager::Secret') return readSecret(awsUrl, region, physicalId);
       throw new Error('The app has made no secret.');
     }
   });
-
-const place = (endpoint: string) => ({
-  endpoint,
-  region,
-  credentials: {
-    accessKeyId: credentials.AWS_ACCESS_KEY_ID,
-    secretAccessKey: credentials.AWS_SECRET_ACCESS_KEY,
-  },
-});
 
 /**
  * Code that each function of the app loads on the emulator, which has no name servers and certificates: requests to AWS go to

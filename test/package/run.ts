@@ -4,7 +4,16 @@
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -53,11 +62,19 @@ const emptyFolder = (name: string): string => {
   return path;
 };
 
+/** Packs in a copy of the files that git knows, as a fresh clone has them, with the command that the README names. */
 async function pack(): Promise<string> {
-  const out = emptyFolder('packed');
-  await run(root, 'npm', ['pack', '--pack-destination', out, '--ignore-scripts=false']);
-  const [name = ''] = readdirSync(out);
-  return join(out, name);
+  const clone = emptyFolder('clone');
+  const listed = await run(root, 'git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard']);
+  for (const name of listed.split('\0'))
+    if (name !== '' && existsSync(join(root, name))) cpSync(join(root, name), join(clone, name));
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const [, command] = /create its archive with `([^`]+)` in a clone/.exec(readme) ?? [];
+  if (command === undefined) throw new Error('The README does not say how to make the archive.');
+  await run(clone, 'sh', ['-c', command], { npm_config_ignore_scripts: 'false', npm_config_audit: 'false' });
+  const name = readdirSync(clone).find((one) => one.endsWith('.tgz'));
+  if (name === undefined) throw new Error(`\`${command}\` makes no archive.`);
+  return join(clone, name);
 }
 
 /** The folders of lmdb and its dependencies, including its binaries for this platform. */

@@ -11,20 +11,10 @@ import {
   wordsPerLine,
   type Prose,
 } from './texts.ts';
+import { randomOf } from '../support/simulatedClock.ts';
 import { foundPhrases } from './phrases.ts';
 
 const drawn = 60;
-
-/** Random numbers from 0 to 1 (mulberry32). The same seed draws the same texts. */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 function draw(from: readonly Prose[], random: () => number): readonly Prose[] {
   const left = [...from];

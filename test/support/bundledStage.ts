@@ -44,5 +44,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
     ...bundling,
   });
   project.provide('bundledStage', bundleOf(project));
-  return () => rm(folder, { recursive: true, force: true });
+  // Stages of the tests may still be ending.
+  return () => rm(folder, { recursive: true, force: true, maxRetries: 5 });
 }

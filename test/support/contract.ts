@@ -111,13 +111,13 @@ export function responseOf(operation: string, status: number) {
   return media;
 }
 
+/** The documented refusals of an operation with a status. */
+export const refusalsOf = (operation: string, status: number): readonly unknown[] =>
+  Object.values(responseOf(operation, status).examples ?? {}).map(({ value }) => value);
+
 /** The documented error messages of an operation and status. */
-export function errorsOf(operation: string, status: number): readonly string[] {
-  const shape = z.object({ error: z.string() });
-  return Object.values(responseOf(operation, status).examples ?? {}).map(
-    ({ value }) => shape.parse(value).error,
-  );
-}
+export const errorsOf = (operation: string, status: number): readonly string[] =>
+  refusalsOf(operation, status).map((value) => z.object({ error: z.string() }).parse(value).error);
 
 /** Checkers of answers, by operation and status, because making one is slower than using it. */
 const answerCheckers = new Map<string, z.core.$ZodType>();

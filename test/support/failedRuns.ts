@@ -1,13 +1,13 @@
 /** Failed workflow runs, with the real stores in one process: see {@link openFixture}. */
 import type { ServerResponse } from 'node:http';
-import type { CallbackSettings } from '../../lambdas/message/message.ts';
 import type { ListedEntry, RunStart, StepsRecord, Snapshot } from '../../lambdas/workflow/rules/journal.ts';
 import type { Delivery, Inbox } from './receiver.ts';
 import type { Fixture } from './fixture.ts';
+import { callbackTo, startSettings } from './startSettings.ts';
 
 /** A run's steps in the order of recording: results by number, and plans of a group by its steps' numbers. */
 export type RecordedStep =
-  | { readonly result: number; readonly out?: string; readonly stepName?: string }
+  | { readonly result: number; readonly out?: string | undefined; readonly stepName?: string }
   | { readonly plans: readonly number[] };
 
 export interface Failing {
@@ -66,31 +66,16 @@ export async function failedRunsIn(fixture: Fixture) {
 
   const startOf = (url: string, { start = {}, failureUrl }: Failing): RunStart => {
     const { settings, ...details } = start;
-    const failureCallback: CallbackSettings | undefined =
-      failureUrl === undefined
-        ? undefined
-        : {
-            url: failureUrl,
-            method: 'POST',
-            headers: [['x-told', 'yes']],
-            maxRetries: 0,
-            timeoutMs: 30_000,
-            labels: [],
-            delayMs: 0,
-          };
-    return {
+    const failureCallback =
+      failureUrl === undefined ? undefined : callbackTo(failureUrl, { headers: [['x-told', 'yes']] });
+    return startSettings({
       url,
-      prefix: 'Upstash',
       features: ['LazyFetch', 'InitialBody', 'WF_TriggerOnConfig'],
-      sdkVersion: '1',
-      isUnknownClient: false,
       forwarded: [['x-tenant', 'acme']],
-      invokeDepth: 0,
-      callerIp: '192.0.2.7',
       failureCallback,
       ...details,
       settings: { maxRetries: 0, labels: ['nightly'], timeoutMs: 30_000, ...settings },
-    };
+    });
   };
 
   /** Records steps as if the endpoint had submitted them, and delivers the last. */

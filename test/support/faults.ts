@@ -180,8 +180,7 @@ type Way = (fate: Fate) => Promise<void>;
 
 /**
  * Declares a test that first counts the AWS calls of a behaviour, and then repeats it with a death at each moment: before each
- * call, and after it but before its answer arrives. A run that takes samples spreads fewer deaths over the calls, including the
- * first and the last.
+ * call, and after it but before its answer arrives. A run that takes samples takes some of these moments, drawn by the commit.
  *
  * `DEATH="before 7"` only tries this death.
  */
@@ -214,7 +213,10 @@ async function atEachDeath(way: Way, { every, survived = false }: DeathOptions):
   const [first] = failures;
   if (first === undefined) return `${taken.length} deaths came: ${struck.text}.`;
   const texts = failures.map(({ text }) => text).join('\n');
-  throw new Error(`${failures.length} of ${taken.length} deaths did harm:\n${texts}`, { cause: first.error });
+  throw new Error(
+    `${failures.length} of ${taken.length} deaths did harm; DEATH='before 7' repeats that one:\n${texts}`,
+    { cause: first.error },
+  );
 }
 
 const textOf = (fate: Fate, error: unknown): string =>

@@ -4,10 +4,11 @@ import {
   DeleteMessageCommand,
   ReceiveMessageCommand,
 } from '@aws-sdk/client-sqs';
-import { ScanCommand } from '@aws-sdk/client-dynamodb';
+import { ScanCommand, type AttributeValue } from '@aws-sdk/client-dynamodb';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Account } from '../../lambdas/account/account.ts';
 import type { PublishAnswer } from '../../lambdas/publish/accept.ts';
+import { queueNames } from '../../lambdas/aws/resources.ts';
 import { formatJob, type AttemptJob, type Job } from '../../lambdas/job/job.ts';
 import { Death, declareFault, makeUnder, type Fate } from './faults.ts';
 import { startInProcess, type InProcessOptions } from './inProcess.ts';
@@ -131,12 +132,14 @@ export async function openFixture(options?: InProcessOptions) {
       }
     | undefined;
   let calls = 0;
+  let onCall: (() => void) | undefined;
   /** The number of calls, by AWS operation. */
   let operations = new Map<string, number>();
 
   /** Counts a call, and fails it if the process dies at it or is already dead. */
   async function mortal<T>(operation: string, make: () => Promise<T>): Promise<T> {
     calls += 1;
+    onCall?.();
     operations.set(operation, (operations.get(operation) ?? 0) + 1);
     if (interlude?.operation === operation && (interlude.call -= 1) === 0) {
       const { act, comes } = interlude;
@@ -181,6 +184,7 @@ export async function openFixture(options?: InProcessOptions) {
     lost = undefined;
     interlude = undefined;
     calls = 0;
+    onCall = undefined;
     operations = new Map();
   }
 
@@ -271,6 +275,13 @@ export async function openFixture(options?: InProcessOptions) {
     standIns: inProcess.standIns,
     /** Resets counts, and no call fails any longer. */
     reset,
+    /** Drops the jobs that an earlier test left, which would be due once a test drives the clock on, and resets. */
+    startTest: async (): Promise<void> => {
+      const { sqs: stage, store } = inProcess.standIns;
+      await store.committed();
+      for (const name of queueNames) stage.queues.purge(name);
+      reset();
+    },
     underFate,
     /** Runs something in a process that may die, and repeats it if so, like a client without an answer. */
     again: async (fate: Fate, act: () => Promise<unknown>): Promise<void> => {
@@ -291,6 +302,10 @@ export async function openFixture(options?: InProcessOptions) {
     beforeCall: (operation: string, call: number, act: () => Promise<unknown>): void => {
       interlude = { operation, call, act, comes: declareFault(`before call ${call} of ${operation}`) };
     },
+    /** Does something at each AWS call until the next reset. */
+    onCall: (act: () => void): void => {
+      onCall = act;
+    },
     /** Counts a call of a client that was made later, which may fail like the others. */
     mortal,
     calls: () => calls,
@@ -305,15 +320,22 @@ export async function openFixture(options?: InProcessOptions) {
     enqueue: async (queueName: string, ...request: Parameters<typeof requestOf>): Promise<string> =>
       idOf(await lambdas.publishRequest(account, { ...requestOf(...request), queueName })),
     deadLettersOf: async (messageId: string): Promise<number> => {
-      const { Count = 0 } = await dynamodb.send(
-        new ScanCommand({
-          TableName: settings.dlqTable,
-          FilterExpression: 'messageId = :id AND attribute_not_exists(removedAt)',
-          ExpressionAttributeValues: { ':id': { S: messageId } },
-          ConsistentRead: true,
-        }),
-      );
-      return Count;
+      let count = 0;
+      let from: Record<string, AttributeValue> | undefined;
+      do {
+        const page = await dynamodb.send(
+          new ScanCommand({
+            TableName: settings.dlqTable,
+            FilterExpression: 'messageId = :id AND attribute_not_exists(removedAt)',
+            ExpressionAttributeValues: { ':id': { S: messageId } },
+            ConsistentRead: true,
+            ExclusiveStartKey: from,
+          }),
+        );
+        count += page.Count ?? 0;
+        from = page.LastEvaluatedKey;
+      } while (from !== undefined);
+      return count;
     },
     close: async (): Promise<void> => {
       await receiver.close();

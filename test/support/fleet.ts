@@ -34,7 +34,7 @@ const hasDied = ({ isDead }: Process): boolean => isDead;
 const never = new Promise<never>(() => undefined);
 
 /** The error of a client that cannot connect to AWS. */
-export class Away extends Error {
+class Away extends Error {
   readonly code = 'ECONNREFUSED';
 }
 

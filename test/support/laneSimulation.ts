@@ -1,17 +1,7 @@
-import {
-  newLane,
-  processPrefix,
-  queueLane,
-  type Lane,
-  type LaneKey,
-  type Limits,
-} from '../../lambdas/lane/lane.ts';
+import { newLane, processPrefix, queueLane, type LaneKey, type Limits } from '../../lambdas/lane/lane.ts';
 import { leave } from '../../lambdas/lane/rules/leaving.ts';
-import type { Tenant } from '../../lambdas/lane/rules/fairLine.ts';
-import type { Page } from '../../lambdas/lane/rules/line.ts';
 import type { Turn } from '../../lambdas/value/turn.ts';
-import { createLanes, LaneBusy, type Lanes } from '../../lambdas/lane/slots/lanes.ts';
-import type { LaneStore } from '../../lambdas/lane/slots/laneStore.ts';
+import { createLanes } from '../../lambdas/lane/slots/lanes.ts';
 import { createCircuits } from '../../lambdas/lane/slots/circuits.ts';
 import { createLaneGate } from '../../lambdas/lane/slots/acquire.ts';
 import { queueEntry } from '../../lambdas/lane/rules/entry.ts';
@@ -19,6 +9,7 @@ import type { AdmittedTo } from '../../lambdas/job/job.ts';
 import { fairRules } from '../../lambdas/lane/slots/lineRows.ts';
 import { createProcessSlots } from '../../lambdas/lane/slots/processSlots.ts';
 import { Tally } from './faults.ts';
+import { LaneTable } from './lanesInMemory.ts';
 import { Clock, randomOf } from './simulatedClock.ts';
 
 /**
@@ -32,16 +23,6 @@ await fairRules();
 
 /** Milliseconds. A job that arrives within this time is not late. */
 export const quicklyMs = 5;
-
-const nameOf = (key: LaneKey): string => `${key.kind} ${key.name}`;
-
-export class Table {
-  readonly lanes = new Map<string, Lane>();
-  readonly pages = new Map<string, readonly string[]>();
-  readonly tenants = new Map<string, { readonly at: number; readonly tenant: Tenant }>();
-  writes = 0;
-  reads = 0;
-}
 
 type Job =
   | { readonly kind: 'pump'; readonly key: LaneKey }
@@ -91,12 +72,10 @@ export interface Observed {
   readonly what: 'start' | 'end';
 }
 
-export interface SimulationOptions {
+interface SimulationOptions {
   readonly seed: number;
   readonly deaths: number;
   readonly workers: number;
-  /** The workers' processes. Default: 3. */
-  readonly processes?: number;
   readonly accountParallelism: number;
   /** The shortest and longest time until a granted job arrives, in milliseconds. */
   readonly transitMs: readonly [number, number];
@@ -104,15 +83,12 @@ export interface SimulationOptions {
 
 export class Simulation {
   readonly clock = new Clock();
-  readonly table = new Table();
+  readonly table = new LaneTable();
   readonly messages = new Map<string, Sent>();
   readonly observed: Observed[] = [];
-  readonly turns: ('opened' | 'closed')[] = [];
   readonly random: () => number;
   readonly faults = new Tally<SimulatedFault>();
   deathsLeft = 40;
-  /** How often a process gave up on a lane that others kept writing. */
-  gaveUp = 0;
   #visible: Job[] = [];
   #running = 0;
   readonly #options: SimulationOptions;
@@ -121,7 +97,7 @@ export class Simulation {
   constructor(options: SimulationOptions) {
     this.#options = options;
     this.random = randomOf(options.seed);
-    this.#process = Array.from({ length: options.processes ?? 3 }, () => this.process());
+    this.#process = Array.from({ length: 3 }, () => this.process());
   }
 
   /** A call of AWS: it takes time, and its process may die before or after it. */
@@ -144,62 +120,13 @@ export class Simulation {
     return result;
   }
 
-  #store(alive: Alive): LaneStore {
-    const { table } = this;
-    return {
-      load: (key) =>
-        this.#call(alive, () => {
-          table.reads += 1;
-          return table.lanes.get(nameOf(key));
-        }),
-      save: (lane) =>
-        this.#call(alive, () => {
-          table.writes += 1;
-          const current = table.lanes.get(nameOf(lane));
-          if ((current?.version ?? 0) !== lane.version) return { current };
-          table.lanes.set(nameOf(lane), { ...lane, version: lane.version + 1 });
-          return undefined;
-        }),
-      loadPage: (key, number, line = '') =>
-        this.#call(alive, () => {
-          table.reads += 1;
-          const page = table.pages.get(`${nameOf(key)} ${number} ${line}`);
-          if (page === undefined) throw new Error(`There is no page ${number}.`);
-          return page;
-        }),
-      savePages: (key, pages: readonly Page[]) =>
-        this.#call(alive, () => {
-          for (const { number, line = '', entries } of pages) {
-            table.writes += 1;
-            table.pages.set(`${nameOf(key)} ${number} ${line}`, entries);
-          }
-        }),
-      loadTenants: (key, fairId, names) =>
-        this.#call(alive, () => {
-          table.reads += 1;
-          const rows = names.flatMap((name) => {
-            const row = table.tenants.get(`${nameOf(key)} ${fairId} ${name}`);
-            return row === undefined ? [] : [[name, row.tenant] as const];
-          });
-          return new Map(rows);
-        }),
-      saveTenants: (key, fairId, at, tenants) =>
-        this.#call(alive, () => {
-          for (const [name, tenant] of tenants) {
-            table.writes += 1;
-            const place = `${nameOf(key)} ${fairId} ${name}`;
-            if ((table.tenants.get(place)?.at ?? -1) < at) table.tenants.set(place, { at, tenant });
-          }
-        }),
-    };
-  }
-
   /** A process with separate memory of lanes and slots. */
   process() {
     const alive: Alive = { isDead: false, running: new Set() };
     const { clock } = this;
-    const lanes: Lanes = createLanes({
-      store: this.#store(alive),
+    const store = this.table.store((make) => this.#call(alive, make));
+    const lanes = createLanes({
+      store,
       jobs: {
         sendGranted: (key, granted) =>
           this.#call(alive, () => {
@@ -226,11 +153,9 @@ export class Simulation {
     });
     const circuits = createCircuits({
       lanes,
-      load: this.#store(alive).load,
+      load: store.load,
       now: () => clock.now,
-      tell: (_, turn) => {
-        this.turns.push(turn);
-      },
+      tell: () => {},
       report: () => {},
     });
     return {
@@ -278,8 +203,7 @@ export class Simulation {
           this.faults.count('done work handed out again');
           this.send(again(job), Math.floor(this.random() * 500));
         })
-        .catch((error: unknown) => {
-          if (error instanceof LaneBusy) this.gaveUp += 1;
+        .catch(() => {
           if (process.alive.isDead) this.faults.count('work of a dead process handed out again');
           // SQS delivers the job again after its visibility timeout.
           this.send(again(job), 70_000);
@@ -365,6 +289,6 @@ export class Simulation {
 
   makeQueue(name: string, parallelism: number): void {
     const key = queueLane('acct', name);
-    this.table.lanes.set(nameOf(key), { ...newLane(key, this.clock.now, { parallelism }), version: 1 });
+    this.table.put({ ...newLane(key, this.clock.now, { parallelism }), version: 1 });
   }
 }

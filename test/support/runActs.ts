@@ -1,6 +1,6 @@
 /** Acts of endpoints and clients on runs, besides submitting steps; and readers of a run's rows. */
 import { vi } from 'vitest';
-import type { JournalRecord } from '../../lambdas/workflow/rules/journal.ts';
+import type { JournalRecord, WaitRecord } from '../../lambdas/workflow/rules/journal.ts';
 import type { StepIdentity } from '../../lambdas/workflow/rules/step.ts';
 import type { Job } from '../../lambdas/job/job.ts';
 import { setClockAhead } from './clockAhead.ts';
@@ -15,6 +15,24 @@ export const stepOf = (stepId: number, stepType: StepIdentity['stepType'], concu
   stepName: `step ${stepId}`,
   stepType,
   concurrent,
+});
+
+/** A run's wait for an event, as its journal has it. */
+export const waitRecord = (stepId: number, more: Partial<WaitRecord> = {}): WaitRecord => ({
+  kind: 'wait',
+  at: Date.now(),
+  step: stepOf(stepId, 'Wait'),
+  messageId: 'msg_wait',
+  eventId: 'e',
+  url: endpoint,
+  timeout: '1d',
+  deadline: Date.now(),
+  timeoutUrl: endpoint,
+  forwarded: [],
+  timeoutForwarded: [],
+  timeoutHeaders: [],
+  headers: [],
+  ...more,
 });
 
 /** Call it once the fixture is open. */

@@ -4,16 +4,21 @@
  */
 const isThorough = process.env['SVC_TESTS'] === 'thorough';
 
+/** Which sample of several a run takes: each commit has another one. `vitest.config.ts` draws it. */
+const draw = Number(process.env['SVC_DRAW'] ?? 0);
+
 /** A tenth of the inputs, or all of them. */
 export const sampleOf = (all: number): number => (isThorough ? all : Math.ceil(all / 10));
 
 /**
- * Takes every nth item, the first, and the last: the same in each run.
+ * Takes every nth item, beginning with another one at each draw, so that a few commits take all.
  *
- * @param every every fifth item by default, and each in a thorough run
+ * @param every every seventh item by default, and each in a thorough run
  */
-export const spreadOf = <T>(all: readonly T[], every = { ordinary: 5, thorough: 1 }): readonly T[] =>
-  all.filter((_, index) => index % sizeOf(every) === 0 || index === all.length - 1);
+export function spreadOf<T>(all: readonly T[], every = { ordinary: 7, thorough: 1 }): readonly T[] {
+  const step = Math.min(sizeOf(every), all.length);
+  return all.filter((_, index) => index % step === draw % step);
+}
 
 /** The smaller size by default, if it shows the same as the larger one. */
 export const sizeOf = ({ ordinary, thorough }: Readonly<Record<'ordinary' | 'thorough', number>>): number =>

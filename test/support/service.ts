@@ -33,7 +33,10 @@ async function makeAccount({ url, user, password }: Management, region: string) 
   });
 }
 
-async function withAccount(shared: SharedService): Promise<Service> {
+/** Adds a new account's tokens and keys to a place. */
+export async function withAccount<T extends Pick<SharedService, 'url' | 'management' | 'region'>>(
+  shared: T,
+): Promise<T & Omit<Service, keyof SharedService>> {
   const { token, read_only_token: readOnlyToken } = await makeAccount(shared.management, shared.region);
   const { current, next } = await ask(keys, `${shared.url}/v2/keys`, {
     headers: { authorization: `Bearer ${token}` },

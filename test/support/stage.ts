@@ -50,11 +50,15 @@ export interface Stage {
    * `testControl`. After a restart the stage has real time again.
    */
   readonly advance: (ms: number) => Promise<void>;
+  /** Steps the stage's clock, forward or back, without telling the stage. Requires `testControl`. */
+  readonly step: (ms: number) => Promise<void>;
   /** Deletes expired data by the stage's clock; returns the number of rows. Requires `testControl`. */
   readonly expire: () => Promise<number>;
   /** Sends SIGTERM; resolves to the exit code. */
   readonly stop: () => Promise<number>;
   readonly kill: () => Promise<void>;
+  /** Resolves when the process has ended. */
+  readonly exited: Promise<number>;
   /** Kills it if it still runs, and removes the data directory. */
   readonly remove: () => Promise<void>;
 }
@@ -159,6 +163,9 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
     dataDir,
     pid,
     output,
+    step: async (ms) => {
+      await control('clock', { stepMs: ms });
+    },
     advance: async (ms) => {
       await control('clock', { advanceMs: ms });
     },
@@ -168,6 +175,7 @@ export async function startStage(options: StageOptions = {}): Promise<Stage> {
       return exited;
     },
     kill,
+    exited,
     remove: async () => {
       await kill();
       await endDatabase(dataDir);

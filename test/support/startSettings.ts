@@ -1,3 +1,4 @@
+import type { CallbackSettings } from '../../lambdas/message/message.ts';
 import type { RunStart } from '../../lambdas/workflow/rules/journal.ts';
 
 export const endpoint = 'https://flow.example/orders';
@@ -17,5 +18,10 @@ export const startSettings = (more: Partial<RunStart> = {}): RunStart => ({
   settings: { maxRetries: 3, labels: [], timeoutMs: 30_000 },
   invokeDepth: 0,
   callerIp: '192.0.2.7',
+  ...more,
+});
+
+export const callbackTo = (url: string, more: Partial<CallbackSettings> = {}): CallbackSettings => ({
+  ...{ url, method: 'POST', headers: [], labels: [], maxRetries: 0, timeoutMs: 30_000, delayMs: 0 },
   ...more,
 });

@@ -33,7 +33,7 @@ child.on('exit', (code) => process.exit(code ?? 1));
 process.stdin.on('error', () => {}).on('close', () => child.kill()).resume();
 `;
 
-export const byNode = (command: readonly string[]): WatchedCommand => ({
+const byNode = (command: readonly string[]): WatchedCommand => ({
   file: process.execPath,
   args: ['-e', nodeScript, '--', ...command],
 });

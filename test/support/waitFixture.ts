@@ -5,46 +5,38 @@ import { canonicalize } from '../../lambdas/request/dialect.ts';
 import type { Account } from '../../lambdas/account/account.ts';
 import type { Header } from '../../lambdas/shared/headers.ts';
 import type { Snapshot, JournalRecord, ListedEntry } from '../../lambdas/workflow/rules/journal.ts';
-import { readWorkflowMessage } from '../../lambdas/workflow/rules/workflowMessage.ts';
 import type { Job } from '../../lambdas/job/job.ts';
 import { answered } from './answered.ts';
-import { requestOf, type Fixture } from './fixture.ts';
+import type { Fixture } from './fixture.ts';
+import { openRunFixture } from './runFixture.ts';
 
 export const endpoint = 'http://127.0.0.1:9/orders';
 const prefixes = ['Svc', 'Upstash'];
 
 const importServices = async () => {
-  const [start, waits, run, all, list, hooks, checking, end, journals, waiters, bodies, submit, prepare] =
-    await Promise.all([
-      import('../../lambdas/workflow/steps/start.ts'),
-      import('../../lambdas/workflow/waits.ts'),
-      import('../../lambdas/workflow/waits/notifyRun.ts'),
-      import('../../lambdas/workflow/waits/notify.ts'),
-      import('../../lambdas/workflow/notify.ts'),
-      import('../../lambdas/workflow/hooks.ts'),
-      import('../../lambdas/workflow/waits/checkWait.ts'),
-      import('../../lambdas/workflow/steps/endRun.ts'),
-      import('../../lambdas/workflow/store/journals.ts'),
-      import('../../lambdas/workflow/store/waiters.ts'),
-      import('../../lambdas/message/bodies.ts'),
-      import('../../lambdas/workflow/steps/submit.ts'),
-      import('../../lambdas/workflow/steps/prepare.ts'),
-    ]);
+  const [waits, run, all, list, hooks, checking, end, journals, waiters, bodies] = await Promise.all([
+    import('../../lambdas/workflow/waits.ts'),
+    import('../../lambdas/workflow/waits/notifyRun.ts'),
+    import('../../lambdas/workflow/waits/notify.ts'),
+    import('../../lambdas/workflow/notify.ts'),
+    import('../../lambdas/workflow/hooks.ts'),
+    import('../../lambdas/workflow/waits/checkWait.ts'),
+    import('../../lambdas/workflow/steps/endRun.ts'),
+    import('../../lambdas/workflow/store/journals.ts'),
+    import('../../lambdas/workflow/store/waiters.ts'),
+    import('../../lambdas/message/bodies.ts'),
+  ]);
   return {
-    startRun: start.startRun,
-    wait: waits.wait,
-    notifyRun: run.notifyRun,
-    notify: all.notify,
-    listWaiters: list.listWaiters,
-    callHook: hooks.callHook,
-    checkWait: checking.checkWait,
-    endRun: end.endRun,
-    loadSnapshot: journals.loadSnapshot,
-    readJournal: journals.readJournal,
-    waitersOf: waiters.waitersOf,
-    loadBody: bodies.loadBody,
-    submitSteps: submit.submitSteps,
-    preparePart: prepare.preparePart,
+    ...waits,
+    ...run,
+    ...all,
+    ...list,
+    ...hooks,
+    ...checking,
+    ...end,
+    ...journals,
+    ...waiters,
+    ...bodies,
   };
 };
 
@@ -86,18 +78,12 @@ export interface Result {
 /** Makes a webhook's id, as the published client does. */
 export const newWebhookId = (): string => `evt_${randomBytes(12).toString('base64url').slice(0, 15)}`;
 
-function readMessage(headers: readonly Header[]) {
-  const canonical = canonicalize(headers, [], prefixes);
-  const message = readWorkflowMessage(canonical, prefixes);
-  if (message?.kind !== 'submission') throw new Error('It is no submission.');
-  return message;
-}
-
 /** Call it once the fixture is open. */
 export async function openWaitFixture(fixture: Fixture) {
   const services = await importServices();
+  const runFixture = await openRunFixture(fixture);
   const { account } = fixture;
-  const keyOf = (runId: string) => ({ accountId: account.id, runId });
+  const { keyOf, snapshotOf } = runFixture;
   let runs = 0;
 
   const headersOf = (runId: string): readonly Header[] => [
@@ -118,69 +104,43 @@ export async function openWaitFixture(fixture: Fixture) {
     return rows;
   }
 
-  async function snapshotOf(runId: string): Promise<Snapshot> {
-    const snapshot = await services.loadSnapshot(keyOf(runId));
-    if (snapshot === undefined) throw new Error(`There is no run ${runId}.`);
-    return snapshot;
-  }
-
   return {
     ...services,
     keyOf,
     snapshotOf,
+    /** Fills a run's list, except for some bytes. The first step is over. */
+    fill: async (runId: string, leftBytes: number): Promise<void> => {
+      const [first] = await recordsOf(runId);
+      if (first?.record.kind !== 'start') throw new Error(`There is no run ${runId}.`);
+      const step = { kind: 'result', stepId: 1, stepName: 'large', stepType: 'Run', concurrent: 1 } as const;
+      const entry = { ...first.record.entry, step, bodyBytes: 32 * 1_024 * 1_024 - leftBytes };
+      await runFixture.append(runId, { kind: 'steps', at: Date.now(), entries: [entry] });
+    },
     recordsOf,
     start: async ({ features = ['WF_TriggerOnConfig'], account: owner = account }: StartOptions = {}) => {
       runs += 1;
       const runId = `wfr_${runs}`;
-      await services.startRun(owner, {
-        runId,
-        payload: Buffer.from('{}'),
-        notBefore: Date.now(),
-        start: {
-          url: endpoint,
-          prefix: 'Upstash',
-          features,
-          sdkVersion: '1',
-          isUnknownClient: false,
-          forwarded: [['upstash-workflow-sdk-version', '1']],
-          settings: { maxRetries: 3, labels: [], timeoutMs: 30_000 },
-          invokeDepth: 0,
-          callerIp: '192.0.2.7',
-        },
+      await runFixture.start(runId, {
+        payload: '{}',
+        account: owner,
+        details: { url: endpoint, features, forwarded: [['upstash-workflow-sdk-version', '1']] },
       });
       return runId;
     },
     /** Plans a group of branches that wait, from a step on; returns the run's id. */
     plan: async (runId: string, count: number, first = 1): Promise<string> => {
-      const message = readMessage(headersOf(runId));
-      const parts = await Promise.all(
-        Array.from({ length: count }, (_, index) =>
-          services.preparePart(account, {
-            message,
-            request: requestOf(
-              endpoint,
-              {},
-              JSON.stringify({
-                stepId: 0,
-                stepName: `wait ${index + first}`,
-                stepType: 'Wait',
-                concurrent: count,
-                targetStep: index + first,
-              }),
-            ),
-          }),
-        ),
-      );
-      await services.submitSteps(account, message, parts);
+      const plans = Array.from({ length: count }, (_, index) => ({
+        ...{ stepId: 0, stepName: `wait ${index + first}`, stepType: 'Wait' },
+        ...{ concurrent: count, targetStep: index + first },
+      }));
+      await runFixture.submit(runId, plans, {}, endpoint);
       return runId;
     },
     /** Creates a webhook as an endpoint does; returns its id. */
     createWebhook: async (runId: string, stepId = 1, eventId = newWebhookId()): Promise<string> => {
-      const message = readMessage(headersOf(runId));
       const out = JSON.stringify({ webhookUrl: `https://api.example.com/${eventId}`, eventId });
       const step = { stepId, stepName: 'make', stepType: 'CreateWebhook', out, concurrent: 1 };
-      const part = { message, request: requestOf(endpoint, {}, JSON.stringify(step)) };
-      await services.submitSteps(account, message, [await services.preparePart(account, part)]);
+      await runFixture.submit(runId, [step], {}, endpoint);
       return eventId;
     },
     wait: (runId: string, eventId: string, options: WaitOptions = {}) => {

@@ -82,25 +82,6 @@ describe('concepts', () => {
     expect(told(imports)).toEqual([]);
   });
 
-  it.each([
-    ['lambdas/message/message.ts', '../delivery/deliver.ts', 'message is below delivery'],
-    ['lambdas/shared/ids.ts', '../aws/log.ts', 'shared is below aws'],
-    ['lambdas/delivery/deliver.ts', '../lane/rules/rate.ts', 'rules is a room of lane'],
-    ['lambdas/lane/rules/rate.ts', '../store/lanes.ts', 'rules is below store in lane'],
-    ['lambdas/new/new.ts', '../shared/ids.ts', 'new is below shared'],
-  ])('%s may not import %s', (file, path, refusal) => {
-    expect(importsOf(file, `import { it } from '${path}';`).map(refusalOf)).toEqual([refusal]);
-  });
-
-  it.each([
-    ['lambdas/delivery/deliver.ts', '../message/message.ts'],
-    ['lambdas/lane/queues.ts', './rules/rate.ts'],
-    ['lambdas/lane/store/lanes.ts', '../rules/rate.ts'],
-    ['lambdas/lane/rules/rate.ts', '../lane.ts'],
-  ])('%s may import %s', (file, path) => {
-    expect(importsOf(file, `import { it } from '${path}';`).map(refusalOf)).toEqual([undefined]);
-  });
-
   it('are all in the table, with all their rooms', () => {
     const places = filesIn('lambdas').flatMap((file) => placeOf(file) ?? []);
     const known = new Set(
@@ -178,16 +159,6 @@ describe('files', () => {
     expect(circlesIn(all)).toEqual([]);
   });
 
-  it('in a circle are found', () => {
-    const circle = [
-      ...importsOf('lambdas/a/one.ts', `import type { Two } from './two.ts';`),
-      ...importsOf('lambdas/a/two.ts', `import { three } from '../b/three.ts';`),
-      ...importsOf('lambdas/b/three.ts', `await import('../a/one.ts');`),
-    ];
-    expect(circlesIn(circle)).toEqual([['lambdas/a/one.ts', 'lambdas/a/two.ts', 'lambdas/b/three.ts']]);
-    expect(circlesIn(circle.slice(1))).toEqual([]);
-  });
-
   it('of `bin` are not imported by other folders', () => {
     const upwards = all.filter(({ from, to }) => to.startsWith('bin/') && !/^(bin|test)\//.test(from));
     expect(upwards).toEqual([]);
@@ -214,24 +185,6 @@ describe('text files', () => {
     expect(texts.length).toBeGreaterThan(1_000);
     expect(texts.filter(({ text }) => marker.test(text)).map(({ name }) => name)).toEqual([]);
   });
-
-  it.each([
-    '<'.repeat(7),
-    `${'<'.repeat(7)} HEAD`,
-    `${'>'.repeat(7)} a branch`,
-    `${'> '.repeat(7)}a branch`,
-    `  ${'|'.repeat(7)} 0123abc`,
-    '='.repeat(7),
-  ])('with %j have one', (line) => {
-    expect(marker.test(`before\n${line}\nafter`)).toBe(true);
-  });
-
-  it.each(['> a quotation', '>'.repeat(8), '='.repeat(20), `a ${'='.repeat(7)}`])(
-    'with %j have none',
-    (line) => {
-      expect(marker.test(`before\n${line}\nafter`)).toBe(false);
-    },
-  );
 });
 
 describe('sizes', () => {

@@ -8,17 +8,14 @@ import { useStandIns } from '../support/useStandIns.ts';
 
 const standIns = useStandIns();
 
-async function importLambdas() {
-  const [{ handler }, accounts, authenticate, keys, schedules, groups] = await Promise.all([
-    import('../../lambdas/handlers/provision.ts'),
-    import('../../lambdas/management/accounts.ts'),
-    import('../../lambdas/account/authenticate.ts'),
-    import('../../lambdas/account/signingKeys.ts'),
-    import('../../lambdas/schedule/shownSchedules.ts'),
-    import('../../lambdas/urlGroup/urlGroups.ts'),
-  ]);
-  return { handler, ...accounts, ...authenticate, ...keys, ...schedules, ...groups };
-}
+const importLambdas = async () => ({
+  handler: (await import('../../lambdas/handlers/provision.ts')).handler,
+  ...(await import('../../lambdas/management/accounts.ts')),
+  ...(await import('../../lambdas/account/authenticate.ts')),
+  ...(await import('../../lambdas/account/signingKeys.ts')),
+  ...(await import('../../lambdas/schedule/shownSchedules.ts')),
+  ...(await import('../../lambdas/urlGroup/urlGroups.ts')),
+});
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 beforeAll(async () => {
   lambdas = await importLambdas();
@@ -140,16 +137,6 @@ describe('an account of an app', () => {
     await ask('Create', input);
     expect(await lambdas.getAccount(id)).toMatchObject({ active: true, state: 'active' });
     expect(credentials().QSTASH_TOKEN).toBe(token);
-  });
-
-  it('has its new token in its secret after a rotation', async () => {
-    const { id, input, credentials } = newAccount();
-    await ask('Create', input);
-    const { QSTASH_TOKEN: old } = credentials();
-    const { token } = await lambdas.rotateTokens(id);
-    await ask('Update', input, { physicalId: id });
-    expect(credentials().QSTASH_TOKEN).toBe(token);
-    expect(token).not.toBe(old);
   });
 
   it('is replaced by one with another name, and the old one is suspended', async () => {

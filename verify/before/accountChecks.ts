@@ -87,9 +87,10 @@ async function checkCertificates({ settings, region, aws }: Before): Promise<str
   const here = [
     ...valuesIn(domains, region),
     ...(region === regions[0] ? valuesIn(domains, 'management') : []),
-  ];
+  ].map((domain) => domain.replace(/\/.*/, ''));
   if (here.length === 0) throw new Skipped('the setting domains has none here');
-  const arn = certificates.find((one) => regionOfArn(one) === region) ?? '';
+  const arn = certificates.find((one) => regionOfArn(one) === region);
+  if (arn === undefined) throw new Skipped(`${here.join(', ')} exists already, with its own certificate`);
   const { status, names, expiresAt } = await aws.certificate(arn);
   expectThat(status === 'ISSUED', `${arn} is ${status}, and API Gateway takes issued certificates only.`);
   expectThat(

@@ -87,11 +87,25 @@ const queryPairs = (query: NonNullable<Request['query']>): [string, string][] =>
     value === undefined || value === '' ? [] : [[name, String(value)] as [string, string]],
   );
 
+/** The most empty pages in a row that are requested; each takes about a second. */
+const mostEmpty = 30;
+
+/** Requests the first page that has entries or a count. The API ends a page after a time limit, so an empty one is not the end. */
+export async function askUntilFound<Shape extends z.ZodMiniType>(shape: Shape, request: Request) {
+  let page = await askForPage(shape, request);
+  for (let empty = 1; empty < mostEmpty && page.cursor !== undefined && isEmpty(page.answer); empty += 1)
+    page = await askForPage(shape, { ...request, query: queryAt(page.cursor, request.query) });
+  return page;
+}
+
+/** Some lists are the answer itself. */
+const isEmpty = (answer: unknown): boolean =>
+  !Object.values(Array.isArray(answer) ? [answer] : (answer ?? {})).some(
+    (value: unknown) => typeof value === 'number' || (Array.isArray(value) && value.length > 0),
+  );
+
 /** Requests all pages of a list, or all parts of a bulk change, one after another. */
-export async function* pagesOf<Shape extends z.ZodMiniType>(
-  shape: Shape,
-  request: Request,
-): AsyncGenerator<Readable<z.infer<Shape>>, undefined> {
+export async function* pagesOf<Shape extends z.ZodMiniType>(shape: Shape, request: Request) {
   let page = await askForPage(shape, request);
   yield page.answer;
   while (page.cursor !== undefined) {
@@ -105,10 +119,7 @@ export async function* pagesOf<Shape extends z.ZodMiniType>(
  *
  * @throws Refusal with the API's message. Refused credentials also end the session.
  */
-export async function askForPage<Shape extends z.ZodMiniType>(
-  shape: Shape,
-  request: Request,
-): Promise<PageOf<Readable<z.infer<Shape>>>> {
+export async function askForPage<Shape extends z.ZodMiniType>(shape: Shape, request: Request) {
   const api = request.api ?? 'messaging';
   try {
     return await askAs(credentialsOf(api) ?? '', shape, request);
@@ -120,10 +131,8 @@ export async function askForPage<Shape extends z.ZodMiniType>(
 }
 
 /** Like {@link askForPage}, for answers without a cursor. */
-export const ask = async <Shape extends z.ZodMiniType>(
-  shape: Shape,
-  request: Request,
-): Promise<Readable<z.infer<Shape>>> => (await askForPage(shape, request)).answer;
+export const ask = async <Shape extends z.ZodMiniType>(shape: Shape, request: Request) =>
+  (await askForPage(shape, request)).answer;
 
 /** Calls the API with the given credentials instead of this tab's, to try them. */
 export async function askAs<Shape extends z.ZodMiniType>(

@@ -2,8 +2,9 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
 import { live, onLiveChange } from './live.ts';
-import { askForPage, queryAt, sentenceOf, type Request } from './client.ts';
+import { askUntilFound, queryAt, sentenceOf, type Request } from './client.ts';
 import { returned } from '../place.ts';
+import { count } from '../ui/basics.tsx';
 import { forgetFailures, showToast } from '../ui/toast.tsx';
 
 export interface Asked<T> {
@@ -57,7 +58,7 @@ export function useAsked<Shape extends z.ZodMiniType>(
       const begun = performance.now();
       let restMs = 0;
       try {
-        const page = await askForPage(shape, { ...request, signal: ending.signal });
+        const page = await askUntilFound(shape, { ...request, signal: ending.signal });
         restMs = latest.current.restOf(page.answer);
         if (!ending.signal.aborted) setState({ key, ...page });
       } catch (error) {
@@ -96,6 +97,10 @@ export function useAsked<Shape extends z.ZodMiniType>(
   const { answer, cursor, error } = state.key === key ? state : {};
   return { answer, cursor, error, again };
 }
+
+/** A count in words: `12`, `12+` if there may be more, `?` if it is unknown. */
+export const countedText = ({ answer, cursor }: Asked<{ readonly count?: number | undefined }>): string =>
+  `${count(answer?.count)}${cursor === undefined || answer?.count === undefined ? '' : '+'}`;
 
 /** Whether a request has succeeded or failed. */
 export const isSettled = ({ answer, error }: Pick<Asked<unknown>, 'answer' | 'error'>): boolean =>
@@ -158,9 +163,6 @@ function foundAgain<Shape extends z.ZodMiniType>(shape: Shape, key: string | und
   return { ...found, key, answers };
 }
 
-/** The most empty pages that are loaded in a row without a click; each takes about a second. */
-const mostSearched = 30;
-
 /**
  * Lists page by page. The first page is reloaded every few seconds until the user loads another: entries must not move while
  * they are read. In a very long list, the next page replaces those before it.
@@ -200,7 +202,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
     setLoading(true);
     setFailure(undefined);
     try {
-      const page = await askForPage(shape, { ...request, query: queryAt(cursor, request.query) });
+      const page = await askUntilFound(shape, { ...request, query: queryAt(cursor, request.query) });
       const [before, next] = [items?.length ?? 0, itemsOf(page.answer).length];
       const isFull = before + next > mostShown;
       const list = {
@@ -215,16 +217,6 @@ export function usePages<Shape extends z.ZodMiniType, T>(
     }
     setLoading(false);
   };
-
-  // The API ends a page after a time limit, so the first pages of a search may be empty.
-  const searched = useRef<{ key?: string | undefined; pages: number }>({ pages: 0 });
-  useEffect(() => {
-    if (items?.length !== 0 || cursor === undefined || isLoading || failure !== undefined) return;
-    const pages = searched.current.key === key ? searched.current.pages : 0;
-    if (pages >= mostSearched) return;
-    searched.current = { key, pages: pages + 1 };
-    void more();
-  }, [key, items, cursor, isLoading, failure]);
 
   return {
     items,

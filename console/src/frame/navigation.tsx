@@ -11,7 +11,7 @@ interface NavigationProps {
 }
 
 export function Navigation({ current, screens }: NavigationProps) {
-  const { answer } = useAttention();
+  const { answer, error } = useAttention();
   const list = useRef<HTMLUListElement>(null);
   // In a narrow window, the list is a row that scrolls. The current entry is brought into view.
   useEffect(() => {
@@ -26,7 +26,7 @@ export function Navigation({ current, screens }: NavigationProps) {
           <li key={screen.path} class={classes(screen.api === 'management' && 'operator')}>
             <a href={href([screen.path])} aria-current={screen === current ? 'page' : undefined}>
               {screen.name}
-              {answer && <Badge of={answer} needs={screen.needs} />}
+              {screen.needs && (answer ?? error) !== undefined && <Badge of={answer} needs={screen.needs} />}
             </a>
           </li>
         ))}
@@ -38,21 +38,29 @@ export function Navigation({ current, screens }: NavigationProps) {
 /** Larger numbers are shown as `999+`. */
 const mostTold = 999;
 
-const sizeOf = (part: Attention[AttentionPart]): number => (typeof part === 'number' ? part : part.length);
+const sizeOf = (part: Attention[AttentionPart] = []): number =>
+  typeof part === 'number' ? part : part.length;
 
-/** The number of things that need attention, with a plus if the search for them stopped at its limit. */
-function Badge({ of: all, needs = [] }: { readonly of: Attention; readonly needs: Screen['needs'] }) {
-  const of = needs.reduce((sum, part) => sum + sizeOf(all[part]), 0);
-  const isWhole = !needs.some((part) => all.cut.includes(part));
-  if (of === 0) return null;
+/** The number of things that need attention: with a plus if there may be more, `?` if it is unknown whether there are any. */
+function Badge({
+  of: all,
+  needs,
+}: {
+  readonly of: Attention | undefined;
+  readonly needs: readonly AttentionPart[];
+}) {
+  const of = needs.reduce((sum, part) => sum + sizeOf(all?.[part]), 0);
+  const isWhole = all !== undefined && !needs.some((part) => all.cut.includes(part));
+  if (of === 0 && isWhole) return null;
   return (
     <span class="badge">
       <span aria-hidden="true">
-        {Math.min(of, mostTold)}
-        {(of > mostTold || !isWhole) && '+'}
+        {of === 0 ? '?' : `${Math.min(of, mostTold)}${of > mostTold || !isWhole ? '+' : ''}`}
       </span>
       <span class="visually-hidden">
-        {`, ${isWhole ? '' : 'at least '}${countOf(of, 'needs', 'need')} attention`}
+        {of === 0
+          ? ', it is unknown what needs attention'
+          : `, ${isWhole ? '' : 'at least '}${countOf(of, 'needs', 'need')} attention`}
       </span>
     </span>
   );

@@ -1,6 +1,7 @@
 /** Saves a list as a file: all entries that match its filter. */
 import type * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
+import { masked } from '../../../lambdas/wire/secretHeaders.ts';
 import { pagesOf, type Request } from '../api/client.ts';
 import { useAction } from '../api/useAsked.ts';
 import { Button, count, countOf } from '../ui/basics.tsx';
@@ -47,7 +48,7 @@ function Save<Shape extends z.ZodMiniType>({
     for await (const page of pagesOf(shape, request)) {
       isCut = rows.length >= mostRows;
       if (isCut) break;
-      rows.push(...rowsOf(page));
+      rows.push(...rowsOf(page).map((row) => masked(row)));
     }
     isCut ||= rows.length > mostRows;
     const { type, write } = kinds[kind];

@@ -301,10 +301,11 @@ export const Secret = ({ title, text, copy, onClose }: SecretProps) => (
 );
 
 const numbers = new Intl.NumberFormat('en');
-/** Formats a whole number: `12,345`. */
-export const count = (value: number): string => numbers.format(value);
+/** Formats a whole number: `12,345`. An unknown one is `?`, not 0. */
+export const count = (value: number | undefined): string =>
+  value === undefined ? '?' : numbers.format(value);
 /** A number with its noun: `1 message`, `2 messages`. */
-export const countOf = (value: number, one: string, many = `${one}s`): string =>
+export const countOf = (value: number | undefined, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`;
 
 const units = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;

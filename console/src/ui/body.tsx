@@ -1,7 +1,9 @@
 import { useMemo, useState } from 'preact/hooks';
 import { bytesOf, textOf } from './base64.ts';
-import { bytes, Copy, Visible } from './basics.tsx';
+import { Button, bytes, Copy, Visible } from './basics.tsx';
 import { isRedacted } from '../../../lambdas/options/redaction.ts';
+import { isSecretHeader } from '../../../lambdas/wire/secretHeaders.ts';
+import { useMayWrite } from '../access.ts';
 
 interface BodyProps {
   /** The body, if it is UTF-8 text. */
@@ -71,26 +73,36 @@ export function Redacted({ text }: { readonly text: string }) {
   );
 }
 
-export function Headers({
-  of,
-  label,
-}: {
-  readonly of: Readonly<Record<string, readonly string[]>>;
-  readonly label: string;
-}) {
+export function Headers({ of, label }: { readonly of: RequestShownProps['header']; readonly label: string }) {
+  const [isShown, setShown] = useState(false);
+  const mayWrite = useMayWrite();
   const pairs = Object.entries(of).flatMap(([name, values]) =>
-    values.map((value): readonly [string, string] => [name, value]),
+    values.map((value) => [name, !isShown && isSecretHeader(name, value) ? '…' : value] as const),
   );
   if (pairs.length === 0) return <p class="hint">None.</p>;
   return (
-    <dl class="headers code" aria-label={label}>
-      {pairs.map(([name, value], index) => (
-        <div key={index}>
-          <dt>{name}</dt>
-          <dd>{isRedacted(value) ? <Redacted text={value} /> : <Visible text={value} />}</dd>
+    <>
+      <dl class="headers code" aria-label={label}>
+        {pairs.map(([name, value], index) => (
+          <div key={index}>
+            <dt>{name}</dt>
+            <dd>{isRedacted(value) ? <Redacted text={value} /> : <Visible text={value} />}</dd>
+          </div>
+        ))}
+      </dl>
+      {mayWrite && pairs.some(([, value]) => value === '…') && (
+        <div>
+          <Button
+            kind="quiet"
+            onClick={() => {
+              setShown(true);
+            }}
+          >
+            Show credentials
+          </Button>
         </div>
-      ))}
-    </dl>
+      )}
+    </>
   );
 }
 

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { chunksOf } from '../../../lambdas/shared/lists.ts';
-import { counted } from '../../../lambdas/wire/answers.ts';
+import { counted, deleted } from '../../../lambdas/wire/answers.ts';
 import { pagesOf, sentenceOf } from '../api/client.ts';
 import { count as shown, countOf, Visible } from './basics.tsx';
 import { Confirm } from './dialog.tsx';
@@ -17,20 +17,26 @@ interface BulkProps {
   /** The path at which the API counts the entries, and the query that selects them. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** The number of entries, if it is known. They are then not counted. */
-  readonly known?: number | undefined;
+  /** The selected ids; undefined for all that the query selects. */
+  readonly ids?: readonly string[] | undefined;
+  /** Entries per request. Between requests, the progress is shown and the user can stop. */
+  readonly atOnce?: number;
+  /** The list's filters in words; empty if there is none. */
+  readonly words?: string | undefined;
   readonly isDangerous?: boolean;
   readonly children: ComponentChildren;
-  /** Makes the change in parts, and yields each part's size. The user can stop it after each part. */
+  /** Changes what a query selects, and yields each part's size. The user can stop it after each part. */
   readonly work: (query: URLSearchParams) => AsyncIterable<number>;
   readonly linkOf?: () => string | undefined;
   readonly onClose: (isDone: boolean) => void;
 }
 
-export function Bulk({ verb, done, noun, path, query, known, isDangerous = false, ...props }: BulkProps) {
+export function Bulk({ verb, done, noun, path, query, isDangerous = false, ...props }: BulkProps) {
+  // The dialogue keeps the selection that it was opened with, even if the list changes.
+  const [ids] = useState(props.ids);
   // Entries that are added after the count are not changed.
   const [selected] = useState(() => upToNow(query));
-  const { count, isOver = false, error } = useCount(path, selected, known);
+  const { count, isOver = false, error } = useCount(path, selected, ids?.length);
   const [isRunning, setRunning] = useState(false);
   const [changed, setChanged] = useState(0);
   const isStopped = useRef(false);
@@ -42,9 +48,12 @@ export function Bulk({ verb, done, noun, path, query, known, isDangerous = false
     setChanged(sum);
     setRunning(true);
     try {
-      for await (const some of props.work(selected)) {
-        sum += some;
-        setChanged(sum);
+      for (const part of queriesOf(selected, ids, props.atOnce ?? Infinity)) {
+        for await (const some of props.work(part)) {
+          sum += some;
+          setChanged(sum);
+          if (isStopped.current) break;
+        }
         if (isStopped.current) break;
       }
     } catch (failure) {
@@ -71,6 +80,11 @@ export function Bulk({ verb, done, noun, path, query, known, isDangerous = false
     >
       {/* The form keeps its values for another try. */}
       <div class="stack" hidden={isRunning}>
+        {props.words !== undefined && props.words !== '' && (
+          <p>
+            Filter: <Visible text={props.words} />.
+          </p>
+        )}
         {props.children}
       </div>
       {(isRunning || changed > 0) && (
@@ -113,7 +127,7 @@ function useCount(path: string, query: URLSearchParams, known: number | undefine
       let count = 0;
       try {
         for await (const page of pagesOf(counted, { path, query, signal: ending.signal })) {
-          count += page.count;
+          count += page.count ?? 0;
           setState({ count });
         }
         setState({ count, isOver: true });
@@ -129,13 +143,23 @@ function useCount(path: string, query: URLSearchParams, known: number | undefine
   return state;
 }
 
-/** A list's filters in words, if it has any. */
-export const Filter = ({ words = '' }: { readonly words?: string | undefined }) =>
-  words === '' ? null : (
-    <p>
-      Filter: <Visible text={words} />.
-    </p>
-  );
+/** The queries of a bulk operation in parts. Without ids, one query is repeated with cursors. */
+function queriesOf(query: URLSearchParams, ids: readonly string[] | undefined, atOnce: number) {
+  if (ids !== undefined)
+    return chunksOf(ids, atOnce).map((some) => new URLSearchParams({ dlqIds: some.join(',') }));
+  return [new URLSearchParams([...query, ...(atOnce === Infinity ? [] : [['count', String(atOnce)]])])];
+}
 
-export const queriesOfIds = (ids: readonly string[], atOnce: number): readonly URLSearchParams[] =>
-  chunksOf(ids, atOnce).map((some) => new URLSearchParams({ dlqIds: some.join(',') }));
+/** @param path of the list */
+export const DeleteAll = ({ path, ...props }: Omit<BulkProps, 'verb' | 'done' | 'work'>) => (
+  <Bulk
+    {...props}
+    verb="Delete"
+    done="deleted"
+    path={`${path}/count`}
+    isDangerous
+    work={async function* (query) {
+      for await (const part of pagesOf(deleted, { method: 'DELETE', path, query })) yield part.deleted;
+    }}
+  />
+);

@@ -4,7 +4,8 @@ import { count } from './basics.tsx';
 export interface Series {
   readonly name: string;
   readonly tone: 'good' | 'bad' | 'busy' | 'idle' | 'warn';
-  readonly values: readonly number[];
+  /** Unknown ones are undefined. */
+  readonly values: readonly (number | undefined)[];
 }
 
 interface BarsProps {
@@ -35,7 +36,7 @@ export function Bars({ title, names, series, per = '', summary = '' }: BarsProps
   const step = width / names.length;
   const bar = Math.max(1, step - Math.min(4, step / 4));
   const sums = series.map(
-    ({ name, values }) => `${count(values.reduce((sum, one) => sum + one, 0))} ${name}`,
+    ({ name, values }) => `${count(values.reduce<number>((sum, one = 0) => sum + one, 0))} ${name}`,
   );
   return (
     <figure class="chart">
@@ -53,7 +54,7 @@ export function Bars({ title, names, series, per = '', summary = '' }: BarsProps
       >
         {names.map((name, place) => {
           let from = height;
-          const told = series.map((one) => `${count(one.values[place] ?? 0)} ${one.name}`).join(', ');
+          const told = series.map((one) => `${count(one.values[place])} ${one.name}`).join(', ');
           return (
             <g key={name}>
               <title>{`${name}: ${told}`}</title>

@@ -132,35 +132,20 @@ export function TextField({
   const problem = useProblem(label, about, onInput);
   return (
     <Field label={label} hint={hint} error={error ?? problem.error}>
-      {(control) =>
-        rows === undefined ? (
-          <Input
-            {...control}
-            {...rest}
-            type={type}
-            class={classes(isCode === true && 'code')}
-            autocapitalize="none"
-            spellcheck={false}
-            value={value}
-            onInput={(event) => {
-              problem.onChange(event.currentTarget.value);
-            }}
-          />
-        ) : (
-          <textarea
-            {...control}
-            placeholder={rest.placeholder}
-            required={rest.required}
-            class={classes(isCode === true && 'code')}
-            rows={rows}
-            spellcheck={false}
-            value={value}
-            onInput={(event) => {
-              problem.onChange(event.currentTarget.value);
-            }}
-          />
-        )
-      }
+      {(control) => {
+        const common = {
+          ...control,
+          class: classes(isCode === true && 'code'),
+          spellcheck: false,
+          value,
+          onInput: (event: { readonly currentTarget: { readonly value: string } }) => {
+            problem.onChange(event.currentTarget.value);
+          },
+        };
+        if (rows === undefined) return <Input {...common} {...rest} type={type} autocapitalize="none" />;
+        const { placeholder, required } = rest;
+        return <textarea {...common} placeholder={placeholder} required={required} rows={rows} />;
+      }}
     </Field>
   );
 }

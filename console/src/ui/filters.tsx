@@ -5,6 +5,7 @@ import { KeptFilters } from '../lists/kept.tsx';
 import { go, href, placeOf, type Place } from '../place.ts';
 import { Button } from './basics.tsx';
 import { SelectField, TextField } from './fields.tsx';
+import { exactTime } from './time.tsx';
 
 export interface FilterField {
   readonly name: string;
@@ -324,3 +325,12 @@ export const PeriodButtons = ({
     ))}
   </>
 );
+
+/** Describes a list's filters in words. */
+export const inWords = (query: URLSearchParams, fields: readonly FilterField[]): string =>
+  fields
+    .flatMap(({ name, label, isTime }) => {
+      const word = name === 'fromDate' ? 'since' : label.toLowerCase();
+      return query.getAll(name).map((of) => `${word} ${isTime === true ? exactTime(Number(of)) : of}`);
+    })
+    .join(', ');

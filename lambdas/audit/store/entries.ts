@@ -162,8 +162,6 @@ const auditRow = z.object({
   changes: z.optional(z.string()),
   lastChanges: z.optional(z.string()),
   number: z.optional(z.number()),
-  /** Whether the change was refused, as older releases write it. */
-  isWithdrawn: z.optional(z.boolean()),
 });
 
 /**
@@ -191,7 +189,7 @@ export async function* listEntries(accountId: string, range: Range): AsyncGenera
   const inMinute = (): readonly AuditRow[] =>
     minute.filter(({ time }) => time >= first && time <= last).sort(byAge);
   for await (const row of rows) {
-    const { at, isWithdrawn, count, changes, lastChanges, ...read } = auditRow.parse(row);
+    const { at, count, changes, lastChanges, ...read } = auditRow.parse(row);
     const time = at ?? Number(read.id.slice(0, timeDigits));
     if (minute[0] !== undefined && minuteOf(minute[0].time) !== minuteOf(time)) {
       yield* inMinute();
@@ -200,7 +198,7 @@ export async function* listEntries(accountId: string, range: Range): AsyncGenera
     minute.push({
       ...read,
       time,
-      count: isWithdrawn === true ? 0 : count,
+      count,
       changes: joinedChanges(parseChanges(changes), parseChanges(lastChanges)),
     });
   }

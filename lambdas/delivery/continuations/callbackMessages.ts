@@ -14,7 +14,7 @@ import { ensureKeys } from '../../lane/ensureKeys.ts';
 import { queueSlotOf } from '../../lane/queueSlot.ts';
 import { callbacksOf, dlqIdOf, type Callbacks } from '../../message/consequenceIds.ts';
 import { countFollowing } from '../../usage/counter.ts';
-import type { MadeAttempt, RecordedAttempt } from '../../message/history.ts';
+import { followsAt, type MadeAttempt, type RecordedAttempt } from '../../message/history.ts';
 
 type Callback = Callbacks[number];
 
@@ -83,7 +83,7 @@ export async function sendCallbacks(recorded: RecordedAttempt): Promise<void> {
           ...attemptJob({ ...settings, messageId: callback.messageId, accountId }, 0),
           slotOf: slotKeptFor(recorded, callback),
         },
-        recorded.attempt.recordedAt + settings.delayMs,
+        followsAt(recorded, settings, recorded.attempt.recordedAt + settings.delayMs),
       );
     }),
   );

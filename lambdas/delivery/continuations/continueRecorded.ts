@@ -1,29 +1,87 @@
-import { TransientError } from '../../error/transientError.ts';
+/** Continues from the record of an attempt after the process that made it, or beside it. */
+import type { Account } from '../../account/account.ts';
+import { ownerOf } from '../../account/owner.ts';
 import type { AttemptJob } from '../../job/job.ts';
-import { declineLanes } from '../../lane/leaveLanes.ts';
+import { sendFollowUp } from '../../lane/acquireLanes.ts';
+import { declineLanes, leaveLanesAgain } from '../../lane/leaveLanes.ts';
 import { leaveAsCallback } from '../../lane/queueSlot.ts';
-import { recordOf, type MessageHistory } from '../../message/history.ts';
+import { loadBody } from '../../message/bodies.ts';
+import { callbackIdsOf } from '../../message/consequenceIds.ts';
+import { recordOf, type MessageHistory, type RecordedAttempt } from '../../message/history.ts';
 import { isOver, type Attempt } from '../../message/message.ts';
-import { continueAgain } from './continuations.ts';
+import { chooseJob } from './chosenJob.ts';
+import { continueFrom, messagesToStore } from './continuations.ts';
 
-/**
- * Ends the job of a recorded attempt.
- *
- * @throws TransientError if the worker that recorded it may not have continued: the job must be retried
- */
+/** Ends the job of a recorded attempt. The process that recorded it may have died before it continued. */
 export async function continueRecorded(
   history: MessageHistory,
   recorded: Attempt,
   job: AttemptJob,
   isAgain: boolean,
 ): Promise<void> {
-  const continues = isAgain || job.isFollowUp === true;
-  if (continues) await continueAgain(history, recorded);
-  else if (isOver(history)) await leaveAsCallback(history.message);
-  await declineLanes(job, isOver(history) ? 'over' : 'goesOn');
-  // SQS may have delivered one job twice. The other worker is about to continue, or counts on a redelivery, so this delivery
-  // must not delete the job. A later record shows that it has continued.
-  if (!continues && recordOf(history, job.attempt + 1) === undefined) {
-    throw new TransientError('The worker that recorded the attempt is not sure to have continued.');
+  const { isFollowUp, followUpId } = job;
+  if (isFollowUp === true && followUpId === undefined) await continueAsFollowUp(history, recorded);
+  else if (isAgain || recorded.isCompleted === true || recordOf(history, job.attempt + 1) === undefined) {
+    await continueOnce(history, recorded, followUpId ?? job.kind, isAgain);
   }
+  if (isOver(history)) await leaveAsCallback(history.message);
+  await declineLanes(job, isOver(history) ? 'over' : 'goesOn');
+}
+
+/** Stores the messages that need the whole answer of a completion, which the recording request did not store. */
+async function storeMessages(history: MessageHistory, account: Account, attempt: Attempt): Promise<void> {
+  const { response, wholeBody } = attempt;
+  if (callbackIdsOf({ history, attempt }).length === 0) return;
+  const [body, whole] = await Promise.all([
+    loadBody(history.message.messageId, history.body),
+    wholeBody === undefined ? response.body : loadBody(wholeBody.id, wholeBody.stored),
+  ]);
+  const made = { history, account, attempt, body, response: { ...response, body: whole } };
+  await Promise.all(messagesToStore(made).map((store) => store()));
+}
+
+/** Continues from a record again, because the process that made it may have died before. */
+export const continueAgain = (history: MessageHistory, attempt: Attempt): Promise<void> =>
+  continueAs(history, attempt, {});
+
+/** Continues from a record from which another job has probably continued, in case it did not. */
+async function continueAsFollowUp(history: MessageHistory, attempt: Attempt): Promise<void> {
+  const isFirst =
+    attempt.isCompleted === true &&
+    (await chooseJob(history.message, attempt.number, 'followUp')) === 'first';
+  await continueAs(history, attempt, isFirst ? {} : { isFollowUp: true });
+}
+
+/**
+ * Continues from a record unless another job does. Several jobs may be sent for a completion, of which one is chosen.
+ *
+ * @param by names the job
+ * @param isAgain whether the job was received before
+ */
+export async function continueOnce(
+  history: MessageHistory,
+  attempt: Attempt,
+  by: string,
+  isAgain: boolean,
+): Promise<void> {
+  const chosen =
+    attempt.isCompleted === true ? await chooseJob(history.message, attempt.number, by) : 'again';
+  if (chosen === 'other') return;
+  if (chosen === 'first' || isAgain) await continueAgain(history, attempt);
+  // SQS may have delivered this job twice. The other worker is about to continue, or counts on a redelivery.
+  else await sendFollowUp(history.message, attempt.number);
+}
+
+async function continueAs(
+  history: MessageHistory,
+  attempt: Attempt,
+  as: Pick<RecordedAttempt, 'isFollowUp'>,
+): Promise<void> {
+  const account = await ownerOf(history.message);
+  if (account === undefined) return;
+  if (attempt.isCompleted === true) await storeMessages(history, account, attempt);
+  await Promise.all([
+    continueFrom({ history, account, attempt, ...as }),
+    leaveLanesAgain(history.message, attempt.number, account),
+  ]);
 }

@@ -47,7 +47,11 @@ export function awsMessage(
     .slice(0, mostHeaders);
   const attributes = new Map(chosen);
   const others = [...values].filter(([name]) => !attributes.has(name));
-  if (others.length > 0) attributes.set(otherHeaders, JSON.stringify(Object.fromEntries(others)));
+  // SQS refuses these two characters.
+  const inJson = JSON.stringify(Object.fromEntries(others))
+    .replaceAll('\ufffe', '\\ufffe')
+    .replaceAll('\uffff', '\\uffff');
+  if (others.length > 0) attributes.set(otherHeaders, inJson);
   if (isBase64) attributes.set(bodyEncoding, 'base64');
   return { text, attributes };
 }

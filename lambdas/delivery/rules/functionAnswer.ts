@@ -1,7 +1,7 @@
 /** Converts a Lambda function's result to the HTTP answer that its function URL would give. */
 import * as z from 'zod/mini';
 import type { DestinationResponse } from '../../destination/response.ts';
-import type { Header } from '../../shared/headers.ts';
+import { headerBytes, type Header } from '../../shared/headers.ts';
 
 const plainValue = z.union([z.string(), z.number(), z.boolean()]);
 
@@ -38,9 +38,9 @@ const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8'
 function headersOf({ headers, cookies }: Answered): readonly Header[] {
   const given = Object.entries(headers ?? {}).flatMap(([name, value]): Header[] => {
     const read = plainValue.safeParse(value);
-    return read.success ? [[name.toLowerCase(), String(read.data)]] : [];
+    return read.success ? [[name.toLowerCase(), headerBytes(String(read.data))]] : [];
   });
-  return [...given, ...(cookies ?? []).map((cookie): Header => ['set-cookie', cookie])];
+  return [...given, ...(cookies ?? []).map((cookie): Header => ['set-cookie', headerBytes(cookie)])];
 }
 
 function bodyOf({ body, isBase64Encoded }: z.infer<typeof answerShape>): Uint8Array {

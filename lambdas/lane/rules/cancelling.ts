@@ -1,4 +1,5 @@
 import { clockMarginMs } from '../../shared/clock.ts';
+import type { AdmittedTo } from '../../job/job.ts';
 import type { Turn } from '../../value/turn.ts';
 import { type DeletedFairLine, type DeletedLine, type Lane, withLease } from '../lane.ts';
 import { placeOf } from './arrival.ts';
@@ -91,6 +92,14 @@ export function wasDeletedWith({ deletedAt }: Lane, { createdAt, notBefore, isAg
   // The message of a redelivered job may have started before the deletion.
   return !isAgain || notBefore > deletedAt + clockMarginMs;
 }
+
+/** Whether a queue's deletion ended a grant. Its message was no longer in the line, so only this job still has it. */
+export const isGrantOfDeleted = (
+  { deletedAt, leases }: Lane,
+  entry: string,
+  admittedTo: AdmittedTo | undefined,
+): boolean =>
+  deletedAt !== undefined && admittedTo !== undefined && admittedTo.sentAt <= deletedAt && !leases.has(entry);
 
 /** Notes the page up to which a deleted line's messages are cancelled. */
 export function cancelledUpTo(lane: Lane, line: DeletedLine, page: number): Lane {

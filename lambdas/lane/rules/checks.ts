@@ -19,7 +19,10 @@ export function nextCheckAt(lane: Lane, now: number): number | undefined {
   const checkAt = nextCheckOfLine(lane, now);
   if (!hasDeletedLines(lane)) return checkAt;
   // The messages of a deleted queue are cancelled even if the queue was created again.
-  return Math.min(checkAt ?? Infinity, Math.max(now + deletionPauseMs, lane.pumpAt + cancellationMs));
+  return Math.min(
+    checkAt ?? Infinity,
+    Math.max(now + deletionPauseMs, Math.min(now, lane.pumpAt) + cancellationMs),
+  );
 }
 
 function nextCheckOfLine(lane: Lane, now: number): number | undefined {

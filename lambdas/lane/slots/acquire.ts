@@ -23,10 +23,10 @@ import {
   type LaneKey,
 } from '../lane.ts';
 import type { LaneKind, AdmittedTo } from '../../job/job.ts';
-import { wasDeletedWith } from '../rules/cancelling.ts';
+import { isGrantOfDeleted, wasDeletedWith } from '../rules/cancelling.ts';
 import { leave, endGrant, type DeclineReason } from '../rules/leaving.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
-import { dayMs } from '../../shared/clock.ts';
+import { dayMs, isRecent } from '../../shared/clock.ts';
 import { startToleranceMs, uncountStart } from '../rules/rate.ts';
 import type { CircuitPass, Circuits } from './circuits.ts';
 import { hasEnteredQueue, hasLaterSlots, youngMs, type DueAttempt } from './dueAttempt.ts';
@@ -88,7 +88,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
       entry: formatEntry(dueAttempt),
       turn: kind === 'circuit' ? undefined : dueAttempt.turn,
       ticket: admittedTo?.lane === kind ? admittedTo.ticket : undefined,
-      isYoung: admittedTo !== undefined && now() - admittedTo.sentAt <= youngMs,
+      isYoung: admittedTo !== undefined && isRecent(admittedTo.sentAt, youngMs, now()),
       until: kind === 'queue' ? undefined : endOfAttempt(timeoutMs, now()),
       hasWaited: false,
       mayHaveStarted: dueAttempt.isAgain,
@@ -100,10 +100,12 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     const { accountId, queueName } = dueAttempt;
     if (queueName === undefined || hasEnteredQueue(dueAttempt)) return 'in';
     return lanes.change<Grant | 'deleted'>(queueLane(accountId, queueName), (lane, time) => {
-      const isGranted = dueAttempt.admittedTo !== undefined;
-      if (!isGranted && wasDeletedWith(lane, dueAttempt)) return { lane, result: 'deleted' };
-      // A deleted queue holds nothing back.
-      if (!isThere(lane)) return { lane, result: 'in' };
+      const { admittedTo } = dueAttempt;
+      if (admittedTo === undefined && wasDeletedWith(lane, dueAttempt)) return { lane, result: 'deleted' };
+      // A deleted queue holds nothing back, even if it was created again.
+      if (!isThere(lane) || isGrantOfDeleted(lane, formatEntry(dueAttempt), admittedTo)) {
+        return { lane, result: 'in' };
+      }
       return enter(lane, arrivalOf(dueAttempt, 'queue'), time);
     });
   }
@@ -288,7 +290,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
       const outcome = await lanes.change({ accountId, kind, name }, (lane, time) =>
         endGrant(lane, formatEntry(granted), ticket, reasonHere, time),
       );
-      return outcome === 'left' || now() - sentAt > youngMs;
+      return outcome === 'left' || !isRecent(sentAt, youngMs, now());
     },
 
     leaveAgain: async (

@@ -1,4 +1,5 @@
 import { pruned, type Lane, type LaneKey, type Lease } from '../lane.ts';
+import { asOf } from '../rules/asOf.ts';
 import { endOfGrant, parseEntry, type Entry } from '../rules/entry.ts';
 import { grantNext, nextInLine, withPageRead } from '../rules/grant.ts';
 import type { Unread } from '../rules/turns.ts';
@@ -75,7 +76,8 @@ function applied(
   ticket: string,
   rows: LineRows,
 ): Read<Applied> {
-  const start = pruned(spilled.lane, time);
+  const found = asOf(spilled.lane, time);
+  const start = pruned(found, time);
   let lane = start;
   const tells: (() => void)[] = [];
   for (const change of changes) {
@@ -94,7 +96,7 @@ function applied(
   if (granting.unread !== undefined) return granting;
   const { lane: after, granted } = granting;
   // Expired leases and old starts are not worth a write, because each reader drops them.
-  const isUnchanged = after === start && spilled.pages.length === 0;
+  const isUnchanged = after === start && found === spilled.lane && spilled.pages.length === 0;
   return { lane: isUnchanged ? before : withoutEmptyFair(after), granted, tells, time };
 }
 

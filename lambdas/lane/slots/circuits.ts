@@ -1,5 +1,6 @@
 /** This process's view of circuits. All attempts of a closed circuit share one read a second; a failure costs a write. */
 import { knownForMs, isOpen, type Circuit } from '../../circuit/circuit.ts';
+import { isRecent } from '../../shared/clock.ts';
 import type { CircuitRules } from '../../circuit/settings.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
 import type { Arrival, Grant } from '../rules/arrival.ts';
@@ -57,7 +58,7 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
 
   async function readCircuit(key: LaneKey): Promise<Known> {
     const known = knownOf(key);
-    if (now() - known.at < knownForMs) return known;
+    if (isRecent(known.at, knownForMs, now())) return known;
     known.reading ??= load(key)
       .then((lane) => {
         note(known, lane);

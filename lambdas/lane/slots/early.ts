@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { AttemptJob } from '../../job/job.ts';
 import { sendJob } from '../../job/send.ts';
 import { now, secondMs } from '../../shared/clock.ts';
+import { youngMs } from './dueAttempt.ts';
 
 /** SQS can deliver a job a few milliseconds before its grant is visible. The row is read again after these delays. */
 const earlyPausesMs = [10, 20, 40, 80, 160];
@@ -17,8 +18,11 @@ export async function unlessEarly<T>(ask: () => Promise<T>, isEarly: (answer: T)
 }
 
 /**
- * Sends a job again whose grant is not written yet, after a growing delay. Usually another process granted a slot first, and
+ * Sends a job again whose grant is not written yet, after a growing delay, until the grant counts as lost. Usually another process granted a slot first, and
  * the grant is never written.
  */
-export const comeAgain = (job: AttemptJob): Promise<void> =>
-  sendJob(job, now() + Math.max(secondMs, now() - (job.admittedTo?.sentAt ?? 0)));
+export function comeAgain(job: AttemptJob): Promise<void> {
+  const { sentAt = 0 } = job.admittedTo ?? {};
+  const doubledMs = Math.min(now() - sentAt, sentAt + youngMs - now());
+  return sendJob(job, now() + Math.max(secondMs, doubledMs));
+}

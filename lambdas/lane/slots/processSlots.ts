@@ -4,12 +4,11 @@
  * A process leases slots for about a minute. In a tight lane it frees unused slots at once. A lease is renewed while an attempt
  * is in flight, and outlives a dead process by at most 70 s.
  */
-import { isLineEmpty, leaseTo, slotsInUse, type Lane, type LaneKey } from '../lane.ts';
+import { isLineEmpty, leaseTo, processLeaseMs, slotsInUse, type Lane, type LaneKey } from '../lane.ts';
 import { secondMs } from '../../shared/clock.ts';
 import { recentlyUsed } from '../../shared/recentlyUsed.ts';
 import type { Lanes } from './lanes.ts';
 
-const leaseMs = 70 * secondMs;
 /** The interval of renewals while an attempt is in flight. */
 export const renewalMs = 20 * secondMs;
 /** A lane is tight if more than this part of its limit is leased. So at most this part is leased but unused. */
@@ -61,7 +60,8 @@ class ProcessSlots {
   async take(limit: (lane: Lane) => Lane, most: number): Promise<Slot | undefined> {
     this.#limit = limit;
     // A renewal is due within 20 s, and may have to be retried.
-    const isLasting = this.#parts.now() < this.#until - 2 * renewalMs;
+    const leftMs = this.#until - this.#parts.now();
+    const isLasting = leftMs > 2 * renewalMs && leftMs <= processLeaseMs;
     const isFree = this.#inUse < Math.min(this.#slots, this.#parallelism, most);
     if (isLasting && isFree) return this.#use();
     const given = new Promise<Slot | undefined>((resolve) => this.#asking.push(resolve));
@@ -95,7 +95,7 @@ class ProcessSlots {
   /** Writes the lease, and finds out whether the lane is tight. */
   async #write(slots: number): Promise<number> {
     const { lanes, process, now } = this.#parts;
-    const until = now() + leaseMs;
+    const until = now() + processLeaseMs;
     const granted = await lanes.change(this.#key, (lane, time) => {
       const leased = leaseTo(this.#limit(lane), { process, slots, until }, time);
       this.#parallelism = leased.lane.parallelism ?? Infinity;

@@ -61,8 +61,8 @@ const fairOf = ({ tenants, ...rest }: z.infer<typeof fairRow>): FairLine => ({
 });
 
 /**
- * In a row with a fair line, the lane's own line is in `own`, and this replaces `back`. So release 0.1.0, which would drop the
- * fair line, cannot read the row, and its jobs are retried.
+ * In a row with a fair line, the lane's own line is in `own`, and this replaces `back`. So code that knows no fair lines cannot
+ * read the row, and its jobs are retried, instead of dropping the fair line.
  */
 const elsewhere = 'own';
 

@@ -8,15 +8,22 @@ import { allowedOwnToken, allowedToken, newOwnTokenInput, newTokenInput } from '
 
 type NewToken = z.infer<typeof newTokenInput>;
 
-function readFields(
-  body: Uint8Array,
-  shape: z.ZodMiniType<NewToken>,
-  allowed: string,
-): Pick<NamedToken, 'name' | 'scope' | 'destinations' | 'endsAt'> {
+export type AskedToken = Pick<NamedToken, 'name' | 'scope' | 'destinations' | 'endsAt'>;
+
+/** @param latest the end of the token that makes it, Unix milliseconds @throws HttpError 400 */
+export function readToken(body: Uint8Array, by: 'operator' | 'account', latest?: number): AskedToken {
+  const [shape, allowed]: [z.ZodMiniType<NewToken>, string] =
+    by === 'operator' ? [newTokenInput, allowedToken] : [newOwnTokenInput, allowedOwnToken];
   const { name, scope, destinations, expires_at: expiresAt } = parseShape('The body', body, shape, allowed);
   if (expiresAt !== undefined && expiresAt * secondMs <= now()) {
     throw badField(
       `expires_at is ${expiresAt}, which is in the past; allowed is a time in the future, in Unix seconds, or null.`,
+    );
+  }
+  const endsAt = expiresAt === undefined ? latest : expiresAt * secondMs;
+  if (latest !== undefined && endsAt !== undefined && endsAt > latest) {
+    throw badField(
+      `expires_at is ${expiresAt}; allowed is the end of the token that makes it, ${latest / secondMs}, or an earlier time.`,
     );
   }
   if (destinations !== undefined && scope !== 'publish') {
@@ -35,15 +42,6 @@ function readFields(
     name,
     scope,
     destinations: patterns && [...new Set(patterns)],
-    endsAt: expiresAt && expiresAt * secondMs,
+    endsAt,
   };
 }
-
-export type AskedToken = ReturnType<typeof readFields>;
-
-/** For the operator. @throws HttpError 400 */
-export const readToken = (body: Uint8Array): AskedToken => readFields(body, newTokenInput, allowedToken);
-
-/** For the account itself. @throws HttpError 400 */
-export const readOwnToken = (body: Uint8Array): AskedToken =>
-  readFields(body, newOwnTokenInput, allowedOwnToken);

@@ -52,12 +52,12 @@ async function debounceOne(
 ): Promise<string> {
   await ensureKeys(message);
   const key = periodKey(account.id, id, isGroup ? (message.endpointName ?? message.url) : undefined);
-  const { messageId, version, dueAt, isFirst } = await joinPeriod({
+  const { messageId, version, dueAt, firstDueAt, isFirst } = await joinPeriod({
     ...{ key, quietMs, mostMs, messageId: message.messageId },
     // The worker looks for a missing row until its publisher must have finished.
-    onBegin: (firstDueAt) => sendJob({ ...attemptJob(message, 0), madeAt: firstDueAt }, firstDueAt),
+    onBegin: (beginsAt) => sendJob({ ...attemptJob(message, 0), madeAt: beginsAt }, beginsAt),
   });
-  const timed = { ...message, messageId, notBefore: dueAt, debounce: { key, version } };
+  const timed = { ...message, messageId, notBefore: dueAt, debounce: { key, version, firstDueAt } };
   const versioned = { ...timed, expiresAt: expiryOf(timed, limitsOf(account)) };
   // Two publishes may write in parallel.
   const bodyId = `${messageId}~${version}`;

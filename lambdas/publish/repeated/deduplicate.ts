@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { now, secondMs } from '../../shared/clock.ts';
+import { isRecent, now, secondMs } from '../../shared/clock.ts';
 import { HttpError } from '../../error/httpError.ts';
 import { deduplicationKey, deduplicationWindowMs } from '../rules/deduplicationKey.ts';
 import type { Deduplication } from '../../options/deduplication.ts';
@@ -49,7 +49,7 @@ async function claim(draft: Draft, key: string, waitUntil: number): Promise<Dedu
       if (!(await endedUndelivered({ accountId, messageId: first.messageId })))
         return { draft: undefined, ...duplicate };
       if (await claimAfter(own, first.messageId)) return { draft, messageId, isDuplicate: false, key };
-    } else if (time >= first.claimedAt + claimTimeoutMs) {
+    } else if (!isRecent(first.claimedAt, claimTimeoutMs, time)) {
       const claimed = { key, messageId: first.messageId, now: now(), endedBy: time - claimTimeoutMs };
       if (await takeOver(claimed)) {
         const inItsPlace = { ...draft, message: { ...draft.message, messageId: first.messageId } };

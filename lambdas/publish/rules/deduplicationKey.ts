@@ -27,7 +27,7 @@ export function deduplicationKey(
     deduplication.by === 'id'
       ? ['id', deduplication.id, topicName === undefined ? '' : url]
       : [
-          'content',
+          deduplication.token ?? 'content',
           url,
           headers.filter((header) => !isTraceHeader(header)).sort(byName),
           createHash('sha256').update(body).digest('hex'),

@@ -1,6 +1,6 @@
 import { DeleteItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
-import { epochSeconds } from '../../shared/clock.ts';
+import { epochSeconds, isAhead } from '../../shared/clock.ts';
 import { settings } from '../../aws/settings.ts';
 import { claiming } from '../../table/claim.ts';
 import { conditionalWrite, dynamodb, toItem, unlessRefused } from '../../aws/dynamodb.ts';
@@ -8,6 +8,7 @@ import { conditionalWrite, dynamodb, toItem, unlessRefused } from '../../aws/dyn
 const claimRow = z.object({
   messageId: z.string(),
   claimedAt: z.number(),
+  until: z.number(),
   isAccepted: z.optional(z.boolean()),
 });
 
@@ -42,11 +43,16 @@ export async function claimKey(claim: NewClaim): Promise<KeyClaim> {
   const { messageId, now } = claim;
   const { isMade, row } = await conditionalWrite(
     dynamodb.send(
-      new PutItemCommand({ ...placeOf(claim), ...claiming({ attribute: 'until', endedBy: now }) }),
+      new PutItemCommand({
+        ...placeOf(claim),
+        ...claiming({ attribute: 'until', endedBy: now, isEnd: true }),
+      }),
     ),
   );
   if (isMade) return { messageId, claimedAt: now, isAccepted: false };
-  const { isAccepted = false, ...rest } = claimRow.parse(row);
+  const { isAccepted = false, until, ...rest } = claimRow.parse(row);
+  // The clock has stepped back since it was claimed: its window begins now.
+  if (isAhead(until, claim.until)) await note(claim.key, rest.messageId, 'until', claim.until);
   return { ...rest, isAccepted };
 }
 
@@ -68,18 +74,23 @@ export const claimAfter = (claim: NewClaim, before: string): Promise<boolean> =>
   );
 
 /** @returns false if the message no longer has the key */
-export const markAccepted = (key: string, messageId: string): Promise<boolean> =>
+const note = (key: string, messageId: string, name: string, value: unknown): Promise<boolean> =>
   unlessRefused(
     dynamodb.send(
       new UpdateItemCommand({
         TableName: settings.deduplicationTable,
         Key: { id: { S: key } },
-        UpdateExpression: 'SET isAccepted = :true',
+        UpdateExpression: 'SET #name = :value',
         ConditionExpression: 'messageId = :id',
-        ExpressionAttributeValues: { ':id': { S: messageId }, ':true': { BOOL: true } },
+        ExpressionAttributeNames: { '#name': name },
+        ExpressionAttributeValues: toItem({ ':id': messageId, ':value': value }),
       }),
     ),
   );
+
+/** @returns false if the message no longer has the key */
+export const markAccepted = (key: string, messageId: string): Promise<boolean> =>
+  note(key, messageId, 'isAccepted', true);
 
 /**
  * Renews an expired claim for another publisher.

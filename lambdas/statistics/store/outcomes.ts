@@ -16,12 +16,10 @@ export interface KeptOutcomes {
 
 const counts = z.record(z.string(), z.tuple([z.number(), z.number(), z.number()]));
 const outcomesRow = z.object({
-  // Missing in rows of older releases.
-  steps: z._default(counts, {}),
+  steps: counts,
   hours: counts,
   days: counts,
-  // Stored separately, because an earlier release reads exactly three numbers of a day.
-  retries: z._default(z.record(z.string(), z.number()), {}),
+  retries: z.record(z.string(), z.number()),
   countedUntil: z.array(z.number()),
   version: z.number(),
 });

@@ -2,7 +2,7 @@
  * A process's count of an account's usage on a day, and the last known counts of the others. It decides when `counter.ts`
  * reports.
  */
-import { secondMs } from '../../shared/clock.ts';
+import { isRecent, secondMs } from '../../shared/clock.ts';
 import { aheadOf, stepOf } from './steps.ts';
 import { minus, noUsage, plus, type Usage } from '../usage.ts';
 
@@ -77,11 +77,11 @@ export class ProcessCount {
 
   /** 1 if the measurement is too old. */
   shareAt(kind: LimitedRequests, time: number): number {
-    return time - this.#reportedAt < newsMs ? this.#requestShares[kind] : 1;
+    return isRecent(this.#reportedAt, newsMs, time) ? this.#requestShares[kind] : 1;
   }
 
   hasNewsAt(time: number): boolean {
-    return time - this.#heardAt < newsMs;
+    return isRecent(this.#heardAt, newsMs, time);
   }
 
   count(usage: Partial<Usage>): void {
@@ -130,9 +130,9 @@ export class ProcessCount {
 
     const byOthers = minus(minus(row, before), added);
     this.#messageShare = shareOf(counted.messages, byOthers.messages) ?? this.#messageShare;
-    const isRecent = time - this.#reportedAt < newsMs;
+    const isNews = isRecent(this.#reportedAt, newsMs, time);
     const requestShare = (kind: LimitedRequests): number =>
-      (isRecent ? shareOf(counted[kind], byOthers[kind]) : undefined) ?? 1;
+      (isNews ? shareOf(counted[kind], byOthers[kind]) : undefined) ?? 1;
     this.#requestShares = { calls: requestShare('calls'), hooks: requestShare('hooks') };
     this.#reportedAt = time;
   }
@@ -163,7 +163,7 @@ class MeasuredRate {
 
   hear(count: number, at: number): void {
     const from = this.#from;
-    if (from === undefined) {
+    if (from === undefined || at < from.at) {
       this.#from = { count, at };
       return;
     }

@@ -34,8 +34,9 @@ export function takeTokens(
   now: number,
 ): Taken {
   const holds = Math.max(perSecond, least);
-  const filled =
-    bucket === undefined ? holds : Math.min(holds, bucket.level + ((now - bucket.at) / secondMs) * perSecond);
+  // A clock that has stepped back adds nothing.
+  const added = bucket === undefined ? holds : (Math.max(0, now - bucket.at) / secondMs) * perSecond;
+  const filled = Math.min(holds, (bucket?.level ?? 0) + added);
   const isTaken = filled >= least;
   const level = isTaken ? filled - amount : filled;
   const moreAt = level >= least ? now : now + ((least - level) / perSecond) * secondMs;

@@ -3,13 +3,14 @@ import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import { dayMs, epochSeconds } from '../../shared/clock.ts';
+import { startsPrefix } from '../../aws/resources.ts';
 import { settings } from '../../aws/settings.ts';
 import { dynamodb, toItem } from '../../aws/dynamodb.ts';
 
 /** Longer than SQS keeps the job's message (14 days). */
 const keptMs = 15 * dayMs;
 
-const keyOf = (job: string) => toItem({ owner: `begun#${job}`, id: 'begun' });
+const keyOf = (job: string) => toItem({ owner: `${startsPrefix}${job}`, id: 'begun' });
 
 const row = z.object({ marks: z.set(z.string()) });
 

@@ -1,4 +1,4 @@
-import { callbackBody } from '../../delivery/callbackBody.ts';
+import { callbackBody, shownAsBytes } from '../../delivery/callbackBody.ts';
 import type { CallbackDetails } from '../../message/kinds.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
 
@@ -15,7 +15,8 @@ function toldDetails(details: CallbackDetails): CallbackDetails {
   const { message, retried } = details;
   const response = told(details.response);
   const maxRetries = isSuccess(response) ? message.maxRetries : retried;
-  return { ...details, message: { ...message, maxRetries }, response };
+  const headers = shownAsBytes(response.headers);
+  return { ...details, message: { ...message, maxRetries }, response: { ...response, headers } };
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { DestinationResponse } from '../../destination/response.ts';
-import { headerName, valuesOf } from '../../shared/headers.ts';
+import { headerName, headerText, valuesOf } from '../../shared/headers.ts';
 import type { Features } from '../rules/features.ts';
 
 const notAWorkflow =
@@ -34,4 +34,5 @@ export function wrongDestination(
 export const failedStepName = (
   prefix: string,
   { headers }: Pick<DestinationResponse, 'headers'>,
-): string | undefined => valuesOf(headers, headerName(prefix, 'error-step-name').toLowerCase())[0];
+): string | undefined =>
+  valuesOf(headers, headerName(prefix, 'error-step-name').toLowerCase()).map(headerText)[0];

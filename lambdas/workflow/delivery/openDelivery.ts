@@ -7,7 +7,7 @@ import { wrongDestination } from './endpointAnswer.ts';
 import { isActive, type Snapshot, type RunStart, type RunKey } from '../rules/journal.ts';
 import { isLazy } from '../runs/listBody.ts';
 import { settings } from '../../aws/settings.ts';
-import { now } from '../../shared/clock.ts';
+import { isRecent, now } from '../../shared/clock.ts';
 import { loadSnapshot } from '../store/journals.ts';
 import { settingsOfRun } from '../runs/changeRun.ts';
 import { loadRunList } from '../runs/knownRuns.ts';
@@ -103,7 +103,7 @@ async function openList(
     const body = await list.bodyOf(entries);
     hold.shrinkTo(body.length);
     // The run may have ended during the wait for memory or bodies.
-    const isStill = now() - readAt <= freshMs || (await loadRunList(key, startSeq)) !== undefined;
+    const isStill = isRecent(readAt, freshMs, now()) || (await loadRunList(key, startSeq)) !== undefined;
     if (isStill) return { ...opened, body, release: hold.release };
   } catch (error) {
     hold.release();

@@ -3,7 +3,7 @@ import { deadLetterAttempt } from '../../deadLetter/deadLetter.ts';
 import { attemptJob } from '../../job/job.ts';
 import { sendJob } from '../../job/send.ts';
 import { dlqIdOf } from '../../message/consequenceIds.ts';
-import { loadMessage, type MadeAttempt, type RecordedAttempt } from '../../message/history.ts';
+import { loadMessage, followsAt, type MadeAttempt, type RecordedAttempt } from '../../message/history.ts';
 import { logRetentionMs, type KeptResponse, type Message, type WorkflowPart } from '../../message/message.ts';
 import { listedResponseBytes } from '../../message/records.ts';
 import { beginningOf } from '../../shared/bytes.ts';
@@ -96,9 +96,12 @@ async function tellFailure(
   const request = { messageId: requestId, accountId: account.id };
   const callback = failureCallbackOf(start, account);
   if (callback !== undefined) {
-    await sendJob(attemptJob({ ...callback, ...request }, 0), attempt.recordedAt + callback.delayMs);
+    const dueAt = followsAt(recorded, callback, attempt.recordedAt + callback.delayMs);
+    await sendJob(attemptJob({ ...callback, ...request }, 0), dueAt);
     return;
   }
   const stored = await loadMessage(request);
-  if (stored !== undefined) await sendJob(attemptJob(stored.message, 0), stored.message.notBefore);
+  if (stored === undefined) return;
+  const { message } = stored;
+  await sendJob(attemptJob(message, 0), followsAt(recorded, message, message.notBefore));
 }

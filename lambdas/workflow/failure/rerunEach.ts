@@ -20,8 +20,6 @@ import { loadRun } from '../runs/loadRun.ts';
 import { chooseRun, claimRun, findRerun } from '../store/deadRuns.ts';
 import { noteRerun } from '../store/journals.ts';
 
-/** How long a request waits for other processes that start the same runs. The gateway times out after 29 s. */
-export const waitingMs = 2 * rerunTimeoutMs;
 /** The first pause before reading dead letters that other processes have claimed; pauses double. */
 const firstPauseMs = 500;
 

@@ -2,7 +2,7 @@
  * The service's own headers within a forwarded name. The client writes the full name that its deliveries need, in any dialect:
  * `Upstash-Forward-Upstash-Workflow-Sdk-Version` arrives as `Upstash-Workflow-Sdk-Version`.
  */
-import { headerName, type Header } from '../../shared/headers.ts';
+import { headerBytes, headerName, type Header } from '../../shared/headers.ts';
 
 export type Prefixes = readonly string[];
 
@@ -18,5 +18,5 @@ export const branded = (
   headers: Readonly<Record<string, string | undefined>>,
 ): readonly Header[] =>
   Object.entries(headers).flatMap(([name, value]): Header[] =>
-    value === undefined ? [] : [[headerName(prefix, name).toLowerCase(), value]],
+    value === undefined ? [] : [[headerName(prefix, name).toLowerCase(), headerBytes(value)]],
   );

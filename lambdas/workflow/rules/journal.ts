@@ -41,6 +41,8 @@ export interface RunStart {
   /** The run that waits for this one's end. */
   readonly invoker?: Invoker | undefined;
   readonly scheduleId?: string | undefined;
+  /** The id of the restricted token that started it. */
+  readonly token?: string | undefined;
   /** The failed run that this one resumes or restarts. */
   readonly resumes?: Pick<Invoker, 'runId' | 'createdAt'> | undefined;
 }
@@ -211,8 +213,8 @@ export interface Snapshot {
   readonly waits: readonly (Marked & { readonly stepId: number })[];
   /** Events that no step has waited for yet; see {@link EventRecord}. */
   readonly events: readonly (Marked & { readonly callBytes?: number | undefined })[];
-  /** Digests of the run's webhooks, the newest last. Undefined for runs of earlier versions. */
-  readonly webhooks?: readonly string[] | undefined;
+  /** Digests of the run's webhooks, the newest last. */
+  readonly webhooks: readonly string[];
   /** Until when all records of the run are kept, Unix milliseconds. */
   readonly keptUntil: number;
   /** Undefined unless the run failed and its failure is reported. */
@@ -274,7 +276,7 @@ function withEntries(snapshot: Snapshot, entries: readonly ListedEntry[]): Snaps
     bodyBytes,
     steps,
     waits: snapshot.waits.filter(({ stepId }) => !ended.has(stepId)),
-    webhooks: snapshot.webhooks && [...snapshot.webhooks, ...created].slice(-mostWebhooks),
+    webhooks: [...snapshot.webhooks, ...created].slice(-mostWebhooks),
   };
 }
 

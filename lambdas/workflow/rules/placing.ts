@@ -150,9 +150,5 @@ export function recordsFor<E extends HasBody>(entries: readonly E[]): readonly (
       `A step has ${largest} bytes, with its name and headers; allowed are ${mostEntryBytes}.`,
     );
   }
-  const sizeOf = (entry: E): number => sizes.get(entry) ?? largest;
-  // Earlier versions made records up to six times as large. Their boundaries stay, so that a repeated submission matches them.
-  return weighedChunksOf(entries, mostEntryBytes, sizeOf).flatMap((some) =>
-    weighedChunksOf(some, mostRecordBytes, sizeOf),
-  );
+  return weighedChunksOf(entries, mostRecordBytes, (entry) => sizes.get(entry) ?? largest);
 }

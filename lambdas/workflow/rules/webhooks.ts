@@ -12,9 +12,9 @@ const mostCalls = 100;
 /** Bytes of kept calls in the run's list: a quarter of the list, and more than the longest call. */
 const mostCallBytes = 8 * 1_024 * 1_024;
 
-/** Whether a run keeps calls of a webhook. Runs of earlier versions did not note their webhooks, so they keep all. */
+/** Whether a run keeps calls of a webhook: it has created it. */
 export const keepsCallsOf = ({ webhooks }: Pick<Snapshot, 'webhooks'>, eventId: string): boolean =>
-  webhooks === undefined || webhooks.includes(eventDigest(eventId));
+  webhooks.includes(eventDigest(eventId));
 
 /**
  * @param bytes of the call in the run's list; 0 if not known yet

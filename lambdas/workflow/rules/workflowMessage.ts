@@ -1,7 +1,7 @@
 /** A message's part in a workflow, from its headers. */
 import { longestStepName, mostEntries } from '../../shared/bounds.ts';
 import { scoped, type Config } from '../../shared/config.ts';
-import { headerName } from '../../shared/headers.ts';
+import { headerName, headerText } from '../../shared/headers.ts';
 import { badField, quote, type HttpError } from '../../error/httpError.ts';
 import { brandless, type Prefixes } from './brands.ts';
 import { parseFeatures, type Features } from './features.ts';
@@ -86,7 +86,7 @@ class Reader {
     if (more.some((other) => other !== first)) {
       throw this.refuse(`${this.field(name)} is given ${more.length + 1} times; allowed is once.`);
     }
-    return first?.trim();
+    return first && headerText(first).trim();
   }
 
   field(name: string): string {

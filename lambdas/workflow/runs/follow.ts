@@ -17,7 +17,6 @@ import type { Step } from '../rules/step.ts';
 import { readJournal } from '../store/journals.ts';
 import { listRun, type ListedRun } from '../store/runList.ts';
 import { now, secondMs } from '../../shared/clock.ts';
-import { isDeliverable } from '../../destination/destination.ts';
 import { expiryOf, type Message } from '../../message/message.ts';
 import { attemptJob, type RunStartJob } from '../../job/job.ts';
 import type { StoredBody } from '../../message/bodies.ts';
@@ -47,8 +46,7 @@ export function listMessage(
   const { messageId, notBefore } = entry;
   return {
     ...settings,
-    // Earlier releases accepted invokes with malformed URLs. Their results go to the run's URL.
-    url: isDeliverable(entry.url) ? entry.url : start.url,
+    url: entry.url,
     method: 'POST',
     // Made at the delivery, like the body.
     headers: [],

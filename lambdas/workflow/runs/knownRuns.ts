@@ -3,7 +3,7 @@
  * records.
  */
 import { knownRunsBytes } from '../../aws/resources.ts';
-import { minuteMs, now } from '../../shared/clock.ts';
+import { isRecent, minuteMs, now } from '../../shared/clock.ts';
 import type { Header } from '../../shared/headers.ts';
 import { entriesOf } from '../rules/entry.ts';
 import { isActive, type ListedEntry, type RunKey, type RunStart, type Snapshot } from '../rules/journal.ts';
@@ -135,7 +135,8 @@ function forgetOldest(): void {
 export async function loadRunList(key: RunKey, startSeq: number): Promise<RunList | undefined> {
   const name = JSON.stringify([key.accountId, key.runId, startSeq]);
   const known = runs.get(name);
-  const run = known !== undefined && now() - known.usedAt < keptMs ? known : new KnownRun(key, startSeq);
+  const run =
+    known !== undefined && isRecent(known.usedAt, keptMs, now()) ? known : new KnownRun(key, startSeq);
   run.usedAt = now();
   runs.delete(name);
   runs.set(name, run);

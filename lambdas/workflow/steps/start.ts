@@ -2,6 +2,7 @@
 import { limitsOf, type Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { derivedId, newId } from '../../shared/ids.ts';
+import { forbidden, quote } from '../../error/httpError.ts';
 import { eachOf } from '../../shared/lists.ts';
 import { expiryOf } from '../../message/message.ts';
 import type { Invoker } from '../rules/invoking.ts';
@@ -83,6 +84,7 @@ export function startOf(
     failureCallback: failureCallbackIn(request.config, options, { ...options, maxRetries: retries }),
     invoker,
     scheduleId: request.fire?.scheduleId,
+    token: account.scope?.token,
   };
 }
 
@@ -176,6 +178,7 @@ async function recordStart(account: Account, draft: NamedStart): Promise<Started
   const { record, snapshot, result } = await changeRun(key, async (found): Promise<Decision<SameStart>> => {
     const same = found && draft.fixed && (await startedBefore(key, found, draft.fixed));
     if (same !== undefined) return { result: { same } };
+    if (found !== undefined) await refuseOther(account, key, found, draft);
     if (found === undefined || hasEnded(found.state)) {
       // An upgrade of a run that has ended starts no other run.
       if (draft.isUpgrade === true) throw endedRun(runId);
@@ -216,6 +219,19 @@ async function recordStart(account: Account, draft: NamedStart): Promise<Started
     draft.isUpgrade === true && isUpgraded(snapshot) ? await loadUpgrade(key, snapshot) : undefined;
   const isOther = draft.fixed !== undefined && result.same === undefined;
   return { ...started, messageId: upgrade?.messageId ?? initial.messageId, isDuplicate: true, isOther };
+}
+
+/** @throws HttpError 403 if the id's run is outside the token's scope, or a restricted token started it */
+async function refuseOther({ scope }: Account, key: RunKey, found: Snapshot, { isUpgrade }: StartDraft) {
+  // Records of a run that has ended may have expired.
+  if (hasEnded(found.state) && (scope === undefined || found.keptUntil < now())) return;
+  const { url, token } = await settingsOfRun(key, found);
+  scope?.refuse("The run's endpoint", url);
+  if (hasEnded(found.state) || isUpgrade === true || token === undefined || token === scope?.token) return;
+  throw forbidden(
+    'token_scope_exceeded',
+    `The run ${quote(key.runId)} is active, and was started by the token ${token}, whose ids are its own; another id is needed, or that run is cancelled first.`,
+  );
 }
 
 interface SameStart {

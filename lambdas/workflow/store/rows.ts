@@ -62,6 +62,7 @@ const runStart = z.object({
     } satisfies Shape<Invoker>),
   ),
   scheduleId: z.optional(z.string()),
+  token: z.optional(z.string()),
   resumes: z.optional(z.object(runIdentity)),
 } satisfies Shape<RunStart>);
 
@@ -171,7 +172,7 @@ const snapshotShape = z.object({
   } satisfies Shape<Record<StepMark, StepSet>>),
   waits: z.array(z.object({ ...marked, stepId: z.number() })),
   events: z.array(z.object({ ...marked, callBytes: z.optional(z.number()) })),
-  webhooks: z.optional(z.array(z.string())),
+  webhooks: z.array(z.string()),
   keptUntil: z.number(),
   failureState,
 } satisfies Shape<Snapshot>);

@@ -7,7 +7,7 @@ import { isActive, type Snapshot, type RunStart, type RunKey } from '../rules/jo
 import type { WaitTimeoutJob } from '../../job/job.ts';
 import { loadSnapshot, loadRecord } from '../store/journals.ts';
 import { hasWaiter, removeWaiters } from '../store/waiters.ts';
-import { sendJob } from '../../job/send.ts';
+import { isEarly, sendJob } from '../../job/send.ts';
 import { ownerOf } from '../../account/owner.ts';
 import { countFollowing } from '../../usage/counter.ts';
 import { changeRun, type Decision, settingsOfRun } from '../runs/changeRun.ts';
@@ -25,7 +25,7 @@ import { findResult } from '../runs/follow.ts';
 /** @throws if the job must be retried */
 export async function checkWait(job: WaitTimeoutJob): Promise<void> {
   const { accountId, runId, seq, dueAt } = job;
-  if (now() < dueAt) {
+  if (isEarly(dueAt)) {
     // Scheduler delivers two minutes early.
     await sendJob(job, dueAt);
     return;
@@ -36,7 +36,7 @@ export async function checkWait(job: WaitTimeoutJob): Promise<void> {
   const account = await ownerOf({ accountId, messageId: wait.messageId });
   if (account === undefined) return;
   const place = { seq, wait };
-  const isDue = now() >= wait.deadline;
+  const isDue = Math.max(now(), dueAt) >= wait.deadline;
   if (!isWaiting(snapshot, seq)) await finish(account, key, snapshot, place);
   else if (isDue) await timeOut(account, key, await settingsOfRun(key, snapshot), place);
 }

@@ -1,7 +1,10 @@
-"""The calls of `django-qstash` on PyPI, in a Django project that is served here."""
+"""The calls of `django-qstash` on PyPI, in a Django project that is served here, with the settings of docs/apps.md."""
 
+import contextlib
+import io
 import os
 import pathlib
+import re
 import sys
 import tempfile
 import threading
@@ -13,8 +16,17 @@ sys.path.append(str(pathlib.Path(__file__).parent.parent))
 
 from operations import TOKEN, URL, eventually, operation, origin, receiver, run, service, unique
 
-os.environ["QSTASH_URL"] = URL
 keys = service("/v2/keys")
+os.environ.update(
+    QSTASH_URL=URL,
+    QSTASH_TOKEN=TOKEN,
+    QSTASH_CURRENT_SIGNING_KEY=keys["current"],
+    QSTASH_NEXT_SIGNING_KEY=keys["next"],
+    DJANGO_QSTASH_DOMAIN=origin,
+)
+page = (pathlib.Path(__file__).parents[3] / "docs/apps.md").read_text()
+added, _task = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+address_command = re.search(r'manage\.py shell -c "(.*qstash_client.*)"', page)[1]
 
 
 class Quiet(WSGIRequestHandler):
@@ -32,17 +44,14 @@ from django.conf import settings
 from django.urls import include, path
 
 folder = tempfile.TemporaryDirectory()
+of_page = {"INSTALLED_APPS": ["django.contrib.contenttypes", "shop"]}
+exec(added, of_page)
 settings.configure(
+    **{name: value for name, value in of_page.items() if name.isupper()},
+    DEBUG=False,
     ALLOWED_HOSTS=["*"],
     SECRET_KEY=unique("secret"),
     ROOT_URLCONF=__name__,
-    INSTALLED_APPS=[
-        "django.contrib.contenttypes",
-        "django_qstash",
-        "django_qstash.results",
-        "django_qstash.schedules",
-        "shop",
-    ],
     DATABASES={
         "default": {
             "ENGINE": "django.db.backends.sqlite3",
@@ -54,12 +63,6 @@ settings.configure(
     DEFAULT_AUTO_FIELD="django.db.models.BigAutoField",
     USE_TZ=True,
     LOGGING_CONFIG=None,
-    QSTASH_TOKEN=TOKEN,
-    QSTASH_CURRENT_SIGNING_KEY=keys["current"],
-    QSTASH_NEXT_SIGNING_KEY=keys["next"],
-    DJANGO_QSTASH_DOMAIN=origin,
-    DJANGO_QSTASH_WEBHOOK_PATH="/qstash/webhook/",
-    DJANGO_QSTASH_FORCE_HTTPS=origin.startswith("https:"),
 )
 django.setup()
 urlpatterns = [path("qstash/webhook/", include("django_qstash.urls"))]
@@ -79,6 +82,14 @@ threading.Thread(target=server.serve_forever, daemon=True).start()
 def stored(task_id):
     """Waits for the result of a task."""
     return eventually(lambda: TaskResult.objects.filter(task_id=task_id).first())
+
+
+@operation("qstash_client; uses the address of the environment")
+def _():
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(address_command)
+    assert printed.getvalue().strip() == URL
 
 
 @operation("delay")

@@ -34,10 +34,13 @@ func deadLettered() string {
 	})
 }
 
+// endpoint is a name of the client's own tests.
+const endpoint = "First endpoint"
+
 // group makes a URL group with one endpoint.
 func group(to string) string {
 	name := unique("group")
-	check(client.UrlGroups().UpsertEndpoints(name, []qstash.Endpoint{{Url: to, Name: "one"}}))
+	check(client.UrlGroups().UpsertEndpoints(name, []qstash.Endpoint{{Url: to, Name: endpoint}}))
 	return name
 }
 
@@ -141,7 +144,7 @@ var operations = map[string]func(){
 		check(client.UrlGroups().RemoveEndpoints(name, []qstash.Endpoint{{Url: somewhere + "/2"}}))
 		shown, err := client.UrlGroups().Get(name)
 		check(err)
-		want(len(shown.Endpoints) == 1 && shown.Endpoints[0].Name == "one", "It is %+v.", shown)
+		want(len(shown.Endpoints) == 1 && shown.Endpoints[0].Name == endpoint, "It is %+v.", shown)
 		all, err := client.UrlGroups().List()
 		check(err)
 		want(len(all) > 0, "The list is empty.")
@@ -167,6 +170,16 @@ var operations = map[string]func(){
 		}
 		check(client.Queues().Delete(queue))
 		check(client.UrlGroups().Delete(name))
+	},
+	"UrlGroups.Publish; a group that does not exist, or has no name": func() {
+		name := unique("none")
+		for group, says := range map[string]string{
+			name: "topic " + name + " not found",
+			"":   "a non-empty destination must be provided",
+		} {
+			_, err := client.UrlGroups().Publish(qstash.PublishUrlGroupOptions{UrlGroup: group, Body: "work"})
+			want(err != nil && strings.Contains(err.Error(), says), "It says %v.", err)
+		}
 	},
 	"Queues.Upsert, Get, List, Pause, Resume, Delete": func() {
 		name := unique("queue")
@@ -219,6 +232,25 @@ var operations = map[string]func(){
 			})
 			check(err)
 			return true, len(events) == 1
+		})
+	},
+	"Events.List; 1,000 entries without a count": func() {
+		to := newInbox(500)
+		go func() {
+			for range to.deliveries {
+			}
+		}()
+		// Each has four entries, from CREATED to FAILED.
+		failing := make([]qstash.BatchOptions, 250)
+		for i := range failing {
+			failing[i] = qstash.BatchOptions{Url: to.url, Body: "work", Retries: qstash.RetryCount(0)}
+		}
+		_, err := client.Batch(failing)
+		check(err)
+		eventually(func() (bool, bool) {
+			events, _, err := client.Events().List(qstash.ListEventsOptions{Filter: qstash.EventFilter{Url: to.url}})
+			check(err)
+			return true, len(events) == 1000
 		})
 	},
 	"Receiver.Verify": func() {

@@ -144,15 +144,6 @@ describe('a token for one destination', () => {
     expect(refusalOf(answer).error).toContain('the token may only publish to');
   });
 
-  it('has a separate answer for each item of a batch', async () => {
-    const items = [{ destination: elsewhere.url }, { destination: allowed.url, body: 'mine' }];
-    const answer = await send({ path: '/v2/batch', body: JSON.stringify(items) });
-    expect(answer.json).toMatchObject([
-      { status: 403, code: 'token_scope_exceeded' },
-      { messageId: expect.any(String) as unknown },
-    ]);
-  });
-
   it('cannot change the steps, events or state of a run at another destination', async () => {
     const other = await start(elsewhere);
     const before = await elsewhere.received(1);

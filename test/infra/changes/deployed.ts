@@ -1,10 +1,8 @@
 /** Finds what CloudFormation would refuse, and what would be lost, if one deployment replaces another. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Stack } from 'aws-cdk-lib';
-import { Template } from 'aws-cdk-lib/assertions';
 import * as z from 'zod';
-import type { Stacks } from '../../../lib/stacks.ts';
+import type { MadeStack } from '../keptTemplates.ts';
 
 /**
  * Resources that keep something. If a logical id changes, CloudFormation creates a new resource, and deletes or forgets the old
@@ -97,14 +95,14 @@ const keptOf = (resource: Resource): z.output<typeof keptShape> => ({
   guards: guardsOf(resource),
 });
 
-function stackOf(stack: Stack): DeployedStack {
-  const json = Template.fromStack(stack).toJSON();
+function stackOf({ isProtected, template }: MadeStack): DeployedStack {
+  const json = template.toJSON();
   const { Resources, Outputs } = templateShape.parse(json);
   const imports = [...JSON.stringify(json).matchAll(/"Fn::ImportValue":"([^"]+)"/g)].map(
     ([, name = '']) => name,
   );
   return {
-    isProtected: stack.terminationProtection ?? false,
+    isProtected,
     exports: Object.fromEntries(
       Object.values(Outputs).flatMap(({ Export, Value }) =>
         Export === undefined ? [] : [[Export.Name, JSON.stringify(Value)]],
@@ -119,11 +117,8 @@ function stackOf(stack: Stack): DeployedStack {
   };
 }
 
-export const deployedIn = (stacks: readonly Stack[]): Deployed =>
-  Object.fromEntries(stacks.map((stack) => [stack.stackName, stackOf(stack)]));
-
-export const deployedOf = ({ stateStacks, serviceStacks, managementStacks }: Stacks): Deployed =>
-  deployedIn([...stateStacks, ...serviceStacks, ...managementStacks]);
+export const deployedOf = (stacks: readonly MadeStack[]): Deployed =>
+  Object.fromEntries(stacks.map((stack) => [stack.name, stackOf(stack)]));
 
 /** The order of `cdk deploy --all`: exports before imports. */
 export const deploymentOrder = (of: Deployed): string[] =>

@@ -22,7 +22,7 @@ import {
 
 const file = join(import.meta.dirname, 'release.json');
 const now = deployedOf(synthesize({ regions: 'eu-central-1' }).stacks);
-if (process.env['SVC_RELEASE'] === 'write') writeFileSync(file, JSON.stringify(now, undefined, 2));
+if (process.env['SVC_RELEASE'] === 'write') writeFileSync(file, JSON.stringify(now));
 const variablesFile = join(import.meta.dirname, 'variables.txt');
 if (process.env['SVC_RELEASE'] === 'write') writeFileSync(variablesFile, `${variablesOfAll().join('\n')}\n`);
 const before = deployedShape.parse(JSON.parse(readFileSync(file, 'utf8')));
@@ -50,7 +50,7 @@ function requiredVariables(): string[] {
 
 /** The losses when this release is rolled back, as sentences of {@link losses}: what is new in it. */
 const newHere: readonly string[] = [
-  // `svc-queue recover` sends their jobs again: docs/deploy.md, "Upgrade".
+  // `svc-queue recover` sends their jobs again: docs/recovery.md.
   'AWS::SQS::Queue QueuesParked7648A030 is gone',
   'AWS::SQS::Queue QueuesSlowBF74C2CE is gone',
   'AWS::Logs::LogGroup AlarmsLog2A85566B is gone',

@@ -1,7 +1,11 @@
 /** The checks before a deployment, with recorded answers of an AWS account. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { App } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { templateResource } from '../../../bench/bill/resources.ts';
+import { readSettings } from '../../../lib/settings.ts';
 import { beforeChecks } from '../../../verify/before/checks.ts';
 import { verifyBefore } from '../../../verify/before/before.ts';
 import type { AwsAccount, Stack } from '../../../verify/before/account.ts';
@@ -11,13 +15,22 @@ import type { Network, RouteTable } from '../../../verify/before/network.ts';
 import { namedTypes } from '../../../verify/before/names.ts';
 import { alarmQueriesIn } from '../../../verify/before/alarms.ts';
 import { changeSetCalls, changeSetClientsIn, readersIn, readingCalls } from '../../../verify/clients.ts';
-import { type Deployment, readDeployment } from '../../../verify/deployment.ts';
-import { everythingOn, fixedAddresses } from '../app.ts';
+import type { Deployment } from '../../../verify/deployment.ts';
+import { cdkContext, synthesize } from '../app.ts';
+import {
+  type Context,
+  everythingOn,
+  instances,
+  instancesInVpc,
+  oneRegion,
+  tuned,
+  unprotected,
+  withAddresses,
+} from '../variants.ts';
 import { ExecuteChangeSetCommand } from '@aws-sdk/client-cloudformation';
 import { PurgeQueueCommand } from '@aws-sdk/client-sqs';
 
 const region = 'eu-central-1';
-const ofOne = { regions: region };
 
 const vpc = 'vpc-0a1b2c3d';
 
@@ -42,41 +55,87 @@ const mainTable: RouteTable = {
 
 const zones = ['euc1-az1', 'euc1-az2', 'euc1-az3'];
 
+const subnets = (given: (at: number) => object): Pick<Network, 'subnets'> => ({
+  subnets: (ids) =>
+    Promise.resolve(
+      ids.map((id, at) => ({ id, vpc, zoneId: zones[at] ?? '', freeAddresses: 200, ...given(at) })),
+    ),
+});
+
+const addresses = (given: object): Pick<Network, 'addresses'> => ({
+  addresses: (ids) =>
+    Promise.resolve(
+      ids.map((id) => ({ id, address: '192.0.2.1', isInUse: false, borderGroup: region, ...given })),
+    ),
+});
+
+const defaultRoute = (via: string, isActive: boolean): Pick<Network, 'routeTablesIn'> => ({
+  routeTablesIn: () => Promise.resolve([{ ...privateTable, routes: [{ to: '0.0.0.0/0', via, isActive }] }]),
+});
+
 const goodNetwork: Network = {
   dnsOf: () => Promise.resolve({ isOn: true, hasHostnames: true }),
   endpointsIn: () => Promise.resolve([]),
   routeTablesIn: () => Promise.resolve([mainTable, privateTable]),
-  subnets: (ids) =>
-    Promise.resolve(ids.map((id, at) => ({ id, vpc, zoneId: zones[at] ?? '', freeAddresses: 200 }))),
-  addresses: (ids) =>
-    Promise.resolve(ids.map((id) => ({ id, address: '192.0.2.1', isInUse: false, borderGroup: region }))),
+  ...subnets(() => ({})),
+  ...addresses({}),
   addressesOfNat: () => Promise.resolve([]),
   zones: () =>
     Promise.resolve(zones.map((id, at) => ({ id, name: `${region}${'abc'[at] ?? ''}`, isAvailable: true }))),
   zonesOfService: () => Promise.resolve(zones),
 };
 
+type Quotas = Awaited<ReturnType<AwsAccount['quotas']>>;
+
 const writeQuota = (value: number) => ({
   code: 'L-AB614373',
   name: 'Table-level write throughput limit',
   value,
 });
-const scheduleQuota = (value: number) => ({
-  code: 'L-C0FFEE00',
-  name: 'CreateSchedule throttle limit in transactions per second',
-  value,
-});
-const sendQuota = (value: number) => ({
-  code: 'L-C0FFEE01',
-  name: 'Invocations throttle limit in transactions per second',
-  value,
-});
-
+const scheduleQuotas = (schedules: number): Quotas => [
+  { code: 'L-C0FFEE01', name: 'Invocations throttle limit in transactions per second', value: 1_000 },
+  {
+    code: 'L-C0FFEE00',
+    name: 'CreateSchedule throttle limit in transactions per second',
+    value: schedules,
+  },
+];
 const instanceQuota = (value: number) => ({
   code: 'L-1216C47A',
   name: 'Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances',
   value,
 });
+
+/** An account with enough of everything, except what is given by service. */
+const quotas = (given: Readonly<Record<string, Quotas>>): Pick<AwsAccount, 'quotas'> => {
+  const all: Readonly<Record<string, Quotas>> = {
+    dynamodb: [writeQuota(40_000)],
+    ec2: [instanceQuota(1_152)],
+    scheduler: scheduleQuotas(5_000),
+    ...given,
+  };
+  return { quotas: (service) => Promise.resolve(all[service] ?? []) };
+};
+
+const certificate = (
+  given: Partial<Awaited<ReturnType<AwsAccount['certificate']>>>,
+): Pick<AwsAccount, 'certificate'> => ({
+  certificate: () =>
+    Promise.resolve({
+      status: 'ISSUED',
+      names: ['*.example.com'],
+      expiresAt: new Date(Date.now() + 1e9),
+      ...given,
+    }),
+});
+
+const gateway = (
+  given: Partial<Awaited<ReturnType<AwsAccount['gateway']>>>,
+): Pick<AwsAccount, 'gateway'> => ({
+  gateway: () => Promise.resolve({ logRole: undefined, rate: 10_000, burst: 5_000, ...given }),
+});
+
+const roleOf = (name: string): string => `arn:aws:iam::111122223333:role/${name}`;
 
 /** An account without any deployment. */
 const empty: AwsAccount = {
@@ -85,21 +144,13 @@ const empty: AwsAccount = {
   stack: () => Promise.resolve(undefined),
   isTaken: () => Promise.resolve(false),
   concurrency: () => Promise.resolve({ limit: 1_000, unreserved: 1_000 }),
-  gateway: () => Promise.resolve({ logRole: undefined, rate: 10_000, burst: 5_000 }),
+  ...gateway({}),
   evaluate: () => Promise.resolve(),
   exports: () => Promise.resolve(new Set()),
   changeSet: () => Promise.resolve({ isTaken: true, faults: [], warnings: [] }),
   network: goodNetwork,
-  certificate: () =>
-    Promise.resolve({ status: 'ISSUED', names: ['*.example.com'], expiresAt: new Date(Date.now() + 1e9) }),
-  quotas: (service) =>
-    Promise.resolve(
-      service === 'dynamodb'
-        ? [writeQuota(40_000)]
-        : service === 'ec2'
-          ? [instanceQuota(1_152)]
-          : [sendQuota(1_000), scheduleQuota(5_000)],
-    ),
+  ...certificate({}),
+  ...quotas({}),
   mayMakePublicUrls: () => Promise.resolve({ isAllowed: true, isAllowedByOrganization: undefined }),
 };
 
@@ -114,17 +165,20 @@ const stack = (of: Partial<Stack> = {}): Stack => ({
   ...of,
 });
 
-const synthesized = new Map<string, Deployment>();
-
-/** Synthesizes the app once for each context. */
-function deploymentOf(context: Readonly<Record<string, string>>): Deployment {
-  const key = JSON.stringify(context);
-  const deployment = synthesized.get(key) ?? readDeployment(context);
-  synthesized.set(key, deployment);
-  return deployment;
+function deploymentOf(context: Context): Deployment {
+  const stacks = synthesize(context).stacks.map(({ name, region: where, template }) => ({
+    name,
+    region: where,
+    resources: templateShape.parse(template.toJSON()).Resources,
+    text: JSON.stringify(template.toJSON()),
+  }));
+  const settings = readSettings(new App({ context: { ...cdkContext, ...context } }));
+  return { settings, stacks, qualifier: 'hnb659fds' };
 }
 
-const outcomesOf = (aws: Partial<AwsAccount>, context: Readonly<Record<string, string>> = ofOne) =>
+const templateShape = z.object({ Resources: z.record(z.string(), templateResource) });
+
+const outcomesOf = (aws: Partial<AwsAccount>, context: Context = oneRegion) =>
   verifyBefore({
     deployment: deploymentOf(context),
     regions: [region],
@@ -152,18 +206,15 @@ it('An empty account passes with the default settings', async () => {
   expect(outcomes.map(({ seen }) => seen)).toContainEqual(expect.stringMatching(/^\d\d names are free$/));
 });
 
-/** Settings with an operator's VPC, with a new one, and with everything else. */
-const inVpc = everythingOn;
-const withAddresses = { ...everythingOn, ...fixedAddresses };
-
 it.each([
-  ['a VPC of the operator', inVpc, ['addresses']],
+  ['a VPC of the operator', everythingOn, ['addresses']],
   ['fixed addresses', withAddresses, ['endpoints', 'routes']],
   [
     'managed instances in a VPC of their own',
-    { ...ofOne, longDelivery: 'instances' },
+    instances,
     ['certificates', 'endpoints', 'routes', 'addresses'],
   ],
+  ['a domain that exists already', instancesInVpc, ['certificates', 'addresses']],
 ])('An account with %s passes with all settings', async (_, context, skipped) => {
   const outcomes = await outcomesOf({}, context);
   expect(outcomes.filter(({ result }) => result === 'short')).toEqual([]);
@@ -186,7 +237,7 @@ const short: readonly {
   readonly check: string;
   readonly sentence: RegExp;
   readonly aws: Partial<AwsAccount>;
-  readonly context?: Readonly<Record<string, string>>;
+  readonly context?: Context;
 }[] = [
   {
     check: 'bootstrap',
@@ -216,8 +267,11 @@ const short: readonly {
   {
     check: 'protection',
     sentence: /Svc-eu-central-1-State has termination protection, and these settings have retain=false/,
-    aws: { stack: (name) => Promise.resolve(stack({ isProtected: name.endsWith('State') })) },
-    context: { ...ofOne, retain: 'false' },
+    aws: {
+      stack: (name) => Promise.resolve(stack({ isProtected: name.endsWith('State') })),
+      ...gateway({ logRole: roleOf('theirs') }),
+    },
+    context: unprotected,
   },
   {
     check: 'concurrency',
@@ -229,27 +283,24 @@ const short: readonly {
     check: 'concurrency',
     sentence: /publishConcurrency=350 leaves 50 unreserved of 400, and Lambda wants 100/,
     aws: { concurrency: () => Promise.resolve({ limit: 1_000, unreserved: 400 }) },
-    context: { ...ofOne, publishConcurrency: '350' },
+    context: tuned,
   },
   {
     check: 'throttle',
     sentence:
       /gives the account 2500 requests a second and 1250 at once; the settings have throttleRate=10000/,
-    aws: { gateway: () => Promise.resolve({ logRole: undefined, rate: 2_500, burst: 1_250 }) },
+    aws: gateway({ rate: 2_500, burst: 1_250 }),
   },
   {
     check: 'gateway-log',
     sentence: /role\/theirs, which this deployment would replace/,
-    aws: {
-      gateway: () =>
-        Promise.resolve({ logRole: 'arn:aws:iam::111122223333:role/theirs', rate: 10_000, burst: 5_000 }),
-    },
+    aws: gateway({ logRole: roleOf('theirs') }),
   },
   {
     check: 'gateway-log',
     sentence: /gatewayLogRole is false, and API Gateway has no role/,
     aws: {},
-    context: { ...ofOne, gatewayLogRole: 'false' },
+    context: unprotected,
   },
   {
     check: 'alarms',
@@ -277,87 +328,57 @@ const short: readonly {
     check: 'dynamodb-quotas',
     sentence:
       /A table may take 10000 write units a second; 10000 messages a second \(throttleRate\) need 20000/,
-    aws: {
-      quotas: (service) =>
-        Promise.resolve(service === 'dynamodb' ? [writeQuota(10_000)] : [scheduleQuota(5_000)]),
-    },
+    aws: quotas({ dynamodb: [writeQuota(10_000)] }),
   },
   {
     check: 'scheduler-quotas',
     sentence:
       /throttleRate=10000 is delayed by more than 15 minutes, 1000 schedules a second are needed, and 250 schedules may be made in a second/,
-    aws: {
-      quotas: (service) =>
-        Promise.resolve(
-          service === 'dynamodb' ? [writeQuota(40_000)] : [scheduleQuota(250), sendQuota(1_000)],
-        ),
-    },
+    aws: quotas({ scheduler: scheduleQuotas(250) }),
   },
   {
     check: 'concurrency',
     sentence: /deliveries may take 400 executions .* that is 404/,
     aws: { concurrency: () => Promise.resolve({ limit: 10, unreserved: 10 }) },
-    context: { ...ofOne, longDelivery: 'instances' },
+    context: instances,
   },
   {
     check: 'instance-quotas',
     sentence: /EC2 lets 16 vCPUs of standard instances run, .* may have 76 while a deployment/,
-    aws: {
-      quotas: (service) =>
-        Promise.resolve(
-          service === 'ec2'
-            ? [instanceQuota(16)]
-            : service === 'dynamodb'
-              ? [writeQuota(40_000)]
-              : [scheduleQuota(5_000)],
-        ),
-    },
-    context: { ...ofOne, longDelivery: 'instances' },
+    aws: quotas({ ec2: [instanceQuota(16)] }),
+    context: instances,
   },
   {
     check: 'certificates',
     sentence: /0a1b2c3d is PENDING_VALIDATION/,
-    aws: {
-      certificate: () =>
-        Promise.resolve({ status: 'PENDING_VALIDATION', names: ['*.example.com'], expiresAt: undefined }),
-    },
-    context: inVpc,
+    aws: certificate({ status: 'PENDING_VALIDATION' }),
+    context: everythingOn,
   },
   {
     check: 'certificates',
     sentence:
       /0a1b2c3d is for queue\.example\.com, \*\.admin\.example\.com, and not for admin\.example\.com\.$/,
-    aws: {
-      certificate: () =>
-        Promise.resolve({
-          status: 'ISSUED',
-          names: ['queue.example.com', '*.admin.example.com'],
-          expiresAt: undefined,
-        }),
-    },
-    context: inVpc,
+    aws: certificate({ names: ['queue.example.com', '*.admin.example.com'] }),
+    context: everythingOn,
   },
   {
     check: 'certificates',
     sentence: /expired at 2026-01-01T00:00:00\.000Z/,
-    aws: {
-      certificate: () =>
-        Promise.resolve({ status: 'ISSUED', names: ['*.example.com'], expiresAt: new Date('2026-01-01') }),
-    },
-    context: inVpc,
+    aws: certificate({ expiresAt: new Date('2026-01-01') }),
+    context: everythingOn,
   },
   {
     check: 'function-urls',
     sentence:
       /A policy of the organisation forbids function URLs that are open to everybody, which publishUrl/,
     aws: { mayMakePublicUrls: () => Promise.resolve({ isAllowed: false, isAllowedByOrganization: false }) },
-    context: { ...ofOne, publishUrl: 'true' },
+    context: everythingOn,
   },
   {
     check: 'endpoints',
     sentence: /vpce-sqs has the private name of sqs\.$/,
     aws: net({ endpointsIn: () => Promise.resolve([endpoint('sqs')]) }),
-    context: inVpc,
+    context: everythingOn,
   },
   {
     check: 'endpoints',
@@ -368,69 +389,46 @@ const short: readonly {
           endpoint('s3', { isGateway: true, hasPrivateDns: false, routeTables: ['rtb-0a1b2c3d'] }),
         ]),
     }),
-    context: inVpc,
+    context: everythingOn,
   },
   {
     check: 'endpoints',
     sentence: /vpc-0a1b2c3d has DNS support or DNS hostnames off/,
     aws: net({ dnsOf: () => Promise.resolve({ isOn: true, hasHostnames: false }) }),
-    context: inVpc,
+    context: everythingOn,
   },
   {
     check: 'routes',
     sentence: /subnet-0b1b2c3d is in vpc-0f/,
-    aws: net({
-      subnets: (ids) =>
-        Promise.resolve(
-          ids.map((id, at) => ({
-            id,
-            vpc: at === 0 ? vpc : 'vpc-0f',
-            zoneId: zones[at] ?? '',
-            freeAddresses: 99,
-          })),
-        ),
-    }),
-    context: inVpc,
+    aws: net(subnets((at) => (at === 0 ? {} : { vpc: 'vpc-0f' }))),
+    context: everythingOn,
   },
   {
     check: 'routes',
     sentence: /subnet-0a1b2c3d leads to the internet gateway igw-0a1b2c3d/,
-    aws: net({
-      routeTablesIn: () =>
-        Promise.resolve([
-          { ...privateTable, routes: [{ to: '0.0.0.0/0', via: 'igw-0a1b2c3d', isActive: true }] },
-        ]),
-    }),
-    context: inVpc,
+    aws: net(defaultRoute('igw-0a1b2c3d', true)),
+    context: everythingOn,
   },
   {
     check: 'routes',
     sentence: /subnet-0a1b2c3d leads to nat-0a1b2c3d, which no longer exists/,
-    aws: net({
-      routeTablesIn: () =>
-        Promise.resolve([
-          { ...privateTable, routes: [{ to: '0.0.0.0/0', via: 'nat-0a1b2c3d', isActive: false }] },
-        ]),
-    }),
-    context: inVpc,
+    aws: net(defaultRoute('nat-0a1b2c3d', false)),
+    context: everythingOn,
   },
   {
     check: 'routes',
     sentence:
-      /subnet-0b1b2c3d has no route to the internet, and no endpoint of dynamodb, s3, sqs, scheduler, secretsmanager, logs, xray/,
+      /subnet-0b1b2c3d has no route to the internet, and no endpoint of dynamodb, s3, sqs, scheduler, secretsmanager, logs/,
     aws: net({
       routeTablesIn: () => Promise.resolve([mainTable, { ...privateTable, subnets: ['subnet-0a1b2c3d'] }]),
     }),
-    context: { ...inVpc, vpcEndpoints: 'false', routeTables: '' },
+    context: instancesInVpc,
   },
   {
     check: 'zones',
     sentence: /all subnets are in euc1-az1, and nothing is delivered when that zone fails/,
-    aws: net({
-      subnets: (ids) =>
-        Promise.resolve(ids.map((id) => ({ id, vpc, zoneId: 'euc1-az1', freeAddresses: 99 }))),
-    }),
-    context: inVpc,
+    aws: net(subnets(() => ({ zoneId: 'euc1-az1' }))),
+    context: everythingOn,
   },
   {
     check: 'zones',
@@ -438,26 +436,20 @@ const short: readonly {
     aws: net({
       zonesOfService: (service) => Promise.resolve(service.endsWith('.scheduler') ? ['euc1-az1'] : zones),
     }),
-    context: inVpc,
+    context: everythingOn,
   },
   {
     check: 'zones',
     sentence: /subnet-0a1b2c3d has 3 free addresses/,
-    aws: net({
-      subnets: (ids) =>
-        Promise.resolve(ids.map((id, at) => ({ id, vpc, zoneId: zones[at] ?? '', freeAddresses: 3 }))),
-    }),
-    context: inVpc,
+    aws: net(subnets(() => ({ freeAddresses: 3 }))),
+    context: everythingOn,
   },
   {
     check: 'addresses',
     sentence: /eipalloc-0b1b2c3d \(192\.0\.2\.1\) belongs to something else already/,
     aws: {
       ...net({
-        addresses: (ids) =>
-          Promise.resolve(
-            ids.map((id) => ({ id, address: '192.0.2.1', isInUse: true, borderGroup: region })),
-          ),
+        ...addresses({ isInUse: true }),
         addressesOfNat: (gateways) =>
           Promise.resolve(gateways.includes('nat-0a1b2c3d') ? ['eipalloc-0a1b2c3d'] : []),
       }),
@@ -468,12 +460,7 @@ const short: readonly {
   {
     check: 'addresses',
     sentence: /is announced in eu-central-1-ham-1/,
-    aws: net({
-      addresses: (ids) =>
-        Promise.resolve(
-          ids.map((id) => ({ id, address: '192.0.2.1', isInUse: false, borderGroup: 'eu-central-1-ham-1' })),
-        ),
-    }),
+    aws: net(addresses({ borderGroup: 'eu-central-1-ham-1' })),
     context: withAddresses,
   },
 ];
@@ -509,19 +496,14 @@ it('Without credentials nothing else is requested', async () => {
 });
 
 it('The deployment’s own resources are no conflict', async () => {
-  const { stacks } = deploymentOf(ofOne);
+  const { stacks } = deploymentOf(oneRegion);
   const outcomes = await outcomesOf({
     stack: (name) => {
       const template = stacks.find((one) => one.name === name);
       return Promise.resolve(stack({ logicalIds: new Set(Object.keys(template?.resources ?? {})) }));
     },
     isTaken: () => Promise.resolve(true),
-    gateway: () =>
-      Promise.resolve({
-        logRole: 'arn:aws:iam::111122223333:role/Svc-eu-central-1-Service-ApiLogRole9A97DE22-x',
-        rate: 10_000,
-        burst: 5_000,
-      }),
+    ...gateway({ logRole: roleOf('Svc-eu-central-1-Service-ApiLogRole9A97DE22-x') }),
   });
   expect(outcomes.filter(({ result }) => result === 'short')).toEqual([]);
 });
@@ -591,7 +573,7 @@ describe('a quota of a replica', () => {
   it('must be the same in both regions', async () => {
     const asked: string[] = [];
     const outcomes = await verifyBefore({
-      deployment: deploymentOf({ regions: 'eu-central-1,us-east-1' }),
+      deployment: deploymentOf({}),
       regions: ['us-east-1'],
       only: ['dynamodb-quotas'],
       isEmulator: false,
@@ -657,7 +639,7 @@ describe('a change set', () => {
   });
 
   it('has values in place of imports that are not exported yet, and leaves the others unchanged', () => {
-    const { stacks } = deploymentOf(ofOne);
+    const { stacks } = deploymentOf(oneRegion);
     const [state, service] = ['State', 'Service'].map((end) => stacks.find(({ name }) => name.endsWith(end)));
     const there = { region, account: '111122223333' };
     const text = service?.text ?? '';

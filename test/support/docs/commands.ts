@@ -66,7 +66,7 @@ const parsers: Readonly<Record<string, (args: readonly string[]) => unknown>> = 
   restore: (args) => parseBackupOptions('restore', args, {}),
   check: (args) => parseCheckOptions(args, {}),
   drain: parseDrain,
-  redrive: parseRedrive,
+  redrive: (args) => parseRedrive(args, {}),
   shell: parseShell,
   recover: (args) => parseRecover(args, Date.now()),
   'master-secret': parseMasterSecretCommand,

@@ -6,7 +6,7 @@ import { resolve } from '../contract.ts';
 import { oddestTexts, oddTexts, spoiled, valuesOf, type Generation } from './values.ts';
 
 /** The kinds of requests: valid by the description, or with one invalid part. */
-export const requestKinds = [
+const requestKinds = [
   'plain',
   'allowed',
   'odd path',

@@ -4,14 +4,11 @@ import { useStandIns } from '../../support/useStandIns.ts';
 
 useStandIns();
 
-const importLambdas = async () => {
-  const [accounts, authenticate, { dynamodb }] = await Promise.all([
-    import('../../../lambdas/management/accounts.ts'),
-    import('../../../lambdas/account/authenticate.ts'),
-    import('../../../lambdas/aws/dynamodb.ts'),
-  ]);
-  return { ...accounts, ...authenticate, dynamodb };
-};
+const importLambdas = async () => ({
+  ...(await import('../../../lambdas/management/accounts.ts')),
+  ...(await import('../../../lambdas/account/authenticate.ts')),
+  dynamodb: (await import('../../../lambdas/aws/dynamodb.ts')).dynamodb,
+});
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 let reads = 0;
 

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import {
   changesBetween,
-  configValues,
   formatChanges,
   hideForwarded,
   joinedChanges,
   mostChangesBytes,
   parseChanges,
 } from '../../../lambdas/audit/changes.ts';
+import { shownConfig } from '../../../lambdas/shared/headers.ts';
 
 describe('the changes of an entry', () => {
   it('are the fields that differ, including those of an inner record', () => {
@@ -33,12 +33,31 @@ describe('the changes of an entry', () => {
         ['failure-callback', [`https://user:${secret}@${host}/`]],
         ['retries', ['3']],
       ]);
-    const valuesOf = (...given: Parameters<typeof config>) => configValues('Svc', config(...given));
+    const valuesOf = (...given: Parameters<typeof config>) => shownConfig('Svc', config(...given));
     const changes = changesBetween(valuesOf('one', 'a.example'), valuesOf('two', 'b.example'), hideForwarded);
     expect(changes).toEqual([
       { field: 'Svc-Forward-Authorization', before: '…', after: '…' },
       { field: 'Svc-Callback-Forward-X-Key', before: '…', after: '…' },
       { field: 'Svc-Failure-Callback', before: 'https://a.example/', after: 'https://b.example/' },
+    ]);
+  });
+
+  it('show that the secret of a URL changed, and not what it is, also in the names of fields', () => {
+    const valuesOf = (secret: string) => ({
+      destination: `https://example.com/pay?k=${secret}`,
+      endpoints: { [`https://example.com/a?k=${secret}`]: `https://example.com/a?k=${secret}` },
+      list: [`https://example.com/?${secret}`, 'https://example.com/b'],
+    });
+    const destination = 'https://example.com/pay?…';
+    expect(changesBetween(valuesOf('one'), valuesOf('two'))).toEqual([
+      { field: 'destination', before: destination, after: destination },
+      { field: 'endpoints.https://example.com/a?…', before: 'https://example.com/a?…', after: undefined },
+      {
+        field: 'list',
+        before: 'https://example.com/?… https://example.com/b',
+        after: 'https://example.com/?… https://example.com/b',
+      },
+      { field: 'endpoints.https://example.com/a?…', before: undefined, after: 'https://example.com/a?…' },
     ]);
   });
 

@@ -58,17 +58,15 @@ it('adds, and returns the new value', async () => {
   expect(tries).toBe(2);
 });
 
-it.each([
-  'ThrottlingException',
-  'ProvisionedThroughputExceededException',
-  'InternalServerError',
-  'TimeoutError',
-])('is sent once if it fails with %s, which is thrown', async (name) => {
-  const error = errorNamed(name);
-  failing = () => Promise.reject(error);
-  expect(await errorOf(stores.updateOnce(adding('once#2')))).toBe(error);
-  expect(tries).toBe(1);
-});
+it.each(['ThrottlingException', 'TimeoutError'])(
+  'is sent once if it fails with %s, which is thrown',
+  async (name) => {
+    const error = errorNamed(name);
+    failing = () => Promise.reject(error);
+    expect(await errorOf(stores.updateOnce(adding('once#2')))).toBe(error);
+    expect(tries).toBe(1);
+  },
+);
 
 it('is not repeated if its answer is lost', async () => {
   failing = async (made) => {

@@ -2,18 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { idleUses } from '../../../bench/bill/resources.ts';
-import { instanceLines, instancesFor, mostWaiting, waitingAtOnce } from '../../../bench/bill/instances.ts';
-import {
-  batchOfMonth,
-  dollarsOfMonth,
-  type Month,
-  otherWay,
-  roomOfMonth,
-} from '../../../bench/bill/month.ts';
+import { instanceLines, instancesFor } from '../../../bench/bill/instances.ts';
+import { dollarsOfMonth, type Month, otherWay } from '../../../bench/bill/month.ts';
 import { ordinaryMessage } from '../../../bench/bill/ordinaryMessage.ts';
 import { instancesPayFrom, waitingRows } from '../../../bench/bill/waiting.ts';
-import { ordinary, partsOf, sumOf } from '../../../bench/bill/workload.ts';
-import { prices } from '../../../bench/prices.ts';
+import { sumOf } from '../../../bench/bill/workload.ts';
 
 const secondsOfMonth = 730 * 3_600;
 
@@ -29,40 +22,6 @@ const monthOf = (perSecond: number, answerMs: number, more: Partial<Month> = {})
 });
 
 describe('instances', () => {
-  it('are one for each environment of 58 messages, for twice the waiting messages, and one for the queue `dead`', () => {
-    expect(waitingAtOnce({ perSecond: 5, answerMs: 58_000, kb: 1 })).toBeCloseTo(290, 0);
-    // Each message takes eleven milliseconds of CPU and AWS calls.
-    expect(instancesFor({ perSecond: 4.99, answerMs: 58_000, kb: 1 })).toBe(10 + 1);
-    expect(instancesFor({ perSecond: 5, answerMs: 58_000, kb: 1 })).toBe(11 + 1);
-  });
-
-  it('are never more than a queue’s 1,000 executions need', () => {
-    expect(instancesFor({ perSecond: 16, answerMs: 60_000, kb: 1 })).toBe(18 + 1);
-  });
-
-  it('are at least four, because three environments of `long` are in three zones', () => {
-    expect(instancesFor({ perSecond: 0, answerMs: 60_000, kb: 1 })).toBe(4);
-    expect(instancesFor({ perSecond: 1, answerMs: 60_000, kb: 1 })).toBe(4);
-  });
-
-  it('depend on the CPU if answers are quick', () => {
-    // 5,000 messages take 7 CPUs, half of the available ones.
-    expect(instancesFor({ perSecond: 5_000, answerMs: 1, kb: 1 })).toBe(14 + 1);
-  });
-
-  it('cost their hours, 15 % more, and a NAT gateway with its address', () => {
-    const [ec2, fee, nat] = instanceLines(4, 'us-east-1').map(({ dollars }) => dollars);
-    expect(ec2).toBeCloseTo(4 * 730 * 0.0725, 6);
-    expect(fee).toBeCloseTo(0.15 * 4 * 730 * 0.0725, 6);
-    expect(nat).toBeCloseTo(730 * (0.045 + 0.005), 6);
-    const { instanceHour, instanceFeeHour } = prices;
-    for (const region of ['us-east-1', 'eu-central-1'] as const)
-      expect(instanceFeeHour.dollarsPerMillion[region]).toBeCloseTo(
-        0.15 * instanceHour.dollarsPerMillion[region],
-        6,
-      );
-  });
-
   it('are in an idle bill, with the minimum environments of their versions', () => {
     const uses = idleUses(
       [{ FunctionScalingConfig: { MinExecutionEnvironments: 3, MaxExecutionEnvironments: 18 } }, {}].map(
@@ -76,33 +35,6 @@ describe('instances', () => {
 });
 
 describe('a month', () => {
-  it('on instances has no function time, batches of one, and gigabytes through the NAT gateway', () => {
-    const workload = {
-      ...ordinary({ region: 'us-east-1', batch: 10, counted: ordinaryMessage }),
-      answerMs: 60_000,
-    };
-    const on = partsOf({ ...workload, longDelivery: 'instances' });
-    const alone = partsOf({ ...workload, batch: 1 });
-    const nat = ((1_024 + 1_500 + 500) / 2 ** 30) * 1e6 * 0.045;
-    const waited = (60_000 + 1.4 * (1_769 / 512) + 10) / 1_000;
-    expect(sumOf(alone) - sumOf(on)).toBeCloseTo(waited * 0.5 * 13.3334 - nat, 2);
-    expect(on.find(({ what }) => what === 'Lambda, requests')?.dollars).toBeCloseTo(0.4, 9);
-  });
-
-  it('on functions has the batches of 200 executions', () => {
-    expect(batchOfMonth(monthOf(10, 10_000))).toBe(1);
-    expect(batchOfMonth(monthOf(100, 10_000))).toBeCloseTo(5, 1);
-    expect(batchOfMonth(monthOf(100, 60_000))).toBe(10);
-    expect(batchOfMonth(monthOf(100, 10_000, { batch: 2 }))).toBe(2);
-  });
-
-  it('has room for 1,000 executions: ten messages each on functions, one on instances', () => {
-    expect(mostWaiting('functions')).toBe(10_000);
-    expect(mostWaiting('instances')).toBe(1_000);
-    expect(roomOfMonth(monthOf(1, 900_000)).most).toBe(0);
-    expect(roomOfMonth(monthOf(1, 900_000, { longDelivery: 'instances' })).most).toBe(1_000);
-  });
-
   it('is compared with the other way, in both directions', () => {
     const sentence = (month: Month): string => otherWay(month, ordinaryMessage);
     expect(sentence(monthOf(1, 10_000))).toMatch(

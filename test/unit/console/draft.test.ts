@@ -71,7 +71,6 @@ describe('the request of a draft', () => {
 
   it.each([
     ['http://127.0.0.1:3000/a_b-c~d.e', 'http://127.0.0.1:3000/a_b-c~d.e'],
-    [' https://example.com ', 'https://example.com'],
     ['orders', 'orders'],
     [
       'https://example.com/a?b=c&svc-retries=1#d',
@@ -79,9 +78,7 @@ describe('the request of a draft', () => {
     ],
     ['https://example.com/%2F', 'https%3A%2F%2Fexample.com%2F%252F'],
     ['https://example.com//a', 'https%3A%2F%2Fexample.com%2F%2Fa'],
-    ['https://example.com/a/../b', 'https%3A%2F%2Fexample.com%2Fa%2F..%2Fb'],
     ['https://example.com/a/.', 'https%3A%2F%2Fexample.com%2Fa%2F.'],
-    ['http://[::1]:80/', 'http%3A%2F%2F%5B%3A%3A1%5D%3A80%2F'],
     ['https://user:pass@example.com/ü', 'https%3A%2F%2Fuser%3Apass%40example.com%2F%C3%BC'],
   ])(
     'has the destination %s encoded in its path so that nothing on the way changes it',
@@ -111,8 +108,6 @@ describe('what is wrong with a draft', () => {
       'headers',
       /^“no colon” is not a header/,
     ],
-    ['a name with a space', { headers: 'X A: 1' }, 'headers', /^“X A: 1” is not a header/],
-    ['no name', { headers: ': 1' }, 'headers', /^“: 1” is not a header/],
     [
       'the hash of a header',
       { headers: 'X-A: REDACTED:12' },
@@ -134,18 +129,13 @@ describe('what is wrong with a draft', () => {
 it.each([
   ['Svc-Delay is "x"; allowed is a whole number and a unit (d, h, m, s), as in "30s".', 'delay'],
   ["Svc-Retries is 6, but the account's limit max_retries is 5.", 'retries'],
-  ['Svc-Callback is "x": it has another form.', 'callback'],
-  ['Svc-Callback-Retries is "x"; allowed is a whole number from 0 to 5.', 'headers'],
-  ['Svc-Forward-X-A is "…"; allowed are printable characters of Latin-1.', 'headers'],
   ['The rate of Svc-Flow-Control-Value is "x"; allowed is a whole number from 1 to 1000000000.', 'rate'],
-  ['The parallelism of Svc-Flow-Control-Value is "x"; allowed is a whole number.', 'parallelism'],
   [
     'Svc-Flow-Control-Key is given without Svc-Flow-Control-Value; allowed is parallelism=<n>.',
     'flow-control-key',
   ],
   ['The destination is "x y"; allowed is a URL that starts with http:// or https://.', 'destination'],
   ['There is no URL group "orders".', 'destination'],
-  ['The name of the queue is "a b"; allowed are 1 to 128 letters, digits, ".", "_" and "-".', 'queue'],
   ["The body has 5 bytes, but the account's limit max_message_size is 4 bytes.", 'body'],
   ['The account has sent 10 messages today.', undefined],
 ])('“%s” is about the field %s', (sentence, field) => {

@@ -9,9 +9,7 @@ it.each([
   ['{"result":"dealt with"}', 'dealt with'],
   ['{"result":{"a":1}}', '{"a":1}'],
   ['{}', undefined],
-  ['{"other":1}', '{"other":1}'],
   ['<html>', '<html>'],
-  ['[]', '[]'],
   ['null', 'null'],
 ])('The answer %s of a failure function is shown as what it returned: %s', (answer, returned) => {
   expect(returnedIn(answer)).toBe(returned);

@@ -122,10 +122,8 @@ describe('An active run', () => {
     alone(step(1, 1_500, { stepType, state: 'STEP_PROGRESS', ...more }));
 
   it.each<[string, readonly Group[]]>([
-    ['running', [next({})]],
     ['retrying', [next({ state: 'STEP_RETRY', nextDeliveryTime: 9_000 })]],
     ['sleeping', [open('SleepFor', { sleepFor: 60_000 }), next({ nextDeliveryTime: 61_500 })]],
-    ['waiting for an event', [open('Wait')]],
     ['running', [open('Call')]],
   ])('is told to be %s', (words, groups) => {
     expect(doingOf(runOf(groups), 10_000)).toBe(words);
@@ -145,10 +143,7 @@ describe('A step in its row', () => {
     ['a success', {}, { state: 'STEP_SUCCESS' }],
     ['kept', { kept: true }, { state: 'KEPT', name: 'kept' }],
     ['waiting', { stepType: 'Wait', state: 'STEP_PROGRESS' }, { state: 'STEP_PROGRESS', name: 'waiting' }],
-    ['a call that was answered', { callResponseStatus: 204 }, { state: 'STEP_SUCCESS' }],
-    ['a call that was refused', { callResponseStatus: 500 }, { state: 'FAILED', name: 'answered 500' }],
     ['a call without an answer', { callResponseStatus: 0 }, { state: 'FAILED', name: 'no answer' }],
-    ['a failed one', { state: 'STEP_FAILED', callResponseStatus: 500 }, { state: 'STEP_FAILED' }],
   ])('is shown as %s', (_as, more, shown) => {
     expect(stateOfStep(step(1, 1_500, more))).toEqual(shown);
   });
@@ -164,20 +159,10 @@ describe('A step in its row', () => {
       { what: 'the end of its sleep', until: 2_000 },
     ],
     [
-      { ...goesOn, stepType: 'SleepUntil', sleepUntil: 7_000 },
-      { what: 'the end of its sleep', until: 7_000 },
-    ],
-    [
       { ...goesOn, stepType: 'Wait', waitEventId: 'paid', waitTimeoutDeadline: 8_000 },
       { what: 'the event paid', until: 8_000 },
     ],
-    [
-      { ...goesOn, stepType: 'Call', callUrl: 'https://a.example/' },
-      { what: 'the answer of https://a.example/' },
-    ],
-    [{ ...goesOn, stepType: 'Invoke', invokedWorkflowRunId: 'wfr_1' }, { what: 'the run wfr_1' }],
     [{ ...goesOn }, undefined],
-    [{ stepType: 'SleepFor', sleepFor: 500 }, undefined],
   ])('with %j tells what it waits for', (more, awaited) => {
     expect(awaitedBy(step(1, 1_500, more))).toEqual(awaited);
   });

@@ -45,7 +45,3 @@ it('A cancellation is shown separately beside the attempt in flight', () => {
   ]).map(({ last }) => last.state);
   expect(states).toEqual(['ERROR', 'CANCELED', 'CANCEL_REQUESTED']);
 });
-
-it('The log of no message is empty', () => {
-  expect(happeningsOf([])).toEqual([]);
-});

@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { callbackOf } from '../../support/callbacks.ts';
+import { setClockAhead } from '../../support/clockAhead.ts';
 import { eventually } from '../../support/eventually.ts';
-import { Fate, fateAt, itAtEachDeath } from '../../support/faults.ts';
+import { fateAt, itAtEachDeath } from '../../support/faults.ts';
 import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.ts';
-import type { Inbox } from '../../support/receiver.ts';
 import { idsOf, openFixture, type Fixture } from '../../support/fixture.ts';
 
 /** Kills a worker at each of its AWS calls. Then SQS redelivers its job. */
@@ -15,46 +15,25 @@ beforeAll(async () => {
   ({ loadLane } = await importLaneLambdas());
 });
 afterAll(() => fixture.close());
-beforeEach(() => {
+beforeEach(async () => {
+  // After a test that moved the clock, these are read again, which must not count.
+  await Promise.all([fixture.readUsage(fixture.account), fixture.deploymentRules()]);
   fixture.reset();
 });
-
-interface FailingMessage {
-  readonly inbox: Inbox;
-  readonly callbacks: Inbox;
-  readonly failures: Inbox;
-  readonly messageId: string;
-}
-
-/** Sends a message that fails twice, with everything that can follow. */
-async function failingMessage(): Promise<FailingMessage> {
-  const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
-  const callbacks = fixture.receiver.inbox();
-  const failures = fixture.receiver.inbox();
-  const messageId = await fixture.send(inbox.url, {
-    retries: '1',
-    'retry-delay': '0',
-    callback: callbacks.url,
-    'failure-callback': failures.url,
-  });
-  return { inbox, callbacks, failures, messageId };
-}
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 describe('a worker that handles a failing message', () => {
-  it('makes at most 26 AWS calls altogether', async () => {
-    const failing = await failingMessage();
-    expect(fixture.calls()).toBe(2);
-    const counted = new Fate();
-    await fixture.doJobs(counted);
-    expect(failing.inbox.deliveries).toHaveLength(2);
-    // Two attempts: a read, two writes each and their continuations. Three callbacks: a read and a write each. One lease of
-    // slots.
-    expect(counted.calls).toBeLessThanOrEqual(26);
-    expect(counted.calls).toBeGreaterThan(10);
-  });
-
   itAtEachDeath('and dies at any of its AWS calls loses nothing', async (fate) => {
-    const { inbox, callbacks, failures, messageId } = await failingMessage();
+    const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end('no'));
+    const [callbacks, failures] = [fixture.receiver.inbox(), fixture.receiver.inbox()];
+    const messageId = await fixture.send(inbox.url, {
+      retries: '1',
+      'retry-delay': '0',
+      callback: callbacks.url,
+      'failure-callback': failures.url,
+    });
     await fixture.doJobs(fate);
 
     // Only the attempt in flight may have been made twice.
@@ -82,15 +61,20 @@ describe('two workers with the same attempt', () => {
     const failures = fixture.receiver.inbox();
     const messageId = await fixture.send(inbox.url, { retries: '0', 'failure-callback': failures.url });
     const { job } = await fixture.receiveAttempt();
-    const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => fixture.deliver(job, false)));
-    expect(outcomes.some(({ status }) => status === 'fulfilled')).toBe(true);
-    // The worker whose record came second fails its job, which then changes nothing.
-    await fixture.deliver(job, true);
-    await fixture.doJobs();
-    expect(idsOf(failures.deliveries).size).toBe(1);
+    await Promise.all(Array.from({ length: 5 }, () => fixture.deliver(job, false)));
+    await doAllJobs();
+    expect(failures.deliveries).toHaveLength(1);
     expect(await fixture.deadLettersOf(messageId)).toBe(1);
   });
 });
+
+/** Does jobs until their follow-ups, and the follow-ups' own jobs, are done. */
+async function doAllJobs(): Promise<void> {
+  for (const minutes of [0, 20, 40, 60]) {
+    setClockAhead(minutes * 60_000);
+    await fixture.doJobs();
+  }
+}
 
 const recordOf = async (messageId: string): Promise<void> => {
   await eventually(
@@ -102,7 +86,6 @@ const recordOf = async (messageId: string): Promise<void> => {
 describe('two workers whose attempts at one message have different outcomes', () => {
   it.each([
     { queueName: undefined, recorded: 200, other: 500, retries: '1' },
-    { queueName: undefined, recorded: 500, other: 200, retries: '1' },
     { queueName: 'twins-delivered', recorded: 200, other: 500, retries: '0' },
     { queueName: 'twins-failed', recorded: 500, other: 200, retries: '0' },
     { queueName: 'twins-retried', recorded: 500, other: 200, retries: '1' },
@@ -132,13 +115,12 @@ describe('two workers whose attempts at one message have different outcomes', ()
           ? await fixture.send(inbox.url, config)
           : await fixture.enqueue(queueName, inbox.url, config);
       const { job } = await fixture.receiveAttempt();
-      const outcomes = await Promise.allSettled([0, 1].map(() => fixture.deliver(job, false)));
-      expect(outcomes.filter(({ status }) => status === 'rejected')).toHaveLength(1);
-      await fixture.deliver(job, true);
-      await fixture.doJobs();
+      await Promise.all([0, 1].map(() => fixture.deliver(job, false)));
+      await doAllJobs();
       const told = callbacks.deliveries.map(callbackOf).find(({ retried }) => retried === 0);
       expect(told).toMatchObject({ sourceMessageId: messageId, status: recorded });
-      expect(idsOf(callbacks.deliveries).size).toBe(recorded === 500 && retries === '1' ? 2 : 1);
+      expect(callbacks.deliveries).toHaveLength(recorded === 500 && retries === '1' ? 2 : 1);
+      expect(inbox.deliveries).toHaveLength(recorded === 500 && retries === '1' ? 3 : 2);
       expect(failures.deliveries).toHaveLength(recorded === 500 && retries === '0' ? 1 : 0);
       if (queueName !== undefined) {
         const lane = await loadLane({ accountId: fixture.account.id, kind: 'queue', name: queueName });
@@ -150,7 +132,7 @@ describe('two workers whose attempts at one message have different outcomes', ()
 
 describe('a message that SQS delivered twice', () => {
   it.each([500, 200])(
-    'is failed by the worker that finds the record of a %i, because the other may not have continued',
+    'is followed up by the worker that finds the record of a %i, because the other may not have continued',
     async (status) => {
       const inbox = fixture.receiver.inbox((delivery, response) =>
         response.writeHead(delivery.headers['svc-retried'] === '0' ? status : 200).end(),
@@ -161,11 +143,11 @@ describe('a message that SQS delivered twice', () => {
       fixture.refuse('SendMessageCommand');
       await expect(fixture.deliver(job, false)).rejects.toThrow();
       fixture.reset();
-      // If this job succeeded, SQS would delete the message, and the attempt might never be continued.
-      await expect(fixture.deliver(job, false)).rejects.toThrow('is not sure to have continued');
-      expect(inbox.deliveries).toHaveLength(1);
-      await fixture.deliver(job, true);
+      // SQS now deletes the message, also for the worker that has not continued.
+      await fixture.deliver(job, false);
       await fixture.doJobs();
+      expect(inbox.deliveries).toHaveLength(1);
+      await doAllJobs();
       expect(inbox.deliveries).toHaveLength(status === 500 ? 2 : 1);
       expect(idsOf(callbacks.deliveries).size).toBe(inbox.deliveries.length);
     },
@@ -174,7 +156,6 @@ describe('a message that SQS delivered twice', () => {
 
 describe('a publish', () => {
   it.each([
-    { call: 1, when: 'before' },
     { call: 1, when: 'after' },
     { call: 2, when: 'before' },
     { call: 2, when: 'after' },

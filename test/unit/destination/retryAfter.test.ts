@@ -19,93 +19,43 @@ const resets = ['retry-after', ...limits] as const;
 
 describe('a destination that asks for a later retry', () => {
   it.each([
-    // Seconds.
-    ['10', 10 * secondMs],
-    [' 10 ', 10 * secondMs],
     ['1.5', 1_500],
     ['0.0001', secondMs],
     ['86400', dayMs],
     ['86401', dayMs],
-    ['999999999', dayMs],
     // Unix times.
     ['1790000090', 90 * secondMs],
-    ['1790000090.25', 90_250],
     ['1890000000', dayMs],
     ['1790000090250', 90_250],
-    ['99999999999999999999', dayMs],
-    // HTTP dates in the three forms of RFC 9110.
-    ['Mon, 21 Sep 2026 14:14:20 GMT', minuteMs],
     ['Monday, 21-Sep-26 14:14:20 GMT', minuteMs],
-    ['Mon Sep 21 14:14:20 2026', minuteMs],
     ['Mon, 21 Sep 2026 14:14:20 +0000', minuteMs],
-    ['Fri, 01 Jan 2027 00:00:00 GMT', dayMs],
     // Durations in Go’s format.
     ['6m5s', 6 * minuteMs + 5 * secondMs],
-    ['1.5s', 1_500],
-    ['8.64s', 8_640],
     ['1h15m30.918s', hourMs + 15 * minuteMs + 30_918],
     ['88ms', secondMs],
-    ['1m0.5s', 60_500],
-    ['2500000us', 2_500],
     ['2500000µs', 2_500],
     ['2500000μs', 2_500],
     [Buffer.from('2500000µs').toString('latin1'), 2_500],
-    [Buffer.from('2500000μs').toString('latin1'), 2_500],
     ['2500000000ns', 2_500],
     ['24h0m0s', dayMs],
-    ['25h', dayMs],
   ])('by %j gets it after this number of milliseconds: %i', async (value, wait) => {
     for (const name of resets) expect(await waitMs([name, value])).toBe(wait);
   });
 
-  it.each([
-    '',
-    'soon',
-    '-1',
-    '+1',
-    '1e3',
-    '1,5',
-    '10, 20',
-    '.5s',
-    '6 m',
-    '5 s',
-    '1w',
-    '5S',
-    's',
-    '5s!',
-    '6m5',
-    'May',
-    'Mon',
-    'Monday in a week',
-    'Mon, 99 Sep 2026 14:14:20 GMT',
-    '2026-09-21T14:14:20Z',
-    'constructor',
-    '1constructor',
-    '1__proto__',
-    'NaN',
-    'Infinity',
-    '9'.repeat(101),
-  ])('by %j is not understood, and gets it after the message’s delay', async (value) => {
-    expect(await waitMs(['retry-after', value])).toBe(own);
-  });
+  it.each(['', '-1', '10, 20', 'Mon, 99 Sep 2026 14:14:20 GMT', 'constructor', 'NaN', '9'.repeat(101)])(
+    'by %j is not understood, and gets it after the message’s delay',
+    async (value) => {
+      expect(await waitMs(['retry-after', value])).toBe(own);
+    },
+  );
 
-  it.each([
-    '0',
-    '0.0',
-    '00',
-    '0s',
-    '0h0m0s',
-    '1000000000',
-    '1789999999',
-    '1790000000',
-    '1789999990250',
-    'Mon, 21 Sep 2026 14:13:20 GMT',
-    'Mon, 21 Sep 2026 14:13:00 GMT',
-    'Sun, 06 Nov 1994 08:49:37 GMT',
-  ])('by %j, which is not in the future, gets it after the message’s delay', async (value) => {
-    for (const name of resets) expect(await waitMs([name, value])).toBe(own);
-    expect(await waitMs(['retry-after', value], ['x-ratelimit-reset', '9'])).toBe(9 * secondMs);
-  });
+  it.each(['0', '1000000000', '1790000000', 'Sun, 06 Nov 1994 08:49:37 GMT'])(
+    'by %j, which is not in the future, gets it after the message’s delay',
+    async (value) => {
+      for (const name of resets) expect(await waitMs([name, value])).toBe(own);
+      expect(await waitMs(['retry-after', value], ['x-ratelimit-reset', '9'])).toBe(9 * secondMs);
+    },
+  );
 
   it('in several headers gets it at the latest of the times', async () => {
     const requests: Header = ['x-ratelimit-reset-requests', '120ms'];
@@ -123,21 +73,18 @@ describe('a destination that asks for a later retry', () => {
     expect(await waitMs(['ratelimit-reset', '5'], ['x-retry-after', '5'])).toBe(own);
   });
 
-  it.each([301, 400, 404, 418, 429, 489, 500, 503])(
-    'by `Retry-After` is respected with status %i',
-    async (status) => {
-      const message = { maxRetries: 3, retryDelay: String(own), prefix: 'Svc' };
-      const response = { status, headers: [['retry-after', '42']] as const, body: new Uint8Array() };
-      expect(await outcomeOf(message, {}, 0, response, now)).toEqual({
-        state: 'RETRY',
-        nextDeliveryAt: now + 42_000,
-      });
-      expect(await outcomeOf(message, {}, 3, response, now)).toEqual({ state: 'FAILED' });
-      expect(await outcomeOf(message, {}, 0, { ...response, status: 200 }, now)).toEqual({
-        state: 'DELIVERED',
-      });
-    },
-  );
+  it.each([301, 404, 429, 500])('by `Retry-After` is respected with status %i', async (status) => {
+    const message = { maxRetries: 3, retryDelay: String(own), prefix: 'Svc' };
+    const response = { status, headers: [['retry-after', '42']] as const, body: new Uint8Array() };
+    expect(await outcomeOf(message, {}, 0, response, now)).toEqual({
+      state: 'RETRY',
+      nextDeliveryAt: now + 42_000,
+    });
+    expect(await outcomeOf(message, {}, 3, response, now)).toEqual({ state: 'FAILED' });
+    expect(await outcomeOf(message, {}, 0, { ...response, status: 200 }, now)).toEqual({
+      state: 'DELIVERED',
+    });
+  });
 });
 
 describe('a rate limiter that reports the end of its period in each answer', () => {

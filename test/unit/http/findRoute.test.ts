@@ -21,23 +21,16 @@ const destination = 'https://example.com//a//b/?';
 
 describe('a path with extra slashes', () => {
   it.each([
-    ['GET', '/v2/queues/', '/v2/queues', {}],
     ['GET', '/v2/queues//', '/v2/queues', {}],
-    ['GET', '//v2/queues', '/v2/queues', {}],
     ['GET', '/stage//v2//queues/mail', '/v2/queues/{name}', { name: 'mail' }],
     ['POST', '/v2/queues//mail//pause/', '/v2/queues/{name}/pause', { name: 'mail' }],
-    ['POST', '/v2//batch', '/v2/batch', {}],
     ['POST', `/v2//publish/${destination}`, '/v2/publish/{destination+}', { destination }],
     [
       'POST',
       `//v2//enqueue//mail/${destination}/`,
       '/v2/enqueue/{queueName}/{destination+}',
-      {
-        queueName: 'mail',
-        destination: `${destination}/`,
-      },
+      { queueName: 'mail', destination: `${destination}/` },
     ],
-    ['POST', '/v2//schedules/nightly/pause', '/v2/schedules/{schedule}/pause', { schedule: 'nightly' }],
     ['GET', '/v2/workflows//runs/wfr_1/', '/v2/workflows/runs/{runId}', { runId: 'wfr_1' }],
   ])('belongs to its operation: %s %s', (method, path, route, variables) => {
     expect(found(method, path)).toEqual([route, variables]);
@@ -52,10 +45,8 @@ describe('an operation’s name in another case', () => {
       '/v2/schedules/{schedule+}',
       { schedule: 'https://Example.com/A' },
     ],
-    ['GET', '/v2/Queues/Mail', '/v2/queues/{name}', { name: 'Mail' }],
     ['POST', '/v2/queues/Mail/Pause', '/v2/queues/{name}/pause', { name: 'Mail' }],
     ['POST', '/v2/FLOWCONTROL/Key/resetrate', '/v2/flowControl/{key}/resetRate', { key: 'Key' }],
-    ['POST', '/v2/DLQ/Retry', '/v2/dlq/retry', {}],
   ])('belongs to that operation, with unchanged variables: %s %s', (method, path, route, variables) => {
     expect(found(method, path)).toEqual([route, variables]);
   });
@@ -79,22 +70,17 @@ describe('HEAD', () => {
       ]);
     },
   );
-
-  it('has no route if GET has none', () => {
-    expect(findRoute('HEAD', '/v2/batch').route).toBeUndefined();
-  });
 });
 
 describe('a destination', () => {
   it.each([
-    ['/v2/publish/https://example.com/', 'https://example.com/'],
     ['/v2/publish//example', '/example'],
     ['/v2/publish/https://example.com//v2//publish//x', 'https://example.com//v2//publish//x'],
   ])('is read byte for byte: %s', (path, expected) => {
     expect(found('POST', path)).toEqual(['/v2/publish/{destination+}', { destination: expected }]);
   });
 
-  it.each(['https://pause', 'https://run', 'https:///resume', 'https://example.com/pause'])(
+  it.each(['https://pause', 'https://example.com/pause'])(
     'that ends like an operation of schedules is one: %s',
     (schedule) => {
       expect(found('POST', `/v2/schedules/${schedule}`)).toEqual(['/v2/schedules/{schedule+}', { schedule }]);
@@ -105,9 +91,7 @@ describe('a destination', () => {
 describe('a fixed segment', () => {
   it.each([
     ['DELETE', '/v2/messages/count', ['GET']],
-    ['GET', '/v2/dlq/retry', ['POST']],
     ['DELETE', '/v2/dlq//count/', ['GET']],
-    ['DELETE', '/v2/workflows/runs/count', ['GET']],
     ['GET', '/v2/workflows/dlq/resume', ['POST']],
   ])('is not the value of a variable at its place, for any method: %s %s', (method, path, allowed) => {
     const { route, matching } = findRoute(method, path);
@@ -156,8 +140,6 @@ describe('the routes of the gateway', () => {
 describe('the prefix before the API’s path', () => {
   it.each([
     ['/v2/queues', ''],
-    ['//v2/queues', ''],
-    ['/api/v2/queues', '/api'],
     ['/api//v2/queues', '/api'],
   ])('of %s is %j', (path, expected) => {
     expect(basePathOf(path)).toBe(expected);

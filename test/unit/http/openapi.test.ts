@@ -225,19 +225,6 @@ describe('the two descriptions', () => {
     ]);
     expect(JSON.stringify(document)).not.toMatch(/read_only_token|"\/v2\/\{brand\}/);
   });
-
-  it('have different authentication', () => {
-    expect(errorsOf('GET /v2/keys', 401).join()).toMatch(/Bearer/);
-    expect(errorsOf('GET /v2/{brand}/users', 401).join()).toMatch(/Basic/);
-    expect(errorsOf('GET /v2/{brand}/users', 401).join()).not.toMatch(/token/);
-    expect(managementDocument.components.securitySchemes).toMatchObject({
-      operator: { type: 'http', scheme: 'basic' },
-    });
-  });
-
-  it('have the contract’s title and the management API’s version', () => {
-    expect(managementDocument.info).toMatchObject({ title: 'Svc Account Management', version: '1.0.0' });
-  });
 });
 
 describe('the described limits', () => {

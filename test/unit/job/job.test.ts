@@ -20,30 +20,18 @@ describe('a job', () => {
     expect(parseJob(formatJob(job))).toEqual(job);
   });
 
-  // Scheduler keeps an attempt for up to a year, so it may be older than the kinds of jobs.
-  it('without a kind is an attempt, as earlier releases sent it', () => {
-    expect(parseJob(JSON.stringify(attempt))).toEqual({ kind: 'attempt', ...attempt });
-  });
-
-  it('of kind pump is for an account’s lane, the only lane of earlier releases', () => {
-    const pump = parseJob(JSON.stringify({ kind: 'pump', accountId: 'acct' }));
-    expect(pump).toEqual({ kind: 'pump', accountId: 'acct', lane: 'account', name: '', dueAt: 0 });
-  });
-
   it('that was sent again is read without the queue’s notes about it', () => {
-    const text = JSON.stringify({ ...attempt, returns: 3, faults: 1, sentAt: 1_000 });
+    const text = JSON.stringify({ kind: 'attempt', ...attempt, returns: 3, faults: 1, sentAt: 1_000 });
     expect(parseJob(text)).toEqual({ kind: 'attempt', ...attempt });
   });
 
   it.each([
     'no JSON',
-    '[]',
     '{}',
-    '{"kind":"pump"}',
     '{"kind":"pump","accountId":""}',
+    JSON.stringify(attempt),
     JSON.stringify({ ...attempt, kind: 'unknown' }),
-    JSON.stringify({ ...attempt, attempt: -1 }),
-    JSON.stringify({ ...attempt, queue: 'dead' }),
+    JSON.stringify({ kind: 'attempt', ...attempt, queue: 'dead' }),
   ])('is not %s', (text) => {
     expect(() => parseJob(text)).toThrow();
   });

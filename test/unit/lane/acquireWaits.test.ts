@@ -165,11 +165,6 @@ describe('an attempt of a suspended account', () => {
     expect(fixture.lane(circuit).leases.size).toBe(0);
   });
 
-  it('waits there, too, if no lane has admitted it', async () => {
-    const fixture = new AcquireFixture();
-    expect(await fixture.laneGate.waitForAccount(attemptOf(1))).toBe('waits');
-  });
-
   it('waits in its queue first', async () => {
     const fixture = new AcquireFixture();
     await fixture.occupy(queue, 1, 1);
@@ -197,16 +192,6 @@ describe('a declined grant', () => {
       expect(fixture.lane(kind).leases.size).toBe(left);
     },
   );
-});
-
-describe('a grant of a cancelled message', () => {
-  it('by a key gives back the counted start', async () => {
-    const fixture = new AcquireFixture();
-    const attempt = await fixture.grantedByKey(attemptOf(1, { flowControl: rated }));
-    expect(fixture.lane(key).starts).toHaveLength(1);
-    expect(await fixture.laneGate.decline(attempt, 'cancelled')).toBe(true);
-    expect(fixture.lane(key)).toMatchObject({ starts: [], leases: new Map() });
-  });
 });
 
 describe('the slot of a worker that died after it recorded the attempt', () => {

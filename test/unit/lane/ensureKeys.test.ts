@@ -1,7 +1,7 @@
 import { DeleteItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { describe, expect, it } from 'vitest';
 import { setClockAhead } from '../../support/clockAhead.ts';
-import { fateAt, itAtEachDeath, type Fate } from '../../support/faults.ts';
+import { itAtEachDeath } from '../../support/faults.ts';
 import { noFilter } from '../../support/filters.ts';
 import { openRunFixture, type RunFixture } from '../../support/runFixture.ts';
 import { startSettings } from '../../support/startSettings.ts';
@@ -16,29 +16,16 @@ let fixture: Fixture;
 let runFixture: RunFixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
-async function importLambdas() {
-  const [flowControl, batch, schedules, run, deadLetters, retry, stores, lane] = await Promise.all([
-    import('../../../lambdas/lane/flowControl.ts'),
-    import('../../../lambdas/publish/batch.ts'),
-    import('../../../lambdas/schedule/schedules.ts'),
-    import('../../../lambdas/schedule/run.ts'),
-    import('../../../lambdas/deadLetter/deadLetters.ts'),
-    import('../../../lambdas/publish/retryDeadLetters.ts'),
-    import('../../../lambdas/lane/store/lanes.ts'),
-    import('../../../lambdas/lane/lane.ts'),
-  ]);
-  return {
-    ...flowControl,
-    ...batch,
-    ...schedules,
-    ...run,
-    ...deadLetters,
-    ...retry,
-    loadLane: stores.loadLane,
-    laneLastsUntil: stores.laneLastsUntil,
-    keyLane: lane.keyLane,
-  };
-}
+const importLambdas = async () => ({
+  ...(await import('../../../lambdas/lane/flowControl.ts')),
+  ...(await import('../../../lambdas/publish/batch.ts')),
+  ...(await import('../../../lambdas/schedule/schedules.ts')),
+  ...(await import('../../../lambdas/schedule/run.ts')),
+  ...(await import('../../../lambdas/deadLetter/deadLetters.ts')),
+  ...(await import('../../../lambdas/publish/retryDeadLetters.ts')),
+  ...(await import('../../../lambdas/lane/store/lanes.ts')),
+  ...(await import('../../../lambdas/lane/lane.ts')),
+});
 
 useFixture(async (opened) => {
   fixture = opened;
@@ -76,36 +63,8 @@ async function expectShown(key: string): Promise<void> {
 }
 
 describe('a flow-control key', () => {
-  it('of a delayed message can be shown, pinned and paused at once', async () => {
-    await fixture.send(url, named('delayed', { delay: '1h' }));
-    await expectShown('delayed');
-    await lambdas.pinFlowControl(fixture.account, 'delayed', { parallelism: '1' });
-    await lambdas.pauseFlowControl(fixture.account, 'delayed');
-    expect(await lambdas.getFlowControl(fixture.account, 'delayed')).toMatchObject({
-      parallelismMax: 1,
-      isPaused: true,
-      isPinnedParallelism: true,
-    });
-  });
-
-  it('that is paused before its message is due holds the message back', async () => {
-    const inbox = fixture.receiver.inbox();
-    const id = await fixture.send(inbox.url, named('held'));
-    await lambdas.pauseFlowControl(fixture.account, 'held');
-    await fixture.doJobs();
-    expect(inbox.deliveries).toHaveLength(0);
-    await lambdas.resumeFlowControl(fixture.account, 'held');
-    await fixture.doJobs();
-    expect(idsOf(inbox.deliveries)).toEqual(new Set([id]));
-  });
-
-  it('of a message in a queue is created', async () => {
-    await fixture.enqueue('line', url, named('queued', { delay: '1h' }));
-    await expectShown('queued');
-  });
-
-  it('of callbacks is created', async () => {
-    await fixture.send(url, {
+  it('of a delayed message, its queue’s or its callbacks’, can be shown, pinned and paused at once', async () => {
+    const more = {
       delay: '1h',
       callback: 'https://example.com/done',
       'callback-flow-control-key': 'told',
@@ -113,9 +72,17 @@ describe('a flow-control key', () => {
       'failure-callback': 'https://example.com/failed',
       'failure-callback-flow-control-key': 'failures',
       'failure-callback-flow-control-value': 'parallelism=3, rate=7, period=1m',
+    };
+    await fixture.send(url, named('delayed', more));
+    await fixture.enqueue('line', url, named('queued', { delay: '1h' }));
+    for (const key of ['delayed', 'told', 'failures', 'queued']) await expectShown(key);
+    await lambdas.pinFlowControl(fixture.account, 'delayed', { parallelism: '1' });
+    await lambdas.pauseFlowControl(fixture.account, 'delayed');
+    expect(await lambdas.getFlowControl(fixture.account, 'delayed')).toMatchObject({
+      parallelismMax: 1,
+      isPaused: true,
+      isPinnedParallelism: true,
     });
-    await expectShown('told');
-    await expectShown('failures');
   });
 
   it('of many items of a batch is read once', async () => {
@@ -181,16 +148,6 @@ describe('a flow-control key', () => {
     await expectShown('run');
   });
 
-  it('is created again by the next message if it was deleted', async () => {
-    await fixture.send(url, named('deleted', { delay: '1h' }));
-    await fixture.dynamodb.send(
-      new DeleteItemCommand({ TableName: fixture.settings.lanesTable, Key: rowKey('deleted') }),
-    );
-    later();
-    await fixture.send(url, named('deleted', { delay: '1h' }));
-    await expectShown('deleted');
-  });
-
   it('that expires soon is kept by the next message', async () => {
     await fixture.send(url, named('old', { delay: '1h' }));
     const soon = Math.ceil(Date.now() / 1_000) + 3_600;
@@ -220,39 +177,27 @@ describe('a flow-control key', () => {
     await fixture.send(url, named('far', { delay: '100d' }));
     expect((await lambdas.loadLane(laneOf('far')))?.version).toBe(version);
   });
-
-  it('keeps the limits of its newest message, whichever message is due first', async () => {
-    await fixture.send(url, { ...named('newest', { delay: '1h' }), 'flow-control-value': 'parallelism=1' });
-    const inbox = fixture.receiver.inbox();
-    await fixture.send(inbox.url, named('newest'));
-    await fixture.doJobs();
-    expect(inbox.deliveries).toHaveLength(1);
-    expect(await lambdas.getFlowControl(fixture.account, 'newest')).toMatchObject({ parallelismMax: 3 });
-  });
 });
 
 describe('a process that dies while it accepts the first message of a key', () => {
-  /** Publishes in a process that dies, and then again like a client without an answer. */
-  async function publishAgain(fate: Fate): Promise<void> {
+  itAtEachDeath('leaves nothing half-done, at whichever call', async (fate) => {
     const inbox = fixture.receiver.inbox();
     const key = `dies-${fate.name}`;
     const first = await fixture.underFate(fate, () => fixture.send(inbox.url, named(key)));
     later();
+    // The client had no answer.
     const second = await fixture.send(inbox.url, named(key));
     await expectShown(key);
     await fixture.doJobs();
     const delivered = idsOf(inbox.deliveries);
     expect(delivered).toContain(second);
     if (first !== undefined) expect(delivered).toContain(first.value);
-  }
+  });
 
-  itAtEachDeath('leaves nothing half-done, at whichever call', publishAgain);
-
-  it('accepts nothing if the key cannot be created', async () => {
+  it('accepts nothing if the key cannot be read', async () => {
     const inbox = fixture.receiver.inbox();
-    await fixture.underFate(fateAt({ call: 1, when: 'before', survived: true }), () =>
-      expect(fixture.send(inbox.url, named('unmade'))).rejects.toMatchObject({ status: 503 }),
-    );
+    fixture.refuse('GetItemCommand');
+    await expect(fixture.send(inbox.url, named('unmade'))).rejects.toMatchObject({ status: 503 });
     fixture.reset();
     await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(0);

@@ -6,20 +6,12 @@ import type { Fixture } from '../../support/fixture.ts';
 let fixture: Fixture;
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
-async function importLambdas() {
-  const [flowControl, stores, secrets, cursors] = await Promise.all([
-    import('../../../lambdas/lane/flowControl.ts'),
-    import('../../../lambdas/lane/store/lanes.ts'),
-    import('../../../lambdas/account/secrets.ts'),
-    import('../../../lambdas/table/cursor.ts'),
-  ]);
-  return {
-    ...flowControl,
-    saveLane: stores.saveLane,
-    masterSecret: secrets.masterSecret,
-    sealCursor: cursors.sealCursor,
-  };
-}
+const importLambdas = async () => ({
+  ...(await import('../../../lambdas/lane/flowControl.ts')),
+  ...(await import('../../../lambdas/lane/store/lanes.ts')),
+  ...(await import('../../../lambdas/account/secrets.ts')),
+  ...(await import('../../../lambdas/table/cursor.ts')),
+});
 
 useFixture(async (opened) => {
   fixture = opened;
@@ -45,18 +37,18 @@ const numbered = (what: string, count: number): readonly string[] =>
 describe('a list of flow-control keys', () => {
   it('reads 100 keys per call, and only those that match the search', async () => {
     const account = accountOf('lists');
-    await makeKeys('lists', [...numbered('many', 250), ...numbered('few', 3)]);
+    await makeKeys('lists', [...numbered('many', 110), ...numbered('few', 3)]);
     const namesOf = async (search?: string): Promise<readonly string[]> => {
       fixture.reset();
       const { records } = await lambdas.listFlowControl(account, search, undefined);
       return records.map(({ flowControlKey }) => flowControlKey);
     };
-    expect(await namesOf()).toEqual([...numbered('few', 3), ...numbered('many', 250)]);
+    expect(await namesOf()).toEqual([...numbered('few', 3), ...numbered('many', 110)]);
     expect([
       fixture.callsOf('QueryCommand'),
       fixture.callsOf('BatchGetItemCommand'),
       fixture.calls(),
-    ]).toEqual([1, 3, 4]);
+    ]).toEqual([1, 2, 3]);
     expect(await namesOf('ew-')).toEqual(numbered('few', 3));
     expect(fixture.calls()).toBe(2);
     expect(await namesOf('none')).toEqual([]);

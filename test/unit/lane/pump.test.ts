@@ -1,17 +1,23 @@
-import { beforeEach, describe, expect, it } from 'vitest';
-import { joinLine } from '../../../lambdas/lane/rules/arrival.ts';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { newLane, type LaneKey } from '../../../lambdas/lane/lane.ts';
 import type { PumpJob } from '../../../lambdas/job/job.ts';
 import { setClockAhead } from '../../support/clockAhead.ts';
 import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.ts';
 import { useFixture } from '../../support/useFixture.ts';
-import type { Fixture } from '../../support/fixture.ts';
+import { idsOf, type Fixture } from '../../support/fixture.ts';
 
 let fixture: Fixture;
-let lambdas: LaneLambdas;
+let lambdas: LaneLambdas & Awaited<ReturnType<typeof importMore>>;
+
+const importMore = async () => ({
+  ...(await import('../../../lambdas/job/send.ts')),
+  ...(await import('../../../lambdas/aws/scheduler.ts')),
+  ...(await import('../../../lambdas/lane/slots/processLanes.ts')),
+});
+
 useFixture(async (opened) => {
   fixture = opened;
-  lambdas = await importLaneLambdas();
+  lambdas = { ...(await importLaneLambdas()), ...(await importMore()) };
 });
 beforeEach(async () => {
   setClockAhead(0);
@@ -31,21 +37,6 @@ const pump = ({ kind: lane, name }: LaneKey, more: Partial<PumpJob> = {}): Promi
   );
 
 describe('a pump', () => {
-  it('waits until the end of a second, and then admits the attempts that have room', async () => {
-    const key = laneKey('key', 'soon');
-    const dueAt = Date.now() + 600;
-    const lane = newLane(key, dueAt, { parallelism: 1 });
-    await lambdas.saveLane({
-      ...joinLine(lane, `${'1'.repeat(26)}/0s`),
-      leases: new Map([['other', { slots: 1, until: dueAt }]]),
-      pumpAt: dueAt,
-      keepAt: dueAt + 1_000,
-    });
-    await pump(key, { dueAt });
-    expect(Date.now()).toBeGreaterThanOrEqual(dueAt);
-    expect(await fixture.drain()).toMatchObject([{ kind: 'attempt', admittedTo: { lane: 'key' } }]);
-  });
-
   it('reads no messages if none needs a longer lifetime', async () => {
     await lambdas.putQueue(fixture.account, Buffer.from('{"queueName":"kept","paused":true}'));
     await fixture.enqueue('kept', fixture.receiver.origin);
@@ -68,4 +59,62 @@ describe('a pump', () => {
       expect((await lambdas.loadLane(key))?.leases.size).toBe(kind === 'queue' ? 0 : 1);
     }
   });
+
+  it('has its own schedule, whose name is as long as a name may be', async () => {
+    const create = vi.spyOn(await lambdas.scheduler(), 'create');
+    // One pump is due at the end of the period, and another extends the line every three days.
+    const dueAt = Date.now() + 3 * 86_400_000;
+    const key = '\u{1f600}'.repeat(128);
+    const look: PumpJob = { kind: 'pump', accountId: 'acct', lane: 'key', name: key, dueAt };
+    await lambdas.sendJob(look, dueAt);
+    await lambdas.sendJob({ ...look, keepsFrom: 0 }, dueAt);
+    const names = create.mock.calls.map(([{ name }]) => name);
+    expect(new Set(names).size).toBe(2);
+    for (const name of names) expect(name).toMatch(/^[\w.-]{1,64}$/);
+  });
+
+  it('gives the starts of a rate in the order in which attempts began to wait', async () => {
+    const inbox = fixture.receiver.inbox();
+    const config = { 'flow-control-key': 'rated', 'flow-control-value': 'rate=2, period=10s' };
+    const ids: string[] = [];
+    for (let sent = 0; sent < 12; sent += 1) {
+      ids.push(await fixture.send(inbox.url, config));
+      await fixture.doJobs();
+    }
+    // These found free starts, and did not wait.
+    expect(idsOf(inbox.deliveries)).toEqual(new Set(ids.splice(0, 2)));
+    for (let period = 1; ids.length > 0; period += 1) {
+      setClockAhead(period * 10_000);
+      await pump(laneKey('key', 'rated'));
+      const granted = (await fixture.drain()).flatMap((job) => (job.kind === 'attempt' ? job.messageId : []));
+      // Those of one period start together.
+      expect(new Set(granted)).toEqual(new Set(ids.splice(0, 2)));
+    }
+  });
+});
+
+describe('a line', () => {
+  const waiting = 12;
+
+  it.each(['queue', 'key'] as const)(
+    'of a %s drains at once, because each attempt that leaves starts the next one',
+    async (kind) => {
+      const inbox = fixture.receiver.inbox();
+      const lane = laneKey(kind, 'draining');
+      const pause = (isPaused: boolean) => lambdas.lanes.update(lane, (found) => ({ ...found, isPaused }));
+      const config = { 'flow-control-key': 'draining', 'flow-control-value': 'parallelism=1' };
+      if (kind === 'queue') await lambdas.putQueue(fixture.account, Buffer.from('{"queueName":"draining"}'));
+      await pause(true);
+      for (let number = 0; number < waiting; number += 1) {
+        await (kind === 'key' ? fixture.send(inbox.url, config) : fixture.enqueue('draining', inbox.url));
+      }
+      await fixture.doJobs();
+      await pause(false);
+      expect(inbox.deliveries).toHaveLength(0);
+      // Does the visible jobs only, without letting time pass.
+      await fixture.doJobs();
+      expect(inbox.deliveries).toHaveLength(waiting);
+      expect(idsOf(inbox.deliveries).size).toBe(waiting);
+    },
+  );
 });

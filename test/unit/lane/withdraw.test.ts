@@ -88,19 +88,7 @@ describe('a message that is cancelled', () => {
     },
   );
 
-  it('leaves the line of its key', async () => {
-    const url = fixture.receiver.inbox().url;
-    const [first, second] = [await fixture.send(url, keyed('busy')), await fixture.send(url, keyed('busy'))];
-    const key = await laneOf('key', 'busy');
-    if (key === undefined) throw new Error('The key is not there.');
-    await lambdas.saveLane({ ...key, isPaused: true });
-    await fixture.doJobs();
-    expect(new Set(await waitingIn('key', 'busy'))).toEqual(new Set([first, second]));
-    await cancel(first);
-    expect(await waitingIn('key', 'busy')).toEqual([second]);
-  });
-
-  it('leaves its key’s line, too, if its retry waits there', async () => {
+  it('leaves the line of its key, also if its retry waits there', async () => {
     const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());
     await fixture.send(inbox.url, { ...keyed('again'), retries: '1', 'retry-delay': '0' });
     const { job } = await fixture.receiveAttempt();

@@ -6,14 +6,11 @@ import { useFixture } from '../../support/useFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
 let fixture: Fixture;
-const importLambdas = async () => {
-  const [logs, history, messages] = await Promise.all([
-    import('../../../lambdas/log/logs.ts'),
-    import('../../../lambdas/message/history.ts'),
-    import('../../../lambdas/message/messages.ts'),
-  ]);
-  return { ...logs, ...history, ...messages };
-};
+const importLambdas = async () => ({
+  ...(await import('../../../lambdas/log/logs.ts')),
+  ...(await import('../../../lambdas/message/history.ts')),
+  ...(await import('../../../lambdas/message/messages.ts')),
+});
 let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 useFixture(async (opened) => {
   fixture = opened;

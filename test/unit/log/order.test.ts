@@ -59,13 +59,6 @@ describe('the log, earliest first,', () => {
     }
   });
 
-  it('shows one message in its order', async () => {
-    const id = await fixture.send(fixture.receiver.inbox().url);
-    await fixture.doJobs();
-    const { logs } = await lambdas.listLogs(fixture.account, { ...noFilter, ids: [id], order: earliest });
-    expect(logs.map(({ state }) => state)).toEqual(['CREATED', 'ACTIVE', 'DELIVERED']);
-  });
-
   it('refuses a cursor of the other order', async () => {
     for (let number = 0; number < 3; number += 1) await fixture.send(fixture.receiver.inbox().url);
     const { cursor } = await lambdas.listLogs(fixture.account, { ...noFilter, count: 1 });
@@ -112,10 +105,6 @@ describe('an order', () => {
       expect(lambdas.parseFilter(list, [['order', earliest]]).order).toBe(earliest);
     },
   );
-
-  it('is not a parameter of a list with only one order', () => {
-    expect(() => lambdas.parseFilter('listedMessages', [['order', earliest]])).toThrow('not a filter here');
-  });
 });
 
 describe('a page of the log', () => {

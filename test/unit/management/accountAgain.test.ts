@@ -6,17 +6,14 @@ import { useStandIns } from '../../support/useStandIns.ts';
 
 useStandIns();
 
-async function importLambdas() {
-  const [accounts, authenticate, keys, store, { dynamodb }, { settings }] = await Promise.all([
-    import('../../../lambdas/management/accounts.ts'),
-    import('../../../lambdas/account/authenticate.ts'),
-    import('../../../lambdas/account/signingKeys.ts'),
-    import('../../../lambdas/account/accounts.ts'),
-    import('../../../lambdas/aws/dynamodb.ts'),
-    import('../../../lambdas/aws/settings.ts'),
-  ]);
-  return { ...accounts, ...authenticate, ...keys, ...store, dynamodb, settings };
-}
+const importLambdas = async () => ({
+  ...(await import('../../../lambdas/management/accounts.ts')),
+  ...(await import('../../../lambdas/account/authenticate.ts')),
+  ...(await import('../../../lambdas/account/signingKeys.ts')),
+  ...(await import('../../../lambdas/account/accounts.ts')),
+  dynamodb: (await import('../../../lambdas/aws/dynamodb.ts')).dynamodb,
+  settings: (await import('../../../lambdas/aws/settings.ts')).settings,
+});
 
 const credentials = z.object({ token: z.string(), read_only_token: z.string() });
 

@@ -1,5 +1,5 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
-import { describe, expect, it, vi } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { takeNotices } from '../../support/accountNotices.ts';
 import { itAtEachDeath } from '../../support/faults.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
@@ -10,7 +10,6 @@ import { watchedCalls } from '../../support/watchedCalls.ts';
 const standIns = useStandIns();
 
 async function importLambdas() {
-  vi.resetModules();
   const [accounts, store, { dynamodb }, { sqsIn }] = await Promise.all([
     import('../../../lambdas/management/accounts.ts'),
     import('../../../lambdas/account/accounts.ts'),
@@ -22,6 +21,10 @@ async function importLambdas() {
   watch(sqsIn('eu-central-1'));
   return { ...accounts, ...store, setFate };
 }
+let lambdas: Awaited<ReturnType<typeof importLambdas>>;
+beforeAll(async () => {
+  lambdas = await importLambdas();
+});
 
 const notices = (): Promise<readonly string[]> => {
   const { sqs } = standIns();
@@ -35,7 +38,6 @@ describe('a change of an account’s state', () => {
   itAtEachDeath(
     'by a process that dies at any of its AWS calls is followed by its regions, if it was made',
     async (fate) => {
-      const lambdas = await importLambdas();
       const { id } = await lambdas.createAccount(bytes({}));
       await lambdas.updateAccount(id, bytes({ active: false }));
       await notices();
@@ -53,7 +55,6 @@ describe('a change of an account’s state', () => {
   );
 
   it('notifies the account’s region twice, which notifies the others, and no region if the state did not change', async () => {
-    const lambdas = await importLambdas();
     const { id } = await lambdas.createAccount(bytes({}));
     await notices();
     await lambdas.updateAccount(id, bytes({ budget: 5 }));

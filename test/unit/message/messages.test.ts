@@ -61,7 +61,7 @@ const full: Full<Message> = {
   notBefore: createdAt + 1_000,
   callerIp: '192.0.2.1',
   change: { id: 'abc', dueAt: { 1: createdAt } },
-  debounce: { key: 'debounce#key', version: 2 },
+  debounce: { key: 'debounce#key', version: 2, firstDueAt: createdAt },
   callback,
   failureCallback: { ...callback, url: 'https://example.com/failure' },
   slotOf: { queueName: 'queue', entry: '01J0000000000000000000000A/0s' },
@@ -104,15 +104,12 @@ const bare: Message = {
   failureCallback: undefined,
 };
 
-const importStores = async () => {
-  const [messages, history, list, log] = await Promise.all([
-    import('../../../lambdas/message/messages.ts'),
-    import('../../../lambdas/message/history.ts'),
-    import('../../../lambdas/message/list.ts'),
-    import('../../../lambdas/message/log.ts'),
-  ]);
-  return { ...messages, ...history, ...list, ...log };
-};
+const importStores = async () => ({
+  ...(await import('../../../lambdas/message/messages.ts')),
+  ...(await import('../../../lambdas/message/history.ts')),
+  ...(await import('../../../lambdas/message/list.ts')),
+  ...(await import('../../../lambdas/message/log.ts')),
+});
 let stores: Awaited<ReturnType<typeof importStores>>;
 const body = { at: 'here', bytes: new Uint8Array([1]), deflated: false } as const;
 

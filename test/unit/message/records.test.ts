@@ -1,9 +1,6 @@
-import { attemptEntries, cancelledEntries, createdEntry } from '../../../lambdas/message/logEntries.ts';
-import { logSubjectOf } from '../../../lambdas/message/logSubject.ts';
-import type { Header } from '../../../lambdas/shared/headers.ts';
 import { describe, expect, it } from 'vitest';
-import type { Attempt, Message } from '../../../lambdas/message/message.ts';
-import { bodyRecord, messageRecord, responseRecord } from '../../../lambdas/message/records.ts';
+import type { Message } from '../../../lambdas/message/message.ts';
+import { bodyRecord, messageRecord } from '../../../lambdas/message/records.ts';
 
 const message: Message = {
   messageId: 'msg_1',
@@ -57,61 +54,5 @@ describe('a message’s record', () => {
     expect(bodyRecord(new Uint8Array(), { body: true, headers: [] })).toEqual({});
     expect(bodyRecord(Buffer.from('\ufeffx'))).toEqual({ body: '\ufeffx' });
     expect(bodyRecord(Uint8Array.of(0xff))).toEqual({ bodyBase64: '/w==' });
-  });
-
-  it('has the answer of a failed attempt', () => {
-    const headers: readonly Header[] = [['a', 'b']];
-    const response = { status: 500, headers, body: Uint8Array.of(0xff) };
-    expect(sent(responseRecord(response))).toEqual({
-      responseStatus: 500,
-      responseHeader: { A: ['b'] },
-      responseBodyBase64: '/w==',
-    });
-  });
-});
-
-describe('the log entries of', () => {
-  const subject = logSubjectOf({ ...message, labels: ['one', 'two'], topicName: 'group' });
-  const common = { messageId: 'msg_1', label: 'one', labels: ['one', 'two'], topicName: 'group' };
-  const attempt: Attempt = {
-    number: 1,
-    state: 'DELIVERED',
-    startedAt: 10,
-    recordedAt: 20,
-    response: { status: 200, headers: [], body: new Uint8Array() },
-  };
-  const response = { status: 500, headers: [], body: Buffer.from('no') };
-
-  it('a message say when it is due', () => {
-    expect(sent(createdEntry(message, 5))).toMatchObject({ state: 'CREATED', time: 5, notBefore: 2 });
-  });
-
-  it('an attempt that succeeded are DELIVERED and ACTIVE', () => {
-    expect(attemptEntries(subject, attempt)).toMatchObject([
-      { ...common, state: 'DELIVERED', time: 20, retried: 1, responseStatus: 200 },
-      { ...common, state: 'ACTIVE', time: 10, retried: 1 },
-    ]);
-  });
-
-  it('an attempt that is retried are RETRY, ERROR and ACTIVE', () => {
-    const failed: Attempt = { ...attempt, state: 'RETRY', nextDeliveryAt: 30, response };
-    expect(attemptEntries(subject, failed)).toMatchObject([
-      { state: 'RETRY', time: 20, nextDeliveryTime: 30 },
-      { state: 'ERROR', time: 20, nextDeliveryTime: 30, responseStatus: 500, responseBody: 'bm8=' },
-      { state: 'ACTIVE', time: 10 },
-    ]);
-  });
-
-  it('the last attempt are FAILED, ERROR and ACTIVE', () => {
-    const entries = attemptEntries(subject, { ...attempt, state: 'FAILED', response });
-    expect(entries.map(({ state }) => state)).toEqual(['FAILED', 'ERROR', 'ACTIVE']);
-    expect(sent(entries[0])).not.toHaveProperty('nextDeliveryTime');
-  });
-
-  it('a withdrawal are CANCELED and CANCEL_REQUESTED', () => {
-    expect(cancelledEntries(subject, 7)).toMatchObject([
-      { ...common, state: 'CANCELED', time: 7 },
-      { ...common, state: 'CANCEL_REQUESTED', time: 7 },
-    ]);
   });
 });

@@ -100,7 +100,7 @@ describe('the table’s schema of a value', () => {
     ['header-forward', ['yes', 1]],
     ['callback', ['example', '/path']],
     ['label', ['', ' ', 'a,,b', 'x'.repeat(101), 'x,'.repeat(10) + 'x']],
-    ['forward-*', ['\u{1f9fe}', 'a\u0000b', 'a\nb']],
+    ['forward-*', ['a\u0000b', 'a\nb']],
     ['flow-control-key', ['', 'x'.repeat(257)]],
     ['flow-control-value', ['', 'parallelism', 'rate=1,,']],
     ['fair-key', ['', 'x'.repeat(65)]],
@@ -120,7 +120,7 @@ describe('the table’s schema of a value', () => {
     ['retries', ['9'.repeat(30)]],
     ['delay', ['0s', '5474504142h', `${'9'.repeat(400)}d`]],
     ['not-before', ['0', '99999999999', '9'.repeat(19), '9'.repeat(400)]],
-    ['forward-*', ['', '\t', 'caf\u00e9 \u00ff']],
+    ['forward-*', ['', '\t', 'caf\u00e9 \u00ff', '\u{1f9fe}']],
     ['label', [' a , b ', '\u{1f9fe}'.repeat(50), Array.from({ length: 10 }, () => 'x'.repeat(100)).join()]],
     ['deduplication-id', ['\u{1f9fe}'.repeat(1_024)]],
   ])('allows what is right, or above a limit that the account has: %s', (name, good) => {

@@ -4,13 +4,8 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type * as draftModule from '../../../console/src/screens/publish/draft.ts';
-import type * as codeModule from '../../../console/src/screens/publish/clientCode.ts';
-import type * as curlModule from '../../../console/src/screens/publish/curl.ts';
 import type * as optionsModule from '../../../lambdas/request/publishOptions.ts';
 import type * as recordsModule from '../../../lambdas/message/records.ts';
-import type * as documentModule from '../../../lambdas/http/openapi/document.ts';
-import type * as describedModule from '../../../lambdas/options/described.ts';
 import type * as listsModule from '../../../lambdas/options/options.ts';
 import * as z from 'zod/mini';
 import { newAccount } from '../../../lambdas/account/account.ts';
@@ -98,43 +93,5 @@ describe('an option that is added according to the guide', () => {
     expect(parseOverrides(request({ color: 'blue' }), account, rules, 0)).toEqual({ color: 'blue' });
     expect(z.parse(z.object(stored), options)).toMatchObject({ color: 'red' });
     expect(settingsRecord(options)).toMatchObject({ color: 'red' });
-  });
-
-  it('is described', async () => {
-    const { describeApi } = await load<typeof documentModule>('lambdas/http/openapi/document.ts');
-    const { components } = describeApi();
-    for (const name of ['header.color', 'query.color', 'header.failure-callback-color']) {
-      expect(components.parameters).toHaveProperty([name]);
-    }
-    expect(JSON.stringify(components.schemas.Schedule)).toContain('As `Svc-Color` has it.');
-    expect(JSON.stringify(components.schemas.DeadLetter)).toContain('As `Svc-Color` has it.');
-  });
-
-  it('is in the forms of the console, and in what they save', async () => {
-    const { fields } = await load<typeof describedModule>('lambdas/options/described.ts');
-    const { draftOf } = await load<typeof draftModule>('console/src/screens/publish/draft.ts');
-    const { curlOf } = await load<typeof curlModule>('console/src/screens/publish/curl.ts');
-    const { clientCodeOf } = await load<typeof codeModule>('console/src/screens/publish/clientCode.ts');
-    expect(fields['color']).toMatchObject({ label: 'Color', place: 'delivery' });
-    const message = {
-      messageId: 'msg_1',
-      url: 'https://example.com/a',
-      callerIP: '::1',
-      callerIp: '::1',
-      method: 'POST' as const,
-      header: {},
-      maxRetries: 0,
-      timeout: 30,
-      notBefore: 0,
-      createdAt: 0,
-      state: 'CREATED' as const,
-      retried: 0,
-      callbackIds: [],
-      color: 'red',
-    };
-    const draft = draftOf(message, 0);
-    expect(draft.settings).toMatchObject({ color: 'red' });
-    expect(curlOf(draft, 'https://svc.example.com')).toContain(`-H 'Svc-Color: red'`);
-    expect(clientCodeOf(draft, 'https://svc.example.com')).toContain('"Upstash-Color": "red"');
   });
 });

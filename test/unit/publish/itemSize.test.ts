@@ -161,15 +161,3 @@ describe('no item reaches the limit', () => {
     },
   );
 });
-
-describe('a destination that answers with more than 64 KB of headers', () => {
-  it('fails with the reason', async () => {
-    answer = largeAnswer(`x: ${'y'.repeat(1_000)}\r\n`, 70_000);
-    const messageId = await publishLargest({});
-    await fixture.doJobs();
-    const { attempts = [] } = (await fixture.loadMessage({ accountId: account.id, messageId })) ?? {};
-    const error = 'The destination answered with more than 65536 bytes of headers.';
-    expect(attempts).toMatchObject([{ state: 'FAILED', response: { status: 0, error } }]);
-    expect(await fixture.deadLettersOf(messageId)).toBe(1);
-  });
-});

@@ -1,32 +1,21 @@
 import { GetScheduleCommand, ListSchedulesCommand } from '@aws-sdk/client-scheduler';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { fixture, waitFixture, useWaits } from '../../support/useRuns.ts';
+import { setClockAhead } from '../../support/clockAhead.ts';
 import { fateAt, itAtEachDeath } from '../../support/faults.ts';
-import { openWaitFixture, type WaitFixture } from '../../support/waitFixture.ts';
-import { useFixture } from '../../support/useFixture.ts';
-import { configOf, idsOf, requestOf, type Fixture } from '../../support/fixture.ts';
+import { imported } from '../../support/imported.ts';
+import { configOf, idsOf, requestOf } from '../../support/fixture.ts';
 
 /** All jobs are lost if tables are restored without their queues and schedules. */
 
-let fixture: Fixture;
-let waitFixture: WaitFixture;
-let lambdas: Awaited<ReturnType<typeof importLambdas>>;
-
-async function importLambdas() {
-  const [recovery, missing, schedules, scheduler, queues] = await Promise.all([
-    import('../../../lambdas/recovery/recover.ts'),
-    import('../../../lambdas/recovery/missing.ts'),
-    import('../../../lambdas/schedule/schedules.ts'),
-    import('../../../lambdas/aws/scheduler.ts'),
-    import('../../../lambdas/lane/queues.ts'),
-  ]);
-  return { ...recovery, ...missing, ...schedules, ...queues, scheduler: await scheduler.scheduler() };
-}
-
-useFixture(async (opened) => {
-  fixture = opened;
-  waitFixture = await openWaitFixture(fixture);
-  lambdas = await importLambdas();
-});
+useWaits();
+const lambdas = imported(async () => ({
+  ...(await import('../../../lambdas/recovery/recover.ts')),
+  ...(await import('../../../lambdas/recovery/missing.ts')),
+  ...(await import('../../../lambdas/schedule/schedules.ts')),
+  ...(await import('../../../lambdas/lane/queues.ts')),
+  scheduler: await (await import('../../../lambdas/aws/scheduler.ts')).scheduler(),
+}));
 
 const hourMs = 3_600_000;
 const recover = (isDryRun = false) => lambdas.recover({ since: Date.now() - hourMs, isDryRun });
@@ -44,27 +33,16 @@ async function loseAll(): Promise<void> {
 }
 
 describe('after the loss of all jobs', () => {
-  it('a waiting message is delivered', async () => {
+  it('a waiting message is delivered, once even if the recovery is repeated, and not if it only counts', async () => {
     const inbox = fixture.receiver.inbox();
     const messageId = await fixture.send(inbox.url);
     await loseAll();
-    await fixture.doJobs();
-    expect(inbox.deliveries).toHaveLength(0);
-    const { attempts } = await recover();
-    expect(attempts).toBeGreaterThanOrEqual(1);
-    await fixture.doJobs();
-    expect([...idsOf(inbox.deliveries)]).toEqual([messageId]);
-  });
-
-  it('a run that only counts sends nothing', async () => {
-    const inbox = fixture.receiver.inbox();
-    await fixture.send(inbox.url);
-    await loseAll();
     expect((await recover(true)).attempts).toBeGreaterThanOrEqual(1);
     expect(await fixture.drain()).toEqual([]);
+    expect((await recover()).attempts).toBeGreaterThanOrEqual(1);
     await recover();
     await fixture.doJobs();
-    expect(inbox.deliveries).toHaveLength(1);
+    expect(inbox.deliveries.map(({ headers }) => headers['svc-message-id'])).toEqual([messageId]);
   });
 
   it('a message that is due later than timers allow is in Scheduler again, with its time', async () => {
@@ -145,23 +123,55 @@ describe('after the loss of all jobs', () => {
   });
 
   it('a message without any job is named, and one that waits in a queue is not', async () => {
+    vi.spyOn(Date, 'now').mockReturnValue(Date.now());
     const inbox = fixture.receiver.inbox();
     const messageId = await fixture.send(inbox.url);
     const known = { accountId: fixture.account.id, messageId, attempt: 0 };
-    expect(await lambdas.lostMessages([known])).not.toContain(messageId);
-    expect(await lambdas.lostMessages([])).toContain(messageId);
+    const lost = async (jobs: readonly (typeof known)[], end?: number) => {
+      const { accepted, unanswered } = await lambdas.lostMessages(jobs, end);
+      return [accepted.includes(messageId), unanswered.includes(messageId)];
+    };
+    expect(await lost([known])).toEqual([false, false]);
+    expect(await lost([])).toEqual([true, false]);
+    // A process that ended while it stored the message sent no answer.
+    for (const end of [Date.now() - 60_000, Date.now() + 60_000]) {
+      expect(await lost([], end)).toEqual([true, false]);
+    }
+    expect(await lost([], Date.now())).toEqual([false, true]);
+    // The job that is there is not sent again.
+    await lambdas.sendLost([known]);
     await fixture.doJobs();
-    expect(await lambdas.lostMessages([])).not.toContain(messageId);
+    expect(await lost([], Date.now())).toEqual([false, false]);
+    expect(inbox.deliveries).toHaveLength(1);
   });
 
-  it('repeating it delivers no message twice if its destination answers', async () => {
+  it('a message that nothing has is sent when it is due', async () => {
     const inbox = fixture.receiver.inbox();
-    await fixture.send(inbox.url);
+    const messageId = await fixture.send(inbox.url, { delay: '10m' });
     await loseAll();
-    await recover();
-    await recover();
+    await lambdas.sendLost([]);
     await fixture.doJobs();
-    expect(inbox.deliveries).toHaveLength(1);
+    expect(inbox.deliveries).toHaveLength(0);
+    setClockAhead(600_000);
+    await fixture.doJobs();
+    expect(inbox.deliveries.map(({ headers }) => headers['svc-message-id'])).toEqual([messageId]);
+  });
+
+  it('a callback that is stored before its attempt’s record is left to the attempt’s job', async () => {
+    const inbox = fixture.receiver.inbox();
+    const callbacks = fixture.receiver.inbox();
+    await fixture.send(inbox.url, { callback: callbacks.url });
+    const { job } = await fixture.receiveAttempt();
+    fixture.reset();
+    fixture.beforeCall('PutItemCommand', 2, () => Promise.reject(new Error('The worker dies.')));
+    await expect(fixture.deliver(job, false)).rejects.toThrow('The worker dies.');
+    await loseAll();
+    await lambdas.sendLost([job]);
+    await fixture.doJobs();
+    expect([inbox.deliveries.length, callbacks.deliveries.length]).toEqual([1, 0]);
+    await fixture.deliver(job, true);
+    await fixture.doJobs();
+    expect([inbox.deliveries.length, callbacks.deliveries.length]).toEqual([2, 1]);
   });
 });
 

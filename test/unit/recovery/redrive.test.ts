@@ -72,14 +72,16 @@ it('A job that killed its workers returns automatically if another release parke
 });
 
 it('An operator’s command returns all parked messages and unsent fires, and leaves other messages', async () => {
-  const { redriveFires, redriveParked } = await import('../../../lambdas/recovery/redrive.ts');
+  const { redriveAll } = await import('../../../lambdas/recovery/redrive.ts');
   await park({ queue: 'dead', text: attempt, why: 'deaths' });
   await park({ queue: 'nowhere', text: attempt });
   await fixture.standIns.sqs.send('parked', 'no JSON');
   await fixture.standIns.sqs.send('undeliveredFires', fire);
   const until = Date.now() + 60_000;
-  expect(await redriveParked({ isWanted: () => true, until })).toEqual({ sent: 1, left: 2, since: 0 });
-  expect(await redriveFires(until)).toEqual({ sent: 1, left: 0, since: 0 });
+  expect(await redriveAll(until)).toEqual({
+    parked: { sent: 1, left: 2, since: 0 },
+    fires: { sent: 1, left: 0, since: 0 },
+  });
   expect(['dead', 'fire', 'parked', 'undeliveredFires'].map(depthOf)).toEqual([1, 1, 2, 0]);
 });
 

@@ -1,7 +1,6 @@
 /** Checks the workflows of GitHub Actions, and the files that other tools read. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -39,23 +38,6 @@ describe('the workflows', () => {
     expect(status, said).toBe(0);
   });
 
-  it('are refused by actionlint because of an unknown job or variable', () => {
-    const [release = ''] = workflows.flatMap(({ name, text }) => (name === 'release.yml' ? [text] : []));
-    const copies = mkdtempSync(join(tmpdir(), 'workflows-'));
-    try {
-      const wrong = release
-        .replace('needs: [test,', 'needs: [tests,')
-        .replace('vars.IMAGE_NAME', 'var.IMAGE');
-      writeFileSync(join(copies, 'release.yml'), wrong);
-      const { status, said } = lint(copies, '*.yml');
-      expect(status).toBe(1);
-      expect(said).toContain('needs job "tests"');
-      expect(said).toContain('undefined variable "var"');
-    } finally {
-      rmSync(copies, { recursive: true });
-    }
-  });
-
   it.each(workflows)('$name uses only actions at a full commit, with the version beside it', ({ text }) => {
     const actions = actionsIn(text);
     expect(actions.length).toBeGreaterThan(2);
@@ -71,13 +53,6 @@ describe('the workflows', () => {
   it.each(workflows)('$name may only read, unless a job says more', ({ text }) => {
     expect(/^permissions:\n((?: +.*\n)+)/m.exec(text)?.[1]).toBe('  contents: read\n');
   });
-
-  it.each(['actions/checkout@v5 # v5.0.0', 'actions/checkout@08c6903', 'actions/checkout@main'])(
-    'may not use %s',
-    (action) => {
-      expect(isPinned(action)).toBe(false);
-    },
-  );
 
   it('have a writing job only after the environment’s review', () => {
     const jobs = workflows.flatMap(({ text }) => text.split(/^ {2}(?=[\w-]+:\n)/m));

@@ -46,18 +46,15 @@ describe('a header that is forwarded by its name', () => {
     },
   );
 
-  it.each(['a\nb', '\r', 'a\u0000', '\u007f', '\u0100 text', 'text \ud83d\ude00'])(
-    'may not have the value %j',
-    (value) => {
-      expect(() => check(['x-any', value])).toThrow(
-        new HttpError(
-          400,
-          'field_invalid',
-          `Svc-Forward-x-any is ${JSON.stringify(value)}; allowed are printable characters of Latin-1.`,
-        ),
-      );
-    },
-  );
+  it.each(['a\nb', '\r', 'a\u0000', '\u007f'])('may not have the value %j', (value) => {
+    expect(() => check(['x-any', value])).toThrow(
+      new HttpError(
+        400,
+        'field_invalid',
+        `Svc-Forward-x-any is ${JSON.stringify(value)}; allowed are printable characters.`,
+      ),
+    );
+  });
 });
 
 describe('if all headers of a request are forwarded,', () => {

@@ -1,8 +1,8 @@
 import { DeleteMessageBatchCommand, PurgeQueueCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { imported } from '../../support/imported.ts';
 import { parseNotice, type FireNotice } from '../../../lambdas/schedule/schedule.ts';
 import { dayMs, minuteMs } from '../../../lambdas/shared/clock.ts';
-import { setClockAhead } from '../../support/clockAhead.ts';
 import { itAtEachDeath } from '../../support/faults.ts';
 import { requestOf, type Fixture } from '../../support/fixture.ts';
 import { useFixture } from '../../support/useFixture.ts';
@@ -10,30 +10,26 @@ import { useFixture } from '../../support/useFixture.ts';
 /** Fires are missed while a schedule is paused, or its region or machine is away. */
 
 let fixture: Fixture;
-let lambdas: Awaited<ReturnType<typeof importLambdas>>;
-async function importLambdas() {
-  const [fire, schedules, rows, changing, explaining] = await Promise.all([
-    import('../../../lambdas/schedule/fire.ts'),
-    import('../../../lambdas/schedule/schedules.ts'),
-    import('../../../lambdas/schedule/rows.ts'),
-    import('../../../lambdas/schedule/changeSchedule.ts'),
-    import('../../../lambdas/schedule/explainCron.ts'),
-  ]);
-  return {
-    ...fire,
-    ...schedules,
-    ...changing,
-    ...explaining,
-    lastFires: rows.lastFires,
-    load: rows.loadSchedule,
-  };
-}
-useFixture(async (opened) => {
+useFixture((opened) => {
   fixture = opened;
-  lambdas = await importLambdas();
 });
+const lambdas = imported(async () => ({
+  ...(await import('../../../lambdas/schedule/fire.ts')),
+  ...(await import('../../../lambdas/schedule/schedules.ts')),
+  ...(await import('../../../lambdas/schedule/rows.ts')),
+  ...(await import('../../../lambdas/schedule/changeSchedule.ts')),
+  ...(await import('../../../lambdas/schedule/explainCron.ts')),
+}));
+const minuteOf = (time: number): number => Math.floor(time / minuteMs) * minuteMs;
+/** The clock is stopped, half a minute before the next fire. */
+const start = minuteOf(Date.now()) + minuteMs / 2;
+const setClockAhead = (ms: number): void => void vi.setSystemTime(start + ms);
 beforeEach(async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: start });
   await fixture.sqs.send(new PurgeQueueCommand({ QueueUrl: fixture.settings.fireQueueUrl }));
+});
+afterEach(() => {
+  vi.useRealTimers();
 });
 
 let made = 0;
@@ -48,7 +44,7 @@ async function scheduled(catchUp: string | undefined, cron = '* * * * *') {
   };
   await lambdas.createSchedule(fixture.account, requestOf(fixture.receiver.origin, config));
   const { id: accountId } = fixture.account;
-  const { saveId = '' } = (await lambdas.load(accountId, scheduleId)) ?? {};
+  const { saveId = '' } = (await lambdas.loadSchedule(accountId, scheduleId)) ?? {};
   const notice = (time: number, kind?: FireNotice['kind']): FireNotice => ({
     accountId,
     scheduleId,
@@ -81,8 +77,6 @@ async function sent(): Promise<readonly FireNotice[]> {
 const timesOf = (notices: readonly FireNotice[]): readonly number[] =>
   notices.map(({ time }) => Date.parse(time)).sort((a, b) => a - b);
 
-const minuteOf = (time: number): number => Math.floor(time / minuteMs) * minuteMs;
-
 describe('a schedule that missed fires', () => {
   it.each([
     ['all', 10, 10],
@@ -103,6 +97,7 @@ describe('a schedule that missed fires', () => {
         (_, index) => first + index * minuteMs,
       );
       expect(timesOf(notices)).toEqual(expected === 0 ? [] : all.slice(-expected));
+      if (expected > 10) return;
       // Each notice may be delivered twice.
       for (const one of [...notices, ...notices]) await fire(one);
       expect(await firesOf()).toEqual(timesOf(notices));
@@ -115,14 +110,14 @@ describe('a schedule that missed fires', () => {
     setClockAhead(10 * dayMs);
     const change = { body: Buffer.from('{"headers": {"Svc-Cron": "0 0 * * *"}}'), host: 'api.example.com' };
     await lambdas.changeSchedule(fixture.account, scheduleId, change);
-    const { saveId = '' } = (await lambdas.load(fixture.account.id, scheduleId)) ?? {};
+    const { saveId = '' } = (await lambdas.loadSchedule(fixture.account.id, scheduleId)) ?? {};
     await fire({ ...notice(Date.now(), 'look'), saveId });
     expect(await sent()).toEqual([]);
     // A change of something else keeps the missed fires.
     setClockAhead(50 * dayMs);
     const label = { body: Buffer.from('{"headers": {"Svc-Label": "daily"}}'), host: 'api.example.com' };
     await lambdas.changeSchedule(fixture.account, scheduleId, label);
-    const latest = await lambdas.load(fixture.account.id, scheduleId);
+    const latest = await lambdas.loadSchedule(fixture.account.id, scheduleId);
     await fire({ ...notice(Date.now(), 'look'), saveId: latest?.saveId ?? '' });
     expect(await sent()).toHaveLength(14);
   });
@@ -138,10 +133,11 @@ describe('a schedule that missed fires', () => {
     expect(looks).toMatchObject([{ scheduleId, kind: 'look' }]);
     for (const look of looks) await fire(look);
     for (const one of await sent()) await fire(one);
-    expect((await firesOf()).length).toBeGreaterThanOrEqual(3);
+    expect(await firesOf()).toHaveLength(3);
   });
 
   itAtEachDeath('makes up for them at its next fire, whenever the worker of that dies', async (fate) => {
+    setClockAhead(0);
     const { notice, firesOf } = await scheduled('all');
     const first = minuteOf(Date.now()) + minuteMs;
     setClockAhead(4 * minuteMs);

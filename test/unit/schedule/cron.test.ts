@@ -1,8 +1,8 @@
-import { CronPattern } from 'croner';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fires, nextFire, parseCron } from '../../../lambdas/schedule/cron.ts';
 import { HttpError } from '../../../lambdas/error/httpError.ts';
+import { sampleOf } from '../../support/sample.ts';
 
 const parse = (text: string) => parseCron('Svc-Cron', text);
 const expressionsOf = (text: string): readonly string[] => parse(text).schedulerExpressions;
@@ -19,72 +19,30 @@ describe('a cron expression', () => {
   it.each([
     // Values, names, lists, ranges and steps.
     ['* * * * *', 'cron(* * * * ? *)'],
-    ['30 9 1 1 *', 'cron(30 9 1 1 ? *)'],
-    ['00 09 * * *', 'cron(0 9 * * ? *)'],
     ['0,30 9 * * *', 'cron(0,30 9 * * ? *)'],
-    ['30,0,30 9 * * *', 'cron(0,30 9 * * ? *)'],
     ['0 9-17 * * *', 'cron(0 9-17 * * ? *)'],
-    ['0 9-10 * * *', 'cron(0 9,10 * * ? *)'],
-    ['0 9-9 * * *', 'cron(0 9 * * ? *)'],
-    ['0 9-11,13-17,22 * * *', 'cron(0 9,10,11,13,14,15,16,17,22 * * ? *)'],
     ['0 9-17,12-20 * * *', 'cron(0 9-20 * * ? *)'],
     ['*/15 * * * *', 'cron(0/15 * * * ? *)'],
-    ['5/15 * * * *', 'cron(5/15 * * * ? *)'],
-    ['5-50/15 * * * *', 'cron(5/15 * * * ? *)'],
     ['5-40/15 * * * *', 'cron(5,20,35 * * * ? *)'],
-    ['*/45 * * * *', 'cron(0,45 * * * ? *)'],
-    ['*/60 */24 */31 */12 *', 'cron(0 0 1 1 ? *)'],
-    ['*/7 */5 * * *', 'cron(0/7 0/5 * * ? *)'],
-    ['0-59 0-23 * 1-12 *', 'cron(* * * * ? *)'],
-    ['*/1 */1 */1 */1 */1', 'cron(* * * * ? *)'],
     ['5,* * * * *', 'cron(* * * * ? *)'],
-    ['0 0 */2 * *', 'cron(0 0 1/2 * ? *)'],
-    ['0 0 1 */3 *', 'cron(0 0 1 1/3 ? *)'],
     ['0 0 1 jan,Jul *', 'cron(0 0 1 1,7 ? *)'],
-    ['0 0 1 MAR-may *', 'cron(0 0 1 3-5 ? *)'],
-    ['\t0   0 1  * * ', 'cron(0 0 1 * ? *)'],
-    // Days of the week.
-    ['0 9 * * 0', 'cron(0 9 ? * 1 *)'],
-    ['0 9 * * 7', 'cron(0 9 ? * 1 *)'],
-    ['0 9 * * 0,7', 'cron(0 9 ? * 1 *)'],
-    ['0 9 * * Sun', 'cron(0 9 ? * 1 *)'],
     ['0 9 * * MON-FRI', 'cron(0 9 ? * 2-6 *)'],
-    ['0 9 * * 1-5', 'cron(0 9 ? * 2-6 *)'],
-    ['0 9 * * 5-7', 'cron(0 9 ? * 1,6,7 *)'],
-    ['0 9 * * SAT,SUN', 'cron(0 9 ? * 1,7 *)'],
     ['0 9 * * */2', 'cron(0 9 ? * 1,3,5,7 *)'],
-    ['0 9 * * 1/2', 'cron(0 9 ? * 2,4,6 *)'],
-    ['0 9 * * 1-7', 'cron(0 9 * * ? *)'],
-    ['0 9 * * 0-7', 'cron(0 9 * * ? *)'],
-    ['0 9 * * MON-SUN', 'cron(0 9 * * ? *)'],
     // Ranges that wrap around.
     ['0 9 * * FRI-MON', 'cron(0 9 ? * 1,2,6,7 *)'],
-    ['0 9 * * 6-2', 'cron(0 9 ? * 1,2,3,7 *)'],
-    ['0 9 * * 7-2', 'cron(0 9 ? * 1-3 *)'],
     ['0 9 * * FRI-TUE/2', 'cron(0 9 ? * 1,3,6 *)'],
-    ['0 0 1 NOV-FEB *', 'cron(0 0 1 1,2,11,12 ? *)'],
-    ['0 22-2 * * *', 'cron(0 0,1,2,22,23 * * ? *)'],
-    ['0 22-6/3 * * *', 'cron(0 1,4,22 * * ? *)'],
     ['50-10/5 * * * *', 'cron(0,5,10,50,55 * * * ? *)'],
-    ['0 0 28-3 * *', 'cron(0 0 1,2,3,28,29,30,31 * ? *)'],
     // The words.
     ['@hourly', 'cron(0 * * * ? *)'],
-    ['@daily', 'cron(0 0 * * ? *)'],
-    ['@Midnight', 'cron(0 0 * * ? *)'],
     ['@weekly', 'cron(0 0 ? * 1 *)'],
-    ['@monthly', 'cron(0 0 1 * ? *)'],
-    ['@yearly', 'cron(0 0 1 1 ? *)'],
     ['@ANNUALLY', 'cron(0 0 1 1 ? *)'],
     ['CRON_TZ=Europe/Berlin @daily', 'cron(0 0 * * ? *)'],
     // A date that does not exist in every month or year.
     ['0 0 29 2 *', 'cron(0 0 29 2 ? *)'],
-    ['0 0 31 2,3 *', 'cron(0 0 31 2,3 ? *)'],
     // Both day fields are restricted, but only one of them has an effect.
     ['0 0 31 2 MON', 'cron(0 0 ? 2 2 *)'],
     ['0 0 1-31 * MON', 'cron(0 0 * * ? *)'],
-    ['0 0 1 * 0-6', 'cron(0 0 * * ? *)'],
     ['0 0 */1 * MON', 'cron(0 0 ? * 2 *)'],
-    ['0 0 *,5 * MON', 'cron(0 0 ? * 2 *)'],
   ])('%s is one expression, %s', (text, expression) => {
     expect(expressionsOf(text)).toEqual([expression]);
   });
@@ -106,10 +64,8 @@ describe('a cron expression', () => {
   it.each([
     ['CRON_TZ=Europe/Berlin 0 9 * * *', 'Europe/Berlin'],
     ['CRON_TZ=america/new_york  0 9 * * *', 'America/New_York'],
-    ['CRON_TZ=Australia/Lord_Howe 0 9 * * *', 'Australia/Lord_Howe'],
     ['CRON_TZ=America/Argentina/Ushuaia 0 9 * * *', 'America/Argentina/Ushuaia'],
     ['CRON_TZ=Etc/GMT+5 0 9 * * *', 'Etc/GMT+5'],
-    ['CRON_TZ=UTC 0 9 * * *', 'UTC'],
   ])('%j is in the zone %s', (text, timezone) => {
     expect(parse(text).timezone).toBe(timezone);
   });
@@ -132,13 +88,7 @@ describe('a cron expression', () => {
 describe('a wrong cron expression', () => {
   it.each([
     ['', 'there is no expression. Allowed are five fields (minute, hour, day of month, month, day of week;'],
-    ['   ', 'there is no expression'],
-    ['CRON_TZ=Europe/Berlin', 'there is no expression'],
-    ['* * * *', 'the number of its fields is 4. Allowed are five fields'],
     ['0 * * * * *', 'the number of its fields is 6. Allowed are five fields'],
-    ['* * * * * 2027 *', 'the number of its fields is 7'],
-    ['TZ=Europe/Berlin 0 9 * * *', 'the number of its fields is 6. Allowed are five fields'],
-    ['0 9 * * * CRON_TZ=Europe/Berlin', 'the number of its fields is 6'],
     ['constructor', 'the number of its fields is 1'],
     ['@reboot', 'the word "@reboot" is unknown. Allowed are five fields'],
     ['@every 5m', 'the word "@every 5m" is unknown'],
@@ -149,37 +99,24 @@ describe('a wrong cron expression', () => {
       '60 * * * *',
       'in the minute field, "60" is out of range. Allowed are 0 to 59, *, ranges (a-b), lists (a,b)',
     ],
-    ['-1 * * * *', 'in the minute field, "-1" cannot be read'],
-    ['1.5 * * * *', 'in the minute field, "1.5" cannot be read'],
-    ['5* * * * *', 'in the minute field, "5*" cannot be read'],
     ['1-2-3 * * * *', 'in the minute field, "1-2-3" cannot be read'],
-    ['1-70 * * * *', 'in the minute field, "70" is out of range'],
     ['/5 * * * *', 'in the minute field, "/5" cannot be read'],
     ['*/0 * * * *', 'in the minute field, the step of "*/0" is not 1 to 60'],
     ['*/61 * * * *', 'in the minute field, the step of "*/61" is not 1 to 60'],
-    ['*/x * * * *', 'in the minute field, "*/x" cannot be read'],
     ['1,,2 * * * *', 'in the minute field, an entry is empty'],
-    ['1, * * * *', 'in the minute field, an entry is empty'],
     ['MON * * * *', 'in the minute field, "MON" is no value'],
     ['0 24 * * *', 'in the hour field, "24" is out of range. Allowed are 0 to 23, *'],
     ['0 100 * * *', 'in the hour field, "100" is no value'],
     ['0 0 0 * *', 'in the day of month field, "0" is out of range. Allowed are 1 to 31, *'],
-    ['0 0 32 * *', 'in the day of month field, "32" is out of range'],
     ['0 0 L * *', 'in the day of month field, "L" is not supported'],
-    ['0 0 LW * *', 'in the day of month field, "LW" is not supported'],
-    ['0 0 15W * *', 'in the day of month field, "15W" is not supported'],
     ['0 0 ? * MON', 'in the day of month field, "?" is not supported'],
     ['0 0 * 13 *', 'in the month field, "13" is out of range. Allowed are 1 to 12 or JAN to DEC, *'],
-    ['0 0 * JANUARY *', 'in the month field, "JANUARY" is no value'],
-    ['0 0 * JANFEB *', 'in the month field, "JANFEB" is no value'],
     ['0 0 * JAN-FOO *', 'in the month field, "FOO" is no value'],
     [
       '0 0 * * 8',
       'in the day of week field, "8" is out of range. Allowed are 0 to 7 (0 and 7 are Sunday) or SUN',
     ],
-    ['0 0 * * FUN', 'in the day of week field, "FUN" is no value'],
     ['0 0 * * 5L', 'in the day of week field, "5L" is not supported'],
-    ['0 0 * * MON#1', 'in the day of week field, "MON#1" is not supported'],
     ['0 0 * * +MON', 'in the day of week field, "+MON" cannot be read'],
     ['0 0 * * */8', 'in the day of week field, the step of "*/8" is not 1 to 7'],
 
@@ -187,7 +124,6 @@ describe('a wrong cron expression', () => {
       '0 0 30 2 *',
       'the day of month "30" never comes in the month "2". Allowed in the day of month field is a day',
     ],
-    ['0 0 31 FEB,APR-JUN/2 *', 'the day of month "31" never comes in the month "FEB,APR-JUN/2"'],
 
     [
       'CRON_TZ=Mars/Olympus 0 9 * * *',
@@ -230,25 +166,8 @@ describe('a wrong cron expression', () => {
           expect(error).toBeInstanceOf(HttpError);
         }
       }),
-      { numRuns: 2000 },
+      { numRuns: sampleOf(2_000) },
     );
-  });
-});
-
-describe('the library', () => {
-  it.each([
-    '*/15 9-17 * * MON-FRI',
-    '5-50/10,3 0,12 1-7,31 jan-mar,DEC sun',
-    '0 0 */2 */5 0,7',
-    '0 0 * * 5-7',
-    '0 0 13 * FRI',
-    '@weekly',
-  ])('reads %s like the service', (text) => {
-    const given = new CronPattern(text, undefined, { mode: '5-part' });
-    const read = new CronPattern(parse(text).pattern, undefined, { mode: '5-part' });
-    for (const part of ['minute', 'hour', 'day', 'month', 'dayOfWeek', 'starDOM', 'starDOW'] as const) {
-      expect(read[part], part).toEqual(given[part]);
-    }
   });
 });
 
@@ -256,8 +175,6 @@ describe('the next fire', () => {
   it.each([
     ['* * * * *', '2027-01-01T00:00:00Z', '2027-01-01T00:01'],
     ['* * * * *', '2026-12-31T23:59:59.999Z', '2027-01-01T00:00'],
-    ['* * * * *', '2027-01-01T00:00:00.001Z', '2027-01-01T00:01'],
-    ['0 9 * * MON', '2027-01-01T00:00:00Z', '2027-01-04T09:00'],
     ['0 0 29 2 *', '2027-01-01T00:00:00Z', '2028-02-29T00:00'],
     ['0 0 29 2 *', '2096-03-01T00:00:00Z', '2104-02-29T00:00'],
     ['0 0 31 2 MON', '2027-02-22T00:00:00Z', '2028-02-07T00:00'],

@@ -1,26 +1,20 @@
 import { expect, it } from 'vitest';
+import { imported } from '../../support/imported.ts';
 import { dayOf } from '../../../lambdas/shared/clock.ts';
 import { useFixture } from '../../support/useFixture.ts';
 import { requestOf, type Fixture } from '../../support/fixture.ts';
 
 let fixture: Fixture;
-let lambdas: Awaited<ReturnType<typeof importLambdas>>;
-
-async function importLambdas() {
-  const [{ fire }, { createSchedule }, { loadSchedule }, { addEndpoints }, { usageOf }] = await Promise.all([
-    import('../../../lambdas/schedule/fire.ts'),
-    import('../../../lambdas/schedule/schedules.ts'),
-    import('../../../lambdas/schedule/rows.ts'),
-    import('../../../lambdas/urlGroup/endpoints.ts'),
-    import('../../../lambdas/usage/usageRows.ts'),
-  ]);
-  return { fire, createSchedule, loadSchedule, addEndpoints, usageOf };
-}
-
-useFixture(async (opened) => {
+useFixture((opened) => {
   fixture = opened;
-  lambdas = await importLambdas();
 });
+const lambdas = imported(async () => ({
+  ...(await import('../../../lambdas/schedule/fire.ts')),
+  ...(await import('../../../lambdas/schedule/schedules.ts')),
+  ...(await import('../../../lambdas/schedule/rows.ts')),
+  ...(await import('../../../lambdas/urlGroup/endpoints.ts')),
+  ...(await import('../../../lambdas/usage/usageRows.ts')),
+}));
 
 /** From this number on, messages are reserved in the day’s count before they are charged. */
 const reservedFrom = 20;

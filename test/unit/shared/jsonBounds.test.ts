@@ -19,16 +19,12 @@ describe('JSON', () => {
   it.each([
     ['[1,2,3,4]', undefined],
     ['[1,2,3,4,5]', 'values'],
-    ['{"a":1,"b":2}', undefined],
     ['{"a":1,"b":2,"c":3}', 'values'],
-    ['[[[]]]', undefined],
     ['[[[[]]]]', 'depth'],
     ['[[]', undefined],
     ['"[[[[[{{{{,,,,,,,,,"', undefined],
     [String.raw`["\"[[[[[,,,,,,","\\",1]`, undefined],
-    [String.raw`["\\",1,2,3,4]`, 'values'],
     ['"no end', undefined],
-    ['', undefined],
     ['"ü[[[[€,,,,,,,"', undefined],
   ])('%s has too many: %s', (text, expected) => {
     expect(excess(text)).toBe(expected);

@@ -2,11 +2,9 @@ import { describe, expect, it } from 'vitest';
 import {
   countedFrom,
   countsOf,
-  hoursAt,
+  knownOutcomes,
   messageOutcomeOf,
-  noCounts,
   stepsAt,
-  sumOf,
   withoutPast,
 } from '../../../lambdas/statistics/outcomes.ts';
 import type { AttemptState } from '../../../lambdas/message/message.ts';
@@ -21,16 +19,24 @@ describe('a record of the log', () => {
     [undefined, 'cancelled'],
     ['RETRY', undefined],
     ['CANCELED', undefined],
+    // It waits for its host.
+    ['HELD', undefined],
   ] as const)('of %s is the outcome %s', (state, outcome) => {
     expect(messageOutcomeOf({ recordedAt: 0, state })).toBe(outcome);
-  });
-
-  it('of an attempt that waits for its host is not an outcome', () => {
-    expect(messageOutcomeOf({ recordedAt: 0, state: 'HELD' })).toBeUndefined();
   });
 });
 
 describe('outcomes', () => {
+  it('of a period that is not wholly counted are unknown, not 0', () => {
+    const some = { delivered: 3, failed: 0, cancelled: 0 };
+    const unknown = { delivered: undefined, failed: undefined, cancelled: undefined };
+    expect(knownOutcomes(some, 100)).toEqual(some);
+    expect(knownOutcomes(some, 100, 100)).toEqual(some);
+    expect(knownOutcomes(some, 100, 99)).toEqual({ ...unknown, delivered: 3 });
+    expect(knownOutcomes(undefined, 100, 99)).toEqual(unknown);
+    expect(knownOutcomes(undefined, 100)).toEqual({ delivered: 0, failed: 0, cancelled: 0 });
+  });
+
   it('are counted in the hour and on the day (UTC) in which they were recorded', () => {
     const { hours, days } = countsOf([
       record('2026-11-20T23:59:59.999', 'DELIVERED'),
@@ -48,18 +54,6 @@ describe('outcomes', () => {
       ['2026-11-20', { delivered: 1, failed: 0, cancelled: 0 }],
       ['2026-11-21', { delivered: 1, failed: 1, cancelled: 1 }],
     ]);
-  });
-
-  it('add up', () => {
-    const one = countsOf([record('2026-11-20T10:00', 'DELIVERED'), record('2026-11-20T11:00', 'FAILED')]);
-    const other = countsOf([record('2026-11-20T11:30', 'FAILED')]);
-    expect(sumOf([noCounts, one, other])).toEqual(
-      countsOf([
-        record('2026-11-20T10:00', 'DELIVERED'),
-        record('2026-11-20T11:00', 'FAILED'),
-        record('2026-11-20T11:30', 'FAILED'),
-      ]),
-    );
   });
 
   it('of the last hour are counted in steps of five minutes', () => {
@@ -96,16 +90,5 @@ describe('outcomes', () => {
     expect([...hours.keys()]).toEqual([at('2026-11-28T13:00')]);
     expect([...days.keys()]).toEqual(['2026-11-01', '2026-11-28']);
     expect(new Date(countedFrom(now)).toISOString()).toBe('2026-11-01T00:00:00.000Z');
-  });
-});
-
-describe('the shown hours', () => {
-  it('are 48, and end with the present one', () => {
-    const hours = hoursAt(at('2026-11-30T12:34'));
-    expect([hours.length, hours[0], hours.at(-1)]).toEqual([
-      48,
-      at('2026-11-28T13:00'),
-      at('2026-11-30T12:00'),
-    ]);
   });
 });

@@ -1,29 +1,25 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { imported } from '../../support/imported.ts';
 import * as z from 'zod/mini';
 import { newAccount, type Account } from '../../../lambdas/account/account.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 
 useStandIns();
 
-const importLambdas = async () => {
-  const [stats, usage, size, outcomes, { dynamodb }] = await Promise.all([
-    import('../../../lambdas/statistics/ownStats.ts'),
-    import('../../../lambdas/usage/usageRows.ts'),
-    import('../../../lambdas/deadLetter/sizeRows.ts'),
-    import('../../../lambdas/statistics/store/outcomes.ts'),
-    import('../../../lambdas/aws/dynamodb.ts'),
-  ]);
-  return { ...stats, ...usage, ...size, ...outcomes, dynamodb };
-};
-let lambdas: Awaited<ReturnType<typeof importLambdas>>;
+const lambdas = imported(async () => ({
+  ...(await import('../../../lambdas/statistics/ownStats.ts')),
+  ...(await import('../../../lambdas/usage/usageRows.ts')),
+  ...(await import('../../../lambdas/deadLetter/sizeRows.ts')),
+  ...(await import('../../../lambdas/statistics/store/outcomes.ts')),
+  ...(await import('../../../lambdas/aws/dynamodb.ts')),
+}));
 
 let readUnits = 0;
 const consumed = z.object({ ConsumedCapacity: z.object({ CapacityUnits: z.number() }) });
 
-beforeAll(async () => {
-  process.env['PRICE_PER_MESSAGE'] = '0.00001';
-  lambdas = await importLambdas();
+process.env['PRICE_PER_MESSAGE'] = '0.00001';
+beforeAll(() => {
   lambdas.dynamodb.middlewareStack.add(
     (next) => async (args) => {
       const result = await next({ ...args, input: { ...args.input, ReturnConsumedCapacity: 'TOTAL' } });
@@ -32,9 +28,6 @@ beforeAll(async () => {
     },
     { step: 'initialize', name: 'readUnits' },
   );
-});
-afterAll(() => {
-  delete process.env['PRICE_PER_MESSAGE'];
 });
 afterEach(() => {
   vi.useRealTimers();

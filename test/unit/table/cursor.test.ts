@@ -5,16 +5,13 @@ const key = 'the master secret';
 const place: Place = { time: 1_700_000_000_000, id: 'msg_01M7W4BM2WG14BG3V1YN3YTREK~000000', shown: 2 };
 
 describe('a cursor', () => {
-  it.each<Place>([
-    place,
-    { ...place, shown: undefined },
-    { time: 0, id: 'a/b/1' },
-    { time: 0, id: 'two\nlines' },
-    { ...place, shown: 0 },
-  ])('brings back its place: %o', (given) => {
-    const opened = openCursor(key, 'acct/logs', sealCursor(key, 'acct/logs', given));
-    expect(opened).toEqual({ ...given, shown: given.shown });
-  });
+  it.each<Place>([place, { time: 0, id: 'a/b/1' }, { time: 0, id: 'two\nlines' }])(
+    'brings back its place: %o',
+    (given) => {
+      const opened = openCursor(key, 'acct/logs', sealCursor(key, 'acct/logs', given));
+      expect(opened).toEqual({ ...given, shown: given.shown });
+    },
+  );
 
   it('can be put into a URL unchanged', () => {
     expect(sealCursor(key, 'acct/logs', place)).toMatch(/^[A-Za-z0-9_-]+$/);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { randomUUID } from 'node:crypto';
 import { newAccount, type Account } from '../../../lambdas/account/account.ts';
 import { dayOf } from '../../../lambdas/shared/clock.ts';
@@ -9,6 +9,10 @@ import { sizeOf } from '../../support/sample.ts';
 /** Each process has separate modules, and all add to one table. */
 
 useStandIns();
+/** A step between reports depends on how quickly messages come: each takes a millisecond. */
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-20T12:00:00Z') });
+});
 beforeAll(() => {
   process.env['PRICE_PER_MESSAGE'] = '0.1';
 });
@@ -61,6 +65,7 @@ async function startProcess() {
     },
     /** Charges messages like one request, and returns whether it may. */
     send: async (account: Account, messages = 1): Promise<boolean> => {
+      vi.setSystemTime(Date.now() + 1);
       const refusal = await charging.withCharges(account, messages, ({ charge }) =>
         Promise.resolve(charge(messages)),
       );
@@ -89,29 +94,17 @@ describe('the count of a day', () => {
   it('costs a fraction of a write for each message, and is right within one percent', async () => {
     const one = await startProcess();
     const account = accountWith();
-    const messages = sizeOf({ ordinary: 1_000, thorough: 3_000 });
+    const messages = sizeOf({ ordinary: 500, thorough: 3_000 });
     for (let number = 0; number < messages; number += 1) await one.send(account);
     expect(Math.abs((await counted(one, account)) - messages)).toBeLessThanOrEqual(100);
     expect(one.writes()).toBeLessThan(messages / 4);
-  });
-
-  it('of a busy account costs almost nothing', async () => {
-    const one = await startProcess();
-    const account = accountWith();
-    const messages = 100_000;
-    for (let number = 0; number < messages; number += 100) await one.send(account, 100);
-    expect(Math.abs((await counted(one, account)) - messages)).toBeLessThanOrEqual(messages / 100);
-    const before = one.writes();
-    const more = sizeOf({ ordinary: 5_000, thorough: 10_000 });
-    for (let number = 0; number < more; number += 1) await one.send(account);
-    expect(one.writes() - before).toBeLessThan(200);
   });
 
   it('is right within a hundred even if its processes end all the time', async () => {
     const account = accountWith();
     let sent = 0;
     let writes = 0;
-    for (let life = 0; life < sizeOf({ ordinary: 15, thorough: 40 }); life += 1) {
+    for (let life = 0; life < sizeOf({ ordinary: 8, thorough: 40 }); life += 1) {
       const one = await startProcess();
       const messages = 1 + ((life * 7) % 30);
       for (let number = 0; number < messages; number += 1) await one.send(account);
@@ -121,62 +114,6 @@ describe('the count of a day', () => {
     const reader = await startProcess();
     expect(Math.abs((await counted(reader, account)) - sent)).toBeLessThanOrEqual(100);
     expect(writes).toBeLessThan(sent * 0.6);
-  });
-
-  it('begins with the day before’s rate, so that busy processes do not all report their first messages', async () => {
-    const midnight = Date.parse('2026-11-21T00:00:00Z');
-    let time = midnight - 1_000;
-    vi.useFakeTimers({ toFake: ['Date'], now: time });
-    try {
-      const one = await startProcess();
-      const account = accountWith();
-      // 5,000 in a second, and each process reports every 25th.
-      for (let sent = 0; sent < 600; sent += 1) {
-        time += 1;
-        vi.setSystemTime(time);
-        await one.send(account, 5);
-      }
-      vi.setSystemTime(midnight);
-      const before = one.writes();
-      for (let sent = 0; sent < 10; sent += 1) await one.send(account);
-      // One write for the rest of the day before, and one for a part of a step in advance.
-      expect(one.writes() - before).toBeLessThanOrEqual(2);
-    } finally {
-      vi.useRealTimers();
-    }
-  });
-
-  it('of large requests is exact', async () => {
-    const one = await startProcess();
-    const account = accountWith();
-    for (let number = 0; number < 10; number += 1) await one.send(account, 1_000);
-    expect(Math.abs((await counted(one, account)) - 10_000)).toBeLessThanOrEqual(100);
-  });
-
-  it('excludes what was given back', async () => {
-    const one = await startProcess();
-    const account = accountWith();
-    await one.withCharges(account, 1, async ({ charge, giveBack }) => {
-      charge(500);
-      await one.reportUsage(account);
-      giveBack(500);
-    });
-    await one.reportUsage(account);
-    expect(Math.abs(await counted(one, account))).toBeLessThanOrEqual(6);
-  });
-
-  it('excludes charges of failed requests', async () => {
-    const one = await startProcess();
-    const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: 10 } });
-    const work = one.withCharges(account, 1, async ({ charge }) => {
-      charge(7);
-      await one.reportUsage(account);
-      throw new Error('It failed.');
-    });
-    await expect(work).rejects.toThrow('It failed.');
-    await one.reportUsage(account);
-    expect(await counted(one, account)).toBe(0);
-    expect(await one.send(account, 10)).toBe(true);
   });
 
   it('excludes reservations that were not charged, whether the request fails or not', async () => {
@@ -214,7 +151,7 @@ describe('the count of a day', () => {
   });
 
   it('starts again on another day, and the old day’s rest is added to the old count', async () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-20T23:59:59Z') });
+    vi.setSystemTime(Date.parse('2026-11-20T23:59:59Z'));
     const one = await startProcess();
     const account = accountWith({ limits: { max_requests_per_day: 3, max_requests_per_day_hard: 3 } });
     const outcomes = [await one.send(account, 3), await one.send(account)];
@@ -226,13 +163,10 @@ describe('the count of a day', () => {
       ['2026-11-20', 3],
       ['2026-11-21', 3],
     ]);
-    const byHour = await one.usageByHour(account.id, '2026-11-01', '2026-11-31');
-    const hours = [...byHour.values()].map(({ messagesOfHours }) => messagesOfHours);
-    expect([hours[0]?.[23], hours[1]?.[0]]).toEqual([3, 3]);
   });
 
   it('is also counted by the hour, and additions after midnight belong to the last hour of their day', async () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-20T22:00:00Z') });
+    vi.setSystemTime(Date.parse('2026-11-20T22:00:00Z'));
     const one = await startProcess();
     const account = accountWith();
     for (let number = 0; number < 100; number += 1) await one.send(account);
@@ -247,37 +181,19 @@ describe('the count of a day', () => {
 });
 
 describe('the hard limit', () => {
-  it.each([
-    [6, 500, 100],
-    [8, sizeOf({ ordinary: 2_000, thorough: 12_000 }), 120],
-  ])(
-    'is kept by %d processes at once: %d messages, and at most %d more',
-    async (count, hard, slack) => {
-      const account = accountWith({
-        limits: { max_requests_per_day: hard, max_requests_per_day_hard: hard },
-      });
-      const processes: Process[] = [];
-      for (let number = 0; number < count; number += 1) processes.push(await startProcess());
-      let accepted = 0;
-      let refusals = 0;
-      while (refusals < count) {
-        const outcomes = await Promise.all(processes.map((one) => one.send(account)));
-        accepted += outcomes.filter(Boolean).length;
-        refusals = outcomes.filter((isAccepted) => !isAccepted).length;
-      }
-      expect(accepted).toBeLessThanOrEqual(hard + slack);
-      expect(accepted).toBeGreaterThanOrEqual(hard - slack);
-    },
-    30_000,
-  );
-
-  it('of one process is exact', async () => {
-    const one = await startProcess();
-    const account = accountWith({ limits: { max_requests_per_day: 37, max_requests_per_day_hard: 137 } });
+  it('is kept by many processes at once, within a hundred messages', async () => {
+    const hard = sizeOf({ ordinary: 500, thorough: 12_000 });
+    const account = accountWith({ limits: { max_requests_per_day: hard, max_requests_per_day_hard: hard } });
+    const processes: Process[] = [];
+    for (let number = 0; number < 6; number += 1) processes.push(await startProcess());
     let accepted = 0;
-    while (await one.send(account)) accepted += 1;
-    expect(accepted).toBe(137);
-    expect(await one.send(account)).toBe(false);
+    let refusals = 0;
+    while (refusals < processes.length) {
+      const outcomes = await Promise.all(processes.map((one) => one.send(account)));
+      accepted += outcomes.filter(Boolean).length;
+      refusals = outcomes.filter((isAccepted) => !isAccepted).length;
+    }
+    expect(Math.abs(accepted - hard)).toBeLessThanOrEqual(100);
   });
 
   it('is exact for simultaneous requests', async () => {
@@ -321,9 +237,7 @@ describe('the hard limit', () => {
   });
 
   it('is not exceeded by processes without fresh counts, nor by large simultaneous requests', async () => {
-    const start = Date.now();
-    vi.useFakeTimers({ toFake: ['Date'], now: start });
-    const hard = sizeOf({ ordinary: 6_000, thorough: 10_000 });
+    const hard = sizeOf({ ordinary: 3_000, thorough: 10_000 });
     const account = accountWith({ limits: { max_requests_per_day: 1, max_requests_per_day_hard: hard } });
     const idle: Process[] = [];
     for (let number = 0; number < 5; number += 1) {
@@ -336,7 +250,7 @@ describe('the hard limit', () => {
     while (await busy.send(account, 15)) accepted += 15;
     const outcomes = await Promise.all(idle.map((one) => one.send(account, 1_000)));
     accepted += outcomes.filter(Boolean).length * 1_000;
-    vi.setSystemTime(start + 6_000);
+    vi.setSystemTime(Date.now() + 6_000);
     for (const one of idle) if (await one.send(account)) accepted += 1;
     expect(accepted).toBeLessThanOrEqual(hard + 100);
   });
@@ -352,7 +266,7 @@ describe('the hard limit', () => {
 
 describe('the budget', () => {
   it('counts the month with callbacks, and starts again with the next month', async () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2026-11-10T12:00:00Z') });
+    vi.setSystemTime(Date.parse('2026-11-10T12:00:00Z'));
     const account = accountWith({ budget: 1 });
     const one = await startProcess();
     expect(await one.send(account, 4)).toBe(true);
@@ -369,8 +283,7 @@ describe('the budget', () => {
 
 describe('requests in a second', () => {
   it('are shared by the processes that send them', async () => {
-    const start = Date.parse('2026-11-20T12:00:00Z');
-    vi.useFakeTimers({ toFake: ['Date'], now: start });
+    const start = Date.now();
     const limit = 40;
     const account = accountWith({ limits: { max_requests_per_second: limit } });
     const processes: Process[] = [];
@@ -399,43 +312,18 @@ describe('requests in a second', () => {
       expect(accepted).toBeGreaterThanOrEqual(limit * 0.7);
     }
   });
-
-  it('are not limited by a process’s old share', async () => {
-    const start = Date.parse('2026-11-20T12:00:00Z');
-    vi.useFakeTimers({ toFake: ['Date'], now: start });
-    const account = accountWith({ limits: { max_requests_per_second: 100 } });
-    const [idle, busy] = [await startProcess(), await startProcess()];
-    const ask = async (one: Process): Promise<void> => {
-      await one.limitCall(account, 0);
-      await one.reportUsage(account);
-    };
-    for (let number = 0; number < 15; number += 1) await ask(idle);
-    for (let number = 0; number < 1_000; number += 1) {
-      vi.setSystemTime(start + 1_000 + number * 100);
-      await ask(busy);
-    }
-    for (let number = 0; number < 100; number += 1) {
-      vi.setSystemTime(start + 200_000 + number * 200);
-      await ask(idle);
-    }
-  });
-
   it('of one process are limited as configured', async () => {
-    const start = Date.parse('2026-11-20T12:00:00Z');
-    vi.useFakeTimers({ toFake: ['Date'], now: start });
+    const start = Date.now();
     const one = await startProcess();
     const account = accountWith({ limits: { max_requests_per_second: 5 } });
-    const ask = (): Promise<boolean> =>
-      one.limitCall(account, 0).then(
-        () => true,
-        () => false,
-      );
-    const outcomes: boolean[] = [];
-    for (let number = 0; number < 7; number += 1) outcomes.push(await ask());
-    expect(outcomes).toEqual([true, true, true, true, true, false, false]);
+    /** Returns how many of ten requests are accepted. */
+    const accepted = async (): Promise<number> => {
+      const asked = await Promise.allSettled(Array.from({ length: 10 }, () => one.limitCall(account, 0)));
+      return asked.filter(({ status }) => status === 'fulfilled').length;
+    };
+    expect(await accepted()).toBe(5);
     vi.setSystemTime(start + 1_000);
-    for (let number = 0; number < 5; number += 1) expect(await ask()).toBe(true);
-    expect(await ask()).toBe(false);
+    expect(await accepted()).toBe(5);
   });
 });
 

@@ -6,13 +6,10 @@ import { HttpError } from '../../../lambdas/error/httpError.ts';
 describe('a duration', () => {
   it.each([
     ['30s', 30_000],
-    ['1m', 60_000],
-    ['2h', 7_200_000],
     ['1d', 86_400_000],
     ['1d10h30m5s', 124_205_000],
     ['5s1m', 65_000],
     ['0s', 0],
-    ['007s', 7_000],
     ['9999999999999s', 9_999_999_999_999_000],
     [`${'9'.repeat(400)}d`, Infinity],
   ])('%s has %i milliseconds', (text, milliseconds) => {

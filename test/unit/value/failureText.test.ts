@@ -5,9 +5,7 @@ it.each([
   ['{"error":"TypeError","message":"x is \\"odd\\"\\nand more","stack":"Err', 'TypeError: x is "odd"'],
   [' {"message":"gone"}', 'gone'],
   ['{"error":"not told apart"}', '{"error":"not told apart"}'],
-  ['{"message":"cut in the midd', '{"message":"cut in the midd'],
   [String.raw`{"message":"\q"}`, String.raw`{"message":"\q"}`],
-  ['<h1>Bad gateway</h1>\nnginx', '<h1>Bad gateway</h1>'],
   ['', ''],
 ])('The answer %s of an endpoint is shown as %s', (responseBody, line) => {
   expect(firstLineOf({ responseBody })).toBe(line);

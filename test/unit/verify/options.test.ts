@@ -14,34 +14,17 @@ function helpOf(checks: typeof known): string {
 const parse = (...args: readonly string[]) => parseVerify(args, known);
 
 describe('the options of verify', () => {
-  it('have defaults', () => {
-    expect(parse()).toEqual({
-      isBefore: false,
-      regions: [],
-      only: [],
-      isSlow: false,
-      bill: undefined,
-      release: undefined,
-      isJson: false,
-      context: {},
-      waitSeconds: 60,
-    });
-  });
-
-  it('may be repeated or separated by commas', () => {
+  it('have defaults, and may be repeated or separated by commas', () => {
     const args = ['--region', 'us-east-1', '--region', 'eu-central-1', '--only', 'delivery,queue', '--json'];
-    expect(parse(...args, '-c', 'name=SvcDev', '-c', 'ownHosts=a=b')).toEqual({
-      isBefore: false,
+    const given = {
       regions: ['us-east-1', 'eu-central-1'],
       only: ['delivery', 'queue'],
-      isSlow: false,
-      bill: undefined,
-      release: undefined,
       isJson: true,
       context: { name: 'SvcDev', ownHosts: 'a=b' },
-      waitSeconds: 60,
-    });
+    };
+    expect(parse(...args, '-c', 'name=SvcDev', '-c', 'ownHosts=a=b')).toEqual({ ...parse(), ...given });
     expect(parse('--before', '--only', 'names')).toMatchObject({ isBefore: true, only: ['names'] });
+    expect(parse()).toMatchObject({ isBefore: false, regions: [], isSlow: false, waitSeconds: 60 });
   });
 
   it('have modes: slow checks, the bill of a day, and a release', () => {

@@ -23,20 +23,14 @@ describe('a filter', () => {
     ['logs', 'url', 'https://example.com:8443/a/b?c=d', 'https://example.com:8443/a/b'],
     ['logs', 'host', 'example.com:8443', 'example.com'],
     ['logs', 'path', '/a/b', '/a'],
-    ['logs', 'messageId', 'msg_1', 'msg_2'],
     ['logs', 'topicName', 'group', 'Group'],
-    ['logs', 'urlGroup', 'group', 'other'],
     ['logs', 'queueName', 'queue', 'other'],
     ['logs', 'scheduleId', 'scd_1', 'scd_2'],
-    ['logs', 'callerIp', '192.0.2.1', '192.0.2.2'],
-    ['logs', 'callerIP', '192.0.2.1', '192.0.2.2'],
     ['logs', 'flowControlKey', 'flow', 'flo'],
     ['logs', 'label', 'two', 'three'],
     ['logs', 'state', 'ERROR', 'RETRY'],
-    ['logs', 'state', 'error', 'active'],
     ['logs', 'state', 'IN_PROGRESS', 'CREATED'],
     ['dlq', 'responseStatus', '503', '500'],
-    ['messages', 'label', 'one', 'three'],
   ])('of %s by %s finds %s and not %s', (list, name, value, other) => {
     expect(isFound(list, [name, value])).toBe(true);
     expect(isFound(list, [name, other])).toBe(false);
@@ -80,13 +74,9 @@ describe('a filter', () => {
 
   it.each<[list: List, name: string, value: string]>([
     ['messages', 'state', 'ERROR'],
-    ['messages', 'messageId', 'msg_1'],
     ['messages', 'dlqIds', 'x'],
     ['dlq', 'state', 'ERROR'],
-    ['logs', 'responseStatus', '500'],
-    ['logs', 'toString', 'x'],
     ['logs', '__proto__', 'x'],
-    ['logs', 'hasOwnProperty', 'x'],
     ['logs', 'Label', 'x'],
   ])('of %s by %s is unknown', (list, name, value) => {
     expect(() => parseFilter(list, [[name, value]])).toThrow(
@@ -96,16 +86,13 @@ describe('a filter', () => {
 
   it.each<[name: string, value: string, says: string]>([
     ['label', '', 'label is empty'],
-    ['label', ' ', 'label is empty'],
     ['label', 'a,', 'label is empty'],
-    ['callerIP', '', 'callerIP is empty'],
     ['messageIds', ',', 'messageIds is empty'],
-    ['count', '1.5', 'count is "1.5"'],
     ['count', '0', 'count is "0"'],
     ['count', '9'.repeat(20), 'count is'],
-    ['fromDate', '1e3', 'fromDate is "1e3"'],
     ['fromDate', '1,2', 'fromDate is given 2 times'],
     ['state', 'CONSTRUCTOR', 'state is "CONSTRUCTOR"'],
+    ['order', 'latestfirst', 'order is "latestfirst"; allowed are latestFirst, earliestFirst.'],
   ])('by %s of "%s" is refused', (name, value, says) => {
     expect(() => parseFilter('logs', [[name, value]])).toThrow(says);
   });
@@ -120,15 +107,10 @@ describe('the ids in a body', () => {
     expect(idsInBody('dlq', new Uint8Array())).toEqual([]);
   });
 
-  it.each([
-    '{',
-    '[]',
-    '{}',
-    'null',
-    '{"messageIds":[]}',
-    '{"messageIds":[1]}',
-    '{"messageIds":["a"],"all":true}',
-  ])('are refused as %s', (text) => {
-    expect(() => idsInBody('messages', Buffer.from(text))).toThrow(/^The body|^messageIds|^all: /);
-  });
+  it.each(['{', '{}', '{"messageIds":[]}', '{"messageIds":["a"],"all":true}'])(
+    'are refused as %s',
+    (text) => {
+      expect(() => idsInBody('messages', Buffer.from(text))).toThrow(/^The body|^messageIds|^all: /);
+    },
+  );
 });

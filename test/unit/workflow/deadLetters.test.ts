@@ -1,29 +1,20 @@
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { fixture, runs, useFailedRuns } from '../../support/useRuns.ts';
+import { imported } from '../../support/imported.ts';
 import { noFilter } from '../../support/filters.ts';
-import { failedRunsIn, type FailedRuns } from '../../support/failedRuns.ts';
+import type { FailedRuns } from '../../support/failedRuns.ts';
 import type { Inbox } from '../../support/receiver.ts';
-import { useFixture } from '../../support/useFixture.ts';
-import { configOf, type Fixture } from '../../support/fixture.ts';
+import { configOf } from '../../support/fixture.ts';
 
-let fixture: Fixture;
-let runs: FailedRuns;
-const importServices = async () => {
-  const [ofRuns, ofMessages, retry] = await Promise.all([
-    import('../../../lambdas/workflow/deadLetters.ts'),
-    import('../../../lambdas/deadLetter/deadLetters.ts'),
-    import('../../../lambdas/publish/retryDeadLetters.ts'),
-  ]);
-  return { ofRuns, ofMessages, retry };
-};
-let services: Awaited<ReturnType<typeof importServices>>;
-useFixture(async (opened) => {
-  fixture = opened;
-  [services, runs] = await Promise.all([importServices(), failedRunsIn(opened)]);
-});
+useFailedRuns();
+const ofRuns = imported(() => import('../../../lambdas/workflow/deadLetters.ts'));
+const ofMessages = imported(() => import('../../../lambdas/deadLetter/deadLetters.ts'));
+const retry = imported(() => import('../../../lambdas/publish/retryDeadLetters.ts'));
 
-type Query = readonly (readonly [string, string])[];
-const list = (query: Query) => services.ofRuns.listRunDeadLetters(fixture.account, query);
+/** Lists the dead letters that a query selects, such as `label=a&count=2`. */
+const list = (query: string | Record<string, string>) =>
+  ofRuns.listRunDeadLetters(fixture.account, [...new URLSearchParams(query)]);
 const request = { prefix: 'Svc', config: configOf({}), host: 'api.example.com' };
 const hashOf = (text: string): string => `REDACTED:${createHash('sha256').update(text).digest('hex')}`;
 
@@ -42,7 +33,7 @@ describe('the dead letter of a run', () => {
         ],
       },
     });
-    const record = await services.ofRuns.getRunDeadLetter(fixture.account, dlqId);
+    const record = await ofRuns.getRunDeadLetter(fixture.account, dlqId);
     expect(record).toMatchObject({
       dlqId,
       url: inbox.url,
@@ -90,11 +81,11 @@ describe('the dead letter of a run', () => {
       payload: 'secret',
       start: { settings: { redaction: { body: true, headers: ['x-tenant'] } } },
     });
-    const record = await services.ofRuns.getRunDeadLetter(fixture.account, dlqId);
+    const record = await ofRuns.getRunDeadLetter(fixture.account, dlqId);
     expect(record.body).toBe(hashOf('secret'));
     expect(record.responseBody).toBe(hashOf('{"error":"Error","message":"the step failed"}'));
     expect(record.header['Upstash-Forward-X-Tenant']).toEqual([hashOf('acme')]);
-    expect(JSON.stringify([record, await list([['workflowUrl', inbox.url]])])).not.toContain('secret');
+    expect(JSON.stringify([record, await list({ workflowUrl: inbox.url })])).not.toContain('secret');
   });
 
   it('shows the answer of a failure function that failed', async () => {
@@ -103,7 +94,7 @@ describe('the dead letter of a run', () => {
       response.writeHead(503, { 'x-why': 'busy' }).end('not now');
     });
     const { dlqId } = await runs.failed(inbox, { failureUrl: told.url });
-    expect(await services.ofRuns.getRunDeadLetter(fixture.account, dlqId)).toMatchObject({
+    expect(await ofRuns.getRunDeadLetter(fixture.account, dlqId)).toMatchObject({
       failureFunctionState: 'CALLBACK_FAIL',
       failureCallbackHeader: { 'X-Why': ['busy'] },
       failureCallbackInfo: {
@@ -117,70 +108,49 @@ describe('the dead letter of a run', () => {
 });
 
 describe('dead letters of runs and of messages', () => {
-  it('are listed separately', async () => {
+  it('are listed, retried and deleted separately', async () => {
     const { inbox } = runs.endpoint();
     const { dlqId } = await runs.failed(inbox);
     const messageId = await fixture.send(inbox.url, { retries: '0' });
     await fixture.doJobs();
-    const messages = await services.ofMessages.listDeadLetters(fixture.account, {
-      ...noFilter,
-      values: new Map([['url', new Set([inbox.url])]]),
-    });
-    expect(messages.messages.map((one) => one.messageId)).toEqual([messageId]);
-    const [ofMessage] = messages.messages;
-    expect((await list([['url', inbox.url]])).messages.map((one) => one.dlqId)).toEqual([dlqId]);
-    const none = { status: 404 };
-    await expect(services.ofMessages.getDeadLetter(fixture.account, dlqId)).rejects.toMatchObject(none);
-    const asRun = services.ofRuns.getRunDeadLetter(fixture.account, ofMessage?.dlqId ?? '');
-    await expect(asRun).rejects.toMatchObject(none);
-  });
+    const { account } = fixture;
+    const withUrl = { ...noFilter, values: new Map([['url', new Set([inbox.url])]] as const) };
+    const { messages } = await ofMessages.listDeadLetters(account, withUrl);
+    expect(messages.map((one) => one.messageId)).toEqual([messageId]);
+    expect((await list({ url: inbox.url })).messages.map((one) => one.dlqId)).toEqual([dlqId]);
 
-  it('are retried and deleted separately', async () => {
-    const { inbox } = runs.endpoint();
-    const { dlqId } = await runs.failed(inbox);
+    const ofMessage = messages[0]?.dlqId ?? '';
+    for (const ask of [
+      () => ofMessages.getDeadLetter(account, dlqId),
+      () => ofMessages.deleteDeadLetter(account, dlqId),
+      () => retry.retryDeadLetter(account, dlqId, request),
+      () => ofRuns.getRunDeadLetter(account, ofMessage),
+      () => ofRuns.deleteRunDeadLetter(account, ofMessage),
+    ]) {
+      await expect(ask()).rejects.toMatchObject({ status: 404 });
+    }
     const all = { ...noFilter, ids: [dlqId] };
-    const none = { status: 404 };
-    await expect(services.retry.retryDeadLetter(fixture.account, dlqId, request)).rejects.toMatchObject(none);
-    expect(await services.retry.retryDeadLetters(fixture.account, all, request)).toMatchObject({
-      responses: [],
-    });
-    await expect(services.ofMessages.deleteDeadLetter(fixture.account, dlqId)).rejects.toMatchObject(none);
-    expect(await services.ofMessages.deleteDeadLetters(fixture.account, all)).toMatchObject({ deleted: 0 });
-    expect(await runs.isThere(dlqId)).toBe(true);
-
-    await fixture.send(inbox.url, { retries: '0' });
-    await fixture.doJobs();
-    const found = await services.ofMessages.listDeadLetters(fixture.account, {
-      ...noFilter,
-      values: new Map([['url', new Set([inbox.url])]]),
-    });
-    const ofMessage = found.messages[0]?.dlqId ?? '';
-    await expect(services.ofRuns.deleteRunDeadLetter(fixture.account, ofMessage)).rejects.toMatchObject(none);
-    const deleted = await services.ofRuns.deleteRunDeadLetters(fixture.account, [['dlqIds', ofMessage]]);
+    expect(await retry.retryDeadLetters(account, all, request)).toMatchObject({ responses: [] });
+    expect(await ofMessages.deleteDeadLetters(account, all)).toMatchObject({ deleted: 0 });
+    const deleted = await ofRuns.deleteRunDeadLetters(account, [['dlqIds', ofMessage]]);
     expect(deleted).toMatchObject({ deleted: 0 });
-    expect(await runs.isThere(ofMessage)).toBe(true);
+    expect([await runs.isThere(dlqId), await runs.isThere(ofMessage)]).toEqual([true, true]);
   });
 
   it('are deleted one by one and many at once', async () => {
     const { inbox } = runs.endpoint();
     for (let number = 0; number < 5; number += 1) await runs.fail(inbox.url);
     await fixture.doJobs();
-    const [first, ...others] = await runs.deadLettersOf(inbox.url);
-    const dlqId = first?.dlqId ?? '';
-    await services.ofRuns.deleteRunDeadLetter(fixture.account, dlqId);
-    await expect(services.ofRuns.deleteRunDeadLetter(fixture.account, dlqId)).rejects.toMatchObject({
-      status: 404,
-    });
-    const query: Query = [['workflowUrl', inbox.url]];
-    const some = await services.ofRuns.deleteRunDeadLetters(fixture.account, [...query, ['count', '3']]);
-    expect(some.deleted).toBe(3);
-    expect(some.cursor).toBeDefined();
-    const rest = await services.ofRuns.deleteRunDeadLetters(fixture.account, [
-      ...query,
-      ['count', '3'],
-      ['cursor', some.cursor ?? ''],
-    ]);
-    expect(rest).toEqual({ deleted: others.length - 3, cursor: undefined });
+    const [{ dlqId } = { dlqId: '' }] = await runs.deadLettersOf(inbox.url);
+    await ofRuns.deleteRunDeadLetter(fixture.account, dlqId);
+    await expect(ofRuns.deleteRunDeadLetter(fixture.account, dlqId)).rejects.toMatchObject({ status: 404 });
+    const remove = (more: Record<string, string>) => {
+      const query = new URLSearchParams({ workflowUrl: inbox.url, count: '3', ...more });
+      return ofRuns.deleteRunDeadLetters(fixture.account, [...query]);
+    };
+    const some = await remove({});
+    expect(some).toEqual({ deleted: 3, cursor: expect.any(String) as string });
+    expect(await remove({ cursor: some.cursor ?? '' })).toEqual({ deleted: 1, cursor: undefined });
     expect(await runs.deadLettersOf(inbox.url)).toEqual([]);
   });
 });
@@ -202,86 +172,48 @@ describe('the filter', () => {
     await runs.failed(inbox);
   });
 
-  it.each<[string, () => Query]>([
-    ['workflowRunId', () => [['workflowRunId', wanted.runId]]],
-    [
-      'workflowCreatedAt',
-      () => [
-        ['workflowCreatedAt', String(wanted.createdAt)],
-        ['workflowRunId', wanted.runId],
-      ],
-    ],
-    ['label', () => [['label', 'none,wanted']]],
-    [
-      'a repeated label',
-      () => [
-        ['label', 'none'],
-        ['label', 'wanted'],
-      ],
-    ],
-    ['callerIp', () => [['callerIp', '192.0.2.99']]],
-    ['callerIP', () => [['callerIP', '192.0.2.99']]],
-    ['flowControlKey', () => [['flowControlKey', 'wanted']]],
-    ['failureFunctionState', () => [['failureFunctionState', 'CALLBACK_FAIL']]],
-    [
-      'responseStatus with another',
-      () => [
-        ['responseStatus', '500'],
-        ['label', 'wanted'],
-      ],
-    ],
-    [
-      'dlqIds, whatever else is given',
-      () => [
-        ['dlqIds', wanted.dlqId],
-        ['label', 'none'],
-      ],
-    ],
-  ])('%s selects the one run that has it', async (_name, query) => {
-    const { messages } = await list([['workflowUrl', inbox.url], ...query()]);
-    expect(messages.map(({ dlqId }) => dlqId)).toEqual([wanted.dlqId]);
+  it('selects the one run that has what it names', async () => {
+    const url = new URLSearchParams({ workflowUrl: inbox.url }).toString();
+    for (const query of [
+      `workflowRunId=${wanted.runId}`,
+      `workflowCreatedAt=${wanted.createdAt}&workflowRunId=${wanted.runId}`,
+      'label=none,wanted',
+      'label=none&label=wanted',
+      'callerIp=192.0.2.99',
+      'callerIP=192.0.2.99',
+      'flowControlKey=wanted',
+      'failureFunctionState=CALLBACK_FAIL',
+      'responseStatus=500&label=wanted',
+      // Ids select, and other filters do not.
+      `dlqIds=${wanted.dlqId}&label=none`,
+    ]) {
+      const { messages } = await list(`${url}&${query}`);
+      expect([query, messages.map(({ dlqId }) => dlqId)]).toEqual([query, [wanted.dlqId]]);
+    }
   });
 
-  it('workflowUrl selects runs by the whole URL, fromDate and toDate by the time of the failure', async () => {
-    const all = await list([['workflowUrl', inbox.url]]);
-    expect(all.messages).toHaveLength(3);
-    expect((await list([['workflowUrl', `${inbox.url}x`]])).messages).toEqual([]);
-    expect((await list([['workflowUrl', inbox.url.slice(0, -1)]])).messages).toEqual([]);
+  it('selects runs by their whole URL and by the time of the failure, page by page', async () => {
+    const of = async (more: Record<string, string>) => list({ workflowUrl: inbox.url, ...more });
+    const all = (await of({})).messages;
+    expect(all).toHaveLength(3);
     const tomorrow = String(Date.now() + 86_400_000);
-    expect(
-      (
-        await list([
-          ['workflowUrl', inbox.url],
-          ['fromDate', tomorrow],
-        ])
-      ).messages,
-    ).toEqual([]);
-    expect(
-      (
-        await list([
-          ['workflowUrl', inbox.url],
-          ['toDate', tomorrow],
-        ])
-      ).messages,
-    ).toHaveLength(3);
-    const first = await list([
-      ['workflowUrl', inbox.url],
-      ['count', '2'],
-    ]);
+    const none: readonly Record<string, string>[] = [
+      { workflowUrl: `${inbox.url}x` },
+      { workflowUrl: inbox.url.slice(0, -1) },
+      { fromDate: tomorrow },
+    ];
+    for (const query of none) expect((await of(query)).messages).toEqual([]);
+    expect((await of({ toDate: tomorrow })).messages).toHaveLength(3);
+    const first = await of({ count: '2' });
     expect(first.messages).toHaveLength(2);
-    const second = await list([
-      ['workflowUrl', inbox.url],
-      ['cursor', first.cursor ?? ''],
-    ]);
-    expect([...first.messages, ...second.messages]).toEqual(all.messages);
+    const second = await of({ cursor: first.cursor ?? '' });
+    expect([...first.messages, ...second.messages]).toEqual(all);
   });
 
-  it.each<[string, Query]>([
-    ['empty', [['label', '']]],
-    ['unknown', [['colour', 'red']]],
-    ['a state that is none', [['failureFunctionState', 'DONE']]],
-    ['a page that is too long', [['count', '101']]],
-  ])('that is %s is refused', async (_name, query) => {
-    await expect(list(query)).rejects.toMatchObject({ status: 400 });
-  });
+  it.each(['label=', 'colour=red', 'failureFunctionState=DONE', 'count=101'])(
+    'is refused: %s',
+    async (query) => {
+      await expect(list(query)).rejects.toMatchObject({ status: 400 });
+    },
+  );
 });

@@ -1,17 +1,12 @@
 import { expect, vi } from 'vitest';
-import { failedRunsIn, listIn, resultBody, type FailedRuns } from '../../support/failedRuns.ts';
+import { fixture, runs, useFailedRuns } from '../../support/useRuns.ts';
+import { imported } from '../../support/imported.ts';
+import { listIn, resultBody } from '../../support/failedRuns.ts';
 import { itAtEachDeath } from '../../support/faults.ts';
-import { configOf, type Fixture } from '../../support/fixture.ts';
-import { useFixture } from '../../support/useFixture.ts';
+import { configOf } from '../../support/fixture.ts';
 
-let fixture: Fixture;
-let runs: FailedRuns;
-const importServices = () => import('../../../lambdas/workflow/resume.ts');
-let services: Awaited<ReturnType<typeof importServices>>;
-useFixture(async (opened) => {
-  fixture = opened;
-  [services, runs] = await Promise.all([importServices(), failedRunsIn(opened)]);
-});
+useFailedRuns();
+const services = imported(() => import('../../../lambdas/workflow/resume.ts'));
 
 const request = { prefix: 'Upstash', config: configOf({}), host: 'api.example.com' };
 
@@ -21,30 +16,27 @@ function later(): void {
   vi.spyOn(Date, 'now').mockImplementation(() => now() + 61_000);
 }
 
-itAtEachDeath(
-  'A run that hangs is replaced by one run, and none is lost, where the process dies at any of its AWS calls',
-  async (fate) => {
-    const { inbox, state } = runs.endpoint();
-    state.isWell = true;
-    const { runId } = await runs.fail(inbox.url, { steps: [{ result: 1 }, { result: 2 }] });
-    await fixture.doJobs();
-    later();
-    const before = inbox.deliveries.length;
-    const resume = () => services.rerunHanging('resume', fixture.account, { runId }, request);
-    await fixture.underFate(fate, resume);
-    const { workflowRunId } = await resume();
-    expect(await resume()).toMatchObject({ workflowRunId });
-    await fixture.doJobs();
-    const delivered = new Set(
-      inbox.deliveries
-        .slice(before)
-        .map((delivery) =>
-          [delivery.headers['upstash-workflow-runid'], ...listIn(delivery).map(({ body }) => body)].join(' '),
-        ),
-    );
-    expect(delivered).toEqual(new Set([`${workflowRunId} the payload ${resultBody(1)} ${resultBody(2)}`]));
-    const old = await runs.journalOf(runId);
-    expect(old.at(-1)?.record).toMatchObject({ kind: 'end', state: 'RUN_CANCELED' });
-    expect(old[0]?.record).toMatchObject({ resumedAs: { runId: workflowRunId } });
-  },
-);
+itAtEachDeath('A hanging run is replaced by one run wherever its process dies', async (fate) => {
+  const { inbox, state } = runs.endpoint();
+  state.isWell = true;
+  const { runId } = await runs.fail(inbox.url, { steps: [{ result: 1 }, { result: 2 }] });
+  await fixture.doJobs();
+  later();
+  const before = inbox.deliveries.length;
+  const resume = () => services.rerunHanging('resume', fixture.account, { runId }, request);
+  await fixture.underFate(fate, resume);
+  const { workflowRunId } = await resume();
+  expect(await resume()).toMatchObject({ workflowRunId });
+  await fixture.doJobs();
+  const delivered = new Set(
+    inbox.deliveries
+      .slice(before)
+      .map((delivery) =>
+        [delivery.headers['upstash-workflow-runid'], ...listIn(delivery).map(({ body }) => body)].join(' '),
+      ),
+  );
+  expect(delivered).toEqual(new Set([`${workflowRunId} the payload ${resultBody(1)} ${resultBody(2)}`]));
+  const old = await runs.journalOf(runId);
+  expect(old.at(-1)?.record).toMatchObject({ kind: 'end', state: 'RUN_CANCELED' });
+  expect(old[0]?.record).toMatchObject({ resumedAs: { runId: workflowRunId } });
+});

@@ -1,26 +1,16 @@
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { imported } from '../../support/imported.ts';
+import { fixture, waitFixture, useWaits } from '../../support/useRuns.ts';
 import type { HookRequest } from '../../../lambdas/workflow/waiting.ts';
-import { newWebhookId, openWaitFixture, type WaitFixture } from '../../support/waitFixture.ts';
-import { useFixture } from '../../support/useFixture.ts';
+import { newWebhookId } from '../../support/waitFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 
-let fixture: Fixture;
-let waitFixture: WaitFixture;
-const importUsage = async () => {
-  const [rateLimit, usage, credentials] = await Promise.all([
-    import('../../../lambdas/usage/rateLimit.ts'),
-    import('../../../lambdas/usage/usageRows.ts'),
-    import('../../../lambdas/account/givenCredentials.ts'),
-  ]);
-  return { ...rateLimit, ...usage, ...credentials };
-};
-let lambdas: Awaited<ReturnType<typeof importUsage>>;
-useFixture(async (opened) => {
-  fixture = opened;
-  waitFixture = await openWaitFixture(fixture);
-  lambdas = await importUsage();
-});
+useWaits();
+const lambdas = imported(async () => ({
+  ...(await import('../../../lambdas/usage/rateLimit.ts')),
+  ...(await import('../../../lambdas/usage/usageRows.ts')),
+  ...(await import('../../../lambdas/account/givenCredentials.ts')),
+}));
 afterEach(() => {
   vi.useRealTimers();
 });
@@ -158,7 +148,7 @@ describe('a call of a webhook', () => {
     expect(await waitFixture.resultsOf(runId)).toMatchObject([{ stepId: 3, isTimeout: false }]);
   });
 
-  it('is kept, up to ten for each webhook, and uses no room of notifications and other webhooks', async () => {
+  it('is kept, up to ten for each webhook', async () => {
     const runId = await waitFixture.start();
     const [first, second] = [
       await waitFixture.createWebhook(runId, 1),
@@ -167,25 +157,10 @@ describe('a call of a webhook', () => {
     for (let sent = 0; sent < 10; sent += 1) await call(runId, first);
     expect(await costOf(() => call(runId, first))).toEqual({ failure: full, calls: { QueryCommand: 1 } });
     await call(runId, second);
-    for (let sent = 0; sent < 100; sent += 1) {
-      await waitFixture.notifyRun(fixture.account, { runId, eventId: 'paid' }, Buffer.from('x'));
-    }
-    const notified = waitFixture.notifyRun(fixture.account, { runId, eventId: 'paid' }, Buffer.from('x'));
-    await expect(notified).rejects.toThrow(refused(412));
-    await call(runId, second);
     // After a wait there is room for another call.
     await waitFixture.wait(runId, first, { stepType: 'WaitForWebhook', stepId: 3 });
     await call(runId, first);
     await expect(call(runId, first)).rejects.toThrow(full);
-  });
-
-  it('is kept, up to a hundred for each run', async () => {
-    const runId = await waitFixture.start();
-    const webhooks: string[] = [];
-    for (let step = 1; step <= 11; step += 1) webhooks.push(await waitFixture.createWebhook(runId, step));
-    const [last = '', ...others] = webhooks;
-    for (const eventId of others) for (let sent = 0; sent < 10; sent += 1) await call(runId, eventId);
-    await expect(call(runId, last)).rejects.toThrow(full);
   });
 
   it('is kept while all of them fit into their part of the list', async () => {
@@ -207,32 +182,13 @@ describe('a call of a webhook', () => {
 
   it('that does not fit into a wait’s result is refused before anything is sent or stored', async () => {
     const runId = await waitFixture.start();
-    const body = Buffer.alloc(4_000_000);
-    for (let stepId = 1; ; stepId += 1) {
-      const eventId = newWebhookId();
-      await waitFixture.wait(runId, eventId, { stepType: 'WaitForWebhook', stepId });
-      const { failure, calls } = await costOf(() => call(runId, eventId, { body }));
-      if (failure === undefined) continue;
-      expect(failure).toEqual(expect.objectContaining({ status: 412, code: 'submission_refused' }));
-      expect(calls).toEqual({ QueryCommand: 1, GetItemCommand: 2 });
-      expect(stepId).toBe(5);
-      break;
-    }
-  });
-
-  it('is kept in a run that was started before webhooks were recorded', async () => {
-    const runId = await waitFixture.start();
-    await fixture.dynamodb.send(
-      new UpdateItemCommand({
-        TableName: fixture.settings.workflowsTable,
-        Key: { owner: { S: `run#${fixture.account.id}#${runId}` }, id: { S: 'record#000000000' } },
-        UpdateExpression: 'REMOVE head.webhooks',
-      }),
-    );
+    await waitFixture.fill(runId, 1_000);
     const eventId = newWebhookId();
-    await call(runId, eventId);
-    await waitFixture.wait(runId, eventId, { stepType: 'WaitForWebhook' });
-    expect(await waitFixture.resultsOf(runId)).toMatchObject([{ eventId, isTimeout: false }]);
+    await waitFixture.wait(runId, eventId, { stepType: 'WaitForWebhook', stepId: 2 });
+    expect(await costOf(() => call(runId, eventId, { body: Buffer.alloc(1_000) }))).toEqual({
+      failure: expect.objectContaining({ status: 412, code: 'submission_refused' }) as Error,
+      calls: { QueryCommand: 1, GetItemCommand: 2 },
+    });
   });
 
   it('names the account like its token', async () => {
@@ -308,25 +264,6 @@ describe('the limits of webhooks', () => {
     const day = new Date().toISOString().slice(0, 10);
     const usage = await lambdas.usageOf('uncharged', day, day);
     expect(usage.get(day)).toMatchObject({ calls: 0, hooks: 1, bytes: Buffer.byteLength('grüß') });
-  });
-
-  it('include what other processes report, like those of requests', async () => {
-    vi.useFakeTimers({ toFake: ['Date'] });
-    const account = await newAccount('shared', { max_requests_per_second: 10 });
-    const { counterOf } = await import('../../../lambdas/usage/counter.ts');
-    const counter = await counterOf(account, Date.now());
-    const day = new Date().toISOString().slice(0, 10);
-    const report = async () => {
-      counter.count({ hooks: 10, calls: 10 });
-      await lambdas.addUsage('shared', day, 0, { requests: 0, messages: 0, calls: 0, hooks: 30, bytes: 0 });
-      await counter.report();
-    };
-    await report();
-    await report();
-    expect([counter.shareAt('hooks', Date.now()), counter.shareAt('calls', Date.now())]).toEqual([0.25, 1]);
-    for (let sent = 0; sent < 2; sent += 1) await lambdas.limitHook(account, 0);
-    await expect(lambdas.limitHook(account, 0)).rejects.toThrow(refused(429));
-    await lambdas.limitCall(account, 0);
   });
 });
 

@@ -1,16 +1,14 @@
 import { Client } from '@upstash/workflow';
 import type { ServerResponse } from 'node:http';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { fixture, runFixture, useRuns } from '../../support/useRuns.ts';
 import type { Header } from '../../../lambdas/shared/headers.ts';
 import type { Delivery } from '../../support/receiver.ts';
-import { openRunFixture, resultOf, type RunFixture } from '../../support/runFixture.ts';
+import { resultOf } from '../../support/runFixture.ts';
 import { endpoint } from '../../support/startSettings.ts';
-import { useFixture } from '../../support/useFixture.ts';
 
-let runFixture: RunFixture;
 let client: Client;
-useFixture(async (fixture) => {
-  runFixture = await openRunFixture(fixture);
+useRuns(async () => {
   const [{ listRuns }, { cancelRuns }] = await Promise.all([
     import('../../../lambdas/workflow/logs.ts'),
     import('../../../lambdas/workflow/cancelRuns.ts'),
@@ -37,45 +35,33 @@ const start = async (runId: string) => {
   return started;
 };
 
-describe('the published client', () => {
-  it('reads the log of runs with each of its filters', async () => {
-    const { createdAt, messageId } = await start('wfr_read');
-    const filters = [
-      {},
-      { workflowRunId: 'wfr_read', workflowCreatedAt: createdAt },
-      { workflowUrl: [endpoint, 'https://other.example/'] },
-      { label: ['none', 'two'], flowControlKey: 'fc', callerIp: '192.0.2.7' },
-      { host: 'flow.example', path: ['/orders'], fromDate: createdAt, toDate: createdAt },
-      { messageId, state: 'RUN_STARTED' as const },
-    ];
-    for (const filter of filters) {
-      const { runs, cursor } = await client.logs({ count: 5, filter });
-      expect(cursor).toBe('');
-      expect(runs.map(({ workflowRunId }) => workflowRunId)).toEqual(['wfr_read']);
-      const [run] = runs;
-      expect(run).toMatchObject({ workflowState: 'RUN_STARTED', label: 'one', labels: ['one', 'two'] });
-      expect(run?.steps.map(({ type }) => type)).toEqual(['sequential', 'sequential', 'next']);
-      expect(run?.steps[1]?.steps[0]).toMatchObject({ stepName: 'step 1', out: '"charged"' });
-    }
-    expect(await client.logs({ filter: { state: 'RUN_FAILED' } })).toEqual({ cursor: '', runs: [] });
-    expect(await client.cancel({ all: true })).toEqual({ cancelled: 1 });
-  });
-
-  it('cancels runs by ids, by filters, and all of them', async () => {
-    const cancelled: number[] = [];
-    const requests: readonly (() => Promise<{ cancelled: number }>)[] = [
-      () => client.cancel('wfr_1'),
-      () => client.cancel(['wfr_1', 'wfr_2']),
-      () => client.cancel({ filter: { workflowUrl: endpoint.slice(0, -1) } }),
-      () => client.cancel({ filter: { workflowUrlStartingWith: endpoint.slice(0, -1), label: ['two'] } }),
-      () => client.cancel({ filter: { host: 'flow.example' }, count: 1 }),
-      () => client.cancel({ all: true, count: 2 }),
-    ];
-    for (const request of requests) {
-      for (const runId of ['wfr_1', 'wfr_2', 'wfr_3']) await start(runId);
-      cancelled.push((await request()).cancelled);
-      await client.cancel({ all: true });
-    }
-    expect(cancelled).toEqual([1, 2, 0, 3, 1, 2]);
-  });
+it('The published client reads the log and cancels runs, each with its filters', async () => {
+  const { createdAt, messageId } = await start('wfr_1');
+  for (const filter of [
+    {},
+    { workflowRunId: 'wfr_1', workflowCreatedAt: createdAt },
+    { workflowUrl: [endpoint, 'https://other.example/'] },
+    { label: ['none', 'two'], flowControlKey: 'fc', callerIp: '192.0.2.7' },
+    { host: 'flow.example', path: ['/orders'], fromDate: createdAt, toDate: createdAt },
+    { messageId, state: 'RUN_STARTED' as const },
+  ]) {
+    expect(await client.logs({ count: 5, filter })).toMatchObject({
+      cursor: '',
+      runs: [{ workflowRunId: 'wfr_1', steps: [{}, { steps: [{ stepName: 'step 1' }] }, { type: 'next' }] }],
+    });
+  }
+  expect(await client.logs({ filter: { state: 'RUN_FAILED' } })).toEqual({ cursor: '', runs: [] });
+  const workflowUrl = endpoint.slice(0, -1);
+  for (const [cancel, count] of [
+    [() => client.cancel('wfr_1'), 1],
+    [() => client.cancel(['wfr_1', 'wfr_2']), 2],
+    [() => client.cancel({ filter: { workflowUrl } }), 0],
+    [() => client.cancel({ filter: { workflowUrlStartingWith: workflowUrl, label: ['two'] } }), 3],
+    [() => client.cancel({ filter: { host: 'flow.example' }, count: 1 }), 1],
+    [() => client.cancel({ all: true, count: 2 }), 2],
+  ] as const) {
+    for (const runId of ['wfr_1', 'wfr_2', 'wfr_3']) await start(runId);
+    expect(await cancel()).toEqual({ cancelled: count });
+    await client.cancel({ all: true });
+  }
 });

@@ -1,15 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { fixture, waitFixture, useWaits } from '../../support/useRuns.ts';
 import { setClockAhead } from '../../support/clockAhead.ts';
-import { attemptsIn, endpoint, openWaitFixture, type WaitFixture } from '../../support/waitFixture.ts';
-import { useFixture } from '../../support/useFixture.ts';
-import type { Fixture } from '../../support/fixture.ts';
+import { attemptsIn, endpoint } from '../../support/waitFixture.ts';
 
-let fixture: Fixture;
-let waitFixture: WaitFixture;
-useFixture(async (opened) => {
-  fixture = opened;
-  waitFixture = await openWaitFixture(fixture);
-});
+useWaits();
 
 const hourMs = 3_600_000;
 
@@ -23,18 +17,6 @@ const refused = (status: number, text = ''): unknown =>
   expect.objectContaining({ status, message: expect.stringContaining(text) as unknown });
 
 describe('a wait', () => {
-  it('has a name that fits into its result, and is refused with a longer one', async () => {
-    const runId = await waitFixture.start();
-    for (const stepName of ['x'.repeat(399_000), 'half \ud83d']) {
-      const named = refused(412, 'step.stepName');
-      await expect(waitFixture.wait(runId, 'named', { stepName })).rejects.toThrow(named);
-    }
-    const stepName = '漢'.repeat(1_024);
-    await waitFixture.wait(runId, 'named', { stepName });
-    await waitFixture.notifyRun(fixture.account, { runId, eventId: 'named' }, Buffer.from('x'));
-    expect(await waitFixture.resultsOf(runId)).toMatchObject([{ event: 'x', entry: { step: { stepName } } }]);
-  });
-
   it('ends with its event, whose result is delivered once with the headers of the wait', async () => {
     const runId = await waitFixture.start();
     await fixture.drain();
@@ -136,20 +118,9 @@ describe('a wait', () => {
   it.each([
     ['with the id of an event that is too long', 'e'.repeat(257), {}, '256'],
     ['for longer than the account may delay', 'e', { timeout: '366d' }, 'max_delay'],
-    ['with an unreadable time', 'e', { timeout: 'soon' }, 'timeout'],
-    ['whose result would go to a place that is refused', 'e', { url: 'http://169.254.169.254/' }, 'public'],
-    [
-      'whose time-out would go to the service itself',
-      'e',
-      { timeoutUrl: 'https://api.example.com/' },
-      'itself',
-    ],
-    [
-      'with larger headers than any gateway takes',
-      'e',
-      { timeoutHeaders: { a: ['b'.repeat(20_000)] } },
-      'timeoutHeaders',
-    ],
+    ['with a URL that is refused', 'e', { url: 'http://169.254.169.254/' }, 'public'],
+    ['with a timeoutUrl of the service', 'e', { timeoutUrl: 'https://api.example.com/' }, 'itself'],
+    ['with too large headers', 'e', { timeoutHeaders: { a: ['b'.repeat(20_000)] } }, 'timeoutHeaders'],
     ['out of its place', 'e', { stepId: 2 }, 'stepId'],
     ['of a step that waits for nothing', 'e', { stepType: 'Run' }, 'stepType'],
   ])('is refused with 412 %s', async (_name, eventId, options, text) => {
@@ -169,14 +140,12 @@ describe('a wait', () => {
 
 describe('the list of waiters', () => {
   it('has the waiting runs, oldest first, and no others', async () => {
-    const runs = [
-      await waitFixture.start(),
-      await waitFixture.start(),
-      await waitFixture.start(),
-      await waitFixture.start(),
-    ];
-    for (const runId of runs) await waitFixture.wait(runId, 'listed');
-    const [first = '', second = '', ended = '', last = ''] = runs;
+    const waiting = async (): Promise<string> => {
+      const runId = await waitFixture.start();
+      await waitFixture.wait(runId, 'listed');
+      return runId;
+    };
+    const [first, second, ended, last] = [await waiting(), await waiting(), await waiting(), await waiting()];
     await waitFixture.notifyRun(fixture.account, { runId: second, eventId: 'listed' }, Buffer.from('x'));
     await waitFixture.endRun(fixture.account, { runId: ended }, { state: 'RUN_CANCELED' });
     const listed = await waitFixture.listWaiters(fixture.account, 'listed');
@@ -242,28 +211,22 @@ describe('an event that is sent before its wait', () => {
 
 describe('a notification of all waiting runs', () => {
   it('says with a code why a full run is not woken, and wakes the others', async () => {
-    const waits = 9;
-    const full = await waitFixture.plan(await waitFixture.start(), waits);
-    for (let stepId = 1; stepId <= waits; stepId += 1) {
-      await waitFixture.wait(full, 'large', { stepId, concurrent: waits });
-    }
+    const full = await waitFixture.start();
+    await waitFixture.fill(full, 1_000);
+    await waitFixture.wait(full, 'large', { stepId: 2 });
     const other = await waitFixture.start();
     await waitFixture.wait(other, 'large');
     await fixture.drain();
 
-    // Nine of these exceed the 32 MiB of a run.
-    const told = await waitFixture.notify(fixture.account, 'large', Buffer.alloc(4 * 1_024 * 1_024, 'x'));
+    const told = await waitFixture.notify(fixture.account, 'large', Buffer.alloc(1_000, 'x'));
     const outcomes = told.map(({ workflowRunId, error, code }) => ({ workflowRunId, error, code }));
     const notWoken = {
       workflowRunId: full,
       error: expect.stringMatching(/^The steps of the run would have/) as string,
       code: 'submission_refused',
     };
-    expect(outcomes).toEqual([
-      ...Array.from({ length: waits }, () => notWoken),
-      { workflowRunId: other, error: '', code: undefined },
-    ]);
-    expect(await waitFixture.resultsOf(full)).toEqual([]);
+    expect(outcomes).toEqual([notWoken, { workflowRunId: other, error: '', code: undefined }]);
+    expect((await waitFixture.snapshotOf(full)).waits).toHaveLength(1);
     expect(await waitFixture.resultsOf(other)).toHaveLength(1);
   });
 });

@@ -73,6 +73,24 @@ async function checkBody(
   );
 }
 
+const text = '東京 é';
+const labelled = z.object({ label: z.string() });
+
+/** AWS does not document how API Gateway and function URLs pass on a header's bytes above 0x7F. */
+async function checkHeaders({ api: { client }, inbox, publishUrl }: After): Promise<string> {
+  const doors = publishUrl === undefined ? [client] : [client, publishUrl];
+  for (const door of doors) {
+    const { messageId } = await door.read(published, 'POST', `/v2/publish/${inbox('ok').url}`, {
+      body: 'text',
+      headers: { 'svc-delay': '10m', 'svc-label': Buffer.from(text).toString('latin1') },
+    });
+    const { label } = await client.read(labelled, 'GET', `/v2/messages/${messageId}`);
+    expectThat(label === text, `The label ${text} arrived as ${label}.`);
+    await client.read(anything, 'DELETE', `/v2/messages/${messageId}`);
+  }
+  return `the label ${text} arrived as it was`;
+}
+
 async function checkRetry({ api: { client }, inbox }: After): Promise<string> {
   const one = inbox('fail-first');
   await client.read(published, 'POST', `/v2/publish/${one.url}`, {
@@ -258,6 +276,12 @@ export const deliveryChecks: readonly Check<After>[] = [
       await checkBody(after, binary, 'application/octet-stream');
       return `${binary.length} bytes arrived as they were`;
     },
+  },
+  {
+    name: 'header-text',
+    shows: 'a header in UTF-8 is read as text, through the API and the publish URL',
+    remedy: 'AWS passes headers on in a way that this release does not know: give settings in the query.',
+    run: checkHeaders,
   },
   {
     name: 'large-body',

@@ -1,9 +1,9 @@
 /** Buttons that retry or delete dead letters: one, the selected ones, or all that match. */
-import { useRef, useState } from 'preact/hooks';
-import { deleted, retriedPage } from '../../../../lambdas/wire/answers.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { retriedPage } from '../../../../lambdas/wire/answers.ts';
 import { pagesOf } from '../../api/client.ts';
 import { Opens } from '../../ui/act.tsx';
-import { Bulk, Filter, queriesOfIds } from '../../ui/bulk.tsx';
+import { Bulk, DeleteAll } from '../../ui/bulk.tsx';
 import { TextField } from '../../ui/fields.tsx';
 import { ChangedSettings } from '../../ui/settings.tsx';
 import { sentAs, settingHeaders, type SettingTexts } from '../../ui/settingTexts.ts';
@@ -57,7 +57,11 @@ export function DeadLetterActs({ which, isHidden = false, then, ...acts }: ActsP
           then([]);
         }}
       >
-        {(onClose) => <Delete {...acts} onClose={onClose} />}
+        {(onClose) => (
+          <DeleteAll {...acts} {...deadLetters} onClose={onClose}>
+            <p>They can no longer be sent again or inspected.</p>
+          </DeleteAll>
+        )}
       </Opens>
     </>
   );
@@ -67,52 +71,33 @@ type DialogProps = Omit<ActsProps, 'which' | 'isHidden' | 'then'> & {
   readonly onClose: (isDone: boolean) => void;
 };
 
-const deadLetters = { noun: 'dead letter', path: 'v2/dlq/count' } as const;
+const deadLetters = { noun: 'dead letter', path: 'v2/dlq', atOnce: 100 } as const;
 
-/** Dead letters per request. Between requests, the progress is shown and the user can stop. */
-const atOnce = 100;
-
-/** The queries of a bulk operation. Without ids, one query is repeated with cursors. */
-const queriesOf = (query: URLSearchParams, ids: readonly string[] | undefined): readonly URLSearchParams[] =>
-  ids === undefined
-    ? [new URLSearchParams([...query, ['count', String(atOnce)]])]
-    : queriesOfIds(ids, atOnce);
-
-function Retry({
-  query,
-  words,
-  sent,
-  onClose,
-  ...props
-}: DialogProps & { readonly sent: { current: readonly string[] } }) {
-  // The dialogue keeps the selection that it was opened with, even if the list changes.
-  const [ids] = useState(props.ids);
+function Retry({ sent, ...props }: DialogProps & { readonly sent: { current: readonly string[] } }) {
   const [texts, setTexts] = useState<SettingTexts>({});
+  useEffect(() => {
+    sent.current = [];
+  }, []);
   return (
     <Bulk
       {...deadLetters}
+      {...props}
+      path="v2/dlq/count"
       verb="Retry"
       done="sent again"
-      query={query}
-      known={ids?.length}
-      onClose={onClose}
       linkOf={() => (sent.current.length === 0 ? undefined : hrefOfMessages(sent.current))}
       work={async function* (selected) {
-        sent.current = [];
         const settings = sentAs(settingHeaders(texts));
         const request = { method: 'POST', path: 'v2/dlq/retry', headers: settings.headers } as const;
-        for (const part of queriesOf(selected, ids)) {
-          const query = new URLSearchParams([...part, ...settings.query]);
-          for await (const { responses } of pagesOf(retriedPage, { ...request, query })) {
-            sent.current = [...sent.current, ...responses.map(({ messageId }) => messageId)];
-            yield responses.length;
-          }
+        const query = new URLSearchParams([...selected, ...settings.query]);
+        for await (const { responses } of pagesOf(retriedPage, { ...request, query })) {
+          sent.current = [...sent.current, ...responses.map(({ messageId }) => messageId)];
+          yield responses.length;
         }
       }}
     >
-      <Filter words={words} />
       <p>Each is sent again as a new message, and disappears from this list.</p>
-      {ids?.length !== 1 && <Pace texts={texts} onChange={setTexts} />}
+      {props.ids?.length !== 1 && <Pace texts={texts} onChange={setTexts} />}
       <ChangedSettings form="retry" texts={texts} onChange={setTexts} />
     </Bulk>
   );
@@ -156,30 +141,5 @@ function Pace({
         )
       }
     />
-  );
-}
-
-function Delete({ query, words, onClose, ...props }: DialogProps) {
-  const [ids] = useState(props.ids);
-  return (
-    <Bulk
-      {...deadLetters}
-      verb="Delete"
-      done="deleted"
-      query={query}
-      known={ids?.length}
-      isDangerous
-      onClose={onClose}
-      work={async function* (selected) {
-        for (const query of queriesOf(selected, ids)) {
-          for await (const part of pagesOf(deleted, { method: 'DELETE', path: 'v2/dlq', query })) {
-            yield part.deleted;
-          }
-        }
-      }}
-    >
-      <Filter words={words} />
-      <p>They can no longer be sent again or inspected.</p>
-    </Bulk>
   );
 }

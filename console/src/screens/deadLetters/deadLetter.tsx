@@ -110,7 +110,7 @@ function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
 }
 
 function Attempts({ messageId }: { readonly messageId: string }) {
-  const asked = useAsked(logPage, { path: 'v2/logs', query: { messageIds: messageId } });
+  const asked = useAsked(logPage, { path: 'v2/logs', query: { messageIds: messageId, count: 100 } });
   return (
     <Card title="What happened" actions={<Compare of={happeningsOf(asked.answer?.logs ?? [])} />}>
       <Loaded of={asked}>

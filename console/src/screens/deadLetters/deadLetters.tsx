@@ -3,15 +3,16 @@ import { useState } from 'preact/hooks';
 import { deadLetterPage, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { deadLetterCount, type deadLetterGroup } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useMayWrite } from '../../access.ts';
-import { isSettled, useAsked, usePages } from '../../api/useAsked.ts';
+import { countedText, isSettled, useAsked, usePages } from '../../api/useAsked.ts';
 import { Export } from '../../lists/export.tsx';
 import { href, type Place } from '../../place.ts';
-import { count, countOf, Cut, Empty, Failure, Page } from '../../ui/basics.tsx';
+import { count, Cut, Empty, Failure, Page } from '../../ui/basics.tsx';
 import {
   bodyField,
   destinationFields,
   FilterBar,
   filtersOf,
+  inWords,
   isFiltered,
   noMatch,
   type FilterField,
@@ -22,7 +23,7 @@ import {
 import { Groups, kindsOfMessages } from './groups.tsx';
 import { searchRows, Searched } from '../../ui/searched.tsx';
 import { CutMiddle, Id, Labels, Listed, Table } from '../../ui/table.tsx';
-import { exactTime, Time } from '../../ui/time.tsx';
+import { Time } from '../../ui/time.tsx';
 import { DeadLetterActs } from './bulk.tsx';
 import { DeadLetter, Status } from './deadLetter.tsx';
 
@@ -72,14 +73,13 @@ function List({ place }: { readonly place: Place }) {
   const shown = isCounting ? { ...list, items: undefined, more: undefined } : list;
   const mayWrite = useMayWrite();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const number = counted.answer?.count ?? 0;
-  if (counted.answer !== undefined && isLarge !== number > mostCountedOften) setLarge(!isLarge);
+  const { count: number } = counted.answer ?? { count: 0 };
+  if (counted.answer !== undefined && isLarge !== (number ?? 0) > mostCountedOften) setLarge(!isLarge);
   // Entries that are gone, or hidden by a filter, are no longer selected.
   const ids = letters?.flatMap(({ dlqId }) => (selected.has(dlqId) ? dlqId : [])) ?? [];
-  const isAll = counted.cursor === undefined;
   const which = isFiltered(place, fields)
-    ? `the ${isAll ? '' : 'more than '}${countOf(number, 'match', 'matches')}`
-    : `all ${isAll ? count(number) : ''}`.trim();
+    ? `the ${countedText(counted)} ${number === 1 ? 'match' : 'matches'}`
+    : `all ${countedText(counted)}`;
 
   return (
     <Page
@@ -89,7 +89,7 @@ function List({ place }: { readonly place: Place }) {
         mayWrite && (
           <DeadLetterActs
             {...(ids.length === 0
-              ? { which, words: inWords(query) }
+              ? { which, words: inWords(query, fields) }
               : { which: `${count(ids.length)} selected`, ids })}
             query={query}
             isHidden={number === 0 && ids.length === 0}
@@ -123,7 +123,7 @@ function List({ place }: { readonly place: Place }) {
           place={place}
           counts={counted.answer}
           kinds={kindsOfMessages}
-          total={`${counted.cursor === undefined ? '' : 'More than '}${count(number)}`}
+          total={countedText(counted)}
           noun="Dead letters"
         />
       )}
@@ -189,15 +189,3 @@ const valuesOf = (
   const hosts = new Set([...groups.map(({ host }) => host), ...(values['host'] ?? [])]);
   return { ...values, host: [...hosts] };
 };
-
-const wordOf = (name: string, label: string): string => (name === 'fromDate' ? 'since' : label.toLowerCase());
-
-/** Describes a filter in words. */
-const inWords = (query: URLSearchParams): string =>
-  fields
-    .flatMap(({ name, label, isTime }) =>
-      query
-        .getAll(name)
-        .map((value) => `${wordOf(name, label)} ${isTime === true ? exactTime(Number(value)) : value}`),
-    )
-    .join(', ');

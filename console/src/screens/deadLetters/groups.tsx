@@ -15,7 +15,7 @@ interface Group {
   readonly name: string;
   readonly status?: number;
   readonly count: number;
-  readonly firstFailedAt?: number;
+  readonly firstFailedAt: number;
   readonly lastFailedAt: number;
   readonly filters: Readonly<Record<string, string>>;
 }
@@ -136,9 +136,9 @@ export function Groups({ place, counts, kinds, total, noun }: GroupsProps) {
           },
           { head: noun, isNumber: true, cell: (group) => count(group.count) },
           {
-            head: 'First failed',
+            head: counts.atLeast === true ? 'First of those counted' : 'First failed',
             isExtra: true,
-            cell: ({ firstFailedAt }) => (firstFailedAt === undefined ? '–' : <Time at={firstFailedAt} />),
+            cell: ({ firstFailedAt }) => <Time at={firstFailedAt} />,
           },
           { head: 'Last failed', cell: ({ lastFailedAt }) => <Time at={lastFailedAt} /> },
         ]}

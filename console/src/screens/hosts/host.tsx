@@ -3,7 +3,7 @@ import { circuits, counted } from '../../../../lambdas/wire/answers.ts';
 import { deadLetterCount, hostTimes } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
-import { useAsked } from '../../api/useAsked.ts';
+import { countedText, useAsked } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { Act, Loaded } from '../../ui/act.tsx';
 import { ButtonLink, Card, count, countOf, DetailList, Page, State } from '../../ui/basics.tsx';
@@ -29,7 +29,7 @@ const minuteMs = 60_000;
 export function Host({ place }: { readonly place: Place }) {
   const [, , host = ''] = place.path;
   const chosen = place.query.get('over') ?? '';
-  const [over, , lengthMs] = periods.find(([value]) => value === chosen) ?? periods[0];
+  const [over, period, lengthMs] = periods.find(([value]) => value === chosen) ?? periods[0];
   const since = Math.floor(Date.now() / minuteMs) * minuteMs - lengthMs;
   const asked = useAsked(hostTimes, { path: 'v2/stats/hosts', query: { host, since } }, everyMs);
   return (
@@ -42,7 +42,10 @@ export function Host({ place }: { readonly place: Place }) {
         </ButtonLink>
       }
     >
-      <Card title="Attempts" actions={<PeriodButtons periods={periods} over={over} />}>
+      <Card
+        title={`Attempts in the last ${period}`}
+        actions={<PeriodButtons periods={periods} over={over} />}
+      >
         <Loaded of={asked}>
           {({ attempts, hosts: [times], steps = [], lookedFrom }) => (
             <>
@@ -150,8 +153,7 @@ function Waiting({ host }: { readonly host: string }) {
       <Loaded of={open}>
         {({ count: number }) => (
           <p>
-            {open.cursor === undefined ? '' : 'More than '}
-            {countOf(number, 'message has', 'messages have')} not ended:{' '}
+            {countedText(open)} {number === 1 ? 'message has' : 'messages have'} not ended:{' '}
             {number === 1 ? 'it waits, is' : 'they wait, are'} held back or will be retried.
           </p>
         )}
@@ -177,8 +179,8 @@ function DeadLettersOf({ host, since }: { readonly host: string; readonly since:
   const query = new URLSearchParams({ host, ...(since !== undefined && { fromDate: String(since) }) });
   const asked = useAsked(deadLetterCount, { path: 'v2/dlq/count', query }, everyMs);
   const mayWrite = useMayWrite();
-  const number = asked.answer?.count ?? 0;
-  const some = `${asked.cursor === undefined ? '' : 'more than '}${count(number)}`;
+  const { count: number } = asked.answer ?? { count: 0 };
+  const some = countedText(asked);
   const words = since === undefined ? `host ${host}` : `host ${host}, since ${exactTime(since)}`;
   return (
     <Card
@@ -202,8 +204,8 @@ function DeadLettersOf({ host, since }: { readonly host: string; readonly since:
     >
       <Loaded of={asked}>
         {({ errors }) =>
-          number === 0 ? (
-            <p class="hint">There are none{since !== undefined && ` since ${clockTime(since)}`}.</p>
+          errors.length === 0 ? (
+            <p class="hint">None were found{since !== undefined && ` since ${clockTime(since)}`}.</p>
           ) : (
             <ul>
               {errors.slice(0, mostReasons).map(({ error, count: many }) => (

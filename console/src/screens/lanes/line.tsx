@@ -41,20 +41,22 @@ const unended = 'CREATED,RETRY,ACTIVE';
 const mostRead = 100;
 const mostShown = 10;
 
-/** The messages at the head of a line, oldest first. For a long line, only the first. */
+/** The messages at the head of a line, oldest first. For a line that is not read in one page, only the first. */
 function useHead({ name, lag, oldestAt }: Queue) {
-  const isLong = lag > mostRead;
-  const query = {
-    queueName: name,
-    state: unended,
-    count: mostRead,
-    ...(isLong ? { toDate: oldestAt } : { fromDate: oldestAt }),
-  };
-  const asked = useAsked(
-    messagePage,
-    oldestAt === undefined ? undefined : { path: 'v2/messages', query },
-    defaultIntervalMs,
-  );
+  const query = { queueName: name, state: unended, count: mostRead };
+  const useMessages = (
+    isAsked: boolean,
+    more: { fromDate?: number | undefined; toDate?: number | undefined },
+  ) =>
+    useAsked(
+      messagePage,
+      oldestAt !== undefined && isAsked ? { path: 'v2/messages', query: { ...query, ...more } } : undefined,
+      defaultIntervalMs,
+    );
+  const all = useMessages(lag <= mostRead, { fromDate: oldestAt });
+  const isLong = lag > mostRead || all.cursor !== undefined;
+  const first = useMessages(isLong, { toDate: oldestAt });
+  const asked = isLong ? first : all;
   // A delayed message enters the line when it is due.
   const isDue = ({ state, nextDeliveryTime = 0 }: Message): boolean =>
     state !== 'CREATED' || nextDeliveryTime <= Date.now();
@@ -122,7 +124,11 @@ export function Head({ of }: { readonly of: Queue }) {
       <Loaded of={asked}>
         {() =>
           first === undefined ? (
-            <p class="hint">No message waits here.</p>
+            <p class="hint">
+              {of.lag === 0
+                ? 'No message waits here.'
+                : `Of ${countOf(of.lag, 'message')}, the first was not found in time.`}
+            </p>
           ) : (
             <>
               <Blocked of={first} by={of} />
@@ -167,7 +173,8 @@ export function Pace({ of: { name, lag } }: { readonly of: Queue }) {
           const ended = messages.flatMap(({ endedAt, state }) =>
             endedAt === undefined ? [] : [{ endedAt, isDelivered: state === 'DELIVERED' }],
           );
-          if (ended.length === 0) return <p class="hint">None of its messages ended recently.</p>;
+          const none = asked.cursor ? 'None was found in time.' : 'None of its messages ended recently.';
+          if (ended.length === 0) return <p class="hint">{none}</p>;
           const from = Math.min(...ended.map(({ endedAt }) => endedAt), now - leastMs);
           const stepMs = (now - from) / bars;
           const perMinute = (ended.length * leastMs) / (now - from);

@@ -33,7 +33,7 @@ export function OverTime({ of }: { readonly of: { queueName: string } | { flowCo
                   {
                     name: 'succeeded',
                     tone: 'good',
-                    values: hours.map(({ attempts, failures }) => attempts - failures),
+                    values: hours.map(({ attempts, failures = 0 }) => attempts && attempts - failures),
                   },
                   { name: 'failed', tone: 'bad', values: hours.map(({ failures }) => failures) },
                 ]}

@@ -1,5 +1,6 @@
 /** Shows the answers of two attempts side by side. Differences are marked. */
 import { useState } from 'preact/hooks';
+import { isSecretHeader } from '../../../../lambdas/wire/secretHeaders.ts';
 import { textOf } from '../../ui/base64.ts';
 import { Button, classes, State, Visible } from '../../ui/basics.tsx';
 import { laidOut } from '../../ui/body.tsx';
@@ -93,7 +94,7 @@ function linesOf({ failure }: Happening): readonly string[] {
   const { error, responseHeaders = {}, responseBody } = failure;
   if (error !== undefined) return [error];
   const headers = Object.entries(responseHeaders).flatMap(([name, values]) =>
-    values.map((value) => `${name}: ${value}`),
+    values.map((value) => `${name}: ${isSecretHeader(name, value) ? '…' : value}`),
   );
   const body = responseBody === undefined ? '' : (textOf(responseBody) ?? responseBody);
   return [...headers, '', ...laidOut(body).split('\n')];

@@ -44,7 +44,7 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
   // The log of an ended message does not change.
   const log = usePages(
     logPage,
-    { path: 'v2/logs', query: { messageIds: messageId } },
+    { path: 'v2/logs', query: { messageIds: messageId, count: 100 } },
     ({ logs }) => logs,
     isOver ? 0 : defaultIntervalMs,
   );

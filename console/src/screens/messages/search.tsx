@@ -56,6 +56,7 @@ function useMessages(ids: readonly string[]) {
 export function FoundMessages({ query }: { readonly query: URLSearchParams }) {
   const asked = new URLSearchParams([...query].filter(([name]) => !notInLog.includes(name)));
   asked.set('state', 'CREATED');
+  asked.set('count', '100');
   // If `messageIds` are given, the log ignores other filters.
   const ids = asked.get('messageIds');
   asked.delete('messageIds');

@@ -35,7 +35,11 @@ export function Hosts() {
                       </a>
                     ),
                   },
-                  { head: 'Attempts', isNumber: true, cell: (one) => count(one.attempts) },
+                  {
+                    head: `Of the last ${countOf(attempts, 'attempt')}`,
+                    isNumber: true,
+                    cell: (one) => count(one.attempts),
+                  },
                   {
                     head: 'Failures',
                     isNumber: true,
@@ -54,7 +58,7 @@ export function Hosts() {
               />
               <p class="hint">
                 Of the last {countOf(attempts, 'attempt')}, since <Time at={from} />, retries and callbacks
-                included.
+                included. The page of a host has those of a day.
                 {hosts.length > mostHosts && ` The ${mostHosts} busiest of ${count(hosts.length)} hosts.`}
               </p>
             </>

@@ -27,14 +27,14 @@ export const usedLimits = ({ today, month, limits, inFlight, deadLetters }: Usag
     label: 'Messages today, soft limit',
     value: today.requests,
     most: limits.max_requests_per_day,
-    note: 'Above this, answers have a warning.',
+    note: 'Callbacks do not count. Above this, answers have a warning.',
     address: href(['messages']),
   },
   {
     label: 'Messages today, hard limit',
     value: today.requests,
     most: limits.max_requests_per_day_hard,
-    note: 'Above this, messages are refused.',
+    note: 'Callbacks do not count. Above this, messages are refused.',
     address: href(['messages']),
   },
   {

@@ -7,7 +7,7 @@ import { useMayWrite } from '../../access.ts';
 import { lazy } from '../../frame/lazy.tsx';
 import { baseUrl } from '../../api/client.ts';
 import { StatsOf, useAttention, type Stats } from '../../api/attention.ts';
-import { isSettled, useAsked, useOnceTrue } from '../../api/useAsked.ts';
+import { countedText, isSettled, useAsked, useOnceTrue } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { ButtonLink, bytes, Card, count, Cut, Empty, Loading, Page } from '../../ui/basics.tsx';
 import { Loaded } from '../../ui/act.tsx';
@@ -22,7 +22,7 @@ import { emptyDraft } from '../publish/draft.ts';
 import { usedLimits } from './limits.ts';
 import { Hosts } from './hosts.tsx';
 import { Verdict } from './verdict.tsx';
-import { waitingByDay, waitingByHour } from './waiting.ts';
+import { waitingByDay, waitingByHour, type Flow } from './waiting.ts';
 
 /** `?over=days` shows 30 days instead of 48 hours, and `?over=hour` shows one hour. */
 export function Overview({ place }: { readonly place: Place }) {
@@ -98,17 +98,15 @@ function Figure({ name, children }: { readonly name: string; readonly children: 
 const runsEveryMs = 30_000;
 
 function RunsUnderWay() {
-  const { answer, cursor } = useAsked(counted, { path: 'v2/workflows/runs/count' }, runsEveryMs);
+  const asked = useAsked(counted, { path: 'v2/workflows/runs/count' }, runsEveryMs);
   return (
     <Figure name="Workflow runs now">
-      <a href={href(['runs'], { state: 'RUN_STARTED' })}>
-        {answer === undefined ? '–' : `${count(answer.count)}${cursor === undefined ? '' : '+'}`}
-      </a>
+      <a href={href(['runs'], { state: 'RUN_STARTED' })}>{countedText(asked)}</a>
     </Figure>
   );
 }
 
-function Today({ of: { today } }: { readonly of: Stats }) {
+function Today({ of: { today, countedUntil } }: { readonly of: Stats }) {
   return (
     <Card title="Today, UTC">
       <div class="figures">
@@ -119,6 +117,9 @@ function Today({ of: { today } }: { readonly of: Stats }) {
         <Figure name="Received">{bytes(today.bytes)}</Figure>
         <RunsUnderWay />
       </div>
+      <p class="hint">
+        Callbacks are included.{countedUntil !== undefined && ' Not everything that ended is counted yet.'}
+      </p>
     </Card>
   );
 }
@@ -142,7 +143,7 @@ const spans = [
 
 interface Shown {
   readonly names: readonly string[];
-  readonly ended: readonly { readonly delivered: number; readonly failed: number }[];
+  readonly ended: readonly Pick<Flow, 'delivered' | 'failed'>[];
   /** Undefined for spans whose steps are too short for counts. */
   readonly waiting: readonly number[] | undefined;
 }
@@ -159,7 +160,8 @@ function shownOver(over: string, of: Stats): Shown {
 function Traffic({ of, place }: { readonly of: Stats; readonly place: Place }) {
   const chosen = place.query.get('over') ?? '';
   const [over, , per] = spans.find(([value]) => value === chosen) ?? spans[1];
-  const { names, ended, waiting } = shownOver(over, of);
+  const { names, ended, ...shown } = shownOver(over, of);
+  const waiting = of.countedUntil === undefined ? shown.waiting : undefined;
   return (
     <Card title="Traffic" actions={<PeriodButtons periods={spans} over={over} />}>
       <Bars
@@ -210,7 +212,7 @@ function Failing({ hasNone }: { readonly hasNone: boolean }) {
         <Loaded of={groups}>
           {({ groups }) =>
             groups.length === 0 ? (
-              <p class="hint">There are no dead messages; only workflow runs failed.</p>
+              <p class="hint">No dead messages were found, only failed workflow runs.</p>
             ) : (
               <Table
                 caption="Dead letters by host and status, the most frequent first"

@@ -29,7 +29,7 @@ function some<T>(all: readonly T[], partOf: (one: T) => Part, more: Pick<Part, '
   return rest === 0 ? shown : [...shown, { ...more, text: `and ${count(rest)} more` }];
 }
 
-const withMost = <T extends { readonly waiting: number }>(all: readonly T[]): readonly T[] =>
+const withMost = <T extends { readonly waiting: number }>(all: readonly T[] = []): readonly T[] =>
   all.toSorted((one, other) => other.waiting - one.waiting);
 
 function partsOf(of: Attention, usage: Usage): readonly Part[] {
@@ -48,7 +48,7 @@ function partsOf(of: Attention, usage: Usage): readonly Part[] {
       { key: 'hosts', address: lanes },
     ),
     ...some(
-      of.failingHosts,
+      of.failingHosts ?? [],
       ({ host, attempts, failures, failingSince, lastSuccess }) => ({
         key: `failing ${host}`,
         address: hrefOfHost(host),
@@ -58,7 +58,7 @@ function partsOf(of: Attention, usage: Usage): readonly Part[] {
       { key: 'failing', address: href(['overview']) },
     ),
     ...some(
-      of.hangingRuns,
+      of.hangingRuns ?? [],
       ({ workflowRunId, workflowCreatedAt, workflowUrl, since, status }) => ({
         key: `run ${workflowRunId} ${workflowCreatedAt}`,
         address: hrefOfRun(workflowRunId, workflowCreatedAt),
@@ -86,7 +86,7 @@ function partsOf(of: Attention, usage: Usage): readonly Part[] {
       { key: 'keys', address: lanes },
     ),
     ...some(
-      of.failingSchedules,
+      of.failingSchedules ?? [],
       ({ scheduleId, firedAt, error }) => ({
         key: `schedule ${scheduleId}`,
         address: hrefOf(scheduleId),
@@ -95,16 +95,19 @@ function partsOf(of: Attention, usage: Usage): readonly Part[] {
       }),
       { key: 'schedules', address: href(['schedules']) },
     ),
-    ...(of.deadLetters === 0
+    ...(of.deadLetters === 0 || (of.deadLetters === undefined && usage.deadLetters === 0)
       ? []
       : [
           {
             key: 'dead letters',
             address: href(['dead-letters'], { fromDate }),
-            text: `${atLeast('deadLetters')}${countOf(of.deadLetters, 'new dead letter')} within a day${of.cut.includes('deadLetters') ? `, of ${count(usage.deadLetters)} that are kept` : ''}`,
+            text:
+              of.deadLetters === undefined
+                ? `${countOf(usage.deadLetters, 'dead letter is', 'dead letters are')} kept; it is unknown how many are new`
+                : `${atLeast('deadLetters')}${countOf(of.deadLetters, 'new dead letter')} within a day${of.cut.includes('deadLetters') ? `, of ${count(usage.deadLetters)} that are kept` : ''}`,
           },
         ]),
-    ...(of.failedRuns === 0
+    ...(of.failedRuns === undefined || of.failedRuns === 0
       ? []
       : [
           {
@@ -132,9 +135,11 @@ export function Verdict({ usage }: { readonly usage: Usage }) {
   const { runsLookedFrom } = answer;
   const isCut = (
     <>
+      {error !== undefined && <Failure error={error} again={again} />}
       {!isWhole && (
         <p class="hint">
-          The service checks a thousand of each kind, for a second, and did not see all: there may be more.
+          The service checks a thousand of each kind, for a second, and did not see all: there may be more of
+          these: {answer.cut.join(', ').replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}.
         </p>
       )}
       {runsLookedFrom !== undefined && (

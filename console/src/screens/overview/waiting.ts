@@ -2,9 +2,9 @@
 
 export interface Flow {
   readonly accepted: number;
-  readonly delivered: number;
-  readonly failed: number;
-  readonly cancelled: number;
+  readonly delivered?: number | undefined;
+  readonly failed?: number | undefined;
+  readonly cancelled?: number | undefined;
 }
 
 /** Consecutive periods, oldest first. */
@@ -14,7 +14,7 @@ export interface Flows {
   readonly hours: readonly (Flow & { readonly hour: number })[];
 }
 
-const change = ({ accepted, delivered, failed, cancelled }: Flow): number =>
+const change = ({ accepted, delivered = 0, failed = 0, cancelled = 0 }: Flow): number =>
   accepted - delivered - failed - cancelled;
 
 function waitingFrom(flows: readonly Flow[], before: number): readonly number[] {

@@ -1,10 +1,9 @@
 import { useState } from 'preact/hooks';
-import { deleted } from '../../../../lambdas/wire/answers.ts';
 import { rerunAnswer, rerunAnswers, cancelledRuns } from '../../../../lambdas/wire/workflowAnswers.ts';
 import { ask, pagesOf, path, type Request } from '../../api/client.ts';
 import { go } from '../../place.ts';
 import { Opens } from '../../ui/act.tsx';
-import { Bulk, Filter, queriesOfIds } from '../../ui/bulk.tsx';
+import { Bulk, DeleteAll } from '../../ui/bulk.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { ChangedSettings } from '../../ui/settings.tsx';
 import { sentAs, settingHeaders, type SettingTexts } from '../../ui/settingTexts.ts';
@@ -99,7 +98,7 @@ interface QueryProps {
   readonly then: () => void;
 }
 
-const deadRuns = { noun: 'run', path: 'v2/workflows/dlq/count' } as const;
+const deadRuns = { noun: 'run', path: 'v2/workflows/dlq', atOnce: 20 } as const;
 
 interface FailedProps extends QueryProps {
   /** The words after the verb: `all 12`. */
@@ -122,66 +121,33 @@ export const ChangeFailed = ({ which, isHidden, then, ...acts }: FailedProps) =>
       </Opens>
     ))}
     <Opens name={`Delete ${which}…`} isHidden={isHidden} then={then}>
-      {(onClose) => <DeleteAll {...acts} onClose={onClose} />}
+      {(onClose) => (
+        <DeleteAll {...acts} {...deadRuns} onClose={onClose}>
+          <p>They can no longer be resumed. The log shows them while it is kept.</p>
+        </DeleteAll>
+      )}
     </Opens>
   </>
 );
 
-/** Runs per request. Between requests, the progress is shown and the user can stop. */
-const atOnce = 20;
-
-/** The queries of a bulk operation. Without ids, one query is repeated with cursors. */
-const queriesOf = (query: URLSearchParams, ids: readonly string[] | undefined): readonly URLSearchParams[] =>
-  ids === undefined ? [query] : queriesOfIds(ids, atOnce);
-
-function DeleteAll({ query, words, onClose, ...props }: BulkProps) {
-  // The dialogue keeps the selection that it was opened with, even if the list changes.
-  const [ids] = useState(props.ids);
-  return (
-    <Bulk
-      {...deadRuns}
-      verb="Delete"
-      done="deleted"
-      query={query}
-      known={ids?.length}
-      isDangerous
-      onClose={onClose}
-      work={async function* (selected) {
-        for (const query of queriesOf(selected, ids)) {
-          const request = { method: 'DELETE', path: 'v2/workflows/dlq', query } as const;
-          for await (const part of pagesOf(deleted, request)) yield part.deleted;
-        }
-      }}
-    >
-      <Filter words={words} />
-      <p>They can no longer be resumed. The log shows them while it is kept.</p>
-    </Bulk>
-  );
-}
-
-function RerunAll({ kind, verb, done, means, query, words, onClose, ...props }: Kind & BulkProps) {
-  const [ids] = useState(props.ids);
+function RerunAll({ kind, verb, done, means, ...props }: Kind & BulkProps) {
   const [texts, setTexts] = useState<SettingTexts>({});
   return (
     <Bulk
       {...deadRuns}
+      {...props}
+      path="v2/workflows/dlq/count"
       verb={verb}
       done={done}
-      query={query}
-      known={ids?.length}
-      onClose={onClose}
       work={async function* (selected) {
         const settings = sent(texts);
-        for (const part of queriesOf(selected, ids)) {
-          const query = new URLSearchParams([...part, ...settings.query]);
-          const request = { method: 'POST', path: path`v2/workflows/dlq/${kind}` } as const;
-          for await (const part of pagesOf(rerunAnswers, { ...request, headers: settings.headers, query })) {
-            yield part.workflowRuns.length;
-          }
+        const query = new URLSearchParams([...selected, ...settings.query]);
+        const request = { method: 'POST', path: path`v2/workflows/dlq/${kind}`, query } as const;
+        for await (const part of pagesOf(rerunAnswers, { ...request, headers: settings.headers })) {
+          yield part.workflowRuns.length;
         }
       }}
     >
-      <Filter words={words} />
       <p>Each gets a new run {means}.</p>
       <ChangedSettings form="resume" texts={texts} onChange={setTexts} />
     </Bulk>

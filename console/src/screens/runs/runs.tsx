@@ -5,13 +5,20 @@ import { counted } from '../../../../lambdas/wire/answers.ts';
 import { deadLetterCount } from '../../../../lambdas/wire/statsAnswers.ts';
 import { runDeadLetterPage, runPage } from '../../../../lambdas/wire/workflowAnswers.ts';
 import { useMayWrite } from '../../access.ts';
-import { isSettled, useAsked, usePages } from '../../api/useAsked.ts';
+import { countedText, isSettled, useAsked, usePages } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import { count, countOf, Cut, Empty, Failure, Page, State } from '../../ui/basics.tsx';
-import { FilterBar, filtersOf, isFiltered, type FilterField, periodFields } from '../../ui/filters.tsx';
+import { count, Cut, Empty, Failure, Page, State } from '../../ui/basics.tsx';
+import {
+  FilterBar,
+  filtersOf,
+  inWords,
+  isFiltered,
+  type FilterField,
+  periodFields,
+} from '../../ui/filters.tsx';
 import { Groups, kindsOfRuns } from '../deadLetters/groups.tsx';
 import { CutMiddle, Labels, Listed, Table } from '../../ui/table.tsx';
-import { duration, exactTime, Time } from '../../ui/time.tsx';
+import { duration, Time } from '../../ui/time.tsx';
 import { hrefOf } from './links.ts';
 import { CancelAll, ChangeFailed } from './rerun.tsx';
 import { firstLineOf } from '../../../../lambdas/value/failureText.ts';
@@ -86,12 +93,11 @@ interface ListProps {
 }
 
 function FailedCount() {
-  const { answer, cursor } = useAsked(counted, { path: 'v2/workflows/dlq/count' }, countedEveryMs);
-  const number = answer?.count ?? 0;
-  return number === 0 ? null : (
+  const asked = useAsked(counted, { path: 'v2/workflows/dlq/count' }, countedEveryMs);
+  return asked.answer === undefined || asked.answer.count === 0 ? null : (
     <>
       {' '}
-      <span class="badge">{`${count(number)}${cursor === undefined ? '' : '+'}`}</span>
+      <span class="badge">{countedText(asked)}</span>
     </>
   );
 }
@@ -184,14 +190,14 @@ function FailedRuns({ place }: { readonly place: Place }) {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   // Entries that are gone, or hidden by a filter, are no longer selected.
   const ids = list.items?.flatMap(({ dlqId }) => (selected.has(dlqId) ? dlqId : [])) ?? [];
-  const number = counts.answer?.count ?? 0;
-  const isAll = counts.cursor === undefined;
+  const { count: number } = counts.answer ?? { count: 0 };
+  const some = countedText(counts);
   const which =
     ids.length > 0
       ? `the ${count(ids.length)} selected`
       : isFiltered(place, fieldsOfFailed)
-        ? `the ${isAll ? '' : 'more than '}${countOf(number, 'match', 'matches')}`
-        : `all ${isAll ? count(number) : ''}`.trim();
+        ? `the ${some} ${number === 1 ? 'match' : 'matches'}`
+        : `all ${some}`;
   return (
     <List
       place={place}
@@ -201,7 +207,7 @@ function FailedRuns({ place }: { readonly place: Place }) {
           query={query}
           which={which}
           isHidden={number === 0 && ids.length === 0}
-          {...(ids.length > 0 ? { ids } : { words: inWords(query) })}
+          {...(ids.length > 0 ? { ids } : { words: inWords(query, fieldsOfFailed) })}
           then={() => {
             setSelected(new Set());
             list.again();
@@ -215,13 +221,7 @@ function FailedRuns({ place }: { readonly place: Place }) {
         <Failure error={counts.error} again={counts.again} />
       )}
       {counts.answer && (
-        <Groups
-          place={place}
-          counts={counts.answer}
-          kinds={kindsOfRuns}
-          total={`${isAll ? '' : 'More than '}${count(number)}`}
-          noun="Failed runs"
-        />
+        <Groups place={place} counts={counts.answer} kinds={kindsOfRuns} total={some} noun="Failed runs" />
       )}
       <Listed
         list={shown}
@@ -276,13 +276,3 @@ function FailedRuns({ place }: { readonly place: Place }) {
     </List>
   );
 }
-
-/** Describes a filter in words. */
-const inWords = (query: URLSearchParams): string =>
-  fieldsOfFailed
-    .flatMap(({ name, label, isTime }) =>
-      query
-        .getAll(name)
-        .map((value) => `${label.toLowerCase()} ${isTime === true ? exactTime(Number(value)) : value}`),
-    )
-    .join(', ');

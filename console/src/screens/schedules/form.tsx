@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import { schedule, scheduled, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { writeOptions } from '../../../../lambdas/options/options.ts';
+import { isRedacted } from '../../../../lambdas/options/redaction.ts';
 import { ask, path, Refusal } from '../../api/client.ts';
 import { isSettled, useAction, useAsked, useOnceTrue } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
@@ -125,7 +126,7 @@ function EditForm({ of }: { readonly of: Answer<typeof schedule> }) {
 /** The body as text; undefined if it is redacted or not text. */
 function bodyOf({ body = '', bodyBase64 }: Answer<typeof schedule>): string | undefined {
   const text = bodyBase64 === undefined ? body : textOf(bodyBase64);
-  return text?.startsWith('REDACTED:') === true ? undefined : text;
+  return isRedacted(text ?? '') ? undefined : text;
 }
 
 const draftOf = (of: Answer<typeof schedule>): Draft => ({

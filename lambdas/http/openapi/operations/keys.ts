@@ -32,7 +32,7 @@ export const keys: Operations<'keys'> = {
     tag: 'Tokens',
     summary: 'Make a token for a colleague or a program',
     description:
-      'Makes a token with the scope `read` or `publish`, and optionally an end. It is shown only here. Tokens with all rights are made by the operator of the service.',
+      'Makes a token with the scope `read` or `publish`, and optionally an end. It is shown only here. If a named token makes it, it is revoked together with that one, and ends no later. Tokens with all rights are made by the operator of the service.',
     variables: {},
     body: {
       required: true,

@@ -34,7 +34,7 @@ const errors: Errors = {
       'The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
     ],
   ],
-  404: [['url_group_not_found', 'There is no URL group "unknown".']],
+  404: [['url_group_not_found', 'There is no URL group "unknown": topic unknown not found.']],
   412: [
     ['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."],
     [
@@ -104,7 +104,11 @@ export const publish: Operations<'publish'> = {
         schema: 'BatchAnswer',
         example: [
           { messageId },
-          { error: 'There is no URL group "unknown".', code: 'url_group_not_found', status: 404 },
+          {
+            error: 'There is no URL group "unknown": topic unknown not found.',
+            code: 'url_group_not_found',
+            status: 404,
+          },
         ],
       },
     },

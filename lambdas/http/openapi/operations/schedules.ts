@@ -19,7 +19,7 @@ const refusals: Errors = {
       'The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
     ],
   ],
-  404: [['url_group_not_found', 'There is no URL group "unknown".']],
+  404: [['url_group_not_found', 'There is no URL group "unknown": topic unknown not found.']],
   412: [tooManyQueues],
   503: [['busy', 'The schedule "nightly-report" is being changed by many at once; send it again.']],
 };
@@ -212,7 +212,10 @@ export const schedules: Operations<'schedules'> = {
           'The destination is "http://10.0.0.1/", which is not a public address; this deployment refuses it.',
         ],
       ],
-      404: [noSuchSchedule, ['url_group_not_found', 'There is no URL group "unknown".']],
+      404: [
+        noSuchSchedule,
+        ['url_group_not_found', 'There is no URL group "unknown": topic unknown not found.'],
+      ],
       ...refusalsOfSendingAgain,
     },
   },

@@ -17,7 +17,7 @@ export const stats: Operations<'stats'> = {
     tag: 'Statistics',
     summary: 'Get what needs attention',
     description:
-      'Hosts that are down or fail, hanging runs, paused queues and flow-control keys with the number of waiting messages, schedules whose last fire failed, and the numbers of dead letters and failed runs of the last day. If all is well, the lists are empty and both numbers are 0.',
+      'Hosts that are down or fail, hanging runs, paused queues and flow-control keys with the number of waiting messages, schedules whose last fire failed, and the numbers of dead letters and failed runs of the last day. If all is well, the lists are empty and both numbers are 0. What could not be read in time is in `cut`, and is absent if nothing of it was found.',
     variables: {},
     answers: {
       200: {

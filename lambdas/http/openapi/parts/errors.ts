@@ -5,6 +5,8 @@ import { schemaOf, type Reference } from './schemas.ts';
 
 const maybe = 'The request may still have taken effect, and a bulk operation on some items.';
 
+const didNotAnswer =
+  'The service did not answer in time. The request may still take effect; send it again if that does no harm.';
 const couldNotAnswer =
   'The service could not answer this request, which may still have taken effect. Send it again if that does no harm.';
 
@@ -90,17 +92,16 @@ export const gatewayRefusals: readonly Shared[] = [
   },
   {
     status: 503,
-    examples: [['service_failed', couldNotAnswer]],
+    examples: [
+      ['service_failed', couldNotAnswer],
+      ['service_timeout', didNotAnswer],
+    ],
+    headers: retryAfter,
     appliesTo: toEach,
   },
   {
     status: 504,
-    examples: [
-      [
-        'service_timeout',
-        'The service did not answer in time. The request may still take effect; send it again if that does no harm.',
-      ],
-    ],
+    examples: [['service_timeout', didNotAnswer]],
     appliesTo: toEach,
   },
 ];

@@ -76,25 +76,21 @@ export const messagePage: Shown<'MessagePage'> = { cursor, messages: [listedMess
 
 export const deadLetterPage: Shown<'DeadLetterPage'> = { cursor, messages: [listedDeadLetter] };
 
+const failed = { firstFailedAt: start, lastFailedAt: start + 60_000 };
 export const deadLetterCount: Shown<'DeadLetterCount'> = {
   count: 42,
   groups: [
-    { host: 'example.com', responseStatus: 503, count: 40, lastFailedAt: start + 60_000 },
-    { host: 'example.org', responseStatus: 0, count: 2, lastFailedAt: start },
+    { host: 'example.com', responseStatus: 503, count: 40, ...failed },
+    { host: 'example.org', responseStatus: 0, count: 2, ...failed },
   ],
   errors: [
-    {
-      error: 'Error: order … is not known',
-      count: 40,
-      firstFailedAt: start,
-      lastFailedAt: start + 60_000,
-    },
-    { error: 'The host does not resolve.', count: 2, firstFailedAt: start, lastFailedAt: start },
+    { error: 'Error: order … is not known', count: 40, ...failed },
+    { error: 'The host does not resolve.', count: 2, ...failed },
   ],
-  labels: [{ label: 'customer-7', count: 31, firstFailedAt: start, lastFailedAt: start + 60_000 }],
+  labels: [{ label: 'customer-7', count: 31, ...failed }],
   urls: [
-    { url: 'https://example.com/hook', count: 40, firstFailedAt: start, lastFailedAt: start + 60_000 },
-    { url: 'https://example.org/', count: 2, firstFailedAt: start, lastFailedAt: start },
+    { url: 'https://example.com/hook', count: 40, ...failed },
+    { url: 'https://example.org/', count: 2, ...failed },
   ],
 };
 
@@ -211,6 +207,7 @@ export const namedToken: Shown<'NamedToken'> = {
   name: 'web shop',
   scope: 'publish',
   destinations: ['https://example.com/hooks/', 'orders'],
+  made_by: 'operator',
   created_at: startSeconds,
   last_used: '2026-01-01',
 };

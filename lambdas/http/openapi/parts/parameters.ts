@@ -12,7 +12,6 @@ import {
   highestStatus,
   idFilters,
   known,
-  latestDateMs,
   longestPage,
   mostAtOnce,
   orderedLists,
@@ -23,6 +22,7 @@ import {
   type Field,
   type List,
 } from '../../../wire/filters.ts';
+import { latestDateMs } from '../../../wire/queryReader.ts';
 import { failureFunctionStates, messageKinds } from '../../../wire/states.ts';
 import { dlqId, messageId, runId } from './examples.ts';
 import type { PathVariable } from './variables.ts';
@@ -241,7 +241,9 @@ export const countParameter = (list: List): NamedParameters => ({
     description:
       list === 'messages'
         ? `The most messages to cancel, by default all. Published clients send ${longestPage} if they mean all, so it means all here, too.`
-        : `The most entries on a page, by default ${longestPage}; of a bulk operation, by default all.`,
+        : list === 'logs'
+          ? `The most entries on a page, by default ${mostAtOnce.logs}.`
+          : `The most entries on a page, by default ${longestPage}; of a bulk operation, by default all.`,
     schema: { type: 'integer', minimum: 1, maximum: mostAtOnce[list] },
     example: 20,
   },

@@ -5,10 +5,7 @@ const at = (text: string): number => Date.parse(text);
 
 describe('quiet hours', () => {
   it.each([
-    ['2026-01-10T20:59:59Z', false],
     ['2026-01-10T21:00:00Z', true],
-    ['2026-01-10T23:30:00Z', true],
-    ['2026-01-11T05:59:59Z', true],
     ['2026-01-11T06:00:00Z', false],
     // In summer the zone’s clocks are two hours ahead.
     ['2026-07-10T20:00:00Z', true],
@@ -19,9 +16,7 @@ describe('quiet hours', () => {
   });
 
   it.each([
-    ['2026-01-10T12:14:59Z', false],
     ['2026-01-10T12:15:00Z', true],
-    ['2026-01-10T13:29:59Z', true],
     ['2026-01-10T13:30:00Z', false],
   ])('may be within a day: at %s they are %s', (text, isIn) => {
     expect(isQuiet({ from: '12:15', to: '13:30', timezone: 'UTC' }, at(text))).toBe(isIn);

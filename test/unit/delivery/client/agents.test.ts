@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import http, { createServer, type Server } from 'node:http';
 import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { parseAllowedDestinations } from '../../../../lambdas/destination/addresses.ts';
 import { createAgents, type Agents } from '../../../../lambdas/delivery/client/agents.ts';
 import { AnswerConnection } from '../../../../lambdas/delivery/client/answerConnection.ts';
@@ -9,8 +9,14 @@ import { createDeliveryClient } from '../../../../lambdas/delivery/client/delive
 import { eventually } from '../../../support/eventually.ts';
 import { limitForHangsMs } from '../../../support/limits.ts';
 
+/** Timers end only when the test says so. */
+const stopTimers = (): void => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+};
+
 const servers: Server[] = [];
 afterEach(() => {
+  vi.useRealTimers();
   for (const server of servers.splice(0)) {
     server.close();
     server.closeAllConnections();
@@ -76,7 +82,7 @@ describe('idle connections of a process', () => {
       });
       expect(status).toBe(200);
     };
-    for (let batch = 0; batch < 50; batch += 1) {
+    for (let batch = 0; batch < 14; batch += 1) {
       await Promise.all(
         Array.from({ length: 10 }, (_, index) => deliver(`host${batch * 10 + index}.example`)),
       );
@@ -101,12 +107,16 @@ describe('idle connections of a process', () => {
   });
 
   it('are reused, and are closed after their idle time', async () => {
+    stopTimers();
     const agents = createAgents({ unstatedLifetimeMs: 300 });
     const { port, open } = await destination();
     await send(agents, port, 'used.example');
     const [first] = open;
+    await vi.advanceTimersByTimeAsync(299);
     await send(agents, port, 'used.example');
+    await vi.advanceTimersByTimeAsync(299);
     expect([...open]).toEqual([first]);
+    await vi.advanceTimersByTimeAsync(1);
     await settled(() => open.size, 0);
   });
 
@@ -114,24 +124,19 @@ describe('idle connections of a process', () => {
     ['says that it keeps them for 3 s', { 'keep-alive': 'timeout=3' }, 3_000],
     ['does not say for how long, as Gunicorn', {}, 2_000],
   ])('are closed before their server closes them, which %s', async (_title, headers, serverMs) => {
+    stopTimers();
     const { port, open } = await destination(headers);
     await send(createAgents(), port, 'closing.example');
-    const [socket] = open;
-    const closedBy = new Promise<string>((resolve) => {
-      const timer = setTimeout(resolve, serverMs, 'the server');
-      socket?.once('close', () => {
-        clearTimeout(timer);
-        resolve('the client');
-      });
-    });
-    expect(await closedBy).toBe('the client');
+    await vi.advanceTimersByTimeAsync(serverMs - 1);
+    await settled(() => open.size, 0);
   });
 
   it('are not closed while they are in use', async () => {
-    const agents = createAgents({ unstatedLifetimeMs: 100 });
+    stopTimers();
+    const agents = createAgents();
     const server = createServer((request, response) => {
-      if (request.url === '/slow') setTimeout(() => response.end('late'), 400);
-      else response.end('ok');
+      if (request.url !== '/slow') response.end('ok');
+      else void vi.advanceTimersByTimeAsync(60_000).then(() => response.end('late'));
     });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');

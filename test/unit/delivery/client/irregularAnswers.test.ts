@@ -94,12 +94,24 @@ async function exchange(
   return { answer: [status, Buffer.from(body).toString('latin1')], error, connections };
 }
 
-/** Returns all ways to cut bytes in two, the bytes in one piece, and each byte separately. */
+/** Returns bytes in one piece, each byte separately, and cut in two at every fifth place. */
 const cuts = (bytes: Buffer): readonly (readonly Buffer[])[] => [
   [bytes],
   [...bytes].map((byte) => Buffer.of(byte)),
-  ...Array.from({ length: bytes.length - 1 }, (_, at) => [bytes.subarray(0, at + 1), bytes.subarray(at + 1)]),
+  ...Array.from({ length: Math.floor((bytes.length - 1) / 5) }, (_, at) => [
+    bytes.subarray(0, 5 * at + 1),
+    bytes.subarray(5 * at + 1),
+  ]),
 ];
+
+/** Exchanges an answer in each way in which packets may cut it. */
+async function expectEach(bytes: string, closes: boolean, expected: object): Promise<void> {
+  const client = newClient();
+  const results = await Promise.all(
+    cuts(Buffer.from(bytes, 'latin1')).map((pieces) => exchange(client, pieces, closes)),
+  );
+  for (const result of results) expect(result).toEqual(expected);
+}
 
 const ok = 'HTTP/1.1 200 OK\r\n';
 const chunks = '5\r\nhello\r\n0\r\n\r\n';
@@ -108,19 +120,13 @@ type Case = readonly [title: string, bytes: string, status: number, body: string
 
 const irregular: readonly Case[] = [
   ['a body after a 204', 'HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nhello', 204, ''],
-  ['a length of a 204', 'HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n', 204, ''],
-  ['chunks after a 204', `HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`, 204, ''],
-  ['no chunks after a 204', 'HTTP/1.1 204 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', 204, ''],
-  ['a 204 with two lengths', 'HTTP/1.1 204 OK\r\nContent-Length: 5\r\nContent-Length: 3\r\n\r\n', 204, ''],
   ['a body after a 304', 'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nhello', 304, ''],
-  ['a 205 that says nothing of a body', 'HTTP/1.1 205 Reset Content\r\n\r\n', 205, ''],
   [
     'more bytes than its length, and closes',
     `${ok}Connection: close\r\nContent-Length: 2\r\n\r\nokhello`,
     200,
     'ok',
   ],
-  ['more bytes than its length', `${ok}Content-Length: 2\r\n\r\nokhello`, 200, 'ok'],
   ['a line end behind its body', `${ok}Content-Length: 2\r\n\r\nok\r\n`, 200, 'ok'],
   ['bytes behind its chunks', `${ok}Transfer-Encoding: chunked\r\n\r\n${chunks}more`, 200, 'hello'],
   [
@@ -130,66 +136,20 @@ const irregular: readonly Case[] = [
     'ok',
   ],
   [
-    'a second answer behind chunks',
-    `${ok}Transfer-Encoding: chunked\r\n\r\n${chunks}HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n`,
-    200,
-    'hello',
-  ],
-  [
-    'a second answer, and closes',
-    `${ok}Connection: close\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n`,
-    200,
-    'ok',
-  ],
-  ['the same length twice', `${ok}Content-Length: 2\r\ncontent-length: 2\r\n\r\nok`, 200, 'ok'],
-  ['the same length twice in one header', `${ok}Content-Length: 2, 2\r\n\r\nok`, 200, 'ok'],
-  [
     'a length before chunks',
     `${ok}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`,
     200,
     'hello',
   ],
-  [
-    'a length behind chunks',
-    `${ok}Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n${chunks}`,
-    200,
-    'hello',
-  ],
-  [
-    'chunks that it states twice',
-    `${ok}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`,
-    200,
-    'hello',
-  ],
-  ['a coding that is none', `${ok}Transfer-Encoding: identity\r\nContent-Length: 2\r\n\r\nok`, 200, 'ok'],
   ['line ends without CR', 'HTTP/1.1 200 OK\nContent-Length: 2\nX-A: b\n\nok', 200, 'ok'],
-  ['some line ends without CR', `${ok}Content-Length: 2\nX-A: b\r\n\nok`, 200, 'ok'],
-  [
-    'chunks with line ends without CR',
-    'HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n5\nhello\n0\n\n',
-    200,
-    'hello',
-  ],
   [
     'trailers, also folded ones',
     `${ok}Transfer-Encoding: chunked\n\n5;a=b\nhello\n0;c\nX-A: b\n c\nX B: c\n\n`,
     200,
     'hello',
   ],
-  [
-    'spaces behind a size',
-    `${ok}Transfer-Encoding: chunked\r\n\r\n5  \r\nhello\r\n0 \t\r\n\r\n`,
-    200,
-    'hello',
-  ],
   ['a folded line', `${ok}X-A: one\r\n two\r\nContent-Length: 2\r\n\r\nok`, 200, 'ok'],
-  ['a folded line, by a tab', `${ok}X-A: one\r\n\ttwo\r\nContent-Length: 2\r\n\r\nok`, 200, 'ok'],
-  ['a folded length', `${ok}Content-Length:\r\n 2\r\n\r\nok`, 200, 'ok'],
-  ['a folded coding', `${ok}Transfer-Encoding:\r\n chunked\r\n\r\n${chunks}`, 200, 'hello'],
-  ['a folded first line', `${ok} X-A: one\r\nContent-Length: 2\r\n\r\nok`, 200, 'ok'],
-  ['a space before a colon', `${ok}X-A : one\r\nContent-Length: 2\r\n\r\nok`, 200, 'ok'],
   ['a space before the length’s colon', `${ok}Content-Length : 2\r\n\r\nok`, 200, 'ok'],
-  ['a tab before the coding’s colon', `${ok}Transfer-Encoding\t: chunked\r\n\r\n${chunks}`, 200, 'hello'],
   ['a line that is no header', `${ok}what?\r\nX A: b\r\nContent-Length: 2\r\n\r\nok`, 200, 'ok'],
   [
     'characters that a value may not have',
@@ -207,38 +167,24 @@ const irregular: readonly Case[] = [
 
 describe('an irregular answer is read whole however packets cut it, and its connection is not reused: it has', () => {
   it.each<Case>(irregular)('%s', async (_title, bytes, status, body) => {
-    const closes = bytes.includes('Connection: close');
-    const client = newClient();
-    const results = await Promise.all(
-      cuts(Buffer.from(bytes, 'latin1')).map((pieces) => exchange(client, pieces, closes)),
-    );
-    for (const result of results) {
-      expect(result).toEqual({ answer: [status, body], error: undefined, connections: 2 });
-    }
+    const expected = { answer: [status, body], error: undefined, connections: 2 };
+    await expectEach(bytes, bytes.includes('Connection: close'), expected);
+    // It may also close afterwards.
+    if (status >= 300) return;
+    expect(await exchange(newClient(), [Buffer.from(bytes, 'latin1')], true)).toEqual(expected);
   });
-
-  it.each<Case>(irregular.filter(([, , status]) => status < 300))(
-    '%s, and closes',
-    async (_title, bytes, status, body) => {
-      const result = await exchange(newClient(), [Buffer.from(bytes, 'latin1')], true);
-      expect(result).toEqual({ answer: [status, body], error: undefined, connections: 2 });
-    },
-  );
 });
 
 describe('a regular answer is read whole however packets cut it, and its connection is reused: it has', () => {
   it.each<Case>([
     ['a body', `${ok}Content-Length: 5\r\nX-A: b\xe9\r\n\r\nhello`, 200, 'hello'],
-    ['no body', `${ok}Content-Length: 0\r\n\r\n`, 200, ''],
     ['a status alone', 'HTTP/1.1 204\r\n\r\n', 204, ''],
-    ['a 204 with the length 0', 'HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n', 204, ''],
     [
       'a 304 with the length of what it does not send',
       'HTTP/1.1 304 No\r\nContent-Length: 5\r\n\r\n',
       304,
       '',
     ],
-    ['a 205', 'HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n', 205, ''],
     [
       'chunks',
       `${ok}Transfer-Encoding: Chunked\r\n\r\n3;x="y"\r\nhel\r\n002\r\nlo\r\n0\r\nX-Sum: 1\r\n\r\n`,
@@ -247,33 +193,24 @@ describe('a regular answer is read whole however packets cut it, and its connect
     ],
     ['informational answers', `HTTP/1.1 100 Continue\r\n\r\n${ok}Content-Length: 2\r\n\r\nok`, 200, 'ok'],
   ])('%s', async (_title, bytes, status, body) => {
-    const client = newClient();
-    const results = await Promise.all(
-      cuts(Buffer.from(bytes, 'latin1')).map((pieces) => exchange(client, pieces, false)),
-    );
-    for (const result of results) {
-      expect(result).toEqual({ answer: [status, body], error: undefined, connections: 1 });
-    }
+    await expectEach(bytes, false, { answer: [status, body], error: undefined, connections: 1 });
   });
 });
 
-it.each(['202 Accepted', '503 Service Unavailable'])(
-  'a server that closes without notice after a regular answer (%s) gets the next request on another connection',
-  async (status) => {
-    const { url, sockets } = await destination((socket) => {
-      socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 4\r\n\r\nnext`);
-      return Promise.resolve();
-    });
-    const client = newClient();
-    for (let round = 1; round <= 20; round += 1) {
-      const { body, error } = await client(url);
-      expect([Buffer.from(body).toString(), error]).toEqual(['next', undefined]);
-      // The connection’s end usually arrives with the answer, and sometimes after it.
-      if (round % 2 === 0) await setImmediate();
-    }
-    expect(sockets).toHaveLength(20);
-  },
-);
+it('a server that closes without notice after a regular answer gets the next request on another connection', async () => {
+  const { url, sockets } = await destination((socket) => {
+    socket.end(`HTTP/1.1 202 Accepted\r\nContent-Length: 4\r\n\r\nnext`);
+    return Promise.resolve();
+  });
+  const client = newClient();
+  for (let round = 1; round <= 20; round += 1) {
+    const { body, error } = await client(url);
+    expect([Buffer.from(body).toString(), error]).toEqual(['next', undefined]);
+    // The connection’s end usually arrives with the answer, and sometimes after it.
+    if (round % 2 === 0) await setImmediate();
+  }
+  expect(sockets).toHaveLength(20);
+});
 
 const broken = /^The destination closed the connection before its answer was complete\.$/;
 /** The codes differ between versions of Node. */
@@ -284,7 +221,6 @@ describe('an answer with an unknown end fails however packets cut it: it has', (
     ['fewer bytes than its length', `${ok}Content-Length: 5\r\n\r\nhel`, broken],
     ['no last chunk', `${ok}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n`, broken],
     ['a size that is none', `${ok}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n\r\n`, notHttp],
-    ['two sizes in a line', `${ok}Transfer-Encoding: chunked\r\n\r\n1 1\r\nhello\r\n`, notHttp],
     ['a size that no body has', `${ok}Transfer-Encoding: chunked\r\n\r\n${'f'.repeat(17)}\r\nhello`, notHttp],
     [
       'a chunk that is longer than its size',
@@ -292,21 +228,13 @@ describe('an answer with an unknown end fails however packets cut it: it has', (
       notHttp,
     ],
     ['two lengths', `${ok}Content-Length: 2\r\nContent-Length: 3\r\n\r\nok!`, notHttp],
-    ['a length that is none', `${ok}Content-Length: +2\r\n\r\nok`, notHttp],
     ['a status that is none', 'HTTP/1.1 2000 OK\r\nContent-Length: 2\r\n\r\nok', notHttp],
   ])('%s', async (_title, bytes, error) => {
-    const closes = error === broken;
-    const client = newClient();
-    const results = await Promise.all(
-      cuts(Buffer.from(bytes, 'latin1')).map((pieces) => exchange(client, pieces, closes)),
-    );
-    for (const result of results) {
-      expect(result).toEqual({
-        answer: [0, ''],
-        error: expect.stringMatching(error) as unknown,
-        connections: 2,
-      });
-    }
+    await expectEach(bytes, error === broken, {
+      answer: [0, ''],
+      error: expect.stringMatching(error) as unknown,
+      connections: 2,
+    });
   });
 });
 
@@ -354,7 +282,6 @@ describe('a head', () => {
 describe('bytes on an idle connection', () => {
   it.each([
     ['a second answer', 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil'],
-    ['the rest of a body', 'hello'],
     ['a line end', '\r\n'],
   ])('end the connection, and do not answer the next request: %s', async (_title, smuggled) => {
     const { url, sockets } = await destination(async (socket) => {

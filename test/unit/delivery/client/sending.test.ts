@@ -156,7 +156,6 @@ describe('an error of AWS becomes a status and a sentence', () => {
     ],
     ['sqs', new Refused(400, 'QueueDoesNotExist', 'No.'), 404, `There is no queue ${arns.sqs}.`],
     ['sqs', new Refused(400, 'KmsAccessDenied', 'No.'), 403, `The key of the queue ${arns.sqs} does not let`],
-    ['sqs', new Refused(400, 'KmsDisabled', 'Off.'), 400, `The key of the queue ${arns.sqs} does not let`],
     [
       'sqs',
       new Refused(400, 'InvalidParameterValue', 'Message must be shorter than 262144 bytes.'),
@@ -166,9 +165,6 @@ describe('an error of AWS becomes a status and a sentence', () => {
     ['sqs', new Refused(503, 'ServiceUnavailable', 'Later.'), 503, 'SQS did not take the message: '],
     ['sns', new Refused(429, 'Throttled', 'Rate exceeded'), 429, 'SNS throttles the topic: '],
     ['sns', new Refused(403, 'AuthorizationError', 'No.'), 403, noRight('topic', 'sns:Publish', arns.sns)],
-    ['sns', new Refused(404, 'NotFound', 'Topic does not exist'), 404, `There is no topic ${arns.sns}.`],
-    ['sns', new Refused(400, 'KMSThrottling', 'Slow down.'), 429, 'SNS throttles the topic: '],
-    ['sns', new Refused(400, 'InvalidParameter', 'Odd.'), 400, 'SNS did not take the message: '],
     [
       'events',
       new Refused(400, 'ThrottlingException', 'Rate exceeded'),
@@ -198,12 +194,6 @@ describe('an error of AWS becomes a status and a sentence', () => {
       'events',
       new Refused(200, 'InternalFailure', 'Later.', true),
       500,
-      'EventBridge did not take the message: ',
-    ],
-    [
-      'events',
-      new Refused(200, 'MalformedDetail', 'Odd.', true),
-      400,
       'EventBridge did not take the message: ',
     ],
   ] as const)('%s: %o', async (service, said, status, sentence) => {

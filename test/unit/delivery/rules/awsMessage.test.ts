@@ -16,10 +16,6 @@ describe('the headers of a message', () => {
     });
   });
 
-  it('add no attribute if there are none', () => {
-    expect(awsMessage([], [id[0]], Buffer.from('body')).attributes.size).toBe(0);
-  });
-
   it('are never more than ten attributes, with any body', () => {
     const many = Array.from({ length: 20 }, (_, at): Header => [`x-${at}`, String(at)]);
     const made = message(many, Buffer.from([255]));
@@ -51,7 +47,6 @@ describe('the headers of a message', () => {
     ['x-empty', ''],
     ['x-control', 'a\u0001b'],
     ['aws.trace', 'a'],
-    ['amazon.trace', 'a'],
     ['.x', 'a'],
     ['x.', 'a'],
     ['x..y', 'a'],
@@ -76,18 +71,16 @@ describe('the headers of a message', () => {
 });
 
 describe('the body of a message', () => {
-  it.each(['a', 'ü\t\n\r 😀', '{"a":1}', '\u{feff}bom', ' '])('that SQS accepts is its text: %j', (body) => {
+  it.each(['ü\t\n\r 😀', '\u{feff}bom', ''])('that SQS accepts is its text: %j', (body) => {
     expect(message([], body).text).toBe(body);
     expect(attributes([], body)).not.toHaveProperty('svc-body-encoding');
   });
 
   it.each([
     [[0]],
-    [[0x1f]],
     [[0xff, 0xfe]],
     // U+FFFE and U+FFFF are valid UTF-8, but SQS does not accept them.
     [[0xef, 0xbf, 0xbe]],
-    [[0xef, 0xbf, 0xbf]],
     // Half of a character.
     [[0xc3]],
     [[0xed, 0xa0, 0x80]],
@@ -95,11 +88,6 @@ describe('the body of a message', () => {
     const body = Buffer.from(bytes);
     expect(message([], body)).toMatchObject({ text: body.toString('base64') });
     expect(attributes([], body)).toMatchObject({ 'svc-body-encoding': 'base64' });
-  });
-
-  it('that is empty is not sent in base64', () => {
-    expect(message([], '')).toMatchObject({ text: '' });
-    expect(attributes([], '')).not.toHaveProperty('svc-body-encoding');
   });
 });
 

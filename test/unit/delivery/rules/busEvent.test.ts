@@ -25,10 +25,8 @@ describe('an event', () => {
   it.each([
     // A number with more digits than JavaScript keeps.
     ['{"id":12345678901234567890}', '{"id":12345678901234567890}'],
-    [' [1, 2]\n', ' [1, 2]\n'],
     ['{"a":', String.raw`"{\"a\":"`],
     ['plain', '"plain"'],
-    ['7', '"7"'],
     ['"text"', String.raw`"\"text\""`],
     ['a\u0000b', String.raw`"a\u0000b"`],
   ])('has the body %j as %j', (body, expected) => {

@@ -45,14 +45,12 @@ describe('the answer of a function', () => {
   it.each([
     ['a text', 'hello', '"hello"'],
     ['an object', { done: true }, '{"done":true}'],
-    ['a list', [1], '[1]'],
     ['null', null, 'null'],
-    ['a number', 5, '5'],
   ])('is otherwise a 200 with the JSON: %s', (_, returned, body) => {
     expect(answerTo(returned)).toEqual({ status: 200, headers: [json], body });
   });
 
-  it.each([[0], [99], [101], [600], [200.5], ['ok'], [null], [{}]])(
+  it.each([[101], [600], [200.5], ['ok'], [null]])(
     'is a failure if its statusCode is invalid: %j',
     (statusCode) => {
       const answer = answerTo({ statusCode });
@@ -82,11 +80,6 @@ describe('the answer of a function', () => {
     const payload = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 1]);
     expect(functionAnswer(payload, false, 1_000)).toEqual({ status: 200, headers: [], body: payload });
     expect(functionAnswer(Buffer.alloc(0), false, 1_000).status).toBe(200);
-  });
-
-  it('is not streamed without the eight zero bytes', () => {
-    const payload = Buffer.from('{"statusCode":201}x');
-    expect(functionAnswer(payload, false, 1_000)).toEqual({ status: 200, headers: [], body: payload });
   });
 
   it('is shortened to the largest message', () => {

@@ -72,7 +72,3 @@ it('Cookies of several headers are one list, and without cookies there is no lis
   expect(eventOf(headers).headers).not.toHaveProperty('cookie');
   expect(eventOf([])).not.toHaveProperty('cookies');
 });
-
-it('A request without a user agent has an empty one', () => {
-  expect(eventOf([]).requestContext.http.userAgent).toBe('');
-});

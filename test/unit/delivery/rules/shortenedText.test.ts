@@ -65,11 +65,6 @@ it.each([
   }
 });
 
-it('JSON stays JSON even if it has many neighbouring arrays and objects', () => {
-  const value = [...Array.from({ length: 150 }, () => ({ a: [] })), 'x'.repeat(3_000)];
-  expect(JSON.parse(textOf(shortened(Buffer.from(JSON.stringify(value)), 2_500)))).toHaveLength(151);
-});
-
 it('a text with more closing than opening brackets is not JSON', () => {
   const text = `{"a":1}]]]${'x'.repeat(1_000)}`;
   expect(textOf(shortened(Buffer.from(text), 300))).toMatch(/^\{"a":1\}\]\]\]x+ … \(cut: /);
@@ -77,23 +72,12 @@ it('a text with more closing than opening brackets is not JSON', () => {
 
 it.each([
   ['{', {}],
-  ['{"a', {}],
-  ['{"a":', {}],
-  ['{"a":tr', {}],
   ['{"a":1', { a: 1 }],
-  ['{"a":1,', { a: 1 }],
-  ['{"a":1,"b', { a: 1 }],
-  ['{"a":1,"b":-1.', { a: 1 }],
   ['{"a":1,"b":"', { a: 1, b: mark }],
   ['{"a":1,"b":"x', { a: 1, b: `x${mark}` }],
   ['{"a":1,"b":"x"', { a: 1, b: 'x' }],
-  ['{"a":[1,{"c":"d"},', { a: [1, { c: 'd' }] }],
-  ['{"a":[1,{"c":"d"},[', { a: [1, { c: 'd' }, []] }],
-  ['{"a":"x\\', { a: `x${mark}` }],
-  ['{"a":"x\\u', { a: `x${mark}` }],
   ['{"a":"x\\u00e', { a: `x${mark}` }],
   ['{"a":"x\\u00e9', { a: `xé${mark}` }],
-  ['{"a":"x\\\\', { a: `x\\${mark}` }],
   ['{"a":"x\\\\\\', { a: `x\\${mark}` }],
   ['{"a":"x\\\\\\\\\\u00', { a: `x\\\\${mark}` }],
   ['{"a":"x\\"y', { a: `x"y${mark}` }],

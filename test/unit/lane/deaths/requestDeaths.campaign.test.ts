@@ -1,12 +1,14 @@
 import { describe, expect } from 'vitest';
 import { itAtEachDeath, type DeathOptions, type Fate } from '../../../support/faults.ts';
 import type { LaneFixture, LaneLambdas } from '../../../support/laneFixture.ts';
+import type { Inbox } from '../../../support/receiver.ts';
 import { useLaneFixtures } from '../../../support/useLaneFixtures.ts';
 import type { Fixture } from '../../../support/fixture.ts';
 
 /**
  * Kills a process at each AWS call of a request to lanes, which the client repeats. A message may be created twice, or never if
- * the client got no answer. No slot is lost, and no message waits for ever.
+ * the client got no answer. No slot is lost, no message waits for ever, and the order is kept, also while more tenants wait than
+ * a lane’s row keeps.
  */
 
 const hourMs = 3_600_000;
@@ -21,16 +23,17 @@ const open = useLaneFixtures((opened, imported) => {
 function diesAtEachCall(
   title: string,
   way: (on: LaneFixture, fate: Fate) => Promise<void>,
-  options?: DeathOptions,
+  options: DeathOptions = {},
 ) {
   itAtEachDeath(
     title,
     async (fate) => {
       const on = await open();
       await way(on, fate);
+      on.fleet.setFate(undefined);
       await on.settle();
     },
-    options,
+    { every: { ordinary: 11, thorough: 1 }, ...options },
   );
 }
 const title = 'loses nothing when its process dies at any of its AWS calls';
@@ -141,7 +144,7 @@ describe('a deletion of a queue in which messages wait', () => {
     const inbox = fixture.receiver.inbox();
     on.fleet.hold(true);
     const ids: string[] = [];
-    for (let number = 0; number < 20; number += 1) ids.push(await on.send(inbox.url, {}, 'doomed'));
+    for (let number = 0; number < 10; number += 1) ids.push(await on.send(inbox.url, {}, 'doomed'));
     on.forget();
     await fixture.again(fate, () => unlessGone(lambdas.deleteQueue(on.account, 'doomed')));
     on.fleet.hold(false);
@@ -152,4 +155,105 @@ describe('a deletion of a queue in which messages wait', () => {
     expect(inbox.deliveries).toHaveLength(1);
     expect(await on.lane('queue', 'doomed')).toMatchObject({ isDeleted: true, deletedLines: [] });
   });
+});
+
+/** Each death takes a second. */
+const ofWorkers = { every: { ordinary: 51, thorough: 5 } };
+
+const tenants = Array.from({ length: 6 }, (_, index) => `tenant ${index}`);
+
+/** Sends `many` messages of the first tenant and two of each other one. */
+async function sendAll(on: LaneFixture, { url }: Inbox, queue: string, many = 5) {
+  const ids = new Map<string, string[]>();
+  const send = async (tenant: string): Promise<void> => {
+    const mine = ids.get(tenant) ?? [];
+    ids.set(tenant, mine);
+    mine.push(await on.send(url, { 'fair-key': tenant }, queue));
+  };
+  for (let sent = 0; sent < many; sent += 1) await send(tenants[0] ?? '');
+  for (const tenant of [...tenants.slice(1), ...tenants]) await send(tenant);
+  return ids;
+}
+
+/** Expects each message at least once, and each tenant’s messages in order. */
+function expectOrder({ deliveries }: Inbox, ids: ReadonlyMap<string, readonly string[]>): void {
+  const came = [...new Set(deliveries.map(({ headers }) => headers['svc-message-id'] ?? ''))];
+  for (const [tenant, mine] of ids) {
+    expect(
+      came.filter((id) => mine.includes(id)),
+      tenant,
+    ).toEqual(mine);
+  }
+}
+
+describe('messages of many tenants in a queue', () => {
+  diesAtEachCall(
+    title,
+    async (on, fate) => {
+      const inbox = fixture.receiver.inbox();
+      on.fleet.hold(true);
+      const ids = await sendAll(on, inbox, 'strict');
+      on.fleet.setFate(fate);
+      on.fleet.hold(false);
+      await on.fleet.advance(hourMs);
+      const ends = await Promise.all([...ids.values()].flat().map((id) => on.endOf(id)));
+      expect(ends).toEqual(ends.map(() => 'DELIVERED'));
+      expectOrder(inbox, ids);
+    },
+    ofWorkers,
+  );
+});
+
+describe('an enqueue to a queue with many tenants', () => {
+  diesAtEachCall(title, async (on, fate) => {
+    const inbox = fixture.receiver.inbox();
+    on.fleet.hold(true);
+    const ids = await sendAll(on, inbox, 'busy');
+    on.forget();
+    const mine = ids.get('tenant 1') ?? [];
+    await fixture.again(fate, async () => {
+      mine.push(await on.send(inbox.url, { 'fair-key': 'tenant 1' }, 'busy'));
+    });
+    on.fleet.hold(false);
+    await on.fleet.advance(hourMs);
+    expect(mine).toHaveLength(3);
+    expectOrder(inbox, ids);
+  });
+});
+
+describe('a cancel of a message whose tenant has a separate row', () => {
+  diesAtEachCall(title, async (on, fate) => {
+    const inbox = fixture.receiver.inbox();
+    on.fleet.hold(true);
+    const ids = await sendAll(on, inbox, 'busy');
+    on.forget();
+    const [kept = '', cancelled = ''] = ids.get('tenant 1') ?? [];
+    await fixture.again(fate, async () => {
+      await unlessGone(lambdas.cancelMessage(on.account, cancelled));
+    });
+    on.fleet.hold(false);
+    await on.fleet.advance(hourMs);
+    expect([await on.endOf(kept), await on.endOf(cancelled)]).toEqual(['DELIVERED', 'CANCELED']);
+    expectOrder(inbox, ids.set('tenant 1', [kept]));
+  });
+});
+
+describe('a queue that is deleted while many tenants wait in it', () => {
+  diesAtEachCall(
+    title,
+    async (on, fate) => {
+      const inbox = fixture.receiver.inbox();
+      on.fleet.hold(true);
+      const ids = [...(await sendAll(on, inbox, 'doomed', 10)).values()].flat();
+      await lambdas.deleteQueue(on.account, 'doomed');
+      on.fleet.setFate(fate);
+      on.fleet.hold(false);
+      await on.fleet.advance(hourMs);
+      const [first, ...others] = await Promise.all(ids.map((id) => on.endOf(id)));
+      expect(first).toBe('DELIVERED');
+      expect(others).toEqual(others.map(() => 'CANCELED'));
+      expect(await on.lane('queue', 'doomed')).toMatchObject({ isDeleted: true, deletedFairLines: [] });
+    },
+    ofWorkers,
+  );
 });

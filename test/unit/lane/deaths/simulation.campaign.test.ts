@@ -16,7 +16,7 @@ import { sizeOf } from '../../../support/sample.ts';
 /** Simulates workers that race, die and are late, each run from a seed. `SEED=… npx vitest run …` repeats one run. */
 
 const seeds = process.env['SEED'] === undefined ? undefined : [Number(process.env['SEED'])];
-const runs = sizeOf({ ordinary: 60, thorough: 3_000 });
+const runs = sizeOf({ ordinary: 30, thorough: 3_000 });
 
 const letters = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const idOf = (number: number): string =>
@@ -140,32 +140,8 @@ describe('a simulation of many workers', () => {
     expectFaults(`${runs} simulated crowds of workers`, faults, seeds === undefined);
   });
 
-  it('does not give up a lane that a dozen processes write at once', async () => {
-    let gaveUp = 0;
-    for (let seed = 1; seed <= 10; seed += 1) {
-      const simulation = new Simulation({
-        seed,
-        deaths: 0,
-        workers: 12,
-        transitMs: quickly,
-        processes: 12,
-        accountParallelism: 1_000,
-      });
-      simulation.makeQueue('q', 10);
-      for (let number = 0; number < 100; number += 1) {
-        const message = { queue: 'q', key: undefined, limits: {}, madeAt: 0, lastsMs: 100, done: false };
-        simulation.messages.set(idOf(number), { ...message, id: idOf(number) });
-        simulation.send({ kind: 'attempt', id: idOf(number) }, 0);
-      }
-      await simulation.clock.run();
-      gaveUp += simulation.gaveUp;
-      expect([...simulation.messages.values()].filter(({ done }) => !done)).toEqual([]);
-    }
-    expect(gaveUp).toBe(0);
-  });
-
   it('keeps to a rate and uses it fully if all jobs arrive some periods late', async () => {
-    for (let seed = 1; seed <= 10; seed += 1) {
+    for (let seed = 1; seed <= 4; seed += 1) {
       const simulation = new Simulation({
         seed,
         deaths: 0,

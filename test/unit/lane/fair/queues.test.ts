@@ -12,14 +12,11 @@ const realNow = Date.now;
 let fixture: Fixture;
 let lambdas: LaneLambdas & Awaited<ReturnType<typeof importMore>>;
 
-const importMore = async () => {
-  const [recover, tenants, fairEntries] = await Promise.all([
-    import('../../../../lambdas/lane/recover.ts'),
-    import('../../../../lambdas/lane/store/tenants.ts'),
-    import('../../../../lambdas/lane/line/tenants.ts'),
-  ]);
-  return { ...recover, ...tenants, ...fairEntries };
-};
+const importMore = async () => ({
+  ...(await import('../../../../lambdas/lane/recover.ts')),
+  ...(await import('../../../../lambdas/lane/store/tenants.ts')),
+  ...(await import('../../../../lambdas/lane/line/tenants.ts')),
+});
 
 useFixture(async (opened) => {
   fixture = opened;
@@ -69,7 +66,7 @@ const pumpOf = (name: string, more: Partial<PumpJob> = {}): PumpJob => ({
 const keys = Array.from({ length: 9 }, (_, index) => `key ${index}`);
 
 /** Sends many messages of the first key, then a few of each other one. Returns their ids by key. */
-async function fill(name: string, url: string, { many = 40, few = 2 } = {}) {
+async function fill(name: string, url: string, { many = 20, few = 2 } = {}) {
   await pausedQueue(name);
   const ids = new Map<string, string[]>();
   for (const key of keys) {
@@ -92,7 +89,7 @@ describe('a queue in which tenants wait', () => {
     const all = [...ids.values()].flat();
     const shown = await lambdas.getQueue(fixture.account, 'turns');
     expect(shown.lag).toBe(all.length);
-    expect(shown.fairKeys?.[0]).toEqual({ fairKey: 'key 0', waiting: 40 });
+    expect(shown.fairKeys?.[0]).toEqual({ fairKey: 'key 0', waiting: 20 });
     expect(shown.fairKeys).toHaveLength(keys.length);
     const [first = ''] = all;
     const message = await fixture.loadMessage({ accountId: accountId(), messageId: first });
@@ -102,7 +99,7 @@ describe('a queue in which tenants wait', () => {
     await fixture.doJobs();
     const came = inbox.deliveries.map(({ body }) => body.toString());
     const rounds = [0, 1].flatMap((sent) => keys.map((key) => `${key} ${sent}`));
-    expect(came).toEqual([...rounds, ...Array.from({ length: 38 }, (_, index) => `key 0 ${index + 2}`)]);
+    expect(came).toEqual([...rounds, ...Array.from({ length: 18 }, (_, index) => `key 0 ${index + 2}`)]);
     expect((await laneOf('turns')).fair).toBeUndefined();
   });
 
@@ -125,7 +122,7 @@ describe('a queue in which tenants wait', () => {
 
   it('has all messages cancelled when it is deleted, by several invocations if one is not enough', async () => {
     const inbox = fixture.receiver.inbox();
-    const ids = [...(await fill('deleted', inbox.url, { many: 120 })).values()].flat();
+    const ids = [...(await fill('deleted', inbox.url, { many: 60 })).values()].flat();
     const free = await fixture.enqueue('deleted', inbox.url, { 'fair-key': 'last' }, 'last');
     await lambdas.deleteQueue(fixture.account, 'deleted');
     const deleted = await laneOf('deleted');
@@ -139,7 +136,7 @@ describe('a queue in which tenants wait', () => {
       await fixture.perform(pumpOf('deleted'), { isAgain: false });
       passedMs += fixture.callsOf('QueryCommand') * readMs;
     }
-    expect(invocations).toBeGreaterThan(2);
+    expect(invocations).toBeGreaterThan(1);
     for (const messageId of [...ids, free]) expect(await endOf(messageId)).toBe('CANCELED');
     await fixture.doJobs();
     expect(inbox.deliveries).toEqual([]);
@@ -197,7 +194,7 @@ describe('a queue in which tenants wait', () => {
       return row?.['back'];
     };
     await fixture.enqueue('guarded', fixture.receiver.inbox().url, {}, 'plain');
-    // Release 0.1.0 expects a list or nothing here.
+    // Code that knows no fair lines expects a list or nothing here.
     expect(await backOf()).toEqual({ S: 'own' });
     expect((await laneOf('guarded')).line.back).toHaveLength(1);
     await lambdas.deleteQueue(fixture.account, 'guarded');

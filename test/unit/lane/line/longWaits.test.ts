@@ -220,11 +220,9 @@ describe('a line that is too long for one invocation', () => {
 });
 
 describe('a pump', () => {
-  it.each([
-    { early: 'a minute', ms: 60 * secondMs },
-    { early: 'two minutes', ms: 120 * secondMs },
-  ])('that arrives $early early is sent again, and reads no lane', async ({ ms }) => {
+  it('that arrives two minutes early is sent again, and reads no lane', async () => {
     const key = queue('early');
+    const ms = 120 * secondMs;
     const pump = pumpOf(key, { dueAt: Date.now() + ms, keepsFrom: 0 });
     await fixture.perform(pump, { isAgain: false });
     expect(fixture.operations()).toEqual({ SendMessageCommand: 1 });

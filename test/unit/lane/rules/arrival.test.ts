@@ -7,7 +7,14 @@ import {
   resume,
   type Arrival,
 } from '../../../../lambdas/lane/rules/arrival.ts';
-import { newLane, withLease, type Lane, type Lease, type Limits } from '../../../../lambdas/lane/lane.ts';
+import {
+  newLane,
+  waitingIn,
+  withLease,
+  type Lane,
+  type Lease,
+  type Limits,
+} from '../../../../lambdas/lane/lane.ts';
 import { spill } from '../../../../lambdas/lane/rules/line.ts';
 
 const laneWith = (limits: Limits): Lane => newLane({ accountId: 'acct', kind: 'key', name: 'k' }, 0, limits);
@@ -27,24 +34,36 @@ const holding = (lane: Lane, lease: Partial<Lease>): Lane => ({
 const leaseIn = ({ leases }: Lane): Lease | undefined => leases.get('a');
 
 describe('an attempt that arrives', () => {
-  it('gets a lease only if the lane has slots', () => {
-    const { lane, result } = enter(laneWith({ rate: 1, periodMs: 1_000 }), arrivalOf('a'), 10);
-    expect(result).toBe('in');
-    expect(lane).toMatchObject({ leases: new Map(), starts: [{ at: 10, count: 1 }] });
+  it('takes a slot if there is one, and otherwise joins the line, as it does in a paused lane', () => {
+    const first = enter(laneWith({ parallelism: 1 }), arrivalOf('a', { ticket: 't' }), 10);
+    expect(first.result).toBe('in');
+    expect(leaseIn(first.lane)).toStrictEqual({ slots: 1, until: 50_000, ticket: 't' });
+    for (const lane of [first.lane, { ...laneWith({}), isPaused: true }]) {
+      const second = enter(lane, arrivalOf('b'), 10);
+      expect(second.result).toBe('waits');
+      expect(waitingIn(second.lane)).toBe(1);
+    }
   });
 
-  it('gets a lease that ends, with its start if the lane has a rate', () => {
-    const plain = enter(laneWith({ parallelism: 1 }), arrivalOf('a', { ticket: 't' }), 10);
-    expect(leaseIn(plain.lane)).toStrictEqual({ slots: 1, until: 50_000, ticket: 't' });
-    const rated = enter(laneWith({ parallelism: 1, rate: 1, periodMs: 1_000 }), arrivalOf('a'), 10);
-    expect(leaseIn(rated.lane)).toMatchObject({ slots: 1, until: 50_000, startAt: 10 });
+  it('has its start counted if the lane has a rate, and gets a lease only if the lane has slots', () => {
+    const rate = { rate: 1, periodMs: 1_000 };
+    const starts = [{ at: 10, count: 1 }];
+    const { lane: both } = enter(laneWith({ ...rate, parallelism: 1 }), arrivalOf('a'), 10);
+    expect(both).toMatchObject({ starts });
+    expect(leaseIn(both)).toMatchObject({ slots: 1, until: 50_000, startAt: 10 });
+    const { lane } = enter(laneWith(rate), arrivalOf('a'), 10);
+    expect(lane).toMatchObject({ leases: new Map(), starts });
   });
 
-  it('is treated like any other if another lane has just granted it a slot', () => {
-    expect(enter(laneWith({ parallelism: 1 }), arrivalOf('a', { isYoung: true }), 10).result).toBe('in');
+  it('does not overtake the line, even if there is capacity', () => {
+    const lane = joinLine(laneWith({ parallelism: 2 }), 'a');
+    expect(enter(lane, arrivalOf('b'), 0).result).toBe('waits');
+    expect(enter(lane, arrivalOf('b', { hasWaited: true }), 0).result).toBe('in');
   });
 
   it('of a queue gets a slot like any other if no other job of its message has one', () => {
+    // Also if another lane has just granted it a slot.
+    expect(enter(laneWith({ parallelism: 1 }), arrivalOf('a', { isYoung: true }), 10).result).toBe('in');
     const queue: Lane = { ...laneWith({ parallelism: 1 }), kind: 'queue' };
     expect(enter(queue, arrivalOf('a', { until: undefined }), 10).result).toBe('in');
     expect(enter(queue, arrivalOf('a', { isYoung: true, ticket: 't' }), 10).result).toBe('early');
@@ -248,6 +267,18 @@ describe('the line of a lane', () => {
     if (granted.kind !== 'granted') throw new Error('It was not granted.');
     expect(leaseIn(granted.lane)).toEqual({ slots: 1, until: 70_000, startAt: 10 });
     expect(granted.lane.starts).toEqual([{ at: 10, count: 1 }]);
+  });
+
+  it('starts an attempt that is in it twice only once', () => {
+    const twice = ['a', 'a', 'b'].reduce(
+      (lane, entry) => joinLine(lane, entry),
+      laneWith({ parallelism: 2 }),
+    );
+    const first = grantNext(twice, lease, 10);
+    expect(first).toMatchObject({ kind: 'granted', entry: 'a' });
+    const second = 'lane' in first ? grantNext(first.lane, lease, 10) : first;
+    expect(second.kind).toBe('dropped');
+    expect('lane' in second ? grantNext(second.lane, lease, 10) : second).toMatchObject({ entry: 'b' });
   });
 
   it('skips an attempt that has left, and starts no other in its place', () => {

@@ -86,6 +86,8 @@ describe('the row of a deleted queue', () => {
     const at = 1_000_000;
     expect(nextCheckAt({ ...lane, isDeleted: true }, at)).toBe(at + 100);
     expect(nextCheckAt(lane, at)).toBe(at + 100);
+    // Another pump continues if the first may have died.
+    expect(nextCheckAt({ ...lane, pumpAt: at }, at)).toBe(at + 70_000);
     // Messages in the new queue do not wait for the cancelling.
     expect(nextCheckAt(waitingIn(lane), at)).toBe(at);
     expect(nextCheckAt(waitingIn(holding(lane, at + 50_000)), at)).toBe(at + 100);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { grantNext } from '../../../../lambdas/lane/rules/grant.ts';
-import { enter, joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
+import { enter } from '../../../../lambdas/lane/rules/arrival.ts';
 import { withNewestLimits, newLane, type Lane } from '../../../../lambdas/lane/lane.ts';
 import { pinned, unpinned, forgetStarts } from '../../../../lambdas/lane/rules/pins.ts';
 
@@ -20,15 +20,6 @@ describe('a pin', () => {
     const after = withNewestLimits(pinned(lane, { rate: 7, periodMs: 9_000 }), message, 1);
     expect(after).toMatchObject({ isPinnedParallelism: false, isPinnedRate: true });
     expect(limitsOf(after)).toEqual({ parallelism: 20, rate: 7, periodMs: 9_000 });
-  });
-
-  it('does not change the other limits until a message does', () => {
-    expect(limitsOf(pinned(lane, { parallelism: 7 }))).toEqual({ parallelism: 7, rate: 3, periodMs: 1_000 });
-    expect(limitsOf(pinned(lane, { rate: 7, periodMs: 9_000 }))).toEqual({
-      parallelism: 2,
-      rate: 7,
-      periodMs: 9_000,
-    });
   });
 
   it('does not change another pin', () => {
@@ -55,10 +46,6 @@ describe('a pin', () => {
     expect(none).toMatchObject({ isPinnedParallelism: false, isPinnedRate: false });
     expect(limitsOf(withNewestLimits(none, message, 1))).toEqual(message);
   });
-
-  it('that is missing is not created by its removal', () => {
-    expect(unpinned(lane, { parallelism: false, rate: false })).toEqual(lane);
-  });
 });
 
 describe('a rate that is reset', () => {
@@ -73,10 +60,5 @@ describe('a rate that is reset', () => {
     const second = 'lane' in first ? step(first.lane) : first;
     expect(second).toMatchObject({ kind: 'granted', entry: 'd' });
     expect('lane' in second ? step(second.lane).kind : '').toBe('none');
-  });
-
-  it('changes nothing if nothing has started', () => {
-    const waiting = joinLine(newLane(key, 0), 'a');
-    expect(forgetStarts(waiting)).toEqual(waiting);
   });
 });

@@ -1,5 +1,7 @@
 import { array, assert, integer, property, record, type Arbitrary } from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { newLane } from '../../../../lambdas/lane/lane.ts';
+import { enter } from '../../../../lambdas/lane/rules/arrival.ts';
 import {
   countStart,
   freeStarts,
@@ -30,6 +32,32 @@ describe('the starts of a lane', () => {
     expect(freeStarts(lane, 5_999)).toBe(1);
     expect(freeStarts(lane, 6_000)).toBe(2);
     expect(nextFreeStart(countStart(lane, 5_000), 5_500)).toBe(6_000);
+  });
+
+  it('count for a whole week if that is the period', () => {
+    const week = 604_800_000;
+    const lane = counted(laneOf(2, week), [0]);
+    expect([freeStarts(lane, week - 1), freeStarts(lane, week)]).toEqual([1, 2]);
+  });
+
+  it('never exceed the rate within any span of the period', () => {
+    const gaps = array(integer({ min: 0, max: 120 }), { minLength: 40, maxLength: 100 });
+    const arrival = { isYoung: false, until: undefined, hasWaited: false, mayHaveStarted: false };
+    assert(
+      property(gaps, integer({ min: 1, max: 60 }), (waits, rate) => {
+        const empty = newLane({ accountId: 'acct', kind: 'key', name: 'k' }, 0, { rate, periodMs: 1_000 });
+        let [lane, time] = [empty, 0];
+        const made: number[] = [];
+        for (const [index, gap] of waits.entries()) {
+          time += gap;
+          const entered = enter({ ...lane, line: empty.line }, { ...arrival, entry: String(index) }, time);
+          if (entered.result === 'in') made.push(time);
+          lane = entered.lane;
+        }
+        const within = made.map((until) => made.filter((at) => at <= until && at > until - 1_000).length);
+        expect(Math.max(0, ...within)).toBeLessThanOrEqual(rate);
+      }),
+    );
   });
 
   it('do not count if there is no rate', () => {

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
 import {
   asQueue,
-  circuitLane,
   freeSlots,
   inFlightIn,
   isThere,
@@ -76,18 +75,6 @@ describe('a lane', () => {
     expect(freeSlots({ ...busy, parallelism: undefined }, 99)).toBe(Infinity);
   });
 
-  it('that is new has only the given limits, and is empty', () => {
-    const lane = newLane(circuitLane('acct', 'host:81'), 7, { rate: 2 });
-    expect(lane).toMatchObject({ accountId: 'acct', kind: 'circuit', name: 'host:81', rate: 2, version: 0 });
-    expect(lane).toMatchObject({
-      isPinnedParallelism: false,
-      isPinnedRate: false,
-      isPaused: false,
-      isDeleted: false,
-    });
-    expect([lane.createdAt, lane.updatedAt, lane.starts, lane.deletedLines]).toEqual([7, 7, [], []]);
-  });
-
   it('counts attempts with a slot as in flight, except messages that only wait for callbacks', () => {
     const over = withLease(laneWith(), 'a', { slots: 1, isOver: true });
     const two = withLease(withLease(over, 'b', { slots: 1 }), 'c', { slots: 1 });
@@ -137,11 +124,16 @@ describe('the limits of a lane', () => {
     }
   });
 
-  it('are set by a message that was created in the same millisecond as the one before', () => {
+  it('are those of the newest message, and of the second one created in the same millisecond', () => {
     const lane = withNewestLimits(laneWith(), limits, 10);
     expect(lane).toMatchObject({ ...limits, limitsMadeAt: 10 });
     expect(withNewestLimits(lane, { ...limits, rate: 4 }, 10)).toMatchObject({ rate: 4, limitsMadeAt: 10 });
-    expect(withNewestLimits(lane, limits, 11)).toEqual({ ...lane, limitsMadeAt: 11 });
+    expect(withNewestLimits(lane, { parallelism: 9 }, 9)).toBe(lane);
+    // An older message that arrives late changes nothing, even if the newer one did not either.
+    const same = withNewestLimits(lane, limits, 12);
+    expect(same).toEqual({ ...lane, limitsMadeAt: 12 });
+    expect(withNewestLimits(same, { parallelism: 9 }, 11)).toBe(same);
+    expect(withNewestLimits(same, limits, 12)).toBe(same);
   });
 
   it('are those of the message’s key, whose period is in seconds', () => {

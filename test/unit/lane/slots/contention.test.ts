@@ -65,8 +65,8 @@ const inTime = async (work: Promise<unknown>): Promise<void> => {
   await Promise.all([work, clock.run(undefined, settle)]);
 };
 
-const processes = 20;
-const changesEach = 10;
+const processes = 12;
+const changesEach = 8;
 
 function startProcess(onAdmitted: (granted: readonly Granted[]) => void = () => {}) {
   let saves = 0;

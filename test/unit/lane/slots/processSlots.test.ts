@@ -1,68 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
-import { newLane, withLease, type Lane, type LaneKey } from '../../../../lambdas/lane/lane.ts';
-import { LaneBusy, type Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
+import { withLease, type LaneKey } from '../../../../lambdas/lane/lane.ts';
+import { LaneBusy } from '../../../../lambdas/lane/slots/lanes.ts';
 import { createProcessSlots, type Slot } from '../../../../lambdas/lane/slots/processSlots.ts';
 import { LanesInMemory } from '../../../support/lanesInMemory.ts';
 
 const key: LaneKey = { accountId: 'acct', kind: 'account', name: '' };
-
-function startLane(parallelism: number) {
-  let lane: Lane = newLane(key, 0, { parallelism });
-  let fail: (() => void) | undefined;
-  let isFailing = false;
-  const lanes: Lanes = {
-    change: async (_key, change) => {
-      if (isFailing) {
-        await new Promise<void>((resolve) => (fail = resolve));
-        throw new LaneBusy('It is written by too many at once.');
-      }
-      const outcome = change(lane, 0);
-      lane = outcome.lane;
-      return outcome.result;
-    },
-    update: (_key, to) => {
-      lane = to(lane);
-      return Promise.resolve();
-    },
-  };
-  return {
-    lanes,
-    failWrites: () => {
-      isFailing = true;
-    },
-    endFailure: () => {
-      isFailing = false;
-      fail?.();
-    },
-    leased: () => [...lane.leases.values()].reduce((sum, { slots }) => sum + slots, 0),
-  };
-}
-
-it('slots are not kept for attempts that asked while the write of a lease was failing', async () => {
-  const { lanes, failWrites, endFailure, leased } = startLane(4);
-  const slots = createProcessSlots({
-    lanes,
-    process: 'process#1',
-    now: () => 0,
-    sleep: async () => {},
-    report: () => {},
-  });
-  const take = () => slots.take(key, (lane) => lane);
-  failWrites();
-  const asked = [take()];
-  await new Promise(setImmediate);
-  // The first write is in progress, so these ask for the next one, which is not made.
-  asked.push(take(), take());
-  await new Promise(setImmediate);
-  endFailure();
-  for (const one of await Promise.allSettled(asked)) expect(one.status).toBe('rejected');
-
-  const slot = await take();
-  expect(slot).toBeDefined();
-  expect(leased()).toBe(1);
-  await slot?.release();
-});
 
 describe('a process', () => {
   const secondMs = 1_000;
@@ -98,6 +41,26 @@ describe('a process', () => {
     table.time += ms;
     await vi.advanceTimersByTimeAsync(ms);
   }
+
+  it('keeps no slots for attempts that asked while the write of a lease was failing', async () => {
+    let fail = (): void => undefined;
+    table.beforeSave = () =>
+      new Promise<void>((_, reject) => {
+        fail = () => {
+          reject(new LaneBusy('It is written by too many at once.'));
+        };
+      });
+    const asked = [take()];
+    await new Promise(setImmediate);
+    // The first write is in progress, so these ask for the next one, which is not made.
+    asked.push(take(), take());
+    await new Promise(setImmediate);
+    table.beforeSave = () => Promise.resolve();
+    fail();
+    for (const one of await Promise.allSettled(asked)) expect(one.status).toBe('rejected');
+    expect(await take()).toBeDefined();
+    expect(leased()).toBe(1);
+  });
 
   it('leases the slots of simultaneous requests with one write, and reuses them without another', async () => {
     const [first, second] = await takeAll(2);
@@ -198,13 +161,6 @@ describe('a process', () => {
     expect(table.written.length).toBe(5);
   });
 
-  it('renews its lease even if some of its slots are no longer used', async () => {
-    const [first] = await takeAll(2);
-    await first?.release();
-    await pass(20 * secondMs);
-    expect(lease()?.until).toBe(table.time + 70 * secondMs);
-  });
-
   it('reports a lease that could not be renewed, and renews it the next time', async () => {
     await take();
     const error = new Error('It cannot be read.');
@@ -222,24 +178,18 @@ describe('a process', () => {
     const others = Array.from({ length: 1_000 }, (_, number) => ({ ...key, accountId: `other${number}` }));
     const useOthers = () => Promise.all(others.map(async (other) => (await takeOf(other))?.release()));
 
-    it('knows which slots of a lane it uses, separately from those of others', async () => {
+    it('knows which slots of a lane it uses or leases, separately from those of others, and has forgotten unused ones', async () => {
+      const unused = { ...key, accountId: 'unused' };
+      await (await takeOf(unused))?.release();
       await take();
-      await useOthers();
+      const leasing = { ...key, accountId: 'leasing' };
+      const asked = takeOf(leasing);
+      await Promise.all([useOthers(), asked, takeOf(leasing)]);
+      expect(table.lane(leasing).leases.get('process#1')?.slots).toBe(2);
       await take();
       expect(leased()).toBe(2);
-    });
-
-    it('knows which slots are being leased', async () => {
-      const asked = take();
-      await Promise.all([useOthers(), asked, take()]);
-      expect(leased()).toBe(2);
-    });
-
-    it('has forgotten unused slots', async () => {
-      await (await take())?.release();
-      await useOthers();
       const { length } = table.written;
-      await take();
+      await takeOf(unused);
       expect(table.written.length).toBe(length + 1);
     });
   });

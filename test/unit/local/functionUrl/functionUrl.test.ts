@@ -2,6 +2,7 @@ import type { LambdaFunctionURLEvent } from 'aws-lambda';
 import { afterEach, describe, expect, test } from 'vitest';
 import * as z from 'zod/mini';
 import { startFunctionUrl, type FunctionUrl } from '../../../../local/functionUrl/functionUrl.ts';
+import { toFunction } from '../../../../local/lambda/lambda.ts';
 import { send, type RawRequest } from '../../../support/send.ts';
 
 interface Started extends FunctionUrl {
@@ -154,6 +155,17 @@ describe('the answer', () => {
     });
     expect(await send(url, { path: '/' })).toMatchObject({ status: 502, text: 'Internal Server Error' });
     expect(reported).toMatchObject([{ message: 'crash' }]);
+  });
+
+  test('to a function that reaches its limit is 503 with Retry-After', async () => {
+    const slow = toFunction('publish', () => new Promise(() => undefined), {
+      region: 'eu-central-1',
+      timeoutMs: 20,
+    });
+    const { url } = await start(() => slow.invoke({}));
+    const { status, headers, text } = await send(url, { path: '/' });
+    expect([status, headers['retry-after']]).toEqual([503, '1']);
+    expect(JSON.parse(text)).toMatchObject({ code: 'service_timeout' });
   });
 
   test.each([

@@ -153,24 +153,6 @@ test('a batch whose function times out is redelivered, and what the function sti
   expect(counts()).toEqual({ visible: 0, inFlight: 0 });
 });
 
-test('the function gets at most the mapping’s number of messages at once', async () => {
-  const done = signal<undefined>();
-  const sizes: number[] = [];
-  const { send, map } = start(
-    ({ Records }) => {
-      sizes.push(Records.length);
-      if (sizes.length === 3) done.give(undefined);
-    },
-    70_000,
-    500,
-    1,
-  );
-  await send('a', 'b', 'c');
-  map();
-  await done.given;
-  expect(sizes).toEqual([1, 1, 1]);
-});
-
 test('a slow batch does not hold back the next', async () => {
   const { given, give } = signal<SQSEvent>();
   const slow = signal<undefined>();

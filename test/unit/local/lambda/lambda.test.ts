@@ -34,16 +34,6 @@ describe('an invocation', () => {
     await Promise.allSettled([work]);
   });
 
-  it('that ends in time answers, and knows its remaining time', async () => {
-    const { invoke } = functionOf(
-      (_event, context) => Promise.resolve(context.getRemainingTimeInMillis()),
-      60_000,
-    );
-    const remaining = await invoke({});
-    expect(remaining).toBeGreaterThan(0);
-    expect(remaining).toBeLessThanOrEqual(60_000);
-  });
-
   it('is not ended by a jump of the test clock', async () => {
     const clock = takeOverClock();
     endings.push(clock.release);

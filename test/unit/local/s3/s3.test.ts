@@ -92,12 +92,6 @@ describe('an object', () => {
     await expect(client.send(put)).rejects.toMatchObject({ name: 'BadDigest' });
     await expect(get(client)).rejects.toMatchObject({ name: 'NoSuchKey' });
   });
-
-  test('in another bucket is not found', async () => {
-    const { client } = await start(inMemory());
-    const put = new PutObjectCommand({ Bucket: 'other', Key, Body: 'x' });
-    await expect(client.send(put)).rejects.toMatchObject({ name: 'NoSuchBucket' });
-  });
 });
 
 describe('the objects of a store', () => {

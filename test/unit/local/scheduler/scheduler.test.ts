@@ -11,7 +11,6 @@ import {
   SchedulerClient,
   ValidationException,
   type CreateScheduleCommandInput,
-  type ListSchedulesCommandInput,
   type Target,
 } from '@aws-sdk/client-scheduler';
 import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient, type Message } from '@aws-sdk/client-sqs';
@@ -128,25 +127,6 @@ const bodies = (messages: readonly Message[]): (string | undefined)[] => message
 const scheduledTime = '<aws.scheduler.scheduled-time>';
 
 describe('a schedule', () => {
-  test('is read with its values and defaults', async () => {
-    const { create, get } = await start();
-    const arn = 'arn:aws:scheduler:eu-central-1:000000000000:schedule/svc/one';
-    const created = await create({ ScheduleExpression: 'cron(0/5 * * * ? *)' });
-    expect(created.ScheduleArn).toBe(arn);
-    clock += 1000;
-    expect(await get()).toMatchObject({
-      Arn: arn,
-      Name: 'one',
-      GroupName: 'svc',
-      ScheduleExpression: 'cron(0/5 * * * ? *)',
-      ScheduleExpressionTimezone: 'UTC',
-      ActionAfterCompletion: 'NONE',
-      FlexibleTimeWindow: { Mode: 'OFF' },
-      Target: { ...target, RetryPolicy: { MaximumEventAgeInSeconds: 86_400, MaximumRetryAttempts: 185 } },
-      CreationDate: new Date(1_800_000_000_000),
-    });
-  });
-
   test('exists once in a group, and a repeated call changes nothing', async () => {
     const { client, create } = await start();
     const { ScheduleArn } = await create({ ClientToken: 'first' });
@@ -169,29 +149,17 @@ describe('a schedule', () => {
 
   test.each<[string, Partial<CreateScheduleCommandInput>]>([
     ['Name', { Name: 'a/b' }],
-    ['Name', { Name: 'x'.repeat(65) }],
-    ['GroupName', { GroupName: 'a b' }],
-    ['ScheduleExpressionTimezone', { ScheduleExpressionTimezone: '' }],
     ["no time zone 'Mars/Base'", { ScheduleExpressionTimezone: 'Mars/Base' }],
-    ["no time zone '+01:00'", { ScheduleExpressionTimezone: '+01:00' }],
     ['Invalid Schedule Expression soon', { ScheduleExpression: 'soon' }],
-    ["'2027-02-30T00:00:00' is no time", { ScheduleExpression: 'at(2027-02-30T00:00:00)' }],
-    ["'2027-02-01T00:00:00Z' is no time", { ScheduleExpression: 'at(2027-02-01T00:00:00Z)' }],
     ['in the past', { ScheduleExpression: 'at(2027-01-15T07:59:59)' }],
     ["the local stage's are at", { ScheduleExpression: 'rate(5 minutes)' }],
-    ['6 fields', { ScheduleExpression: 'cron(* * * * *)' }],
     ['FlexibleTimeWindow', { FlexibleTimeWindow: { Mode: 'FLEXIBLE' } }],
-    ['FlexibleTimeWindow', { FlexibleTimeWindow: { Mode: 'OFF', MaximumWindowInMinutes: 5 } }],
     ['SQS queues', { Target: { ...target, Arn: 'arn:aws:lambda:eu-central-1:000000000000:function:f' } }],
-    ['RoleArn', { Target: { ...target, RoleArn: 'role' } }],
     ['MaximumRetryAttempts', { Target: { ...target, RetryPolicy: { MaximumRetryAttempts: 186 } } }],
     ['262144 bytes', { Target: { ...target, Input: 'x'.repeat(262_145) } }],
     ['KinesisParameters', { Target: { ...target, KinesisParameters: { PartitionKey: 'k' } } }],
     ['no other context attribute', { Target: { ...target, Input: '<aws.scheduler.execution-id>' } }],
-    ['Input', { Target: { ...target, Input: undefined } }],
-    ['SqsParameters', { Target: { ...target, SqsParameters: { MessageGroupId: 'g' } } }],
     ['StartDate', { StartDate: new Date(1_800_000_000_000) }],
-    ['State', { State: 'DISABLED' }],
   ])('is refused where it is wrong: %s', async (reason, changes) => {
     const { create, client } = await start();
     const created = create(changes);
@@ -232,31 +200,12 @@ describe('a one-time schedule', () => {
     }
   });
 
-  test('reads its time in its zone', async () => {
-    const { create, pass, take } = await start();
-    await create({
-      ScheduleExpression: 'at(2027-01-15T03:05:00)',
-      ScheduleExpressionTimezone: 'America/New_York',
-      Target: { ...target, Input: scheduledTime },
-    });
-    await pass(5 * minuteMs);
-    expect(bodies(await take())).toEqual(['2027-01-15T08:05:00Z']);
-  });
-
   test('is deleted after firing if it says so', async () => {
     const { create, pass, take, get } = await start();
     await create({ ActionAfterCompletion: 'DELETE' });
     await pass(16 * minuteMs);
     expect(bodies(await take())).toEqual(['fired']);
     await expect(get()).rejects.toBeInstanceOf(ResourceNotFoundException);
-  });
-
-  test('does not fire if it was deleted', async () => {
-    const { create, remove, pass, take } = await start();
-    await create();
-    await remove();
-    await pass(60 * minuteMs);
-    expect(await take()).toEqual([]);
   });
 
   test('in the hour that clocks skip fires later by that hour', async () => {
@@ -306,16 +255,14 @@ describe('a recurring schedule', () => {
 });
 
 describe('a message', () => {
-  test('has the scheduled time in its input’s placeholder', async () => {
-    const { create, pass, take } = await start();
-    const Input = `{"time":"${scheduledTime}","again":"${scheduledTime}"}`;
-    await create({ Target: { ...target, Input } });
-    await pass(16 * minuteMs);
-    const [message] = await take();
-    expect(JSON.parse(message?.Body ?? '')).toEqual({
-      time: '2027-01-15T08:16:00Z',
-      again: '2027-01-15T08:16:00Z',
-    });
+  test('continues at its next time when the clock has stepped back', async () => {
+    const { create, scheduler, pass, take } = await start();
+    await create({ ScheduleExpression: 'cron(* * * * ? *)' });
+    clock -= 60 * minuteMs;
+    scheduler.wake();
+    expect(scheduler.nextDue()).toBe(clock + minuteMs);
+    await pass(minuteMs);
+    expect(await take()).toHaveLength(1);
   });
 
   test('that its queue refuses goes to the dead-letter queue, or is reported', async () => {
@@ -330,29 +277,6 @@ describe('a message', () => {
     await pass(60 * minuteMs);
     expect(failures).toMatchObject([{ message: expect.stringContaining('does not exist') as string }]);
   });
-});
-
-test('schedules are listed by group and name prefix', async () => {
-  const { client, create } = await start();
-  const names = ['a-1', 'a-2', 'b-1'];
-  for (const Name of names) await create({ Name });
-  await create({ Name: 'a-9', GroupName: 'default' });
-  const list = async (input: ListSchedulesCommandInput) => {
-    const { Schedules = [] } = await client.send(new ListSchedulesCommand(input));
-    return Schedules.map(({ Name }) => Name);
-  };
-  expect(await list({})).toEqual(['a-9', ...names]);
-  expect(await list({ GroupName: 'svc', NamePrefix: 'a-' })).toEqual(['a-1', 'a-2']);
-  const [summary] = (await client.send(new ListSchedulesCommand())).Schedules ?? [];
-  expect(summary).toEqual({
-    Arn: 'arn:aws:scheduler:eu-central-1:000000000000:schedule/default/a-9',
-    Name: 'a-9',
-    GroupName: 'default',
-    CreationDate: new Date(clock),
-    Target: { Arn: target.Arn },
-  });
-  await expect(list({ NextToken: 'more' })).rejects.toBeInstanceOf(ValidationException);
-  await expect(list({ GroupName: 'none' })).rejects.toBeInstanceOf(ResourceNotFoundException);
 });
 
 describe('after the process was killed', () => {
@@ -441,38 +365,4 @@ test('a fire that fails is retried, and does not delay others', async () => {
   expect(attempts).toContainEqual(['two', 1]);
   expect(attempts).toHaveLength(4);
   expect(failures).toHaveLength(2);
-});
-
-test('ten thousand schedules are cheap to create and to fire', async () => {
-  const fired: string[] = [];
-  const open = (store: Store): Schedules =>
-    new Schedules({
-      groups: [],
-      store,
-      now: () => clock,
-      invoke: ({ schedule }) => void fired.push(schedule.name),
-      report: (error) => {
-        throw error;
-      },
-    });
-  const before = open(nextStore(folder));
-  const settings = scheduleSettings.parse({
-    ScheduleExpression: 'at(2027-01-15T08:16:00)',
-    FlexibleTimeWindow: { Mode: 'OFF' },
-    ActionAfterCompletion: 'DELETE',
-    Target: target,
-  });
-  const names = Array.from({ length: 10_000 }, (_, index) => `s-${index}`);
-  await Promise.all(names.map((name) => before.create({ group: 'default', name }, settings)));
-  await before.close();
-
-  const store = nextStore(folder);
-  const schedules = open(store);
-  clock += 16 * minuteMs;
-  schedules.wake();
-  await store.committed();
-  expect(new Set(fired)).toEqual(new Set(names));
-  expect(fired).toHaveLength(10_000);
-  expect(schedules.nextDue).toBeUndefined();
-  await schedules.close();
 });

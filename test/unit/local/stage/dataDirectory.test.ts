@@ -2,6 +2,8 @@ import { mkdtempSync, renameSync, rmSync, truncateSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { Rows } from '../../../../local/dynamodb/rows.ts';
+import { keyOf, tableNamed } from '../../../../local/dynamodb/table.ts';
 import { openDataDirectory } from '../../../../local/stage/dataDirectory.ts';
 
 let folder = '';
@@ -92,9 +94,39 @@ test.each([
   await expect(open()).rejects.toThrow(sentence);
 });
 
-test('the data of the previous release are refused with the commands that move them', async () => {
-  writeFileSync(join(folder, 'dynamodb.db'), '');
+test('two stores in a folder are refused, and each is named with what it has', async () => {
+  const ids = ['msg_01M8CFS57HBSQW2R9CV43CGDY1', 'msg_01M8CFS57HBSQW2R9CV43CGDY2'] as const;
+  await use();
+  // The earlier release has made an empty database beside the data.
+  writeFileSync(join(folder, 'dynamodb.db'), 'SQLite format 3');
+  const has = async (store: number, database: number): Promise<void> => {
+    await expect(openDataDirectory(folder)).rejects.toThrow(
+      new RegExp(
+        `two stores.*store\\.mdb \\(up to ${store} messages, last written \\d.*dynamodb\\.db \\(up to ${database} messages, last written`,
+      ),
+    );
+  };
+  await has(0, 0);
+  writeFileSync(join(folder, 'dynamodb.db-wal'), `${'x'.repeat(65_530)}${ids.join(' 東京 ')} ${ids[0]}`);
+  await has(0, 2);
+  for (const name of ['dynamodb.db', 'dynamodb.db-wal']) rmSync(join(folder, name));
+  const { store, release } = await openDataDirectory(folder);
+  const rows = new Rows(store);
+  const table = tableNamed('messages');
+  for (const id of [ids[0], `${ids[0]}#1`, ids[1]]) {
+    const row = { shard: { S: '東京#0' }, id: { S: id } };
+    await rows.write(table, keyOf(table, row), undefined, row);
+  }
+  await release();
+  writeFileSync(join(folder, 'dynamodb.db'), 'SQLite format 3');
+  await has(2, 0);
+  // The refusal has changed nothing.
+  await has(2, 0);
+});
+
+test('a folder that has only the older database is refused, and the database is named with what it has', async () => {
+  writeFileSync(join(folder, 'dynamodb.db'), 'SQLite format 3 msg_01M8CFS57HBSQW2R9CV43CGDY1');
   await expect(openDataDirectory(folder)).rejects.toThrow(
-    /svc-queue backup moved\.tar\.gz .* svc-queue restore moved\.tar\.gz/,
+    /only the database of an earlier state of this service: dynamodb\.db \(up to 1 messages, .* cannot read it/,
   );
 });

@@ -131,7 +131,6 @@ test.each([
     "'--port <number>' argument 'http' is invalid. Allowed is a whole number from 0 to 65535;",
   ],
   [['--port', '65536'], "'--port <number>' argument '65536' is invalid."],
-  [['--port', '-1'], "'--port <number>' argument '-1' is invalid."],
   [
     ['--region', 'Europe'],
     "'--region <region>' argument 'Europe' is invalid. Allowed is a region of AWS such as eu-central-1;",
@@ -141,7 +140,6 @@ test.each([
     ['--price-per-message', '-1'],
     "'--price-per-message <dollars>' argument '-1' is invalid. Allowed is a number of dollars, such as 0.00001;",
   ],
-  [['--price-per-message', '1e3'], "'--price-per-message <dollars>' argument '1e3' is invalid."],
   [['--prot', '1'], "Unknown option '--prot'; --help lists the flags."],
   [['up'], 'Too many arguments. Expected 0 arguments but got 1; --help lists the flags.'],
   [
@@ -155,13 +153,7 @@ test.each([
     ['--trusted-proxy', '10.0.0.0/33'],
     "argument '10.0.0.0/33' is invalid. Allowed are addresses and networks",
   ],
-  [
-    ['--allowed-destinations', '0.0.0.0/0/1'],
-    "argument '0.0.0.0/0/1' is invalid. Allowed are hosts and networks",
-  ],
-  [['--trusted-proxy', 'proxy'], "argument 'proxy' is invalid. Allowed are addresses and networks"],
   [['--tls-cert', 'cert.pem'], '--tls-cert and --tls-key are given together: a certificate, and its key.'],
-  [['--dev', '--host', '0.0.0.0'], '--dev excludes --host, --public-url and --tls-cert: everybody knows its'],
   [
     ['--dev', '--public-url', 'https://a.example'],
     '--dev excludes --host, --public-url and --tls-cert: every',
@@ -170,12 +162,6 @@ test.each([
     ['--in-memory', '--host', '::'],
     '--in-memory excludes --host and --public-url: a server keeps its tokens',
   ],
-  [['--trusted-proxy', '10.0.0.0/'], "argument '10.0.0.0/' is invalid. Allowed are addresses and networks"],
-  [
-    ['--allowed-destinations', 'a,10.0.0.0/77'],
-    "argument 'a,10.0.0.0/77' is invalid. Allowed are hosts and networks",
-  ],
-  [['--allowed-destinations', 'a,,b'], "'--allowed-destinations <list>' argument 'a,,b' is invalid."],
 ])('%j is refused with one sentence', (flags, message) => {
   expect(() => parseOptions(flags, {})).toThrow(Ending);
   expect(() => parseOptions(flags, {})).toThrow(message);

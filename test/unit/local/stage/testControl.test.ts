@@ -2,16 +2,10 @@ import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CreateScheduleCommand, SchedulerClient } from '@aws-sdk/client-scheduler';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { startScheduler } from '../../../../local/scheduler/scheduler.ts';
-import { queueArn } from '../../../../local/aws/arns.ts';
-import { Store } from '../../../../local/store/store.ts';
-import { startSqs } from '../../../../local/sqs/sqs.ts';
 import { parseOptions } from '../../../../local/stage/options.ts';
 import { startStage, type Stage } from '../../../../local/stage/stage.ts';
 import { takeOverClock } from '../../../../local/stage/testClock.ts';
-import { startTestControl } from '../../../../local/stage/testControl.ts';
 import { startReceiver, type Receiver } from '../../../support/receiver.ts';
 
 const minuteMs = 60_000;
@@ -59,32 +53,6 @@ describe('on a stage', () => {
     expect(response.status, await response.text()).toBe(200);
   }
 
-  test('a delayed message is delivered once its time has passed, and not before', async () => {
-    const inbox = receiver.inbox();
-    await publish(inbox.url, { 'svc-delay': '10m' });
-    await advance(10 * minuteMs - 5_000);
-    expect(inbox.deliveries).toHaveLength(0);
-    await advance(6_000);
-    expect(inbox.deliveries).toHaveLength(1);
-  });
-
-  test('the handlers see the same time, and what they delay is due in its turn', async () => {
-    const inbox = receiver.inbox((_delivery, response, count) =>
-      response.writeHead(count < 2 ? 500 : 200).end(),
-    );
-    await publish(inbox.url, { 'svc-retries': '2', 'svc-retry-delay': '120000' });
-    await inbox.received(1);
-    await advance(5 * minuteMs);
-    expect(inbox.deliveries).toHaveLength(3);
-    const [first = 0, second = 0, third = 0] = inbox.deliveries.map(
-      ({ headers }) => Number(headers['webhook-timestamp']) * 1000,
-    );
-    for (const ms of [second - first, third - second]) {
-      expect(ms).toBeGreaterThanOrEqual(2 * minuteMs - 1000);
-      expect(ms).toBeLessThan(2 * minuteMs + 5000);
-    }
-  });
-
   test('a hanging destination does not stop the clock', async () => {
     const hanging = receiver.inbox(() => undefined);
     const inbox = receiver.inbox();
@@ -125,56 +93,5 @@ describe('the clock', () => {
     expect(Date.now()).toBeGreaterThanOrEqual(after);
     clock.release();
     expect(Date.now() - before).toBeLessThan(1_000_000);
-  });
-
-  test('stops at every fire of a schedule', async () => {
-    const clock = takeOverClock();
-    endings.push(clock.release);
-    const region = 'eu-central-1';
-    const report = (error: unknown): void => {
-      throw error;
-    };
-    const now = (): number => Date.now();
-    const store = new Store(undefined);
-    const common = { region, report, now, store };
-    const queues = [{ name: 'fire', visibilityTimeoutMs: 70_000 }];
-    const sqs = await startSqs({ ...common, queues });
-    endings.push(sqs.close);
-    const groups: string[] = [];
-    const scheduler = await startScheduler({ ...common, sqs, groups });
-    endings.push(scheduler.close);
-    const control = await startTestControl({
-      clock,
-      queues: sqs.queues,
-      scheduler,
-      fedQueues: [],
-      expireNow: () => Promise.resolve(0),
-      written: () => store.committed(),
-      report,
-    });
-    endings.push(control.close);
-    const client = new SchedulerClient({
-      region,
-      endpoint: scheduler.url,
-      credentials: { accessKeyId: 'any', secretAccessKey: 'any' },
-    });
-    endings.push(() => {
-      client.destroy();
-    });
-    await client.send(
-      new CreateScheduleCommand({
-        Name: 'minutely',
-        ScheduleExpression: 'cron(* * * * ? *)',
-        FlexibleTimeWindow: { Mode: 'OFF' },
-        Target: {
-          Arn: queueArn(region, 'fire'),
-          RoleArn: 'arn:aws:iam::000000000000:role/scheduler',
-          Input: 'fired',
-        },
-      }),
-    );
-    const body = JSON.stringify({ advanceMs: 24 * 60 * minuteMs });
-    await fetch(`${control.url}/test/clock`, { method: 'POST', body });
-    expect(sqs.queues.unsettled('fire')).toHaveLength(24 * 60);
   });
 });

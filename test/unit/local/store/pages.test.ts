@@ -72,7 +72,7 @@ describe('the check of pages', () => {
     return said;
   };
 
-  it.each([1, 2, 3, 4])('finds any damage that would harm entries (seed %i)', async (seed) => {
+  it.each([1, 2, 3])('finds any damage that would harm entries (seed %i)', async (seed) => {
     const versions = await versionsOf(seed);
     const found = new Map<DamageName, number>();
     for (let round = 0; round < rounds; round += 1) {

@@ -69,18 +69,40 @@ describe.runIf(isMounted)('a store on a full disk', () => {
 });
 
 const failures = [
-  { what: 'a write: the disk is full', way: 'write', errno: 28, code: 'ENOSPC', sentence: 'is full' },
-  { what: 'a write: the quota is used up', way: 'write', errno: 122, code: 'EDQUOT', sentence: 'is full' },
+  {
+    what: 'a write: the disk is full',
+    way: 'write',
+    errno: 28,
+    code: 'ENOSPC',
+    sentence: 'is full',
+    isRead: true,
+  },
+  {
+    what: 'a write: the quota is used up',
+    way: 'write',
+    errno: 122,
+    code: 'EDQUOT',
+    sentence: 'is full',
+    isRead: false,
+  },
   {
     what: 'a write: the disk is read-only',
     way: 'write',
     errno: 30,
     code: 'EROFS',
     sentence: 'cannot be written',
+    isRead: true,
   },
-  { what: 'a flush', way: 'sync', errno: 5, code: 'EIO', sentence: 'fails' },
-  { what: 'the end of a transaction', way: 'synced', errno: 5, code: 'EIO', sentence: 'fails' },
-  { what: 'the end, on a disk that is full', way: 'synced', errno: 28, code: 'ENOSPC', sentence: 'is full' },
+  { what: 'a flush', way: 'sync', errno: 5, code: 'EIO', sentence: 'fails', isRead: false },
+  { what: 'the end of a transaction', way: 'synced', errno: 5, code: 'EIO', sentence: 'fails', isRead: true },
+  {
+    what: 'the end, on a disk that is full',
+    way: 'synced',
+    errno: 28,
+    code: 'ENOSPC',
+    sentence: 'is full',
+    isRead: false,
+  },
 ];
 
 describe.runIf(canWatch())('a store with a failing disk', () => {
@@ -90,7 +112,7 @@ describe.runIf(canWatch())('a store with a failing disk', () => {
   });
 
   // Each test waits for the pause after a failure.
-  it.concurrent.each(failures.flatMap((failure) => [false, true].map((isRead) => ({ ...failure, isRead }))))(
+  it.concurrent.each(failures)(
     'gives the reason, loses nothing, and goes on ($what; while it is read: $isRead)',
     async ({ way, errno, code, sentence, isRead }) => {
       const file = join(mkdtempSync(join(folder, 'store-')), 'failing.mdb');

@@ -227,3 +227,24 @@ describe('the rate of all processes', () => {
     expect(stepAt(count, now + 1_250)).toBe(2);
   });
 });
+
+describe('a clock that has stepped back by an hour', () => {
+  const back = now - 3_600_000;
+
+  it('makes the process read the others’ counts again, and forget its share', () => {
+    const count = processAt({});
+    count.count({ calls: 1 });
+    report(count, now, { calls: 3 });
+    count.count({ calls: 1 });
+    report(count, now + 1, { calls: 3 });
+    expect(count.shareAt('calls', now + 1)).toBeLessThan(1);
+    expect([count.hasNewsAt(back), count.shareAt('calls', back)]).toEqual([false, 1]);
+  });
+
+  it('does not look like a high rate', () => {
+    const count = processAt({});
+    count.hear(usage({ messages: 10 }), back);
+    count.hear(usage({ messages: 20 }), back + 1_000);
+    expect(count.perSecondAt(back + 1_000)).toBe(10);
+  });
+});

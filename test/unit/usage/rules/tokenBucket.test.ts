@@ -45,4 +45,11 @@ describe('a bucket', () => {
     expect(first).toMatchObject({ isTaken: true, left: 0, moreAt: now + 2_000 });
     expect(takeTokens(first.bucket, 1, 0.5, 1, now + 10_000).bucket.level).toBe(0);
   });
+
+  it('fills from now on if the clock has stepped back', () => {
+    const later: TokenBucket = { level: 0, at: now + 3_600_000 };
+    const { bucket, isTaken, moreAt } = takeOne(later);
+    expect([isTaken, moreAt]).toEqual([false, now + 100]);
+    expect(takeOne(bucket, now + 100)).toMatchObject({ isTaken: true });
+  });
 });

@@ -1,26 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { messageOf } from '../../../support/messageOf.ts';
 import * as z from 'zod/mini';
 import type { DestinationResponse } from '../../../../lambdas/destination/response.ts';
-import type { Message } from '../../../../lambdas/message/message.ts';
 import { tooLargeForStep } from '../../../../lambdas/delivery/callbackBody.ts';
 import { callResultBody } from '../../../../lambdas/workflow/delivery/callResult.ts';
-import { settingsFor } from '../../../../lambdas/workflow/rules/runSettings.ts';
 
-const call: Message = {
-  messageId: 'msg_call',
-  accountId: 'a',
-  prefix: 'Upstash',
-  url: 'https://third.example/',
-  method: 'GET',
-  headers: [],
-  maxRetries: 3,
-  timeoutMs: 1_000,
-  labels: [],
-  createdAt: 0,
-  notBefore: 0,
-  callerIp: '192.0.2.1',
-  expiresAt: 0,
-};
+const call = messageOf({ messageId: 'msg_call', prefix: 'Upstash', method: 'GET', maxRetries: 3 });
 
 const resultOf = (response: DestinationResponse, retried: number, maxBytes = 10_000): unknown => {
   const details = { message: call, body: new Uint8Array(), response, retried };
@@ -39,6 +24,18 @@ describe('the result of a call', () => {
       maxRetries: 3,
       sourceMessageId: 'msg_call',
     });
+  });
+
+  it('has the bytes of headers as fetch would show them, because the client makes Headers of them', () => {
+    const bytes = Buffer.from('東京 é').toString('latin1');
+    const answer = { status: 200, headers: [['x-city', bytes]] as const, body: Buffer.from('made') };
+    const { header } = z
+      .object({ header: z.record(z.string(), z.array(z.string())) })
+      .parse(resultOf(answer, 0));
+    expect(header).toEqual({ 'X-City': [bytes] });
+    expect(
+      new Headers(Object.entries(header).map(([name, [value = '']]) => [name, value])).get('x-city'),
+    ).toBe(bytes);
   });
 
   it('is the last one if the call stopped its retries early', () => {
@@ -132,23 +129,5 @@ describe('an answer', () => {
 
   it('does not fit if its end was not read', () => {
     expect(problemOf(Buffer.from('x'), 100_000, true)).toMatch(/^The answer has 1 bytes or more, /);
-  });
-});
-
-describe('the settings of a message', () => {
-  const ofRun = { maxRetries: 2, labels: ['a'], flowControl: { key: 'k', parallelism: 1 } };
-  const own = { maxRetries: 5, labels: [], method: 'POST' };
-  const onStart = new Set(['WF_TriggerOnConfig'] as const);
-
-  it.each(['submission', 'callResult'] as const)('%s are the run’s if the client gives none', (kind) => {
-    expect(settingsFor(kind, onStart, ofRun, own)).toEqual({ ...own, ...ofRun });
-  });
-
-  it.each([
-    ['call', onStart],
-    ['failureRequest', onStart],
-    ['submission', new Set([])],
-  ] as const)('%s are the message’s', (kind, features) => {
-    expect(settingsFor(kind, features, ofRun, own)).toBe(own);
   });
 });

@@ -1,37 +1,26 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { imported } from '../../../support/imported.ts';
+import { acts, fixture, runFixture, useRuns } from '../../../support/useRuns.ts';
 import { HttpError } from '../../../../lambdas/error/httpError.ts';
 import type { Job } from '../../../../lambdas/job/job.ts';
 import type { Caller } from '../../../../lambdas/account/caller.ts';
-import type * as refusalsModule from '../../../../lambdas/workflow/refusals.ts';
 import { onlyTo } from '../../../../lambdas/destination/onlyTo.ts';
 import { setClockAhead } from '../../../support/clockAhead.ts';
-import { configOf, type Fixture } from '../../../support/fixture.ts';
+import { configOf } from '../../../support/fixture.ts';
 import { itAtEachDeath } from '../../../support/faults.ts';
-import { openRunActs, type RunActs } from '../../../support/runActs.ts';
-import { openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
-import { endpoint } from '../../../support/startSettings.ts';
-import { useFixture } from '../../../support/useFixture.ts';
+import { resultOf } from '../../../support/runFixture.ts';
+import { callbackTo, endpoint } from '../../../support/startSettings.ts';
 
 /** A separate job fails a permanently refused run once, whichever process dies. */
 
-let fixture: Fixture;
-let runFixture: RunFixture;
-let acts: RunActs;
-let refusalOfRequest: typeof refusalsModule.refusalOfRequest;
-useFixture(async (opened) => {
-  fixture = opened;
-  runFixture = await openRunFixture(fixture);
-  acts = await openRunActs(fixture);
-  ({ refusalOfRequest } = await import('../../../../lambdas/workflow/refusals.ts'));
-});
-beforeEach(() => fixture.drain());
+useRuns();
+const lambdas = imported(() => import('../../../../lambdas/workflow/refusals.ts'));
 
-const common = { method: 'POST', headers: [], maxRetries: 0, timeoutMs: 30_000, labels: [] } as const;
 const reason = 'The step has the stepId 7; the next step of the run is 1.';
 
 async function start(runId: string) {
   const told = fixture.receiver.inbox();
-  const failureCallback = { ...common, url: told.url, delayMs: 0 };
+  const failureCallback = callbackTo(told.url);
   await runFixture.start(runId, { details: { failureCallback } });
   await fixture.drain();
   return told;
@@ -44,7 +33,7 @@ async function jobOf(runId: string): Promise<Job> {
 }
 
 const refuse = (runId: string, error: HttpError, caller: Partial<Caller> = {}): Promise<HttpError> =>
-  refusalOfRequest(
+  lambdas.refusalOfRequest(
     { account: fixture.account, access: 'write', ...caller },
     {
       config: configOf({ 'workflow-init': 'false', 'workflow-runid': runId }),
@@ -58,7 +47,7 @@ const refuse = (runId: string, error: HttpError, caller: Partial<Caller> = {}): 
 /** Returns a caller whose token may only publish to URLs with these prefixes. */
 const withScope = (...patterns: readonly string[]): Partial<Caller> => ({
   access: 'publish',
-  account: { ...fixture.account, scope: onlyTo(patterns) },
+  account: { ...fixture.account, scope: onlyTo('tok_1', patterns) },
 });
 
 /** Returns the jobs that fail runs, due a few seconds after the refusal. */

@@ -1,25 +1,16 @@
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { acts, fixture, runFixture, useRuns } from '../../../support/useRuns.ts';
 import type { RunStart } from '../../../../lambdas/workflow/rules/journal.ts';
 import { mostFaults } from '../../../../lambdas/job/redelivery.ts';
 import { fateAt, itAtEachDeath } from '../../../support/faults.ts';
 import type { Inbox } from '../../../support/receiver.ts';
-import { openRunActs, stepOf, type RunActs } from '../../../support/runActs.ts';
-import { openRunFixture, type RunFixture } from '../../../support/runFixture.ts';
-import { endpoint } from '../../../support/startSettings.ts';
-import { useFixture } from '../../../support/useFixture.ts';
+import { stepOf } from '../../../support/runActs.ts';
+import { callbackTo, endpoint } from '../../../support/startSettings.ts';
 import { type Fixture } from '../../../support/fixture.ts';
 
 /** A permanently failed delivery fails its run once, and reports it, whichever worker dies. */
 
-let fixture: Fixture;
-let runFixture: RunFixture;
-let acts: RunActs;
-useFixture(async (opened) => {
-  fixture = opened;
-  runFixture = await openRunFixture(fixture);
-  acts = await openRunActs(fixture);
-});
-beforeEach(() => fixture.drain());
+useRuns();
 
 let runs = 0;
 /** Starts a failing run with a failure function, and a run that waits for it. */
@@ -40,13 +31,12 @@ async function failing(more: Partial<RunStart> = {}, payload = '{"n":1}') {
     url: inbox.url,
   });
   await fixture.drain();
-  const common = { method: 'POST', headers: [], maxRetries: 0, timeoutMs: 30_000, labels: [] } as const;
   const { messageId } = await runFixture.start(runId, {
     payload,
     details: {
       url: inbox.url,
       settings: { maxRetries: 1, retryDelay: '0', labels: [], timeoutMs: 30_000 },
-      failureCallback: { ...common, url: told.url, delayMs: 0 },
+      failureCallback: callbackTo(told.url),
       invoker: { runId: parent, createdAt, url: endpoint, step, headers: [] },
       ...more,
     },
@@ -69,31 +59,27 @@ describe('a run whose delivery fails', () => {
     });
   });
 
-  itAtEachDeath(
-    'fails once, and all are told, though a worker dies at any of its AWS calls',
-    async (fate) => {
-      await fixture.drain();
-      const { runId, parent, messageId, inbox, told } = await failing();
-      await fixture.doJobs(fate);
-      expect(inbox.deliveries.length).toBeLessThanOrEqual(3);
-      const kinds = (await acts.records(runId)).map(({ kind }) => kind);
-      expect(kinds).toEqual(['start', 'end', 'failureFunction']);
-      expect(await runFixture.snapshotOf(runId)).toMatchObject({
-        state: 'RUN_FAILED',
-        failureState: 'CALLBACK_SUCCESS',
-      });
-      expect(await acts.listed(runId)).toEqual(['RUN_FAILED']);
-      expect(await fixture.deadLettersOf(messageId)).toBe(1);
-      expect(idsAt(told).size).toBe(1);
-      expect(JSON.parse(String(told.deliveries[0]?.body))).toMatchObject({
-        status: 500,
-        workflowRunId: runId,
-        sourceBody: Buffer.from('{"n":1}').toString('base64'),
-      });
-      expect(await resultsOf(parent)).toBe(1);
-    },
-    { every: { ordinary: 7, thorough: 1 } },
-  );
+  itAtEachDeath('fails once, and all are told, wherever a worker dies', async (fate) => {
+    await fixture.drain();
+    const { runId, parent, messageId, inbox, told } = await failing();
+    await fixture.doJobs(fate);
+    expect(inbox.deliveries.length).toBeLessThanOrEqual(3);
+    const kinds = (await acts.records(runId)).map(({ kind }) => kind);
+    expect(kinds).toEqual(['start', 'end', 'failureFunction']);
+    expect(await runFixture.snapshotOf(runId)).toMatchObject({
+      state: 'RUN_FAILED',
+      failureState: 'CALLBACK_SUCCESS',
+    });
+    expect(await acts.listed(runId)).toEqual(['RUN_FAILED']);
+    expect(await fixture.deadLettersOf(messageId)).toBe(1);
+    expect(idsAt(told).size).toBe(1);
+    expect(JSON.parse(String(told.deliveries[0]?.body))).toMatchObject({
+      status: 500,
+      workflowRunId: runId,
+      sourceBody: Buffer.from('{"n":1}').toString('base64'),
+    });
+    expect(await resultsOf(parent)).toBe(1);
+  });
 
   it('has its failure reported even if its id belongs to another run when the job is retried', async () => {
     // The clock stops, so that the first delivery reads everything that a process reads once in seconds.

@@ -1,33 +1,24 @@
 import { describe, expect, it } from 'vitest';
+import { messageOf } from '../../../support/messageOf.ts';
 import * as z from 'zod/mini';
 import type { Header } from '../../../../lambdas/shared/headers.ts';
-import type { Message } from '../../../../lambdas/message/message.ts';
-import { failedStepName, wrongDestination } from '../../../../lambdas/workflow/delivery/endpointAnswer.ts';
+import { wrongDestination } from '../../../../lambdas/workflow/delivery/endpointAnswer.ts';
 import type { Entry } from '../../../../lambdas/workflow/rules/entry.ts';
 import {
   failureBody,
   failureFunctionStateAfter,
   failureSource,
-  mayCancel,
-  mayRerun,
 } from '../../../../lambdas/workflow/failure/failure.ts';
 import { listBody } from '../../../../lambdas/workflow/runs/listBody.ts';
 
-const message: Message = {
-  messageId: 'msg_1',
-  accountId: 'a',
+const message = messageOf({
   prefix: 'Upstash',
   url: 'https://user:secret@proxy.example/flow',
-  method: 'POST',
   headers: [['x-tenant', 'acme']],
   maxRetries: 3,
-  timeoutMs: 1_000,
-  labels: [],
   createdAt: 1,
   notBefore: 2,
-  callerIp: '192.0.2.1',
-  expiresAt: 3,
-};
+});
 const run = { runId: 'wfr_1', createdAt: 1_790_000_000_000, url: 'https://endpoint.example/flow' };
 const bodyOf = (source: Uint8Array, answer: string, maxBytes: number) => {
   const response = { status: 500, headers: [['x-a', 'b']] as const, body: Buffer.from(answer) };
@@ -56,10 +47,6 @@ describe('the body of a failure request', () => {
       workflowRunId: 'wfr_1',
       workflowCreatedAt: run.createdAt,
     });
-  });
-
-  it('has no source if the payload is empty', () => {
-    expect(bodyOf(new Uint8Array(), 'no', 10_000).read).not.toHaveProperty('sourceBody');
   });
 
   const answerIn = (read: unknown): string =>
@@ -102,7 +89,8 @@ describe('the body of a failure request', () => {
       { messageId: 'msg_2', body: Buffer.from('{}'), callType: 'step' },
     ];
     expect(failureSource(entries, new Set(['InitialBody']))).toEqual(Buffer.from('payload'));
-    expect(failureSource(entries, new Set())).toEqual(listBody(entries));
+    const call: Entry = { messageId: 'msg_3', body: Buffer.from('asked'), callType: 'toCallback' };
+    expect(failureSource([...entries, call], new Set())).toEqual(listBody(entries));
   });
 });
 
@@ -117,18 +105,6 @@ describe('a failure function', () => {
     ['CANCELED', [], 'CALLBACK_CANCELED'],
   ] as const)('is, after an attempt that ends as %s, with %j, in the state %s', (state, headers, after) => {
     expect(failureFunctionStateAfter(state, 'Upstash', headers)).toBe(after);
-  });
-
-  it('may be run again only after a failure, and cancelled only before its end', () => {
-    const states = [
-      undefined,
-      'CALLBACK_INPROGRESS',
-      'CALLBACK_SUCCESS',
-      'CALLBACK_FAIL',
-      'CALLBACK_CANCELED',
-    ] as const;
-    expect(states.filter(mayRerun)).toEqual(['CALLBACK_FAIL']);
-    expect(states.filter(mayCancel)).toEqual(['CALLBACK_INPROGRESS']);
   });
 });
 
@@ -160,9 +136,4 @@ describe('the answer to the first delivery', () => {
     if (text === undefined) expect(problem).toBeUndefined();
     else expect(problem).toContain(text);
   });
-});
-
-it('an answer names the step that threw', () => {
-  expect(failedStepName('Upstash', { headers: [['upstash-error-step-name', 'charge']] })).toBe('charge');
-  expect(failedStepName('Upstash', { headers: [] })).toBeUndefined();
 });

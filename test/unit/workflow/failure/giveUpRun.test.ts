@@ -1,46 +1,29 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest';
-import type * as performModule from '../../../../lambdas/worker/perform.ts';
-import type * as bodiesModule from '../../../../lambdas/message/bodies.ts';
-import type * as recoverModule from '../../../../lambdas/recovery/recover.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { imported } from '../../../support/imported.ts';
+import { acts, fixture, runFixture, useRuns } from '../../../support/useRuns.ts';
 import { mostFaults } from '../../../../lambdas/job/redelivery.ts';
 import type { Job } from '../../../../lambdas/job/job.ts';
 import { parseStep } from '../../../../lambdas/workflow/rules/step.ts';
 import { fateAt } from '../../../support/faults.ts';
 import { setClockAhead } from '../../../support/clockAhead.ts';
-import { attemptsIn, openRunActs, stepOf, type RunActs } from '../../../support/runActs.ts';
-import { openRunFixture, type RunFixture } from '../../../support/runFixture.ts';
-import { endpoint } from '../../../support/startSettings.ts';
-import { useFixture } from '../../../support/useFixture.ts';
-import type { Fixture } from '../../../support/fixture.ts';
+import { attemptsIn, waitRecord } from '../../../support/runActs.ts';
+import { callbackTo } from '../../../support/startSettings.ts';
 
 /** Jobs on which the service keeps failing are given up: a waiting run gets a result, or fails visibly. */
 
-let fixture: Fixture;
-let runFixture: RunFixture;
-let acts: RunActs;
-let giveUp: typeof performModule.giveUp;
-let loadBody: typeof bodiesModule.loadBody;
-let recover: typeof recoverModule.recover;
-useFixture(async (opened) => {
-  fixture = opened;
-  runFixture = await openRunFixture(fixture);
-  acts = await openRunActs(fixture);
-  ({ giveUp } = await import('../../../../lambdas/worker/perform.ts'));
-  ({ loadBody } = await import('../../../../lambdas/message/bodies.ts'));
-  ({ recover } = await import('../../../../lambdas/recovery/recover.ts'));
-});
-beforeEach(async () => {
-  await fixture.drain();
-});
-
-const common = { method: 'POST', headers: [], maxRetries: 0, timeoutMs: 30_000, labels: [] } as const;
+useRuns();
+const lambdas = imported(async () => ({
+  ...(await import('../../../../lambdas/worker/perform.ts')),
+  ...(await import('../../../../lambdas/message/bodies.ts')),
+  ...(await import('../../../../lambdas/recovery/recover.ts')),
+}));
 
 let runs = 0;
 async function pair() {
   runs += 1;
   const [parent, child] = [`wfr_up_${runs}`, `wfr_down_${runs}`];
   const told = fixture.receiver.inbox();
-  const failureCallback = { ...common, url: told.url, delayMs: 0 };
+  const failureCallback = callbackTo(told.url);
   const { createdAt } = await runFixture.start(parent, { details: { failureCallback } });
   await acts.invoke({ runId: parent, createdAt }, 1, child);
   await fixture.drain();
@@ -67,7 +50,7 @@ async function toldTo(runId: string): Promise<readonly unknown[]> {
   for (const record of await acts.records(runId)) {
     if (record.kind !== 'steps') continue;
     for (const { messageId, body } of record.entries) {
-      const step = parseStep(await loadBody(messageId, body));
+      const step = parseStep(await lambdas.loadBody(messageId, body));
       told.push(step.kind === 'result' ? JSON.parse(step.out ?? 'null') : step.kind);
     }
   }
@@ -107,8 +90,8 @@ describe('the end of an invoked run that cannot be reported', () => {
     await endUnreadably(child);
     const job = await endJobOf(child);
     await expect(fixture.perform(job, { isAgain: false })).rejects.toThrow('msg_lost');
-    await giveUp(job, 'faults');
-    await giveUp(job, 'faults');
+    await lambdas.giveUp(job, 'faults');
+    await lambdas.giveUp(job, 'faults');
     const [told, ...more] = await toldTo(parent);
     expect(more).toEqual([]);
     expect(told).toMatchObject({ isFailed: true, isCanceled: false });
@@ -122,8 +105,8 @@ describe('the end of an invoked run that cannot be reported', () => {
     const job = await endJobOf(child);
     const isResult = (input: string): boolean =>
       input.includes('"kind":{"S":"steps"}') && input.includes(parent);
-    await failingAt(isResult, () => giveUp(job, 'faults'));
-    await giveUp(job, 'faults');
+    await failingAt(isResult, () => lambdas.giveUp(job, 'faults'));
+    await lambdas.giveUp(job, 'faults');
     const end = (await acts.records(parent)).find(({ kind }) => kind === 'end');
     expect(end).toMatchObject({ state: 'RUN_FAILED', failure: { response: { status: 0 } } });
     const failure = end?.kind === 'end' ? end.failure : undefined;
@@ -132,24 +115,6 @@ describe('the end of an invoked run that cannot be reported', () => {
     await fixture.doJobs();
     expect(new Set(told.deliveries.map(({ headers }) => headers['upstash-message-id'])).size).toBe(1);
     expect(await acts.listed(parent)).toEqual(['RUN_FAILED']);
-  });
-});
-
-describe('an invoker whose invalid URL an earlier release accepted', () => {
-  it('gets the result at the URL with which it was started', async () => {
-    const { parent, child } = await pair();
-    const { createdAt } = await runFixture.snapshotOf(parent);
-    const other = `${child}_old`;
-    await runFixture.start(other, {
-      details: {
-        invoker: { runId: parent, createdAt, url: 'no url', step: stepOf(1, 'Invoke'), headers: [] },
-      },
-    });
-    await fixture.drain();
-    await acts.end(other, { body: '1' });
-    const [messageId = ''] = attemptsIn(await fixture.drain());
-    const stored = await fixture.loadMessage({ accountId: fixture.account.id, messageId });
-    expect(stored?.message.url).toBe(endpoint);
   });
 });
 
@@ -162,12 +127,12 @@ describe('a start that cannot be finished', () => {
       runs += 1;
       const runId = `wfr_start_${runs}`;
       const told = fixture.receiver.inbox();
-      const details = { failureCallback: { ...common, url: told.url, delayMs: 0 } };
+      const details = { failureCallback: callbackTo(told.url) };
       await fixture.underFate(fateAt({ call, when: 'before' }), () => runFixture.start(runId, { details }));
       const isRecorded = (await acts.records(runId)).length > 0;
       setClockAhead(call * 3_600_000);
       const jobs = await fixture.drain();
-      for (const job of checksIn(jobs)) await giveUp(job, 'faults');
+      for (const job of checksIn(jobs)) await lambdas.giveUp(job, 'faults');
       if (!isRecorded) continue;
       const { state } = await runFixture.snapshotOf(runId);
       if (attemptsIn(jobs).length > 0) continue;
@@ -186,7 +151,7 @@ describe('a start that cannot be finished', () => {
     setClockAhead(3_600_000);
     const checks = checksIn(await fixture.drain());
     expect(checks).toHaveLength(1);
-    for (const job of checks) await giveUp(job, 'faults');
+    for (const job of checks) await lambdas.giveUp(job, 'faults');
     expect(await runFixture.snapshotOf(runId)).toMatchObject({ state: 'RUN_STARTED' });
   });
 });
@@ -196,22 +161,8 @@ describe('a wait that cannot be ended', () => {
     runs += 1;
     const runId = `wfr_wait_${runs}`;
     const told = fixture.receiver.inbox();
-    await runFixture.start(runId, { details: { failureCallback: { ...common, url: told.url, delayMs: 0 } } });
-    await runFixture.append(runId, {
-      kind: 'wait',
-      at: Date.now(),
-      step: stepOf(1, 'Wait'),
-      messageId: 'msg',
-      eventId: 'e',
-      url: endpoint,
-      timeout: '1h',
-      deadline,
-      timeoutUrl: endpoint,
-      forwarded: [],
-      timeoutForwarded: [],
-      headers: [],
-      timeoutHeaders: [],
-    });
+    await runFixture.start(runId, { details: { failureCallback: callbackTo(told.url) } });
+    await runFixture.append(runId, waitRecord(1, { deadline }));
     await fixture.drain();
     const { seq } = await runFixture.snapshotOf(runId);
     const job: Job = { kind: 'waitTimeout', accountId: fixture.account.id, runId, seq, dueAt: Date.now() };
@@ -220,7 +171,7 @@ describe('a wait that cannot be ended', () => {
 
   it('fails its run when it is due and given up', async () => {
     const { runId, job, told } = await waiting(Date.now() - 1);
-    await giveUp(job, 'faults');
+    await lambdas.giveUp(job, 'faults');
     expect(await runFixture.snapshotOf(runId)).toMatchObject({ state: 'RUN_FAILED' });
     await fixture.doJobs();
     expect(told.deliveries.length).toBeGreaterThan(0);
@@ -228,7 +179,7 @@ describe('a wait that cannot be ended', () => {
 
   it('continues if its deadline is still in the future', async () => {
     const { runId, job } = await waiting(Date.now() + 3_600_000);
-    await giveUp(job, 'deaths');
+    await lambdas.giveUp(job, 'deaths');
     expect((await runFixture.snapshotOf(runId)).state).toBe('RUN_STARTED');
   });
 });
@@ -250,7 +201,7 @@ describe('a call whose result cannot be stored', () => {
     };
     await failingAt(
       (input) => input.includes('"callResult"'),
-      () => giveUp(job, 'faults'),
+      () => lambdas.giveUp(job, 'faults'),
     );
     expect(await runFixture.snapshotOf(runId)).toMatchObject({ state: 'RUN_FAILED' });
   });
@@ -264,7 +215,10 @@ describe('the recovery of runs', () => {
     await failingAt(
       (input) => input.includes(bad.parent),
       async () => {
-        ({ skippedRuns: skipped } = await recover({ since: Date.now() - 3_600_000, isDryRun: false }));
+        ({ skippedRuns: skipped } = await lambdas.recover({
+          since: Date.now() - 3_600_000,
+          isDryRun: false,
+        }));
       },
     );
     expect(skipped).toBe(1);

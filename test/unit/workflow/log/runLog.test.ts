@@ -1,28 +1,20 @@
 import { describe, expect, it } from 'vitest';
+import { waitRecord } from '../../../support/runActs.ts';
+import { imported } from '../../../support/imported.ts';
+import { fixture, runFixture, useRuns } from '../../../support/useRuns.ts';
 import type { Header } from '../../../../lambdas/shared/headers.ts';
 import { newMessageId, openRunLogs, outlineOf, stepsOf, type RunLogs } from '../../../support/runLogs.ts';
-import { openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
-import { endpoint } from '../../../support/startSettings.ts';
-import { useFixture } from '../../../support/useFixture.ts';
-import type { Fixture } from '../../../support/fixture.ts';
+import { resultOf } from '../../../support/runFixture.ts';
+import { callbackTo, endpoint } from '../../../support/startSettings.ts';
 
-let fixture: Fixture;
-let runFixture: RunFixture;
 let logs: RunLogs;
-const importLambdas = async () => {
-  const [ids, history] = await Promise.all([
-    import('../../../../lambdas/message/consequenceIds.ts'),
-    import('../../../../lambdas/message/history.ts'),
-  ]);
-  return { ...ids, ...history };
-};
-let lambdas: Awaited<ReturnType<typeof importLambdas>>;
-useFixture(async (opened) => {
-  fixture = opened;
-  lambdas = await importLambdas();
-  runFixture = await openRunFixture(fixture);
+useRuns(async () => {
   logs = await openRunLogs(fixture);
 });
+const lambdas = imported(async () => ({
+  ...(await import('../../../../lambdas/message/consequenceIds.ts')),
+  ...(await import('../../../../lambdas/message/history.ts')),
+}));
 
 const runOf = (runId: string, ...query: readonly Header[]) => logs.runOf(runId, ...query);
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
@@ -176,6 +168,16 @@ describe('the log of a run', () => {
     expect(stepsOf(run)[1]?.errors).toHaveLength(1);
   });
 
+  it('prefers the headers and settings of a step to those of its run', async () => {
+    await runFixture.start('wfr_own', { details: { features: ['LazyFetch'] } });
+    const config = { retries: '1', 'retry-delay': '7', 'forward-x-tenant': 'of the step' };
+    await runFixture.submit('wfr_own', [resultOf(1)], config);
+    expect(stepsOf(await runOf('wfr_own'))).toMatchObject([
+      { headers: { 'X-Tenant': ['acme'] } },
+      { retries: 1, retryDelay: '7', headers: { 'X-Tenant': ['of the step'] } },
+    ]);
+  });
+
   it('has sleeps in milliseconds, branches and waits', async () => {
     const { messageId } = await runFixture.start('wfr_kinds');
     await runFixture.attempt(messageId, 'DELIVERED');
@@ -195,22 +197,18 @@ describe('the log of a run', () => {
       { ...branch, targetStep: 2, stepName: 'a', stepType: 'Run' },
       { ...branch, targetStep: 3, stepName: 'b', stepType: 'SleepUntil', sleepUntil: 2_000_000_000.5 },
     ]);
-    await runFixture.submit('wfr_kinds', [resultOf(2, '"a"', { concurrent: 2, stepName: 'a' })]);
-    await runFixture.append('wfr_kinds', {
-      kind: 'wait',
-      at: Date.now(),
-      step: { stepId: 3, stepName: 'b', stepType: 'Wait', concurrent: 2 },
-      messageId: newMessageId(),
-      eventId: 'paid',
-      url: endpoint,
-      timeout: '1d',
-      deadline: dueAt,
-      timeoutUrl: endpoint,
-      forwarded: [['x-tenant', 'acme']],
-      timeoutForwarded: [],
-      timeoutHeaders: [],
-      headers: [],
+    expect(stepsOf(await runOf('wfr_kinds'))[3]).toMatchObject({
+      stepName: 'b',
+      sleepUntil: 2_000_000_000_500,
     });
+    await runFixture.submit('wfr_kinds', [resultOf(2, '"a"', { concurrent: 2, stepName: 'a' })]);
+    const wait = {
+      step: { stepId: 3, stepName: 'b', stepType: 'Wait', concurrent: 2 },
+      eventId: 'paid',
+      deadline: dueAt,
+      forwarded: [['x-tenant', 'acme']],
+    } as const;
+    await runFixture.append('wfr_kinds', waitRecord(3, wait));
     const run = await runOf('wfr_kinds');
     expect(outlineOf(run)).toEqual([
       'sequential STEP_SUCCESS',
@@ -243,15 +241,7 @@ describe('the log of a run', () => {
       method: 'PUT',
       headers: [['x-key', 'k']],
       maxRetries: 0,
-      callback: {
-        url: endpoint,
-        method: 'POST',
-        headers: [],
-        labels: [],
-        maxRetries: 3,
-        timeoutMs: 30_000,
-        delayMs: 0,
-      },
+      callback: callbackTo(endpoint, { maxRetries: 3 }),
     });
     const asked = {
       callUrl: 'https://third.example/ask',
@@ -341,6 +331,7 @@ describe('the log of a run', () => {
 
   it('shows a run of an unknown client by the delivery that its upgrade made', async () => {
     const { messageId } = await runFixture.start('wfr_upgrade', { details: { isUnknownClient: true } });
+    await runFixture.attempt(messageId, 'RETRY');
     await runFixture.attempt(messageId, 'DELIVERED');
     expect(outlineOf(await runOf('wfr_upgrade'))).toEqual(['sequential STEP_SUCCESS']);
     const { start } = (await runFixture.journalOf('wfr_upgrade')) ?? {};
@@ -355,9 +346,11 @@ describe('the log of a run', () => {
     });
     await runFixture.message('wfr_upgrade', again, 'list', '');
     const run = await runOf('wfr_upgrade');
-    expect(outlineOf(run)).toEqual(['sequential STEP_SUCCESS', 'next STEP_PROGRESS']);
+    expect(outlineOf(run)).toEqual(['sequential STEP_SUCCESS', 'next STEP_RETRY']);
     expect(stepsOf(run)[0]?.headers).toEqual({ 'X-New': ['1'] });
     await runFixture.attempt(again, 'FAILED');
-    expect(outlineOf(await runOf('wfr_upgrade'))).toEqual(['sequential STEP_SUCCESS', 'next STEP_FAILED']);
+    const failed = await runOf('wfr_upgrade');
+    expect(outlineOf(failed)).toEqual(['sequential STEP_SUCCESS', 'next STEP_FAILED']);
+    expect(failed.steps.at(-1)?.steps[0]?.errors).toHaveLength(2);
   });
 });

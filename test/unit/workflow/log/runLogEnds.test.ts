@@ -1,14 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
+import { fixture, runFixture, useRuns } from '../../../support/useRuns.ts';
 import type { Header } from '../../../../lambdas/shared/headers.ts';
 import { newMessageId, openRunLogs, outlineOf, stepsOf, type RunLogs } from '../../../support/runLogs.ts';
-import { openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
-import { endpoint } from '../../../support/startSettings.ts';
-import { useFixture } from '../../../support/useFixture.ts';
+import { resultOf } from '../../../support/runFixture.ts';
+import { callbackTo, endpoint } from '../../../support/startSettings.ts';
 
-let runFixture: RunFixture;
 let logs: RunLogs;
-useFixture(async (fixture) => {
-  runFixture = await openRunFixture(fixture);
+useRuns(async () => {
   logs = await openRunLogs(fixture);
 });
 
@@ -52,15 +50,7 @@ describe('the log of a run that failed', () => {
   });
 
   it('shows its failure function, even if that is run again', async () => {
-    const failureCallback = {
-      url: 'https://user:secret@flow.example/failed',
-      method: 'POST' as const,
-      headers: [],
-      maxRetries: 1,
-      timeoutMs: 30_000,
-      labels: [],
-      delayMs: 0,
-    };
+    const failureCallback = callbackTo('https://user:secret@flow.example/failed', { maxRetries: 1 });
     const { messageId } = await runFixture.start('wfr_told', { details: { failureCallback } });
     const requestId = newMessageId();
     await runFixture.end('wfr_told', failedAs(messageId, requestId));

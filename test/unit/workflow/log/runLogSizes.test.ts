@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { fixture, runFixture, useRuns } from '../../../support/useRuns.ts';
 import { jsonBytes, largestAnswer } from '../../../../lambdas/wire/answerSize.ts';
 import type { ListedEntry } from '../../../../lambdas/workflow/rules/journal.ts';
 import {
@@ -9,17 +10,11 @@ import {
   stepsOf,
   type RunLogs,
 } from '../../../support/runLogs.ts';
-import { openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
+import { resultOf } from '../../../support/runFixture.ts';
 import { endpoint, startSettings } from '../../../support/startSettings.ts';
-import { useFixture } from '../../../support/useFixture.ts';
-import type { Fixture } from '../../../support/fixture.ts';
 
-let fixture: Fixture;
-let runFixture: RunFixture;
 let logs: RunLogs;
-useFixture(async (opened) => {
-  fixture = opened;
-  runFixture = await openRunFixture(fixture);
+useRuns(async () => {
   logs = await openRunLogs(fixture);
 });
 
@@ -103,7 +98,7 @@ describe('the log of a large run', () => {
   it('does not hide later runs from the next pages', async () => {
     const labels = ['large'];
     const details = { settings: { maxRetries: 3, timeoutMs: 30_000, labels } };
-    for (const runId of ['wfr_a', 'wfr_b', 'wfr_c']) {
+    for (const runId of ['wfr_a', 'wfr_b']) {
       await runFixture.start(runId, { details });
       await addSteps(runId, 400, JSON.stringify('x'.repeat(7_000)));
     }
@@ -118,21 +113,19 @@ describe('the log of a large run', () => {
       found.push(...idsOf(page.runs));
       ({ cursor } = page);
     }
-    expect(found).toEqual(['wfr_c', 'wfr_b', 'wfr_a']);
-    expect(pages).toBe(3);
+    expect(found).toEqual(['wfr_b', 'wfr_a']);
+    expect(pages).toBe(2);
   });
 });
 
-describe('a page of 100 runs', () => {
+describe('a page of runs', () => {
   it('is read with about three calls for each run', async () => {
     const callerIp = '203.0.113.77';
-    for (let index = 0; index < 100; index += 1) {
-      await runFixture.start(`wfr_hundred${index}`, { details: { callerIp } });
+    for (let index = 0; index < 20; index += 1) {
+      await runFixture.start(`wfr_many${index}`, { details: { callerIp } });
     }
     fixture.reset();
-    const { runs, cursor } = await logs.page(['callerIp', callerIp]);
-    expect(runs).toHaveLength(100);
-    expect(fixture.calls()).toBeLessThan(330);
-    expect(await logs.page(['callerIp', callerIp], ['cursor', cursor])).toEqual({ cursor: '', runs: [] });
+    expect((await logs.page(['callerIp', callerIp])).runs).toHaveLength(20);
+    expect(fixture.calls()).toBeLessThan(80);
   });
 });

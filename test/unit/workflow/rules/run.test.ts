@@ -1,25 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Reason } from '../../../../lambdas/error/errorCodes.ts';
 import { HttpError } from '../../../../lambdas/error/httpError.ts';
-import { asSubmissionRefusal, endedRun } from '../../../../lambdas/workflow/rules/refusals.ts';
+import { asSubmissionRefusal } from '../../../../lambdas/workflow/rules/refusals.ts';
 import { goingOnFrom } from '../../../../lambdas/workflow/rules/resuming.ts';
-import { defaultRunRetries, endingOf } from '../../../../lambdas/workflow/run.ts';
-
-describe('a request to end a run', () => {
-  it.each([
-    ['RUN_STARTED', false, { ends: 'RUN_SUCCESS' }],
-    ['RUN_STARTED', true, { ends: 'RUN_CANCELED' }],
-    ['RUN_SUCCESS', false, { status: 200 }],
-    ['RUN_FAILED', false, { status: 200 }],
-    [undefined, false, { status: 200 }],
-    ['RUN_CANCELED', true, { status: 200 }],
-    ['RUN_SUCCESS', true, { status: 404 }],
-    ['RUN_FAILED', true, { status: 404 }],
-    [undefined, true, { status: 404 }],
-  ] as const)('of the state %s, to cancel it: %s, does %j', (state, cancel, expected) => {
-    expect(endingOf(state, cancel)).toEqual(expected);
-  });
-});
+import { defaultRunRetries } from '../../../../lambdas/workflow/run.ts';
 
 describe('a refusal', () => {
   it.each<[ordinary: Reason, ofSubmission: Reason]>([
@@ -54,15 +38,6 @@ describe('a refusal', () => {
   ])('of an ordinary message with %j is one of a submission with %j', (ordinary, [status, code]) => {
     const refusal = asSubmissionRefusal(new HttpError(...ordinary, 'because', { a: 'b' }));
     expect(refusal).toMatchObject({ status, code, message: 'because' });
-  });
-
-  it('for an ended run is the only one that gets 400', () => {
-    expect(endedRun('wfr_1')).toMatchObject({
-      status: 400,
-      code: 'run_ended',
-      // The client looks for this beginning.
-      message: 'can not append to a cancelled workflow: run "wfr_1" has ended or is not known.',
-    });
   });
 });
 

@@ -1,35 +1,21 @@
 import { GetItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { imported } from '../../../support/imported.ts';
+import { acts, fixture, runFixture, useRuns } from '../../../support/useRuns.ts';
 import * as z from 'zod/mini';
 import { dayMs } from '../../../../lambdas/shared/clock.ts';
 import { itAtEachDeath } from '../../../support/faults.ts';
-import { openRunActs, type RunActs } from '../../../support/runActs.ts';
-import { openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
-import { useFixture } from '../../../support/useFixture.ts';
-import { type Fixture } from '../../../support/fixture.ts';
+import { resultOf } from '../../../support/runFixture.ts';
 
 /** Everything that a long run needs is kept: its records, bodies, row in the list, and the invoking run. */
 
-let fixture: Fixture;
-let runFixture: RunFixture;
-let acts: RunActs;
-const importLambdas = async () => {
-  const [keep, bodies, journal] = await Promise.all([
-    import('../../../../lambdas/workflow/runs/changeRun.ts'),
-    import('../../../../lambdas/message/bodies.ts'),
-    import('../../../../lambdas/workflow/rules/entry.ts'),
-  ]);
-  return { ...keep, ...bodies, ...journal };
-};
-let lambdas: Awaited<ReturnType<typeof importLambdas>>;
-useFixture(async (opened) => {
-  fixture = opened;
-  runFixture = await openRunFixture(fixture);
-  acts = await openRunActs(fixture);
-  lambdas = await importLambdas();
-});
-beforeEach(() => fixture.drain());
+useRuns();
+const lambdas = imported(async () => ({
+  ...(await import('../../../../lambdas/workflow/runs/changeRun.ts')),
+  ...(await import('../../../../lambdas/message/bodies.ts')),
+  ...(await import('../../../../lambdas/workflow/rules/entry.ts')),
+}));
 
 const large = JSON.stringify('x'.repeat(80_000));
 const year = 365 * dayMs;

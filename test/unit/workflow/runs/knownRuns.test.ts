@@ -1,34 +1,15 @@
 import { deflateRawSync } from 'node:zlib';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { imported } from '../../../support/imported.ts';
+import { fixture, runFixture, useRuns } from '../../../support/useRuns.ts';
 import * as z from 'zod/mini';
 import type { StepsRecord } from '../../../../lambdas/workflow/rules/journal.ts';
-import { setClockAhead } from '../../../support/clockAhead.ts';
-import { openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
-import { useFixture } from '../../../support/useFixture.ts';
-import type { Fixture } from '../../../support/fixture.ts';
+import { resultOf } from '../../../support/runFixture.ts';
 
 /** Deliveries of a run read its journal once in a process, and still see all that was written before. */
 
-let fixture: Fixture;
-let runFixture: RunFixture;
-const importLambdas = async () => {
-  const [known, change, list, run, entries, bodies, resources] = await Promise.all([
-    import('../../../../lambdas/workflow/runs/knownRuns.ts'),
-    import('../../../../lambdas/workflow/runs/changeRun.ts'),
-    import('../../../../lambdas/workflow/runs/listBody.ts'),
-    import('../../../../lambdas/workflow/runs/loadRun.ts'),
-    import('../../../../lambdas/workflow/runs/runEntries.ts'),
-    import('../../../../lambdas/message/bodies.ts'),
-    import('../../../../lambdas/aws/resources.ts'),
-  ]);
-  return { ...known, ...change, ...list, ...run, ...entries, ...bodies, ...resources };
-};
-let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 let rowsRead = 0;
-useFixture(async (opened) => {
-  fixture = opened;
-  runFixture = await openRunFixture(fixture);
-  lambdas = await importLambdas();
+useRuns(() => {
   fixture.dynamodb.middlewareStack.add(
     (next) => async (args) => {
       const result = await next(args);
@@ -42,6 +23,15 @@ useFixture(async (opened) => {
     { step: 'initialize', name: 'rowsRead' },
   );
 });
+const lambdas = imported(async () => ({
+  ...(await import('../../../../lambdas/workflow/runs/knownRuns.ts')),
+  ...(await import('../../../../lambdas/workflow/runs/changeRun.ts')),
+  ...(await import('../../../../lambdas/workflow/runs/listBody.ts')),
+  ...(await import('../../../../lambdas/workflow/runs/loadRun.ts')),
+  ...(await import('../../../../lambdas/workflow/runs/runEntries.ts')),
+  ...(await import('../../../../lambdas/message/bodies.ts')),
+  ...(await import('../../../../lambdas/aws/resources.ts')),
+}));
 beforeEach(() => {
   rowsRead = 0;
 });
@@ -163,14 +153,16 @@ describe('a run that is read again', () => {
   });
 
   it('is read from its beginning after a minute without use', async () => {
+    const time = Date.now();
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(time);
     await runFixture.start('wfr_idle');
     await runFixture.submit('wfr_idle', [resultOf(1)]);
     await entriesOf('wfr_idle');
-    setClockAhead(59_000);
+    clock.mockReturnValue(time + 59_000);
     rowsRead = 0;
     await entriesOf('wfr_idle');
     expect(rowsRead).toBe(0);
-    setClockAhead(59_000 + 61_000);
+    clock.mockReturnValue(time + 59_000 + 61_000);
     await entriesOf('wfr_idle');
     expect(rowsRead).toBe(2);
   });

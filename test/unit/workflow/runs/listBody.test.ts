@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { listed, type Entry } from '../../../../lambdas/workflow/rules/entry.ts';
+import type { Entry } from '../../../../lambdas/workflow/rules/entry.ts';
 import { isLazy, listBody, listBytes } from '../../../../lambdas/workflow/runs/listBody.ts';
 import { callTypes } from '../../../../lambdas/wire/states.ts';
 import { sampleOf } from '../../../support/sample.ts';
@@ -43,23 +43,6 @@ describe('the list', () => {
 });
 
 describe('a delivery', () => {
-  const entry = (messageId: string, callType: Entry['callType'] = 'step'): Entry => ({
-    messageId,
-    body: Buffer.from('{}'),
-    callType,
-  });
-  const entries = [entry('init'), entry('one'), entry('call', 'toCallback'), entry('two'), entry('three')];
-
-  it('shows only steps, and the payload however it arrived', () => {
-    expect(listed([entry('init', 'fromCallback'), ...entries]).map(({ messageId }) => messageId)).toEqual([
-      'init',
-      'init',
-      'one',
-      'two',
-      'three',
-    ]);
-  });
-
   const lazy = { features: new Set(['LazyFetch'] as const), isUnknownClient: false };
   it.each([
     [3 * 1_024 * 1_024, lazy, false],

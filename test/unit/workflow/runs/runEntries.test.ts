@@ -1,27 +1,17 @@
 import { describe, expect, it } from 'vitest';
+import { imported } from '../../../support/imported.ts';
+import { fixture, runFixture, useRuns } from '../../../support/useRuns.ts';
 import type { Entry } from '../../../../lambdas/workflow/rules/entry.ts';
-import { openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
-import { useFixture } from '../../../support/useFixture.ts';
-import type { Fixture } from '../../../support/fixture.ts';
+import { resultOf } from '../../../support/runFixture.ts';
 
-let fixture: Fixture;
-let runFixture: RunFixture;
-const importLambdas = async () => {
-  const [entries, lists, run, list, size] = await Promise.all([
-    import('../../../../lambdas/workflow/runEntries.ts'),
-    import('../../../../lambdas/workflow/runs/runEntries.ts'),
-    import('../../../../lambdas/workflow/runs/loadRun.ts'),
-    import('../../../../lambdas/workflow/runs/listBody.ts'),
-    import('../../../../lambdas/wire/answerSize.ts'),
-  ]);
-  return { ...entries, ...lists, ...run, ...list, ...size };
-};
-let lambdas: Awaited<ReturnType<typeof importLambdas>>;
-useFixture(async (opened) => {
-  fixture = opened;
-  runFixture = await openRunFixture(fixture);
-  lambdas = await importLambdas();
-});
+useRuns();
+const lambdas = imported(async () => ({
+  ...(await import('../../../../lambdas/workflow/runEntries.ts')),
+  ...(await import('../../../../lambdas/workflow/runs/runEntries.ts')),
+  ...(await import('../../../../lambdas/workflow/runs/loadRun.ts')),
+  ...(await import('../../../../lambdas/workflow/runs/listBody.ts')),
+  ...(await import('../../../../lambdas/wire/answerSize.ts')),
+}));
 
 const read = (runId: string) => lambdas.runEntries(fixture.account, runId);
 const textOf = (base64: string | undefined): string => Buffer.from(base64 ?? '', 'base64').toString();
@@ -45,35 +35,10 @@ describe('the list of a run', () => {
   });
 
   it('is the active run’s if its id has had others', async () => {
-    const first = await runFixture.start('wfr_again', { payload: 'first' });
-    await runFixture.submit('wfr_again', [resultOf(1)]);
+    await runFixture.start('wfr_again', { payload: 'first' });
     await runFixture.append('wfr_again', { kind: 'end', at: Date.now(), state: 'RUN_CANCELED' });
-    const second = await runFixture.start('wfr_again', { payload: 'second' });
-
+    await runFixture.start('wfr_again', { payload: 'second' });
     expect((await read('wfr_again')).map(({ body }) => textOf(body))).toEqual(['second']);
-    const key = runFixture.keyOf('wfr_again');
-    const before = await lambdas.loadRun(key, 0);
-    expect(before?.entries.map(({ step }) => step?.stepName)).toEqual([undefined, 'step 1']);
-    expect(before?.snapshot).toMatchObject({ createdAt: first.createdAt, state: 'RUN_CANCELED' });
-    const after = await lambdas.loadRun(key, (await runFixture.snapshotOf('wfr_again'))?.startSeq ?? 0);
-    expect(after?.entries).toHaveLength(1);
-    expect(after?.snapshot.createdAt).toBe(second.createdAt);
-  });
-
-  it('has an upgrade’s settings', async () => {
-    await runFixture.start('wfr_upgraded', { details: { isUnknownClient: true } });
-    const before = await lambdas.loadRun(runFixture.keyOf('wfr_upgraded'), 0);
-    if (before === undefined) throw new Error('The run is not there.');
-    const start = { ...before.start, isUnknownClient: false };
-    await runFixture.append('wfr_upgraded', {
-      kind: 'upgrade',
-      at: Date.now(),
-      start,
-      messageId: 'msg_again',
-    });
-    const after = await lambdas.loadRun(runFixture.keyOf('wfr_upgraded'), 0);
-    expect([before.start.isUnknownClient, after?.start.isUnknownClient]).toEqual([true, false]);
-    expect(after?.entries).toEqual(before.entries);
   });
 
   it('is missing if the run has ended or never existed', async () => {

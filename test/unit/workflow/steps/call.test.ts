@@ -1,22 +1,15 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { acts, fixture, runFixture, useRuns } from '../../../support/useRuns.ts';
 import { itAtEachDeath } from '../../../support/faults.ts';
-import { attemptsIn, openRunActs, type RunActs } from '../../../support/runActs.ts';
+import { attemptsIn } from '../../../support/runActs.ts';
 import { openRunLogs, stepsOf } from '../../../support/runLogs.ts';
-import { openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
+import { resultOf } from '../../../support/runFixture.ts';
 import { endpoint } from '../../../support/startSettings.ts';
-import { useFixture } from '../../../support/useFixture.ts';
-import { type Fixture } from '../../../support/fixture.ts';
 
 /** A step’s call is made once, and its answer reaches the endpoint, whichever process dies. */
 
-let fixture: Fixture;
-let runFixture: RunFixture;
-let acts: RunActs;
 let bodyOf: (messageId: string) => Promise<string>;
-useFixture(async (opened) => {
-  fixture = opened;
-  runFixture = await openRunFixture(fixture);
-  acts = await openRunActs(fixture);
+useRuns(async () => {
   const { loadBody } = await import('../../../../lambdas/message/bodies.ts');
   bodyOf = async (messageId) => {
     const history = await fixture.loadMessage({ accountId: fixture.account.id, messageId });
@@ -24,25 +17,20 @@ useFixture(async (opened) => {
     return Buffer.from(await loadBody(messageId, history.body)).toString('utf8');
   };
 });
-beforeEach(() => fixture.drain());
 
 const third = 'https://third.example/';
 
 describe('a call', () => {
-  itAtEachDeath(
-    'whose process dies at any of its AWS calls is made once when it is submitted again',
-    async (fate) => {
-      const runId = `wfr_call_${fate.name}`;
-      await runFixture.start(runId);
-      await fixture.drain();
-      const [first, second] = await acts.twice(fate, () => acts.call(runId, 1, third));
-      expect((await acts.records(runId)).map(({ kind }) => kind)).toEqual(['start', 'call']);
-      if (first !== undefined) expect(second).toEqual({ messageId: first.messageId, isDuplicate: true });
-      expect(attemptsIn(await fixture.drain())).toEqual([second.messageId]);
-      expect(await bodyOf(second.messageId)).toBe('asked');
-    },
-    { every: { ordinary: 1, thorough: 1 } },
-  );
+  itAtEachDeath('is made once where its process dies and it is submitted again', async (fate) => {
+    const runId = `wfr_call_${fate.name}`;
+    await runFixture.start(runId);
+    await fixture.drain();
+    const [first, second] = await acts.twice(fate, () => acts.call(runId, 1, third));
+    expect((await acts.records(runId)).map(({ kind }) => kind)).toEqual(['start', 'call']);
+    if (first !== undefined) expect(second).toEqual({ messageId: first.messageId, isDuplicate: true });
+    expect(attemptsIn(await fixture.drain())).toEqual([second.messageId]);
+    expect(await bodyOf(second.messageId)).toBe('asked');
+  });
 
   it('keeps the first request, even if a repeated one differs', async () => {
     await runFixture.start('wfr_first');
@@ -87,35 +75,6 @@ describe('a call', () => {
 });
 
 describe('the answer to a call', () => {
-  it('may arrive after its attempt if the run allows deferred answers', async () => {
-    const { completeAttempt } = await import('../../../../lambdas/delivery/complete.ts');
-    const answers = fixture.receiver.inbox();
-    const asked = fixture.receiver.inbox((_delivery, response) => response.writeHead(202).end());
-    const runId = 'wfr_deferred';
-    const settings = {
-      maxRetries: 0,
-      retryDelay: '1000',
-      labels: [],
-      timeoutMs: 30_000,
-      deferredMs: 3_600_000,
-    };
-    await runFixture.start(runId, { details: { url: endpoint, settings } });
-    await fixture.drain();
-    const { messageId } = await acts.call(runId, 1, asked.url, { callback: answers.url });
-    await fixture.doJobs();
-    expect(asked.deliveries).toHaveLength(1);
-    expect(answers.deliveries).toEqual([]);
-    const answer = { status: 201, headers: [], body: Buffer.from('rendered') };
-    await completeAttempt({ accountId: fixture.account.id, messageId }, answer);
-    await fixture.doJobs();
-    const [told] = answers.deliveries;
-    expect(told?.headers['upstash-workflow-calltype']).toBe('fromCallback');
-    expect(JSON.parse(String(told?.body))).toMatchObject({
-      status: 201,
-      body: Buffer.from('rendered').toString('base64'),
-    });
-  });
-
   it('is followed by the log while its endpoint does not accept it', async () => {
     const asked = fixture.receiver.inbox((_delivery, response) => response.end('x'.repeat(200_000)));
     const answers = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end());

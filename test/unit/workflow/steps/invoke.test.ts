@@ -1,24 +1,15 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type * as bodies from '../../../../lambdas/message/bodies.ts';
+import { imported } from '../../../support/imported.ts';
+import { acts, fixture, runFixture, useRuns } from '../../../support/useRuns.ts';
 import { parseStep } from '../../../../lambdas/workflow/rules/step.ts';
 import { itAtEachDeath } from '../../../support/faults.ts';
-import { attemptsIn, openRunActs, type RunActs } from '../../../support/runActs.ts';
-import { openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
-import { useFixture } from '../../../support/useFixture.ts';
-import { type Fixture } from '../../../support/fixture.ts';
+import { attemptsIn } from '../../../support/runActs.ts';
+import { resultOf } from '../../../support/runFixture.ts';
 
 /** An invoking run gets the end once, whichever process dies and whichever run ends first. */
 
-let fixture: Fixture;
-let runFixture: RunFixture;
-let acts: RunActs;
-let loadBody: typeof bodies.loadBody;
-useFixture(async (opened) => {
-  fixture = opened;
-  runFixture = await openRunFixture(fixture);
-  acts = await openRunActs(fixture);
-  ({ loadBody } = await import('../../../../lambdas/message/bodies.ts'));
-});
+useRuns();
+const lambdas = imported(() => import('../../../../lambdas/message/bodies.ts'));
 beforeEach(() => acts.drainAhead());
 
 let runs = 0;
@@ -39,7 +30,7 @@ async function toldTo(runId: string): Promise<readonly unknown[]> {
     const entries =
       record.kind === 'steps' ? record.entries : record.kind === 'lateResult' ? [record.entry] : [];
     for (const { messageId, body } of entries) {
-      const step = parseStep(await loadBody(messageId, body));
+      const step = parseStep(await lambdas.loadBody(messageId, body));
       told.push(step.kind === 'result' ? JSON.parse(step.out ?? 'null') : step.kind);
     }
   }
@@ -47,24 +38,20 @@ async function toldTo(runId: string): Promise<readonly unknown[]> {
 }
 
 describe('an invoke', () => {
-  itAtEachDeath(
-    'whose process dies at any of its AWS calls starts one run, whatever id it names the second time',
-    async (fate) => {
-      await acts.drainAhead();
-      const { parent, child, invoke } = await pair();
-      const ids = [child, `${child}_other`];
-      const [first, second] = await acts.twice(fate, () => invoke(ids.shift()));
-      expect(await kindsOf(parent)).toEqual(['start', 'invoke']);
-      if (first !== undefined) expect(second).toEqual({ ...first, isDuplicate: true });
-      await acts.checkStart(second.runId, second.messageId);
-      expect(attemptsIn(await fixture.drain())).toEqual([second.messageId]);
-      const started = await Promise.all([child, `${child}_other`].map(kindsOf));
-      expect(started.flat()).toEqual(['start']);
-      await acts.end(second.runId, { body: '5' });
-      expect(await toldTo(parent)).toEqual([{ body: '5', isFailed: false, isCanceled: false }]);
-    },
-    { every: { ordinary: 1, thorough: 1 } },
-  );
+  itAtEachDeath('starts one run where it dies, whatever id it names the second time', async (fate) => {
+    await acts.drainAhead();
+    const { parent, child, invoke } = await pair();
+    const ids = [child, `${child}_other`];
+    const [first, second] = await acts.twice(fate, () => invoke(ids.shift()));
+    expect(await kindsOf(parent)).toEqual(['start', 'invoke']);
+    if (first !== undefined) expect(second).toEqual({ ...first, isDuplicate: true });
+    await acts.checkStart(second.runId, second.messageId);
+    expect(attemptsIn(await fixture.drain())).toEqual([second.messageId]);
+    const started = await Promise.all([child, `${child}_other`].map(kindsOf));
+    expect(started.flat()).toEqual(['start']);
+    await acts.end(second.runId, { body: '5' });
+    expect(await toldTo(parent)).toEqual([{ body: '5', isFailed: false, isCanceled: false }]);
+  });
 
   it('of an id with another active run is refused, with the same reason each time', async () => {
     const { child, invoke } = await pair();
@@ -93,7 +80,7 @@ describe('an invoke', () => {
 
 describe('the end of an invoked run', () => {
   itAtEachDeath(
-    'is told once though the process that ends it dies at any of its AWS calls',
+    'is told once, even if the process that ends it dies at any of its AWS calls',
     async (fate) => {
       await acts.drainAhead();
       const { parent, child, invoke } = await pair();
@@ -106,7 +93,6 @@ describe('the end of an invoked run', () => {
       const told = record?.kind === 'steps' ? record.entries.map(({ messageId }) => messageId) : [];
       expect(attemptsIn(await fixture.drain())).toEqual(told);
     },
-    { every: { ordinary: 3, thorough: 1 } },
   );
 
   it('is reported by the job that was sent before it, even if its id belongs to another run by then', async () => {

@@ -1,21 +1,14 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { acts, fixture, runFixture, useRuns } from '../../../support/useRuns.ts';
 import type { StartDraft, Started } from '../../../../lambdas/workflow/steps/start.ts';
-import { attemptsIn, openRunActs, type RunActs } from '../../../support/runActs.ts';
-import { openRunFixture, resultOf, type RunFixture } from '../../../support/runFixture.ts';
+import { attemptsIn } from '../../../support/runActs.ts';
+import { resultOf } from '../../../support/runFixture.ts';
 import { startSettings } from '../../../support/startSettings.ts';
-import { useFixture } from '../../../support/useFixture.ts';
-import type { Fixture } from '../../../support/fixture.ts';
 
 /** A start makes one run, however often it is sent and whichever process dies. */
 
-let fixture: Fixture;
-let runFixture: RunFixture;
-let acts: RunActs;
 let startRun: (draft: Partial<StartDraft> & { readonly runId: string }) => Promise<Started>;
-useFixture(async (opened) => {
-  fixture = opened;
-  runFixture = await openRunFixture(fixture);
-  acts = await openRunActs(fixture);
+useRuns(async () => {
   const lambdas = await import('../../../../lambdas/workflow/steps/start.ts');
   startRun = (draft) =>
     lambdas.startRun(fixture.account, {
@@ -30,18 +23,6 @@ beforeEach(() => acts.drainAhead());
 const ended = { kind: 'end', at: 0, state: 'RUN_SUCCESS' } as const;
 
 describe('a start', () => {
-  it('makes six AWS calls', async () => {
-    fixture.reset();
-    await runFixture.start('wfr_counted');
-    // The check job, the newest run of the id, its record, the list, the message and its job.
-    expect(fixture.operations()).toEqual({
-      QueryCommand: 1,
-      PutItemCommand: 2,
-      BatchWriteItemCommand: 1,
-      SendMessageBatchCommand: 2,
-    });
-  });
-
   it('costs one read for its check if it was finished', async () => {
     const { messageId } = await runFixture.start('wfr_looked');
     await fixture.drain();

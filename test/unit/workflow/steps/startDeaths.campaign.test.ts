@@ -4,7 +4,6 @@ import { failedRunsIn, type FailedRuns } from '../../../support/failedRuns.ts';
 import { startFleet, type Fleet } from '../../../support/fleet.ts';
 import type { Inbox } from '../../../support/receiver.ts';
 import { openRunActs, type RunActs } from '../../../support/runActs.ts';
-import { openRunFixture, type RunFixture } from '../../../support/runFixture.ts';
 import { useFixture } from '../../../support/useFixture.ts';
 import { configOf, requestOf, type Fixture } from '../../../support/fixture.ts';
 
@@ -14,7 +13,6 @@ import { configOf, requestOf, type Fixture } from '../../../support/fixture.ts';
  */
 
 let fixture: Fixture;
-let runFixture: RunFixture;
 let acts: RunActs;
 let runs: FailedRuns;
 let fleet: Fleet;
@@ -29,12 +27,7 @@ async function importServices() {
 }
 useFixture(async (opened) => {
   fixture = opened;
-  [runFixture, acts, runs, services] = await Promise.all([
-    openRunFixture(fixture),
-    openRunActs(fixture),
-    failedRunsIn(fixture),
-    importServices(),
-  ]);
+  [acts, runs, services] = await Promise.all([openRunActs(fixture), failedRunsIn(fixture), importServices()]);
 });
 beforeAll(async () => {
   fleet = await startFleet(fixture.standIns);
@@ -59,12 +52,12 @@ const runIdIn = ({ headers }: Inbox['deliveries'][number]): string | undefined =
 interface Way {
   readonly inbox: Inbox;
   readonly start: () => Promise<unknown>;
-  readonly runIds: () => Promise<readonly string[]> | readonly string[];
+  readonly runIds: readonly string[];
 }
 
 async function expectStartedOnce({ inbox, runIds }: Way): Promise<readonly string[]> {
   const recorded: string[] = [];
-  for (const runId of await runIds()) {
+  for (const runId of runIds) {
     const isRecorded = (await acts.records(runId)).length > 0;
     if (isRecorded) recorded.push(runId);
     expect(await acts.listed(runId), runId).toEqual(isRecorded ? ['RUN_STARTED'] : []);
@@ -86,14 +79,11 @@ interface DyingOptions {
   readonly every?: number;
 }
 
-function diesAtEachCall(
-  open: () => Promise<Way> | Way,
-  { waitsMs = afterwardsMs, every = 1 }: DyingOptions = {},
-): void {
+function diesAtEachCall(open: () => Way, { waitsMs = afterwardsMs, every = 1 }: DyingOptions = {}): void {
   itAtEachDeath(
-    'finishes what is recorded when its process dies at any of its AWS calls',
+    'finishes what is recorded wherever its process dies',
     async (fate) => {
-      const way = await open();
+      const way = open();
       await fixture.underFate(fate, way.start);
       await fleet.advance(waitsMs);
       const recorded = await expectStartedOnce(way);
@@ -103,9 +93,9 @@ function diesAtEachCall(
   );
 
   itAtEachDeath(
-    'is made once when its process dies at any of its AWS calls and it is sent again',
+    'is made once where its process dies and it is sent again',
     async (fate) => {
-      const way = await open();
+      const way = open();
       await fixture.underFate(fate, way.start);
       await way.start();
       await fleet.advance(waitsMs);
@@ -132,38 +122,10 @@ describe('a run that a client starts', () => {
     return {
       inbox,
       start: () => services.publishRequests(fixture.account, [request]),
-      runIds: () => [runId],
+      runIds: [runId],
     };
   };
   diesAtEachCall(() => open());
-
-  describe('with a delay that a message timer supports', () => {
-    diesAtEachCall(() => open({ delay: '5m' }), { waitsMs: 10 * minuteMs, every: 3 });
-  });
-});
-
-describe('three runs that a client starts in one request', () => {
-  diesAtEachCall(
-    () => {
-      const inbox = openEndpoint();
-      const ids = [newRunId(), newRunId(), newRunId()];
-      const requests = ids.map((id) => ({ ...requestOf(inbox.url, started(id)), prefix: 'Upstash' }));
-      return { inbox, start: () => services.publishRequests(fixture.account, requests), runIds: () => ids };
-    },
-    { every: 5 },
-  );
-});
-
-describe('a trigger without a client', () => {
-  diesAtEachCall(
-    () => {
-      const inbox = openEndpoint();
-      const runId = newRunId();
-      const request = requestOf(inbox.url, { 'workflow-runid': runId });
-      return { inbox, start: () => services.trigger(fixture.account, request), runIds: () => [runId] };
-    },
-    { every: 3 },
-  );
 });
 
 describe('a batch of triggers without a client', () => {
@@ -174,23 +136,9 @@ describe('a batch of triggers without a client', () => {
       const items = ids.map((id) => ({ destination: inbox.url, headers: { 'Upstash-Workflow-RunId': id } }));
       const body = Buffer.from(JSON.stringify(items));
       const request = { body, prefix: 'Upstash', callerIp: '127.0.0.1', host: 'api.example.com' };
-      return { inbox, start: () => services.triggerBatch(fixture.account, request), runIds: () => ids };
+      return { inbox, start: () => services.triggerBatch(fixture.account, request), runIds: ids };
     },
     { every: 5 },
-  );
-});
-
-describe('a run that another run invokes', () => {
-  diesAtEachCall(
-    async () => {
-      const inbox = openEndpoint();
-      const [parent, child] = [newRunId(), newRunId()];
-      const { createdAt } = await runFixture.start(parent, { details: { url: openEndpoint().url } });
-      await fleet.advance(0);
-      const start = () => acts.invoke({ runId: parent, createdAt }, 1, child, inbox.url);
-      return { inbox, start, runIds: () => [child] };
-    },
-    { every: 3 },
   );
 });
 
@@ -231,6 +179,5 @@ describe.each(['resumeRun', 'restartRun'] as const)('%s', (way) => {
       expect(inbox.deliveries.slice(seen)).toHaveLength(first);
       expect(await runs.isThere(dlqId)).toBe(false);
     },
-    { every: { ordinary: 3, thorough: 1 } },
   );
 });

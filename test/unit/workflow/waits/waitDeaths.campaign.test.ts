@@ -1,21 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import { fixture, waitFixture, useWaits } from '../../../support/useRuns.ts';
 import { setClockAhead } from '../../../support/clockAhead.ts';
 import { itAtEachDeath, type Fate } from '../../../support/faults.ts';
-import { attemptsIn, openWaitFixture, type Result, type WaitFixture } from '../../../support/waitFixture.ts';
-import { useFixture } from '../../../support/useFixture.ts';
-import type { Fixture } from '../../../support/fixture.ts';
+import { attemptsIn, type Result, type WaitFixture } from '../../../support/waitFixture.ts';
 
 /**
  * Kills the process that waits, notifies or ends a wait at each of its AWS calls. An answered request is never lost. An
  * unanswered one is repeated, or finished by an earlier job.
  */
 
-let fixture: Fixture;
-let waitFixture: WaitFixture;
-useFixture(async (opened) => {
-  fixture = opened;
-  waitFixture = await openWaitFixture(fixture);
-});
+useWaits();
 
 const hourMs = 3_600_000;
 let events = 0;
@@ -25,9 +19,7 @@ const newEvent = (): string => {
 };
 
 const diesAtEachCall = (way: (fate: Fate) => Promise<void>): void => {
-  itAtEachDeath('loses nothing when its process dies at any of its AWS calls', way, {
-    every: { ordinary: 3, thorough: 1 },
-  });
+  itAtEachDeath('loses nothing when its process dies at any of its AWS calls', way);
 };
 
 async function waiting(

@@ -43,52 +43,32 @@ describe('a condition', () => {
 
   it.each([
     'Price = :500',
-    ':500 <= Price',
-    'Color = :colors',
     'InStock <> Price',
-    'Absent <> :500',
-    'NOT Absent = :500',
     'NOT Title < :500',
     'Price BETWEEN :1 AND :500',
-    ':472 IN (Price, RelatedItems[1])',
     'RelatedItems[1] = :472',
-    'Reviews.FiveStar[1] > :blue',
     'attribute_exists(Reviews.OneStar)',
     'attribute_not_exists(Reviews.FiveStar[2])',
-    'attribute_not_exists(Title.FiveStar)',
     'attribute_type(Color, :ss)',
     'begins_with(Title, :bi)',
-    'begins_with(Photo, :bytes)',
-    'contains(Title, :bi)',
     'contains(Color, :red)',
     'contains(RelatedItems, :472)',
-    'contains(Photo, :bytes)',
     'size(Reviews.OneStar) < :1',
     'size(Color) < size(RelatedItems)',
     'Price = :1 OR Price = :500 AND InStock = :true',
-    'NOT (Price = :1 AND Price = :500)',
   ])('%s holds', (text) => {
     expect(holds(text)).toBe(true);
   });
 
   it.each([
-    'Price = :1',
     'Absent = :1',
-    'Absent < :1',
     'Absent = AlsoAbsent',
     'Title < :1',
-    'InStock < Price',
-    'Price = :red',
     'Price BETWEEN :1 AND :472',
     'Absent IN (AlsoAbsent, :1)',
     'begins_with(Price, :bi)',
-    'contains(Title, :1)',
-    'contains(Sizes, :red)',
-    'contains(Color, :blue)',
-    'contains(Price, :1)',
     'size(Price) = :1',
     'attribute_exists(RelatedItems[3])',
-    'NOT Price = :500',
     'Price = :500 AND NOT InStock = :true',
   ])('%s is false', (text) => {
     expect(holds(text)).toBe(false);
@@ -162,21 +142,13 @@ describe('an update', () => {
   }
 
   it.each<[string, Readonly<Record<string, Value>>, Item]>([
-    ['SET a = :v', { ':v': { S: 'x' } }, { a: { S: 'x' } }],
     ['SET n = n + :v', { ':v': { N: '2' } }, { n: { N: '7' } }],
     ['SET n = :v - n', { ':v': { N: '2' } }, { n: { N: '-3' } }],
     ['SET c = if_not_exists(c, :v) + :w', { ':v': { N: '0' }, ':w': { N: '1' } }, { c: { N: '1' } }],
-    ['SET n = if_not_exists(n, :v)', { ':v': { N: '0' } }, {}],
-    ['SET c = if_not_exists(c, if_not_exists(d, n))', {}, { c: { N: '5' } }],
     [
       'SET l = list_append(l, :v)',
       { ':v': { L: [{ S: 'z' }] } },
       { l: { L: [{ S: 'a' }, { S: 'b' }, { S: 'z' }] } },
-    ],
-    [
-      'SET l = list_append(:v, l)',
-      { ':v': { L: [{ S: 'z' }] } },
-      { l: { L: [{ S: 'z' }, { S: 'a' }, { S: 'b' }] } },
     ],
     ['SET l[1] = :v', { ':v': { S: 'z' } }, { l: { L: [{ S: 'a' }, { S: 'z' }] } }],
     [
@@ -184,16 +156,11 @@ describe('an update', () => {
       { ':v': { S: 'z' } },
       { l: { L: [{ S: 'a' }, { S: 'b' }, { N: '5' }, { S: 'z' }] } },
     ],
-    ['SET m.x.y = :v', { ':v': { S: 'z' } }, { m: { M: { x: { M: { y: { S: 'z' } } } } } }],
     ['SET n = l, l = n', {}, { n: { L: [{ S: 'a' }, { S: 'b' }] }, l: { N: '5' } }],
     ['SET l[0] = :v REMOVE l[1]', { ':v': { S: 'z' } }, { l: { L: [{ S: 'z' }] } }],
-    ['REMOVE l[0], l[7]', {}, { l: { L: [{ S: 'b' }] } }],
-    ['REMOVE m.x, absent, m.absent', {}, { m: { M: {} } }],
     ['ADD n :v, c :v', { ':v': { N: '3' } }, { n: { N: '8' }, c: { N: '3' } }],
-    ['ADD m.points :v', { ':v': { N: '3' } }, { m: { M: { x: { M: {} }, points: { N: '3' } } } }],
     ['ADD s :v', { ':v': { SS: ['b', 'c'] } }, { s: { SS: ['a', 'b', 'c'] } }],
     ['DELETE s :v', { ':v': { SS: ['b', 'c'] } }, { s: { SS: ['a'] } }],
-    ['DELETE absent :v', { ':v': { SS: ['b', 'c'] } }, {}],
     [
       'set n = :v remove l add c :v delete s :w',
       { ':v': { N: '1' }, ':w': { SS: ['a'] } },
@@ -237,24 +204,12 @@ describe('an update', () => {
   const path = 'The document path provided in the update expression is invalid for update';
   it.each<[string, string]>([
     ['SET a = b', absent],
-    ['SET a = b + :n', absent],
-    ['SET a = if_not_exists(b, c)', absent],
-    ['SET a = list_append(b, l)', absent],
     ['SET a = s + :n', type],
-    ['SET a = list_append(l, n)', type],
     ['ADD s :n', type],
-    ['ADD l :n', type],
     ['DELETE n :set', type],
-    ['ADD n :set', type],
     ['SET b.c = :n', path],
-    ['SET n.c = :n', path],
     ['SET m[0] = :n', path],
-    ['SET l.c = :n', path],
-    ['SET l[5].c = :n', path],
     ['REMOVE b.c', path],
-    ['REMOVE n[0]', path],
-    ['ADD b.c :n', path],
-    ['DELETE b.c :set', path],
   ])('%s fails', (UpdateExpression, message) => {
     const item: Item = { n: { N: '1' }, s: { S: 'a' }, l: { L: [] }, m: { M: {} } };
     const given = { ':n': { N: '1' }, ':set': { NS: ['1'] } };
@@ -288,13 +243,4 @@ describe('an update', () => {
     expect(updated?.(item)).toEqual({ a: { M: { b: { S: 'x' } } }, l: { L: [{ S: 'b' }] }, c: { S: 'z' } });
     expect(updated?.(update?.(item) ?? {})).toEqual({ a: { M: { b: { N: '1' } } }, l: { L: [{ N: '1' }] } });
   });
-});
-
-it('expressions are cached, even more than a thousand', () => {
-  for (const round of [0, 1]) {
-    for (let index = 0; index < 1_500; index += 1) {
-      const given = { ConditionExpression: `attribute_exists(a${index})` };
-      expect(bound(given).condition?.({ [`a${index}`]: { N: String(round) } })).toBe(true);
-    }
-  }
 });

@@ -33,30 +33,16 @@ describe('a condition', () => {
     `Incorrect operand type for operator or function; operator or function: ${name}, operand type: ${type}`;
   it.each([
     ['a', syntax('<EOF>', 'a')],
-    ['a = ', syntax('<EOF>', '=')],
     ['a - b', syntax('-', 'a - b')],
-    ['_a = :n', syntax('_', '_a')],
-    ['a = 5', syntax('5', '= 5')],
-    ['a = :n)', syntax(')', ':n)')],
     ['(a = :n', syntax('<EOF>', ':n')],
-    ['a IN ()', syntax(')', '()')],
-    ['a BETWEEN :n', syntax('<EOF>', ':n')],
-    ['(a = :n) = b', syntax('=', ') = b')],
     ['a AND b', syntax('AND', 'a AND b')],
     ['', 'The expression can not be empty;'],
     ['((a = :n))', 'The expression has redundant parentheses;'],
-    ['a = ((b))', 'The expression has redundant parentheses;'],
     ['name = :s', 'Attribute name is a reserved keyword; reserved keyword: name'],
-    ['a.Status = :s', 'Attribute name is a reserved keyword; reserved keyword: Status'],
     ['a[2147483648] = :s', 'List index is not within the allowable range; index: [2147483648]'],
     ['foo(a)', 'Invalid function name; function: foo'],
-    ['ATTRIBUTE_EXISTS(a)', 'Invalid function name; function: ATTRIBUTE_EXISTS'],
     ['toString(a)', 'Invalid function name; function: toString'],
     ['size(a)', 'The function is not allowed to be used this way in an expression; function: size'],
-    [
-      'a = contains(b, :s)',
-      'The function is not allowed to be used this way in an expression; function: contains',
-    ],
     [
       'if_not_exists(a, :s)',
       'The function is not allowed in a condition expression; function: if_not_exists',
@@ -70,11 +56,7 @@ describe('a condition', () => {
       'Operator or function requires a document path; operator or function: attribute_exists',
     ],
     ['a < :l', operand('<', 'L')],
-    [':set >= a', operand('>=', 'SS')],
-    ['a BETWEEN :set AND :s', operand('BETWEEN', 'SS')],
     ['begins_with(a, :n)', operand('begins_with', 'N')],
-    ['size(:n) = a', operand('size', 'N')],
-    ['attribute_type(a, :n)', operand('attribute_type', 'N')],
     ['attribute_type(a, b)', operand('attribute_type', '{NS,SS,L,BS,N,M,B,BOOL,NULL,S}')],
     [
       'attribute_type(a, :s)',
@@ -83,10 +65,6 @@ describe('a condition', () => {
     [
       'a = a',
       'The first operand must be distinct from the remaining operands for this operator or function; operator: =, first operand: [a]',
-    ],
-    [
-      'contains(a.b[1], a.b[1])',
-      'The first operand must be distinct from the remaining operands for this operator or function; operator: contains, first operand: [a, b, [1]]',
     ],
     [
       'a BETWEEN :n AND :s',
@@ -98,10 +76,6 @@ describe('a condition', () => {
     ],
     ['a = :x', 'An expression attribute value used in expression is not defined; attribute value: :x'],
     ['#x = :n', 'An expression attribute name used in the document path is not defined; attribute name: #x'],
-    [
-      '#constructor = :n',
-      'An expression attribute name used in the document path is not defined; attribute name: #constructor',
-    ],
     [
       `a IN (${Array.from({ length: 101 }, () => ':n').join(', ')})`,
       'The IN operator is provided with too many operands; number of operands: 101',
@@ -143,35 +117,21 @@ describe('an update', () => {
     `Two document paths overlap with each other; must remove or rewrite one of these paths; path one: [${one}], path two: [${two}]`;
   it.each([
     ['SET', 'Syntax error; token: "<EOF>", near: "SET"'],
-    ['SET a = :n,', 'Syntax error; token: "<EOF>", near: ","'],
     ['FOO a', 'Syntax error; token: "FOO", near: "FOO a"'],
     ['ADD a = :n', 'Syntax error; token: "=", near: "a = :n"'],
-    ['ADD a b', 'Syntax error; token: "b", near: "a b"'],
     ['SET a = b + :n + :n', 'Syntax error; token: "+", near: ":n + :n"'],
-    ['SET a = :n b = :n', 'Syntax error; token: "b", near: ":n b ="'],
     ['SET a = :n SET b = :n', 'The "SET" section can only be used once in an update expression;'],
-    ['SET name = :n', 'Attribute name is a reserved keyword; reserved keyword: name'],
-    ['SET a = size(b)', 'The function is not allowed in an update expression; function: size'],
     [
       'SET a = list_append(list_append(b, :l), :l)',
       'The function is not allowed to be used this way in an expression; function: list_append',
     ],
-    ['SET a = foo(b)', 'Invalid function name; function: foo'],
     [
       'SET a = if_not_exists(:n, :n)',
       'Operator or function requires a document path; operator or function: if_not_exists',
     ],
     [
-      'SET a = if_not_exists(b)',
-      'Incorrect number of operands for operator or function; operator or function: if_not_exists, number of operands: 1',
-    ],
-    [
       'SET a = b + :s',
       'Incorrect operand type for operator or function; operator or function: +, operand type: S',
-    ],
-    [
-      'SET a = list_append(b, :n)',
-      'Incorrect operand type for operator or function; operator or function: list_append, operand type: N',
     ],
     [
       'ADD a :s',
@@ -181,13 +141,11 @@ describe('an update', () => {
       'DELETE a :n',
       'Incorrect operand type for operator or function; operator: DELETE, operand type: NUMBER, typeSet: ALLOWED_FOR_DELETE_OPERAND',
     ],
-    ['SET a = :n, a = :n', overlap('a', 'a')],
     ['SET a.b[1] = :n REMOVE a', overlap('a, b, [1]', 'a')],
     [
       'SET a.b = :n, a[0] = :n',
       'Two document paths conflict with each other; must remove or rewrite one of these paths; path one: [a, b], path two: [a, [0]]',
     ],
-    ['SET a = :x', 'An expression attribute value used in expression is not defined; attribute value: :x'],
   ])('%s', (UpdateExpression, words) => {
     expect(refusalOf({ UpdateExpression, ...withValues(UpdateExpression) })).toBe(
       `Invalid UpdateExpression: ${words}`,
@@ -231,26 +189,13 @@ describe('a projection', () => {
 describe('a condition on keys', () => {
   it.each([
     ['sk = :s', 'Query condition missed key schema element: pk'],
-    ['pk = :s AND a = :s', 'Query condition missed key schema element: sk'],
     ['pk < :s', 'Query key condition not supported'],
     ['pk = :s AND sk = :s AND a = :s', 'Conditions can be of length 1 or 2 only'],
     ['pk = :s AND pk = :t', 'KeyConditionExpressions must only contain one condition per key'],
     ['pk = :s OR sk = :s', 'Invalid operator used in KeyConditionExpression: OR'],
-    ['NOT pk = :s', 'Invalid operator used in KeyConditionExpression: NOT'],
-    ['pk IN (:s)', 'Invalid operator used in KeyConditionExpression: IN'],
     ['pk <> :s', 'Invalid operator used in KeyConditionExpression: <>'],
-    ['attribute_exists(pk)', 'Invalid operator used in KeyConditionExpression: attribute_exists'],
     ['pk = :s AND size(sk) = :n', 'KeyConditionExpressions cannot contain nested operations'],
-    ['pk.a = :s', 'KeyConditionExpressions cannot have conditions on nested attributes'],
-    [
-      'pk = sk',
-      'Invalid condition in KeyConditionExpression: Multiple attribute names used in one condition',
-    ],
     [':s = :t', 'Invalid condition in KeyConditionExpression: No key attribute specified'],
-    [
-      'pk = :s AND begins_with(:s, sk)',
-      'Invalid condition in KeyConditionExpression: begins_with operator must have the key attribute as its first operand',
-    ],
     [
       'pk = :n',
       'One or more parameter values were invalid: Condition parameter type does not match schema type',
@@ -259,7 +204,6 @@ describe('a condition on keys', () => {
       'pk = :e',
       'One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: pk',
     ],
-    ['pk = :s AND', 'Invalid KeyConditionExpression: Syntax error; token: "<EOF>", near: "AND"'],
   ])('%s', (KeyConditionExpression, words) => {
     expect(refusalOf({ KeyConditionExpression, ...withValues(KeyConditionExpression) })).toBe(words);
   });
@@ -299,10 +243,6 @@ describe('placeholders', () => {
   const ConditionExpression = 'attribute_exists(a)';
   it.each([
     [
-      { ConditionExpression, ExpressionAttributeNames: { '#b': 'b' } },
-      'Value provided in ExpressionAttributeNames unused in expressions: keys: {#b}',
-    ],
-    [
       { ConditionExpression, ExpressionAttributeValues: { ':b': { S: 'b' }, ':c': { S: 'c' } } },
       'Value provided in ExpressionAttributeValues unused in expressions: keys: {:b, :c}',
     ],
@@ -310,19 +250,10 @@ describe('placeholders', () => {
       { ConditionExpression, ExpressionAttributeNames: { b: 'b' } },
       'ExpressionAttributeNames contains invalid key: Syntax error; key: "b"',
     ],
-    [
-      { ConditionExpression, ExpressionAttributeValues: { ':': { S: 'b' } } },
-      'ExpressionAttributeValues contains invalid key: Syntax error; key: ":"',
-    ],
     [{ ConditionExpression, ExpressionAttributeNames: {} }, 'ExpressionAttributeNames must not be empty'],
-    [{ ConditionExpression, ExpressionAttributeValues: {} }, 'ExpressionAttributeValues must not be empty'],
     [
       { ExpressionAttributeNames: { '#b': 'b' } },
       'ExpressionAttributeNames can only be specified when using expressions',
-    ],
-    [
-      { ExpressionAttributeValues: { ':b': { S: 'b' } } },
-      'ExpressionAttributeValues can only be specified when using expressions',
     ],
     [
       { ConditionExpression: 'a = :b', ExpressionAttributeValues: { ':b': { N: 'x' } } },
@@ -334,16 +265,5 @@ describe('placeholders', () => {
     ],
   ])('%j', (given, words) => {
     expect(refusalOf(given)).toBe(words);
-  });
-
-  it('may be used in any of the expressions of a call', () => {
-    const given = {
-      UpdateExpression: 'SET #a = :n',
-      ConditionExpression: 'attribute_not_exists(#b) OR #b < :s',
-      ExpressionAttributeNames: { '#a': 'name', '#b': 'size' },
-      ...withValues(':n :s'),
-    };
-    expect(refusalOf(given)).toBe('accepted');
-    expect(bind({ ConditionExpression: undefined }, keys, ['pk'])).toEqual({});
   });
 });

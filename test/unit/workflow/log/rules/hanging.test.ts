@@ -14,6 +14,7 @@ const snapshot: Snapshot = {
   steps: {},
   waits: [],
   events: [],
+  webhooks: [],
   keptUntil: Infinity,
 };
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { RunStart } from '../../../../../lambdas/workflow/rules/journal.ts';
 import { startHeaders } from '../../../../../lambdas/workflow/log/rules/startHeaders.ts';
-import { startSettings } from '../../../../support/startSettings.ts';
+import { callbackTo, startSettings } from '../../../../support/startSettings.ts';
 import { redacted } from '../../../../../lambdas/message/redaction.ts';
 
 const start = startSettings({
@@ -9,16 +9,6 @@ const start = startSettings({
   features: [],
   sdkVersion: undefined,
   forwarded: [],
-});
-const own = [
-  ['upstash-workflow-init', 'true'],
-  ['upstash-workflow-runid', 'wfr_1'],
-  ['upstash-workflow-url', 'https://flow.example/'],
-  ['upstash-retries', '3'],
-];
-
-it('A start without settings has only the run’s headers', () => {
-  expect(startHeaders('wfr_1', start)).toEqual(own);
 });
 
 it('Everything that a start set is shown, with its secrets hidden', () => {
@@ -36,15 +26,7 @@ it('Everything that a start set is shown, with its secrets hidden', () => {
       priority: 'high',
       redaction: { body: false, headers: ['authorization'] },
     },
-    failureCallback: {
-      url: 'https://user:secret@failed.example/',
-      method: 'POST',
-      headers: [],
-      labels: [],
-      maxRetries: 3,
-      timeoutMs: 1_000,
-      delayMs: 0,
-    },
+    failureCallback: callbackTo('https://user:secret@failed.example/'),
     forwarded: [
       ['content-type', 'application/json'],
       ['x-tenant', 'acme'],

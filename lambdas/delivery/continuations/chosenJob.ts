@@ -1,0 +1,48 @@
+/**
+ * The row that names the job which continues from a completed attempt. Several may be sent for it at once. Lists of messages do
+ * not read its partition.
+ */
+import * as z from 'zod/mini';
+import { getRow, putOrFind } from '../../aws/dynamodb.ts';
+import { settings } from '../../aws/settings.ts';
+import { attemptJob } from '../../job/job.ts';
+import { sendJob } from '../../job/send.ts';
+import { epochSeconds, now } from '../../shared/clock.ts';
+import type { Message } from '../../message/message.ts';
+
+const keyOf = (messageId: string, attempt: number) => ({
+  shard: `continued#${messageId}~${attempt}`,
+  id: 'continued',
+});
+
+const shape = z.object({ by: z.string(), write: z.string() });
+
+/** Sends a job that continues from the record of a completed attempt. */
+export const sendContinuation = (message: Message, attempt: number): Promise<void> =>
+  sendJob({ ...attemptJob(message, attempt), isFollowUp: true, followUpId: crypto.randomUUID() }, now());
+
+/** Whether a job for the attempt has been chosen. */
+export const isJobChosen = async ({ messageId }: Message, attempt: number): Promise<boolean> =>
+  (await getRow(settings.messagesTable, keyOf(messageId, attempt), true)) !== undefined;
+
+/**
+ * Chooses the first job that asks.
+ *
+ * @param by names the job
+ * @returns `again` if this job was chosen before
+ */
+export async function chooseJob(
+  message: Message,
+  attempt: number,
+  by: string,
+): Promise<'first' | 'again' | 'other'> {
+  const write = crypto.randomUUID();
+  const expiresAt = epochSeconds(message.expiresAt);
+  const row = { ...keyOf(message.messageId, attempt), by, write, expiresAt };
+  const chosen = await putOrFind(settings.messagesTable, row);
+  if (chosen.isMade) return 'first';
+  const found = shape.parse(chosen.row);
+  // The SDK repeats a write whose answer was lost.
+  if (found.write === write) return 'first';
+  return found.by === by ? 'again' : 'other';
+}

@@ -1,0 +1,112 @@
+/** Reads the query of a list, or of an operation on many entries. */
+import { badField, badRequest, quote } from '../error/httpError.ts';
+import type { Header } from '../shared/headers.ts';
+import { orders, type Order } from '../table/cursor.ts';
+
+interface Grammar {
+  /** Today’s name of each older spelling. */
+  readonly aliases: Readonly<Record<string, string>>;
+  /** Parameters whose value is not split at commas. */
+  readonly undivided: ReadonlySet<string>;
+}
+
+/** The parameters of a request. Each is taken once; those that are left are unknown. */
+export class QueryReader {
+  readonly #left = new Map<string, readonly string[]>();
+
+  /** @throws HttpError 400 for an empty value */
+  constructor(query: readonly Header[], { aliases, undivided }: Grammar) {
+    for (const [written, value] of query) {
+      const name = Object.hasOwn(aliases, written) ? (aliases[written] ?? written) : written;
+      const values = undivided.has(name) ? [value] : value.split(',').map((part) => part.trim());
+      if (values.includes('')) throw badField(`${written} is empty; a filter must have a value.`);
+      this.#left.set(name, [...(this.#left.get(name) ?? []), ...values]);
+    }
+  }
+
+  list(name: string): readonly string[] | undefined {
+    const values = this.#left.get(name);
+    this.#left.delete(name);
+    return values;
+  }
+
+  /** @throws HttpError 400, as all readers below */
+  single(name: string): string | undefined {
+    const [first, ...more] = this.list(name) ?? [];
+    if (more.length > 0) throw badField(`${name} is given ${more.length + 1} times; allowed is once.`);
+    return first;
+  }
+
+  whole(name: string, least: number, most: number): number | undefined {
+    const text = this.single(name);
+    return text === undefined ? undefined : wholeOf(name, text, least, most);
+  }
+
+  oneOf<T extends string>(name: string, allowed: readonly T[]): T | undefined {
+    const text = this.single(name);
+    return text === undefined ? undefined : found(name, text, allowed, inAnyCase);
+  }
+
+  order(): Order | undefined {
+    const text = this.single('order');
+    return text === undefined ? undefined : found('order', text, orders);
+  }
+
+  /** Unix milliseconds, inclusive. */
+  period(): Period {
+    const period = {
+      fromDate: this.whole('fromDate', 0, latestDateMs),
+      toDate: this.whole('toDate', 0, latestDateMs),
+    };
+    checkPeriod(period);
+    return period;
+  }
+
+  /** @param known all parameters that the request may have */
+  end(known: readonly string[]): void {
+    const [unknown] = this.#left.keys();
+    if (unknown === undefined) return;
+    throw badRequest(
+      'field_unknown',
+      `${quote(unknown)} is not a filter here; known are ${known.join(', ')}.`,
+    );
+  }
+}
+
+export interface Period {
+  readonly fromDate: number | undefined;
+  readonly toDate: number | undefined;
+}
+
+/** Unix milliseconds: the upper bound of a number of 15 digits. */
+export const latestDateMs = 999_999_999_999_999;
+
+/** @throws HttpError 400 for a period that ends before it begins */
+export function checkPeriod({ fromDate = 0, toDate = Infinity }: Period): void {
+  if (fromDate > toDate) {
+    throw badField(
+      `fromDate is ${fromDate}, which is after toDate, ${toDate}; allowed is the same or earlier.`,
+    );
+  }
+}
+
+/** @throws HttpError 400 */
+export function wholeOf(name: string, text: string, least: number, most: number): number {
+  const value = /^(?!-0)-?\d{1,15}$/.test(text) ? Number(text) : NaN;
+  if (value >= least && value <= most) return value;
+  throw badField(`${name} is ${quote(text)}; allowed is a whole number from ${least} to ${most}.`);
+}
+
+export const inAnyCase = (text: string): string => text.toLowerCase();
+
+/** @param form what has to be the same; by default the whole text */
+export function found<T extends string>(
+  name: string,
+  text: string,
+  allowed: readonly T[],
+  form: (text: string) => string = (same) => same,
+): T {
+  const value = allowed.find((one) => form(one) === form(text));
+  if (value !== undefined) return value;
+  throw badField(`${name} is ${quote(text)}; allowed are ${allowed.join(', ')}.`);
+}
