@@ -13,7 +13,7 @@ import {
 import { createToken, listTokens, revokeToken } from '../management/tokens.ts';
 import { getStats } from '../statistics/accountStats.ts';
 
-export const handler = managementApi<'accounts'>(accountsRoutes, {
+export const handler = managementApi('accounts', accountsRoutes, {
   'GET /v2/{brand}/users': async ({ canonical }) => {
     const { accounts, next } = await listAccounts(canonical.otherQuery);
     // A relative link is right for any host and path of the API.

@@ -4,7 +4,7 @@ import { api } from '../http/messagingApi.ts';
 import { refuseBody } from '../http/request.ts';
 import { alarmsRoutes } from '../http/routeTable.ts';
 
-export const handler = api<'alarms'>(alarmsRoutes, {
+export const handler = api('alarms', alarmsRoutes, {
   'GET /v2/alarms': async ({ caller }) => ok(await getAlarms(caller)),
   'PUT /v2/alarms': async ({ caller, request }) => ok(await putAlarms(caller, request)),
   'DELETE /v2/alarms': async ({ caller }) => {

@@ -2,6 +2,7 @@ import { badField } from '../error/httpError.ts';
 import { handlerOf } from '../http/handler.ts';
 import { finder } from '../http/findRoute.ts';
 import { variable } from '../http/request.ts';
+import { routesIn } from '../http/route.ts';
 import { consoleRoutes } from '../http/routeTable.ts';
 import { consoleFile, consolePage } from '../http/consoleFiles.ts';
 
@@ -22,6 +23,6 @@ export const handler = handlerOf<'console'>(
       ...consoleFile(variable(call, 'file'), call.request.headers),
     }),
   },
-  finder(consoleRoutes),
+  finder(routesIn('console', consoleRoutes)),
   [],
 );

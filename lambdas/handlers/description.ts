@@ -7,7 +7,7 @@ import type { Answer } from '../wire/answers.ts';
 
 const health = (): Answer<typeof answers.health> => ({ status: 'ok', region: settings.region });
 
-export const handler = api<'description'>(descriptionRoutes, {
+export const handler = api('description', descriptionRoutes, {
   'GET /v2/health': () => ok(health()),
   'GET /v2/openapi.json': async ({ request }) => {
     // Loaded at its first request, so that a health check does not wait for it.

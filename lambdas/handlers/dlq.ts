@@ -37,7 +37,7 @@ function list({ canonical, caller }: AuthenticatedCall): Promise<unknown> {
   return listRunDeadLetters(caller.account, query);
 }
 
-export const handler = api<'dlq'>(dlqRoutes, {
+export const handler = api('dlq', dlqRoutes, {
   'GET /v2/dlq': async (call) => ok(await list(call)),
   'GET /v2/dlq/count': async ({ canonical, caller }) =>
     ok(await countDeadLetters(caller.account, parseFilter('dlq', canonical.otherQuery, 'uncounted'))),

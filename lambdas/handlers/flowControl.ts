@@ -19,7 +19,7 @@ const resetRate = async (call: AuthenticatedCall) => {
   return changed(await resetFlowControlRate(call.caller.account, variable(call, 'key')));
 };
 
-export const handler = api<'flowControl'>(flowControlRoutes, {
+export const handler = api('flowControl', flowControlRoutes, {
   'GET /v2/flowControl': async (call) => {
     const { search, cursor } = readQuery(call, ['search', 'cursor']);
     return listAnswer(call, await listFlowControl(call.caller.account, search, cursor));

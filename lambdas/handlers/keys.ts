@@ -7,7 +7,7 @@ import { createOwnToken, listOwnTokens, revokeOwnToken, tokenChanges } from '../
 
 const rotate = async ({ caller }: AuthenticatedCall) => ok(await rotateSigningKeys(caller.account));
 
-export const handler = api<'keys'>(keysRoutes, {
+export const handler = api('keys', keysRoutes, {
   'GET /v2/keys': async ({ caller }) => ok(await getSigningKeys(caller.account)),
   'POST /v2/keys/rotate': rotate,
   'POST /v2/rotate': rotate,

@@ -4,7 +4,7 @@ import { api } from '../http/messagingApi.ts';
 import { logsRoutes } from '../http/routeTable.ts';
 import { listEvents, listLogs } from '../log/logs.ts';
 
-export const handler = api<'logs'>(logsRoutes, {
+export const handler = api('logs', logsRoutes, {
   'GET /v2/logs': async ({ canonical, caller }) =>
     ok(await listLogs(caller.account, parseFilter('logs', canonical.otherQuery))),
   // Older clients use this name for the log.

@@ -2,6 +2,7 @@ import type { APIGatewayAuthorizerResult, APIGatewayRequestAuthorizerEvent } fro
 import { HttpError } from '../error/httpError.ts';
 import { withMetrics } from '../aws/metrics.ts';
 import { finder } from '../http/findRoute.ts';
+import { routesIn } from '../http/route.ts';
 import { accountsRoutes } from '../http/routeTable.ts';
 import { authenticateManager } from '../management/authenticateManager.ts';
 
@@ -19,7 +20,7 @@ const policy = (
   ...(refusal !== undefined && { context: { sentence: refusal.message, code: refusal.code } }),
 });
 
-const find = finder(accountsRoutes);
+const find = finder(routesIn('accounts', accountsRoutes));
 
 /**
  * Authorizes requests to the management API on AWS, because API Gateway renames the header `WWW-Authenticate` in a function's

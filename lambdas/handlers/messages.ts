@@ -49,7 +49,7 @@ async function complete(
   return ok({ messageId: completing.messageId, retried: number, state });
 }
 
-export const handler = api<'messages'>(messagesRoutes, {
+export const handler = api('messages', messagesRoutes, {
   'GET /v2/messages': async ({ canonical, caller }) =>
     ok(await listMessages(caller.account, parseFilter('listedMessages', canonical.otherQuery))),
   'GET /v2/messages/count': async ({ canonical, caller }) =>

@@ -55,4 +55,4 @@ const endpoints: Endpoints<'publish'> = {
   },
 };
 
-export const handler = apiWithUrl<'publish'>(publishRoutes, endpoints, [submissions(runs)]);
+export const handler = apiWithUrl('publish', publishRoutes, endpoints, [submissions(runs)]);

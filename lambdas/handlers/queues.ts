@@ -8,7 +8,7 @@ import { deleteQueue, getQueue, listQueues, pauseQueue, putQueue, resumeQueue } 
 
 const queueName = (call: AuthenticatedCall): string => nameIn(call, 'name', 'The name of the queue');
 
-export const handler = api<'queues'>(queuesRoutes, {
+export const handler = api('queues', queuesRoutes, {
   'POST /v2/queues': async ({ request, caller }) => changed(await putQueue(caller.account, request.body)),
   'GET /v2/queues': async (call) => listAnswer(call, await listQueues(call.caller.account, cursorOf(call))),
   'GET /v2/queues/{name}': async (call) => ok(await getQueue(call.caller.account, queueName(call))),

@@ -25,7 +25,7 @@ plugInWorkflows(async () => {
   return { publishRequests };
 });
 
-export const handler = api<'schedules'>(schedulesRoutes, {
+export const handler = api('schedules', schedulesRoutes, {
   'POST /v2/schedules/{schedule+}': async (call) => {
     const { request, canonical, caller } = call;
     const saved = await createSchedule(caller.account, {

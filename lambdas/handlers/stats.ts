@@ -9,7 +9,7 @@ import { getLaneTimes } from '../statistics/laneTimes.ts';
 import { expositionType, readMetrics } from '../statistics/metrics.ts';
 import { getOwnStats } from '../statistics/ownStats.ts';
 
-export const handler = api<'stats'>(statsRoutes, {
+export const handler = api('stats', statsRoutes, {
   'GET /v2/stats': async ({ caller }) => ok(await getOwnStats(caller)),
   'GET /v2/stats/attention': async ({ caller }) => ok(await getAttention(caller.account)),
   'GET /v2/stats/hosts': async (call) => {

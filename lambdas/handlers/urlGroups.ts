@@ -17,7 +17,7 @@ const groupRequest = (call: AuthenticatedCall): GroupRequest => ({
   host: call.request.host,
 });
 
-export const handler = api<'urlGroups'>(urlGroupsRoutes, {
+export const handler = api('urlGroups', urlGroupsRoutes, {
   'GET /v2/topics': async (call) =>
     listAnswer(call, await listGroups(call.caller.account, call.canonical.prefix, cursorOf(call))),
   'GET /v2/topics/{name}': async (call) =>

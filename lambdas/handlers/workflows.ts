@@ -165,6 +165,6 @@ const endpoints: Endpoints<'workflows'> = {
     done(() => cancelFailureCallback(call.caller.account, variable(call, 'dlqId'))),
 };
 
-export const handler = api<'workflows'>(workflowsRoutes, endpoints, [
+export const handler = api('workflows', workflowsRoutes, endpoints, [
   submissions(() => Promise.resolve({ refusalOfRequest }), endedBy),
 ]);

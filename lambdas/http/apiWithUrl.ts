@@ -2,10 +2,10 @@ import type { APIGatewayProxyEvent, Context, LambdaFunctionURLEvent } from 'aws-
 import { finder } from './findRoute.ts';
 import type { throughFunctionUrl } from './functionUrl.ts';
 import { throughGateway } from './gateway.ts';
-import { answerOf, type Endpoints, type Middleware } from './handler.ts';
+import { answerOf, type Endpoints, type Middleware, type RoutesOf } from './handler.ts';
 import { publishingMiddlewares } from './messagingApi.ts';
 import type { Result } from './request.ts';
-import type { MessagingFunction, Route } from './route.ts';
+import { type MessagingFunction, routesIn } from './route.ts';
 
 /**
  * Makes the Lambda handler of a messaging API function behind API Gateway and, with the setting `publishUrl`, behind its own
@@ -14,11 +14,12 @@ import type { MessagingFunction, Route } from './route.ts';
  * @param more middlewares of this function alone
  */
 export function apiWithUrl<F extends MessagingFunction>(
-  own: readonly (Route & { readonly function: F })[],
+  name: F,
+  own: RoutesOf<F>,
   endpoints: Endpoints<F>,
   more: readonly Middleware[],
 ) {
-  const find = finder(own);
+  const find = finder(routesIn(name, own));
   const answer = answerOf(endpoints, find, [...publishingMiddlewares, ...more]);
   const gateway = throughGateway(answer);
   let functionUrl: ReturnType<typeof throughFunctionUrl> | undefined;

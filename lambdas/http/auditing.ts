@@ -5,71 +5,10 @@ import { beginChange, finishChange, withdrawRefused, type AuditPlace } from '../
 import { changesBetween, hideForwarded, type Changes } from '../audit/changes.ts';
 import { shownConfig } from '../shared/headers.ts';
 import { parseJson } from '../shared/json.ts';
-import type { AuditAction } from '../wire/auditActions.ts';
 import { namePattern } from '../value/names.ts';
 import { variablesIn } from './findRoute.ts';
 import type { Call } from './handler.ts';
 import type { Result } from './request.ts';
-import type { routes } from './routes.ts';
-
-type WriteRoute = Extract<(typeof routes)[number], { readonly access: 'write' }>;
-
-/** A test requires a reason for every route without an action. */
-export const auditedRoutes = {
-  'DELETE /v2/messages': 'messages.cancel',
-  'DELETE /v2/messages/{messageId}': 'messages.cancel',
-  'PATCH /v2/messages/{messageId}': 'message.change',
-  'POST /v2/messages/{messageId}/complete': 'message.complete',
-  'PATCH /v2/topics/{name}': 'urlGroup.change',
-  'DELETE /v2/topics/{name}': 'urlGroup.delete',
-  'POST /v2/topics/{name}/endpoints': 'urlGroup.addEndpoints',
-  'DELETE /v2/topics/{name}/endpoints': 'urlGroup.removeEndpoints',
-  'POST /v2/topics/{name}/endpoints/rotate-signature': 'urlGroup.rotateSignature',
-  'DELETE /v2/topics/{name}/endpoints/rotate-signature': 'urlGroup.endSignatureOverlap',
-  'POST /v2/queues': 'queue.save',
-  'DELETE /v2/queues/{name}': 'queue.delete',
-  'POST /v2/queues/{name}/pause': 'queue.pause',
-  'POST /v2/queues/{name}/resume': 'queue.resume',
-  'POST /v2/flowControl/{key}/pause': 'flowControl.pause',
-  'POST /v2/flowControl/{key}/resume': 'flowControl.resume',
-  'POST /v2/flowControl/{key}/pin': 'flowControl.pin',
-  'POST /v2/flowControl/{key}/unpin': 'flowControl.unpin',
-  'POST /v2/flowControl/{key}/resetRate': 'flowControl.resetRate',
-  'POST /v2/flowControl/{key}/reset': 'flowControl.resetRate',
-  'POST /v2/circuits/{host}/close': 'circuit.close',
-  'DELETE /v2/dlq': 'dlq.delete',
-  'POST /v2/dlq/retry': 'dlq.retry',
-  'DELETE /v2/dlq/{dlqId}': 'dlq.delete',
-  'POST /v2/dlq/retry/{dlqId}': 'dlq.retry',
-  'POST /v2/schedules/{schedule+}': 'schedule.save',
-  'PATCH /v2/schedules/{schedule}': 'schedule.change',
-  'DELETE /v2/schedules/{schedule}': 'schedule.delete',
-  'POST /v2/schedules/{schedule}/run': 'schedule.run',
-  'POST /v2/schedules/{schedule}/pause': 'schedule.pause',
-  'PATCH /v2/schedules/{schedule}/pause': 'schedule.pause',
-  'POST /v2/schedules/{schedule}/resume': 'schedule.resume',
-  'PATCH /v2/schedules/{schedule}/resume': 'schedule.resume',
-  'DELETE /v2/workflows/runs': 'runs.cancel',
-  'DELETE /v2/workflows/runs/{runId}': 'runs.cancel',
-  'POST /v2/workflows/runs/{runId}/resume': 'runs.resume',
-  'POST /v2/workflows/runs/{runId}/restart': 'runs.restart',
-  'DELETE /v2/workflows/dlq': 'runDlq.delete',
-  'POST /v2/workflows/dlq/resume': 'runDlq.resume',
-  'POST /v2/workflows/dlq/restart': 'runDlq.restart',
-  'DELETE /v2/workflows/dlq/{dlqId}': 'runDlq.delete',
-  'POST /v2/workflows/dlq/resume/{dlqId}': 'runDlq.resume',
-  'POST /v2/workflows/dlq/restart/{dlqId}': 'runDlq.restart',
-  'POST /v2/workflows/dlq/callback/{dlqId}': 'runDlq.runCallback',
-  'DELETE /v2/workflows/dlq/callback/{dlqId}': 'runDlq.cancelCallback',
-  'POST /v2/keys/rotate': 'keys.rotate',
-  'POST /v2/rotate': 'keys.rotate',
-  'POST /v2/tokens': 'token.create',
-  'DELETE /v2/tokens/{tokenId}': 'token.revoke',
-  'PUT /v2/alarms': 'alarms.save',
-  'DELETE /v2/alarms': 'alarms.delete',
-} as const satisfies { readonly [R in WriteRoute as `${R['method']} ${R['path']}`]?: AuditAction };
-
-const actions: ReadonlyMap<string, AuditAction> = new Map(Object.entries(auditedRoutes));
 
 export interface Audited {
   readonly place: AuditPlace;
@@ -143,7 +82,7 @@ const leastChangesPerDay = 100;
 
 /** Writes a request's entry before the request is answered. */
 export async function beginAudited(call: Call, caller: Caller): Promise<Audited | undefined> {
-  const action = actions.get(`${call.route.method} ${call.route.path}`);
+  const { audit: action } = call.route;
   if (action === undefined) return undefined;
   const subject = subjectOf(call);
   const address = call.request.callerIp;

@@ -11,7 +11,7 @@ import type { FindRoute } from './findRoute.ts';
 import { throughGateway } from './gateway.ts';
 import type { ApiRequest, ApiResponse, RequestHandler, Result } from './request.ts';
 import type { ApiFunction, Route } from './route.ts';
-import type { RoutesOf } from './routes.ts';
+import type * as tables from './routeTable.ts';
 
 export type { ApiResponse } from './request.ts';
 
@@ -33,10 +33,13 @@ export interface AuthenticatedCall extends Call {
   readonly caller: Caller;
 }
 
+/** The routes of a function, by method and path. */
+export type RoutesOf<F extends ApiFunction> = (typeof tables)[`${F}Routes`];
+
 /** The endpoints of a function. A missing one does not compile. */
 export type Endpoints<F extends ApiFunction> = {
-  readonly [R in RoutesOf<F> as `${R['method']} ${R['path']}`]: (
-    call: R['access'] extends 'open' | 'management' ? Call : AuthenticatedCall,
+  readonly [Name in keyof RoutesOf<F>]: (
+    call: RoutesOf<F>[Name] extends { access: 'open' | 'management' } ? Call : AuthenticatedCall,
   ) => Promise<ApiResponse> | ApiResponse;
 };
 
@@ -163,7 +166,7 @@ export function answerOf<F extends ApiFunction>(
     .use([errors, route(find), ...middlewares])
     .handler(async (_request, context) => {
       const { call, caller, shown = (body: unknown) => body } = context;
-      const endpoint = call && table.get(`${call.route.method} ${call.route.path}`);
+      const endpoint = call && table.get(call.route.name);
       if (call === undefined || endpoint === undefined) throw new Error('The route has no endpoint.');
       const { status, body, headers, changes } = await endpoint({ ...call, caller });
       context.changes = changes;

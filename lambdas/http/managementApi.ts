@@ -3,10 +3,10 @@ import { notFound } from '../error/httpError.ts';
 import { learnHost, refuseOwnDelivery } from '../delivery/loopDetection.ts';
 import { authenticateManager } from '../management/authenticateManager.ts';
 import { settings } from '../aws/settings.ts';
-import { handlerOf, type Endpoints, type Middleware } from './handler.ts';
+import { handlerOf, type Endpoints, type Middleware, type RoutesOf } from './handler.ts';
 import { variable } from './request.ts';
 import { finder } from './findRoute.ts';
-import type { ManagementFunction, Route } from './route.ts';
+import { type ManagementFunction, routesIn } from './route.ts';
 
 const manager: Middleware = {
   before: async ({ context: { call } }) => {
@@ -24,6 +24,7 @@ const manager: Middleware = {
 };
 
 export const managementApi = <F extends ManagementFunction>(
-  own: readonly (Route & { readonly function: F })[],
+  name: F,
+  own: RoutesOf<F>,
   endpoints: Endpoints<F>,
-) => handlerOf(endpoints, finder(own), [manager]);
+) => handlerOf(endpoints, finder(routesIn(name, own)), [manager]);

@@ -8,9 +8,9 @@ import { tokenOf } from './caller.ts';
 import { reportUsage, usageHeaders } from '../usage/counter.ts';
 import { limitCall } from '../usage/rateLimit.ts';
 import type { Audited } from './auditing.ts';
-import { handlerOf, type Endpoints, type Middleware } from './handler.ts';
+import { handlerOf, type Endpoints, type Middleware, type RoutesOf } from './handler.ts';
 import { finder } from './findRoute.ts';
-import type { MessagingFunction, Route } from './route.ts';
+import { type MessagingFunction, routesIn } from './route.ts';
 
 const token: Middleware = {
   before: async ({ context }) => {
@@ -88,7 +88,8 @@ export const publishingMiddlewares: readonly Middleware[] = [token, usage];
 
 /** @param more middlewares of this function alone */
 export const api = <F extends MessagingFunction>(
-  own: readonly (Route & { readonly function: F })[],
+  name: F,
+  own: RoutesOf<F>,
   endpoints: Endpoints<F>,
   more: readonly Middleware[] = [],
-) => handlerOf(endpoints, finder(own), [...publishingMiddlewares, trail, ...more]);
+) => handlerOf(endpoints, finder(routesIn(name, own)), [...publishingMiddlewares, trail, ...more]);

@@ -1,3 +1,5 @@
+import type { AuditAction } from '../wire/auditActions.ts';
+
 /** Each function is one Lambda, and the file of that name in `handlers/`. */
 export type MessagingFunction =
   | 'publish'
@@ -23,12 +25,29 @@ export type ApiFunction = MessagingFunction | ManagementFunction;
  */
 export type Access = 'write' | 'read' | 'management' | 'open';
 
-export interface Route {
-  readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** `{name}` is one segment. `{name+}`, always last, is the rest of the path, including slashes. */
-  readonly path: string;
-  readonly function: ApiFunction;
+interface Rules {
   readonly access: Access;
   /** Whether a named token of the scope `publish` is accepted, too. */
   readonly publishes?: true;
+  /** The audit trail's name for a lasting change. A test requires a reason for every change without one. */
+  readonly audit?: AuditAction;
 }
+
+type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** By method and path. In a path, `{name}` is one segment. `{name+}`, always last, is the rest, including slashes. */
+export type RouteTable = Readonly<Record<`${Method} /${string}`, Rules>>;
+
+export interface Route extends Rules {
+  /** The method and the path. */
+  readonly name: string;
+  readonly method: string;
+  readonly path: string;
+  readonly function: ApiFunction;
+}
+
+export const routesIn = (of: ApiFunction, table: RouteTable): readonly Route[] =>
+  Object.entries(table).map(([name, rules]) => {
+    const [method = '', path = ''] = name.split(' ');
+    return { name, method, path, function: of, ...rules };
+  });

@@ -1,8 +1,9 @@
 /** The only list of the APIs' paths, for the gateways and the handlers. */
 import { finder } from './findRoute.ts';
-import type { ApiFunction, Route } from './route.ts';
+import { routesIn, type ApiFunction, type Route } from './route.ts';
 import {
   accountsRoutes,
+  consoleRoutes as consoleTable,
   publishRoutes,
   messagesRoutes,
   logsRoutes,
@@ -16,33 +17,28 @@ import {
   alarmsRoutes,
   statsRoutes,
   descriptionRoutes,
-  consoleRoutes,
 } from './routeTable.ts';
 
-export { consoleRoutes } from './routeTable.ts';
-export type { Access, ApiFunction, ManagementFunction, MessagingFunction, Route } from './route.ts';
+export type { ApiFunction, MessagingFunction, Route } from './route.ts';
 
 export const routes = [
-  ...publishRoutes,
-  ...messagesRoutes,
-  ...logsRoutes,
-  ...urlGroupsRoutes,
-  ...queuesRoutes,
-  ...flowControlRoutes,
-  ...dlqRoutes,
-  ...schedulesRoutes,
-  ...workflowsRoutes,
-  ...keysRoutes,
-  ...alarmsRoutes,
-  ...statsRoutes,
-  ...descriptionRoutes,
-] as const;
-
-export const managementRoutes = accountsRoutes;
-
-const allRoutes = [...routes, ...managementRoutes, ...consoleRoutes];
-
-export type RoutesOf<F extends ApiFunction> = Extract<(typeof allRoutes)[number], { readonly function: F }>;
+  ...routesIn('publish', publishRoutes),
+  ...routesIn('messages', messagesRoutes),
+  ...routesIn('logs', logsRoutes),
+  ...routesIn('urlGroups', urlGroupsRoutes),
+  ...routesIn('queues', queuesRoutes),
+  ...routesIn('flowControl', flowControlRoutes),
+  ...routesIn('dlq', dlqRoutes),
+  ...routesIn('schedules', schedulesRoutes),
+  ...routesIn('workflows', workflowsRoutes),
+  ...routesIn('keys', keysRoutes),
+  ...routesIn('alarms', alarmsRoutes),
+  ...routesIn('stats', statsRoutes),
+  ...routesIn('description', descriptionRoutes),
+];
+export const managementRoutes = routesIn('accounts', accountsRoutes);
+/** Both APIs serve the console, because a page may call only the API that it came from. */
+export const consoleRoutes = routesIn('console', consoleTable);
 
 export const findRoute = finder(routes);
 export const findManagementRoute = finder(managementRoutes);
@@ -87,4 +83,4 @@ export function gatewayRoutesOf(table: readonly Route[]): readonly GatewayRoute[
 }
 
 /** The local stage serves them on one port. */
-export const gatewayRoutes = gatewayRoutesOf(allRoutes);
+export const gatewayRoutes = gatewayRoutesOf([...routes, ...managementRoutes, ...consoleRoutes]);

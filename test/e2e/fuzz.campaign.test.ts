@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { managementRoutes, routes, type Route } from '../../lambdas/http/routes.ts';
+import { routesIn } from '../../lambdas/http/route.ts';
 import { publishRoutes } from '../../lambdas/http/routeTable.ts';
 import { describedPath } from '../../lambdas/http/openapi/document.ts';
 import { basic, makeAccount, type AccountRecord } from '../support/accounts.ts';
@@ -131,15 +132,18 @@ describe.runIf(service.target === 'local').each<[api: string, within: Document, 
 const elsewhereEach = sizeOf({ ordinary: 4, thorough: 8 });
 
 describe.runIf(service.target === 'local')('requests through the publish URL', () => {
-  it.each(publishRoutes.map(({ method, path }) => ({ method, path })))('$method $path', async (route) => {
-    const target = targetOf(document, route.method, route.path);
-    const known = await makers.knownFor(route.method, route.path);
-    const endpoint = { url: service.publishUrl, authorization: `Bearer ${account.token}` };
-    const odd = fc.sample(spoiledRequests(target, known), { seed, numRuns: elsewhereEach });
-    for (const request of odd) await send(endpoint, request);
-    const { status, shown } = await send(endpoint, plainRequest(target, known));
-    expect(status, shown).toBeLessThan(300);
-  });
+  it.each(routesIn('publish', publishRoutes).map(({ method, path }) => ({ method, path })))(
+    '$method $path',
+    async (route) => {
+      const target = targetOf(document, route.method, route.path);
+      const known = await makers.knownFor(route.method, route.path);
+      const endpoint = { url: service.publishUrl, authorization: `Bearer ${account.token}` };
+      const odd = fc.sample(spoiledRequests(target, known), { seed, numRuns: elsewhereEach });
+      for (const request of odd) await send(endpoint, request);
+      const { status, shown } = await send(endpoint, plainRequest(target, known));
+      expect(status, shown).toBeLessThan(300);
+    },
+  );
 });
 
 describe.runIf(service.target === 'local')('requests with the read-only token', () => {

@@ -214,8 +214,8 @@ function documentOf(api: Api, basePath: string) {
   let parameters: NamedParameters = {};
   const responses: Record<string, ErrorResponse> = {};
   for (const route of api.routes) {
-    const operation = operations.get(`${route.method} ${route.path}`);
-    if (operation === undefined) throw new Error(`${route.method} ${route.path} is not described.`);
+    const operation = operations.get(route.name);
+    if (operation === undefined) throw new Error(`${route.name} is not described.`);
     const path = (paths[describedPath(route.path)] ??= {});
     path[route.method.toLowerCase()] = describe(route, operation, security);
     used.add(operation.tag);

@@ -2,7 +2,7 @@ import type { Context, LambdaFunctionURLEvent } from 'aws-lambda';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import type { ApiRequest } from '../../../lambdas/http/request.ts';
-import type { Route } from '../../../lambdas/http/route.ts';
+import { routesIn } from '../../../lambdas/http/route.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
 
 useStandIns();
@@ -22,9 +22,7 @@ beforeAll(async () => {
 });
 
 const context = z.custom<Context>((value) => typeof value === 'object');
-const table: readonly Route[] = [
-  { method: 'POST', path: '/v2/publish/{destination+}', function: 'publish', access: 'write' },
-];
+const table = routesIn('publish', { 'POST /v2/publish/{destination+}': { access: 'write' } });
 
 const eventOf = (own: Partial<LambdaFunctionURLEvent> = {}): LambdaFunctionURLEvent => ({
   version: '2.0',

@@ -1,16 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { readGatewayEvent } from '../../../lambdas/http/gateway.ts';
 import { segmentsOf } from '../../../lambdas/http/request.ts';
-import type { Route } from '../../../lambdas/http/route.ts';
+import { routesIn } from '../../../lambdas/http/route.ts';
 import * as z from 'zod/mini';
 import type { APIGatewayProxyEvent } from 'aws-lambda';
 
 const event = z.custom<APIGatewayProxyEvent>((value) => typeof value === 'object');
-const route: Route = { method: 'POST', path: '/v2/notify/{event+}', function: 'workflows', access: 'write' };
 
 const segments = (path: string): readonly string[] => {
   const requestContext = { requestId: 'test', path, identity: { sourceIp: '127.0.0.1' } };
   const request = readGatewayEvent(event.parse({ httpMethod: 'POST', path, requestContext, body: null }));
+  const [route] = routesIn('workflows', { 'POST /v2/notify/{event+}': { access: 'write' } });
+  if (route === undefined) throw new Error('There is no route.');
   return segmentsOf({ request, route }, 'event');
 };
 

@@ -1,5 +1,5 @@
 import type { CodeOf, ErrorCode } from '../../../error/errorCodes.ts';
-import type { Access } from '../../routes.ts';
+import type { Access } from '../../route.ts';
 import type { AnswerHeaders, Header } from './headers.ts';
 import { schemaOf, type Reference } from './schemas.ts';
 

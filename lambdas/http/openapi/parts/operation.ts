@@ -1,6 +1,7 @@
 import type { Scope } from '../../../options/option.ts';
 import type { List } from '../../../wire/filters.ts';
-import type { ApiFunction, RoutesOf } from '../../routes.ts';
+import type { RoutesOf } from '../../handler.ts';
+import type { ApiFunction } from '../../route.ts';
 import type { Errors } from './errors.ts';
 import type { AnswerHeaders } from './headers.ts';
 import type { NamedParameters, QueryParameter } from './parameters.ts';
@@ -66,13 +67,13 @@ export interface Operation<Variable extends string = string> {
   readonly errors?: Errors;
 }
 
-type AnyRoute = RoutesOf<ApiFunction>;
+type NameOf<F extends ApiFunction> = F extends ApiFunction ? keyof RoutesOf<F> & string : never;
 
-export type OperationsAt<Names extends `${AnyRoute['method']} ${AnyRoute['path']}`> = {
+export type OperationsAt<Names extends NameOf<ApiFunction>> = {
   readonly [Name in Names]: Operation<VariableOf<Name>>;
 };
 
 /** A missing route does not compile. */
 export type Operations<F extends ApiFunction> = {
-  readonly [R in RoutesOf<F> as `${R['method']} ${R['path']}`]: Operation<VariableOf<R['path']>>;
+  readonly [Name in NameOf<F>]: Operation<VariableOf<Name>>;
 };
