@@ -4,6 +4,7 @@
  */
 import { randomBytes, randomInt } from 'node:crypto';
 import * as z from 'zod/mini';
+import type { Readable } from '../options/option.ts';
 import { signatureEncodings } from '../shared/bounds.ts';
 import { derive, secretMark, secretsOf, type MasterSecret } from './credentials.ts';
 
@@ -21,11 +22,11 @@ const fields = {
   replaced: z.optional(z.array(z.object({ ...version, until: z.number() }))),
 };
 export const endpointSignature = z.object(fields);
-export type EndpointSignature = Readonly<z.infer<typeof endpointSignature>>;
+export type EndpointSignature = Readable<z.infer<typeof endpointSignature>>;
 
 /** The signature in a message, as it was read at `readAt` (Unix milliseconds). */
 export const messageSignature = z.object({ ...fields, readAt: z.number() });
-export type MessageSignature = Readonly<z.infer<typeof messageSignature>>;
+export type MessageSignature = Readable<z.infer<typeof messageSignature>>;
 
 type Version = Pick<EndpointSignature, 'generation' | 'master'>;
 

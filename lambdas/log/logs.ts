@@ -8,7 +8,7 @@ import {
   type LogEntry,
 } from '../message/logEntries.ts';
 import type { Message } from '../message/message.ts';
-import type { LogSubject } from '../message/logSubject.ts';
+import type { LogSubject } from '../message/message.ts';
 import type { Account } from '../account/account.ts';
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';

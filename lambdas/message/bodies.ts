@@ -15,19 +15,8 @@ import { settings } from '../aws/settings.ts';
 import type { BodyBucket } from './store/bucket.ts';
 import { eachOf } from '../shared/lists.ts';
 import { deleteRow, getRow, getRows, putAll } from '../aws/dynamodb.ts';
+import type { StoredBody } from './message.ts';
 import { bytes } from '../table/attributes.ts';
-
-export type StoredBody =
-  | { readonly at: 'here'; readonly bytes: Uint8Array; readonly deflated: boolean }
-  /** `id` is the body row's; the message's by default. */
-  | { readonly at: 'row'; readonly deflated: boolean; readonly id?: string | undefined }
-  | { readonly at: 'bucket'; readonly key: string };
-
-export const storedBody = z.union([
-  z.object({ at: z.literal('here'), bytes, deflated: z.boolean() }),
-  z.object({ at: z.literal('row'), deflated: z.boolean(), id: z.optional(z.string()) }),
-  z.object({ at: z.literal('bucket'), key: z.string() }),
-]);
 
 /** Bytes of the largest stored body in its message's row. A larger one would cost a second write unit. */
 const largestHere = 1_024;

@@ -5,7 +5,7 @@ import { settings } from '../aws/settings.ts';
 import { minuteMs } from '../shared/clock.ts';
 import { getRow, queryRows, type Row } from '../aws/dynamodb.ts';
 import { isId } from '../table/shards.ts';
-import { storedBody, type StoredBody } from './bodies.ts';
+import { storedBody, type StoredBody } from './message.ts';
 import {
   attemptOf,
   endedAtOf,

@@ -2,7 +2,7 @@ import { QueryCommand, type QueryCommandOutput } from '@aws-sdk/client-dynamodb'
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import { timeOfId } from '../shared/ids.ts';
-import type { LogSubject } from './logSubject.ts';
+import type { LogSubject } from './message.ts';
 import { attemptStates, type Attempt, type AttemptState, type OpenAttempt } from './message.ts';
 import { settings } from '../aws/settings.ts';
 import { dynamodb, queryItems, type Key, type Row } from '../aws/dynamodb.ts';

@@ -1,46 +1,55 @@
-import type { StoredBody } from './bodies.ts';
-import type { DeliveryOptions, Gone } from '../options/options.ts';
-import type { Header } from '../shared/headers.ts';
-import type { MessageSignature } from '../account/endpointSecrets.ts';
+import * as z from 'zod/mini';
+import type { Readable } from '../options/option.ts';
+import { stored, storedGone } from '../options/options.ts';
+import { messageSignature } from '../account/endpointSecrets.ts';
 import { dayMs } from '../shared/clock.ts';
 import { longestRetryDelayMs } from '../shared/bounds.ts';
+import { bytes, headerPairs } from '../table/attributes.ts';
 import type { Limits } from '../value/limits.ts';
 
-export interface DeliverySettings extends DeliveryOptions {
-  readonly url: string;
-  /** Headers for the destination, with `content-type`; lower-case names. */
-  readonly headers: readonly Header[];
-}
+const optionalText = z.optional(z.string());
 
-export interface Origin {
-  readonly topicName?: string | undefined;
-  readonly endpointName?: string | undefined;
-  readonly queueName?: string | undefined;
-  readonly scheduleId?: string | undefined;
-}
+export const storedBody = z.union([
+  z.object({ at: z.literal('here'), bytes, deflated: z.boolean() }),
+  /** `id` is the body row's; the message's by default. */
+  z.object({ at: z.literal('row'), deflated: z.boolean(), id: optionalText }),
+  z.object({ at: z.literal('bucket'), key: z.string() }),
+]);
+export type StoredBody = Readable<z.infer<typeof storedBody>>;
+
+const deliverySettings = z.object({
+  url: z.string(),
+  /** Headers for the destination, with `content-type`; lower-case names. */
+  headers: headerPairs,
+  ...stored,
+});
+export type DeliverySettings = Readable<z.infer<typeof deliverySettings>>;
+
+const origin = z.object({
+  topicName: optionalText,
+  endpointName: optionalText,
+  queueName: optionalText,
+  scheduleId: optionalText,
+});
 
 /** Retries of dead letters, repeated publishes and callbacks make related messages. */
-export interface Lineage {
+const lineage = z.object({
   /** The message that it was made from. */
-  readonly retriedFrom?: string | undefined;
+  retriedFrom: optionalText,
   /** The first message in the chain. */
-  readonly originMessageId?: string | undefined;
+  originMessageId: optionalText,
   /** The last message made from this one. */
-  readonly retriedAs?: string | undefined;
+  retriedAs: optionalText,
   /** The message that this callback reports. A failed callback does not cause the account's failure callback. */
-  readonly callbackOf?: string | undefined;
-}
+  callbackOf: optionalText,
+});
+export type Lineage = Readable<z.infer<typeof lineage>>;
 
-export interface CallbackSettings extends DeliverySettings {
+export const callbackSettings = z.extend(deliverySettings, {
   /** Delay after the attempt that it reports. */
-  readonly delayMs: number;
-}
-
-/** A queue's slot that a message keeps until its callbacks are over. */
-export interface QueueSlot {
-  readonly queueName: string;
-  readonly entry: string;
-}
+  delayMs: z.number(),
+});
+export type CallbackSettings = Readable<z.infer<typeof callbackSettings>>;
 
 /**
  * A message's role in a run:
@@ -49,54 +58,71 @@ export interface QueueSlot {
  * - `callResult`: delivers a call's answer to the endpoint.
  * - `failureRequest`: tells the endpoint that its run failed.
  */
-export const workflowRoles = ['list', 'call', 'callResult', 'failureRequest'] as const;
+const workflowRoles = ['list', 'call', 'callResult', 'failureRequest'] as const;
 export type WorkflowRole = (typeof workflowRoles)[number];
 
-export interface WorkflowPart {
-  readonly role: WorkflowRole;
-  readonly runId: string;
+const workflowPart = z.object({
+  role: z.enum(workflowRoles),
+  runId: z.string(),
   /** When the run started, Unix milliseconds. */
-  readonly createdAt: number;
+  createdAt: z.number(),
   /** The place of the run's start in its journal. */
-  readonly startSeq: number;
+  startSeq: z.number(),
   /** The run's dead letter; only in a failure request. */
-  readonly dlqId?: string | undefined;
-}
+  dlqId: optionalText,
+});
+export type WorkflowPart = Readable<z.infer<typeof workflowPart>>;
 
-export interface MessageChange {
-  readonly id: string;
-  /** Changed due times of retries by number, Unix milliseconds. */
-  readonly dueAt: Readonly<Record<string, number>>;
-}
-
-export interface Message extends DeliverySettings, Origin, Lineage {
-  readonly messageId: string;
-  readonly accountId: string;
+export const message = z.object({
+  ...deliverySettings.shape,
+  ...origin.shape,
+  ...lineage.shape,
+  messageId: z.string(),
+  accountId: z.string(),
   /** The header prefix of its dialect. */
-  readonly prefix: string;
+  prefix: z.string(),
   /** Unix milliseconds. */
-  readonly createdAt: number;
+  createdAt: z.number(),
   /** Not delivered before this, Unix milliseconds. */
-  readonly notBefore: number;
-  readonly callerIp: string;
-  readonly gone?: Gone;
-  readonly change?: MessageChange | undefined;
+  notBefore: z.number(),
+  callerIp: z.string(),
+  gone: storedGone,
+  /** A change, with the changed due times of retries by number, Unix milliseconds. */
+  change: z.optional(z.object({ id: z.string(), dueAt: z.record(z.string(), z.number()) })),
   /** Its quiet period, and its version there: see `debounce/period.ts`. */
-  readonly debounce?:
-    | { readonly key: string; readonly version: number; readonly firstDueAt: number }
-    | undefined;
-  readonly callback?: CallbackSettings | undefined;
-  readonly failureCallback?: CallbackSettings | undefined;
-  /** For a callback: the slot of the message that it reports, if that has a queue. */
-  readonly slotOf?: QueueSlot | undefined;
-  readonly workflow?: WorkflowPart | undefined;
+  debounce: z.optional(z.object({ key: z.string(), version: z.number(), firstDueAt: z.number() })),
+  callback: z.optional(callbackSettings),
+  failureCallback: z.optional(callbackSettings),
+  /** For a callback: the slot that the message that it reports keeps in its queue until its callbacks are over. */
+  slotOf: z.optional(z.object({ queueName: z.string(), entry: z.string() })),
+  workflow: z.optional(workflowPart),
   /** Whether it reports an alarm of its account. Alarms do not count its attempts or its dead letter. */
-  readonly isAlarm?: true | undefined;
+  isAlarm: z.optional(z.literal(true)),
   /** The signature of its URL group's endpoint, besides the service's. */
-  readonly endpointSignature?: MessageSignature | undefined;
+  endpointSignature: z.optional(messageSignature),
   /** When its row may expire, Unix milliseconds. */
-  readonly expiresAt: number;
-}
+  expiresAt: z.number(),
+});
+export type Message = Readable<z.infer<typeof message>>;
+export type MessageChange = NonNullable<Message['change']>;
+export type QueueSlot = NonNullable<Message['slotOf']>;
+
+/** The fields that a message's other rows repeat, to filter the log. Its URL has no `user:password`. */
+export const logSubject = z.object({
+  ...origin.shape,
+  ...z.pick(message, {
+    messageId: true,
+    url: true,
+    method: true,
+    labels: true,
+    callerIp: true,
+    retriedFrom: true,
+    isAlarm: true,
+    createdAt: true,
+  }).shape,
+  flowControlKey: optionalText,
+});
+export type LogSubject = Readable<z.infer<typeof logSubject>>;
 
 /**
  * DELIVERED: success. RETRY: failure, with another attempt to follow. FAILED: failure of the last attempt. CANCELED: failure of
@@ -106,36 +132,38 @@ export const attemptStates = ['DELIVERED', 'RETRY', 'FAILED', 'CANCELED'] as con
 export type AttemptState = (typeof attemptStates)[number];
 
 /** A kept answer. Without one, `status` is 0 and `error` says why. */
-export interface KeptResponse {
-  readonly status: number;
-  readonly error?: string | undefined;
+export const keptResponse = z.object({
+  status: z.number(),
+  error: optionalText,
   /** Lower-case names. */
-  readonly headers: readonly Header[];
+  headers: headerPairs,
   /** Truncated to the account's `max_events_size`. */
-  readonly body: Uint8Array;
-}
+  body: bytes,
+});
+export type KeptResponse = Readable<z.infer<typeof keptResponse>>;
 
 /** The record of a finished attempt, written once. */
-export interface Attempt {
+export const attempt = z.object({
   /** 0 for the first delivery, n for the nth retry. */
-  readonly number: number;
-  readonly state: AttemptState;
+  number: z.number(),
+  state: z.enum(attemptStates),
   /** Unix milliseconds. */
-  readonly startedAt: number;
+  startedAt: z.number(),
   /** Unix milliseconds. */
-  readonly recordedAt: number;
+  recordedAt: z.number(),
   /** When the next attempt is due, Unix milliseconds; only with RETRY. */
-  readonly nextDeliveryAt?: number | undefined;
+  nextDeliveryAt: z.optional(z.number()),
   /** The account's failure callback at this time; it may change later. */
-  readonly accountCallback?: string | undefined;
+  accountCallback: optionalText,
   /** Whether it was open after a 202: see {@link OpenAttempt}. */
-  readonly wasOpen?: true | undefined;
+  wasOpen: z.optional(z.literal(true)),
   /** Whether its answer is a completion: messages that need the whole answer are then stored after the record. */
-  readonly isCompleted?: true | undefined;
+  isCompleted: z.optional(z.literal(true)),
   /** A completion's whole body, if the record truncates it. */
-  readonly wholeBody?: { readonly id: string; readonly stored: StoredBody } | undefined;
-  readonly response: KeptResponse;
-}
+  wholeBody: z.optional(z.object({ id: z.string(), stored: storedBody })),
+  response: keptResponse,
+});
+export type Attempt = Readable<z.infer<typeof attempt>>;
 
 /** An attempt that was answered with 202 and waits for its completion. */
 export interface OpenAttempt {

@@ -4,7 +4,7 @@ import type { Attempt, Message, OpenAttempt } from './message.ts';
 import { epochSeconds } from '../shared/clock.ts';
 import { settings } from '../aws/settings.ts';
 import { dynamodb, putAll, putNew, putOrFind, toItem, unlessRefused } from '../aws/dynamodb.ts';
-import type { StoredBody } from './bodies.ts';
+import type { StoredBody } from './message.ts';
 import {
   attemptId,
   attemptOf,

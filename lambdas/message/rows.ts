@@ -6,132 +6,18 @@
  */
 import * as z from 'zod/mini';
 import { shardOf } from '../shared/ids.ts';
-import { storedBody } from './bodies.ts';
-import { messageSignature } from '../account/endpointSecrets.ts';
-import type { LogSubject } from './logSubject.ts';
-import {
-  attemptStates,
-  type Attempt,
-  type CallbackSettings,
-  type DeliverySettings,
-  type KeptResponse,
-  type Lineage,
-  type Message,
-  type MessageChange,
-  type OpenAttempt,
-  type Origin,
-  type QueueSlot,
-  workflowRoles,
-  type WorkflowPart,
-} from './message.ts';
+import * as shapes from './message.ts';
+import type { Attempt, LogSubject, Message, OpenAttempt } from './message.ts';
 import { epochSeconds } from '../shared/clock.ts';
-import type { Shape } from '../options/option.ts';
-import { stored, storedGone } from '../options/options.ts';
 import type { AttemptOutline } from './status.ts';
 import type { Row } from '../aws/dynamodb.ts';
-import { bytes, headerPairs } from '../table/attributes.ts';
 
-export const deliverySettings = {
-  url: z.string(),
-  headers: headerPairs,
-  ...stored,
-} satisfies Shape<DeliverySettings>;
-
-const optionalText = z.optional(z.string());
-
-const origin = {
-  topicName: optionalText,
-  endpointName: optionalText,
-  queueName: optionalText,
-  scheduleId: optionalText,
-} satisfies Shape<Origin>;
-
-const lineage = {
-  retriedFrom: optionalText,
-  originMessageId: optionalText,
-  retriedAs: optionalText,
-  callbackOf: optionalText,
-} satisfies Shape<Lineage>;
-
-export const callbackSettings = z.object({
-  ...deliverySettings,
-  delayMs: z.number(),
-} satisfies Shape<CallbackSettings>);
-
-const messageFields = {
-  ...deliverySettings,
-  ...origin,
-  ...lineage,
-  messageId: z.string(),
-  accountId: z.string(),
-  prefix: z.string(),
-  createdAt: z.number(),
-  notBefore: z.number(),
-  callerIp: z.string(),
-  gone: storedGone,
-  change: z.optional(
-    z.object({ id: z.string(), dueAt: z.record(z.string(), z.number()) } satisfies Shape<MessageChange>),
-  ),
-  debounce: z.optional(z.object({ key: z.string(), version: z.number(), firstDueAt: z.number() })),
-  callback: z.optional(callbackSettings),
-  failureCallback: z.optional(callbackSettings),
-  slotOf: z.optional(z.object({ queueName: z.string(), entry: z.string() } satisfies Shape<QueueSlot>)),
-  workflow: z.optional(
-    z.object({
-      role: z.enum(workflowRoles),
-      runId: z.string(),
-      createdAt: z.number(),
-      startSeq: z.number(),
-      dlqId: optionalText,
-    } satisfies Shape<WorkflowPart>),
-  ),
-  isAlarm: z.optional(z.literal(true)),
-  endpointSignature: z.optional(messageSignature),
-  expiresAt: z.number(),
-} satisfies Shape<Message>;
-const messageRow = z.object(messageFields);
-
-const subjectRow = z.object({
-  ...origin,
-  messageId: z.string(),
-  url: z.string(),
-  method: stored.method,
-  labels: stored.labels,
-  callerIp: z.string(),
-  flowControlKey: optionalText,
-  retriedFrom: optionalText,
-  isAlarm: messageFields.isAlarm,
-  createdAt: z.number(),
-} satisfies Shape<LogSubject>);
-
-const timing = {
-  recordedAt: z.number(),
-  nextDeliveryAt: z.optional(z.number()),
-};
-
-const attemptRow = z.object({
-  ...timing,
-  attempt: z.number(),
-  state: z.enum(attemptStates),
-  startedAt: z.number(),
-  accountCallback: z.optional(z.string()),
-  wasOpen: z.optional(z.literal(true)),
-  isCompleted: z.optional(z.literal(true)),
-  wholeBody: z.optional(z.object({ id: z.string(), stored: storedBody })),
-  response: z.object({
-    status: z.number(),
-    error: optionalText,
-    headers: headerPairs,
-    body: bytes,
-  } satisfies Shape<KeptResponse>),
-} satisfies Shape<Omit<Attempt, 'number'> & { attempt: number }>);
-
-const outlineRow = z.object({
-  ...timing,
-  attempt: z.number(),
-  state: z.enum(attemptStates),
-  response: z.object({ status: z.number() }),
-});
+const outline = z.extend(
+  z.pick(shapes.attempt, { number: true, state: true, recordedAt: true, nextDeliveryAt: true }),
+  {
+    response: z.pick(shapes.keptResponse, { status: true }),
+  },
+);
 
 /** Ends other than by attempts: cancelled, or not accepted after all. */
 const ends = ['CANCELED', 'REJECTED'] as const;
@@ -204,25 +90,21 @@ function withImplied(row: Row): Row {
 }
 
 export function messageOf(attributes: Row): Message {
-  const { expiresAt, ...rest } = messageRow.parse(attributes);
+  const { expiresAt, ...rest } = shapes.message.parse(attributes);
   return { ...rest, expiresAt: expiresAt * 1000 };
 }
 
 export const ownMessageOf = (row: Row): Message => messageOf(withImplied(row));
 
-export const subjectOf = (row: Row): LogSubject => subjectRow.parse(withImplied(row));
+export const subjectOf = (row: Row): LogSubject => shapes.logSubject.parse(withImplied(row));
 
 export const isAttempt = (row: Row): boolean => 'attempt' in row;
 
-export function attemptOf(row: Row): Attempt {
-  const { attempt, ...rest } = attemptRow.parse(row);
-  return { number: attempt, ...rest };
-}
+const withNumber = ({ attempt, ...rest }: Row): Row => ({ number: attempt, ...rest });
 
-export function outlineOf(row: Row): AttemptOutline {
-  const { attempt, ...rest } = outlineRow.parse(row);
-  return { number: attempt, ...rest };
-}
+export const attemptOf = (row: Row): Attempt => shapes.attempt.parse(withNumber(row));
+
+export const outlineOf = (row: Row): AttemptOutline => outline.parse(withNumber(row));
 
 export const isHeld = (row: Row): boolean => 'held' in row;
 
@@ -257,5 +139,5 @@ export const projectionOf = (attributes: readonly string[]) => ({
 /** All attributes of a message's row except its body. */
 export const listedAttributes = (): readonly string[] => [
   ...Object.keys(key.shape),
-  ...Object.keys(messageFields).filter((name) => !(name in impliedByKey)),
+  ...Object.keys(shapes.message.shape).filter((name) => !(name in impliedByKey)),
 ];

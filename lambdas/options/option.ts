@@ -75,8 +75,8 @@ export interface FormField {
 export type FormFields = Readonly<Record<string, FormField>>;
 
 /** A deeply read-only type. */
-export type Readable<T> = T extends readonly (infer Item)[]
-  ? readonly Readable<Item>[]
+export type Readable<T> = T extends Uint8Array
+  ? T
   : T extends object
     ? { readonly [Key in keyof T]: Readable<T[Key]> }
     : T;

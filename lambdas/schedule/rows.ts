@@ -6,7 +6,7 @@ import { dayMs, epochSeconds } from '../shared/clock.ts';
 import type { LastFire, Schedule } from './schedule.ts';
 import { tables } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
-import { storedBody, type StoredBody } from '../message/bodies.ts';
+import { storedBody, type StoredBody } from '../message/message.ts';
 import { claiming } from '../table/claim.ts';
 import {
   conditionalWrite,

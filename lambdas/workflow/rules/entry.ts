@@ -1,4 +1,4 @@
-import type { StoredBody } from '../../message/bodies.ts';
+import type { StoredBody } from '../../message/message.ts';
 import type { CallType } from '../../wire/states.ts';
 import type { JournalRecord, ListedEntry } from './journal.ts';
 

@@ -4,7 +4,7 @@
  * with the other's record.
  */
 import { createHash } from 'node:crypto';
-import type { StoredBody } from '../../message/bodies.ts';
+import type { StoredBody } from '../../message/message.ts';
 import type { Header } from '../../shared/headers.ts';
 import type { CallbackSettings, DeliverySettings, KeptResponse } from '../../message/message.ts';
 import { hasEnded } from '../run.ts';

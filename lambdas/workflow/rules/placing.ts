@@ -2,7 +2,7 @@
  * Which steps of a run are recorded, and which may come next. Each record has the sets of recorded steps, so the last record is
  * enough to check a submission. Step numbers are consecutive, so a set is a few ranges.
  */
-import type { StoredBody } from '../../message/bodies.ts';
+import type { StoredBody } from '../../message/message.ts';
 import { mostEntries } from '../../shared/bounds.ts';
 import { weighedChunksOf } from '../../shared/lists.ts';
 import { refusedSubmission } from './refusals.ts';

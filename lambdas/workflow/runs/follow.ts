@@ -19,7 +19,7 @@ import { listRun, type ListedRun } from '../store/runList.ts';
 import { now, secondMs } from '../../shared/clock.ts';
 import { expiryOf, type Message } from '../../message/message.ts';
 import { attemptJob, type RunStartJob } from '../../job/job.ts';
-import type { StoredBody } from '../../message/bodies.ts';
+import type { StoredBody } from '../../message/message.ts';
 import { storedMessages } from '../../message/list.ts';
 import { putMessages } from '../../message/messages.ts';
 import { sendAll } from '../../job/send.ts';

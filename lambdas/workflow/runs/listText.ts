@@ -2,7 +2,8 @@
  * The list of a run as text, to which each entry is added once. Large bodies leave gaps, and are read for each delivery that
  * needs them.
  */
-import { loadBody, type StoredBody } from '../../message/bodies.ts';
+import { loadBody } from '../../message/bodies.ts';
+import type { StoredBody } from '../../message/message.ts';
 import type { ListedEntry } from '../rules/journal.ts';
 import { base64Length, frameOf, writeBase64 } from './listBody.ts';
 import { bytesWhileLoading, entriesWithBodies, fitsIntoAnswer, sizeOf } from './runEntries.ts';

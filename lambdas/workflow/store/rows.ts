@@ -6,10 +6,10 @@ import type { Invoker } from '../rules/invoking.ts';
 import type { Snapshot, JournalRecord, ListedEntry, RunFailure, RunStart } from '../rules/journal.ts';
 import type { StepMark, StepSet } from '../rules/placing.ts';
 import type { StepIdentity } from '../rules/step.ts';
-import { storedBody } from '../../message/bodies.ts';
+import { storedBody } from '../../message/message.ts';
 import type { Shape } from '../../options/option.ts';
 import { stored, storedOfRun } from '../../options/options.ts';
-import { callbackSettings } from '../../message/rows.ts';
+import { callbackSettings } from '../../message/message.ts';
 import { bytes, headerPairs } from '../../table/attributes.ts';
 
 const identity = {
