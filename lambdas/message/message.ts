@@ -45,7 +45,8 @@ const lineage = z.object({
 });
 export type Lineage = Readable<z.infer<typeof lineage>>;
 
-export const callbackSettings = z.extend(deliverySettings, {
+export const callbackSettings = z.object({
+  ...deliverySettings.shape,
   /** Delay after the attempt that it reports. */
   delayMs: z.number(),
 });
@@ -110,17 +111,16 @@ export type QueueSlot = NonNullable<Message['slotOf']>;
 /** The fields that a message's other rows repeat, to filter the log. Its URL has no `user:password`. */
 export const logSubject = z.object({
   ...origin.shape,
-  ...z.pick(message, {
-    messageId: true,
-    url: true,
-    method: true,
-    labels: true,
-    callerIp: true,
-    retriedFrom: true,
-    isAlarm: true,
-    createdAt: true,
-  }).shape,
+  messageId: z.string(),
+  url: z.string(),
+  method: stored.method,
+  labels: stored.labels,
+  callerIp: z.string(),
   flowControlKey: optionalText,
+  retriedFrom: optionalText,
+  isAlarm: z.optional(z.literal(true)),
+  /** Unix milliseconds. */
+  createdAt: z.number(),
 });
 export type LogSubject = Readable<z.infer<typeof logSubject>>;
 

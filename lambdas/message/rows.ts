@@ -12,12 +12,14 @@ import { epochSeconds } from '../shared/clock.ts';
 import type { AttemptOutline } from './status.ts';
 import type { Row } from '../aws/dynamodb.ts';
 
-const outline = z.extend(
-  z.pick(shapes.attempt, { number: true, state: true, recordedAt: true, nextDeliveryAt: true }),
-  {
-    response: z.pick(shapes.keptResponse, { status: true }),
-  },
-);
+const { number, state, recordedAt, nextDeliveryAt } = shapes.attempt.shape;
+const outline = z.object({
+  number,
+  state,
+  recordedAt,
+  nextDeliveryAt,
+  response: z.object({ status: z.number() }),
+});
 
 /** Ends other than by attempts: cancelled, or not accepted after all. */
 const ends = ['CANCELED', 'REJECTED'] as const;

@@ -1,20 +1,25 @@
 import * as z from 'zod/mini';
-import type { Header } from '../../shared/headers.ts';
 import { headersIn, optionalField } from '../../shared/json.ts';
 import { jsonTextBytes } from '../../shared/jsonSize.ts';
 import { refusedSubmission } from './refusals.ts';
-import { isRunId, type Run } from '../run.ts';
-import { parseSubmitted, pendingStep, type StepIdentity } from './step.ts';
+import type { Readable } from '../../options/option.ts';
+import { headerPairs } from '../../table/attributes.ts';
+import { isRunId } from '../run.ts';
+import { parseSubmitted, pendingStep, stepIdentity, type StepIdentity } from './step.ts';
 
 /** The waiting run as an invoke names it. Clients before 1.1.1 omit its start time. */
 export type NamedInvoker = Omit<Invoker, 'createdAt'> & Partial<Pick<Invoker, 'createdAt'>>;
 
 /** The waiting run, and how the end is reported to it. */
-export interface Invoker extends Run {
-  readonly step: StepIdentity;
+export const invoker = z.object({
+  runId: z.string(),
+  createdAt: z.number(),
+  url: z.string(),
+  step: stepIdentity,
   /** Publish headers with the dialect's prefix; names in lower case. */
-  readonly headers: readonly Header[];
-}
+  headers: headerPairs,
+});
+export type Invoker = Readable<z.infer<typeof invoker>>;
 
 export interface Invoke {
   /** The initial payload of the invoked run. */

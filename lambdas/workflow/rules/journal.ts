@@ -4,16 +4,17 @@
  * with the other's record.
  */
 import { createHash } from 'node:crypto';
-import type { StoredBody } from '../../message/message.ts';
-import type { Header } from '../../shared/headers.ts';
-import type { CallbackSettings, DeliverySettings, KeptResponse } from '../../message/message.ts';
+import * as z from 'zod/mini';
+import { callbackSettings, keptResponse, storedBody } from '../../message/message.ts';
 import { hasEnded } from '../run.ts';
-import type { FailureFunctionState, RunState } from '../../wire/states.ts';
-import type { Feature } from './features.ts';
-import type { Invoker } from './invoking.ts';
-import type { RunSettings } from '../../options/options.ts';
-import { withStep, type StepSets } from './placing.ts';
-import type { StepDetails, StepIdentity } from './step.ts';
+import { failureFunctionStates, runStates } from '../../wire/states.ts';
+import { features } from './features.ts';
+import { invoker } from './invoking.ts';
+import type { Readable } from '../../options/option.ts';
+import { stored, storedOfRun } from '../../options/options.ts';
+import { headerPairs } from '../../table/attributes.ts';
+import { withStep } from './placing.ts';
+import { stepDetails, stepIdentity } from './step.ts';
 
 /** The run id of an account, which may have had several runs. */
 export interface RunKey {
@@ -21,205 +22,189 @@ export interface RunKey {
   readonly runId: string;
 }
 
-export interface RunStart {
+const optionalText = z.optional(z.string());
+const runIdentity = { runId: z.string(), createdAt: z.number() };
+const runSettings = z.optional(z.object(storedOfRun));
+
+const runStart = z.object({
   /** The URL that the run was started with and is shown with. */
-  readonly url: string;
-  readonly prefix: string;
-  readonly features: readonly Feature[];
-  readonly sdkVersion?: string | undefined;
+  url: z.string(),
+  prefix: z.string(),
+  features: z.array(z.enum(features)),
+  sdkVersion: optionalText,
   /** Whether the endpoint has not yet identified its client. */
-  readonly isUnknownClient: boolean;
+  isUnknownClient: z.boolean(),
   /** The run was started without a client. Only clients from 1.0 on can serve it. */
-  readonly isWithoutClient?: true | undefined;
+  isWithoutClient: z.optional(z.literal(true)),
   /** Forwarded headers of the start; names in lower case. */
-  readonly forwarded: readonly Header[];
-  readonly settings: RunSettings & Pick<DeliverySettings, 'timeoutMs' | 'deferredMs'>;
-  readonly invokeDepth: number;
-  readonly callerIp: string;
+  forwarded: headerPairs,
+  settings: z.object({ ...storedOfRun, timeoutMs: stored.timeoutMs, deferredMs: stored.deferredMs }),
+  invokeDepth: z.number(),
+  callerIp: z.string(),
   /** The failure callback's destination and settings, if any. */
-  readonly failureCallback?: CallbackSettings | undefined;
+  failureCallback: z.optional(callbackSettings),
   /** The run that waits for this one's end. */
-  readonly invoker?: Invoker | undefined;
-  readonly scheduleId?: string | undefined;
+  invoker: z.optional(invoker),
+  scheduleId: optionalText,
   /** The id of the restricted token that started it. */
-  readonly token?: string | undefined;
+  token: optionalText,
   /** The failed run that this one resumes or restarts. */
-  readonly resumes?: Pick<Invoker, 'runId' | 'createdAt'> | undefined;
-}
+  resumes: z.optional(z.object(runIdentity)),
+});
+export type RunStart = Readable<z.infer<typeof runStart>>;
 
 /** An entry of the list in deliveries: the initial payload or a step. */
-export interface ListedEntry {
-  readonly messageId: string;
-  readonly url: string;
+const listedEntry = z.object({
+  messageId: z.string(),
+  url: z.string(),
   /** When it was accepted, and when it may first be delivered: Unix milliseconds. */
-  readonly createdAt: number;
-  readonly notBefore: number;
-  readonly body: StoredBody;
-  readonly bodyBytes: number;
+  createdAt: z.number(),
+  notBefore: z.number(),
+  body: storedBody,
+  bodyBytes: z.number(),
   /** Undefined for the initial payload. */
-  readonly step?: StepDetails | undefined;
+  step: z.optional(stepDetails),
   /** The message's own forwarded headers. */
-  readonly forwarded?: readonly Header[] | undefined;
+  forwarded: z.optional(headerPairs),
   /** The message's own settings, unless the run's settings apply to all: see `settingsFor`. */
-  readonly settings?: RunSettings | undefined;
-}
-
+  settings: runSettings,
+});
+export type ListedEntry = Readable<z.infer<typeof listedEntry>>;
 export type StepEntry = ListedEntry & Required<Pick<ListedEntry, 'step'>>;
 
-interface Timed {
-  /** Unix milliseconds. */
-  readonly at: number;
-}
-
-/** The payload is the run's first entry. */
-export interface StartRecord extends Timed {
-  readonly kind: 'start';
-  readonly start: RunStart;
-  readonly entry: ListedEntry;
-  /** The run that was made from this one after its failure. Added later; no other part of a record ever changes. */
-  readonly resumedAs?: Pick<Invoker, 'runId' | 'createdAt'> | undefined;
-}
-/** The endpoint has identified its client. These settings replace the earlier ones. */
-export interface UpgradeRecord extends Timed {
-  readonly kind: 'upgrade';
-  readonly start: RunStart;
-  /** Delivers the payload again. */
-  readonly messageId: string;
-}
-/** A submission has named the failure callback, which older clients send only with their steps. Replaces earlier settings. */
-export interface SettingsRecord extends Timed {
-  readonly kind: 'settings';
-  readonly start: RunStart;
-}
-/** One result; the plans of a parallel group, possibly in several records; or copied steps of a resumed run. */
-export interface StepsRecord extends Timed {
-  readonly kind: 'steps';
-  readonly entries: readonly ListedEntry[];
-  /** The steps are copied from another run, which delivered them. */
-  readonly isCopy?: true | undefined;
-  /** The place of the stored event that a result consumes. */
-  readonly eventSeq?: number | undefined;
-}
-export interface CallRecord extends Timed {
-  readonly kind: 'call';
-  readonly step: StepIdentity;
-  readonly messageId: string;
-}
-export interface WaitRecord extends Timed {
-  readonly kind: 'wait';
-  readonly step: StepIdentity;
-  readonly messageId: string;
-  readonly eventId: string;
-  readonly url: string;
-  /** As the user wrote it, for the log. */
-  readonly timeout: string;
-  /** Unix milliseconds. */
-  readonly deadline: number;
-  readonly timeoutUrl: string;
-  readonly forwarded: readonly Header[];
-  readonly timeoutForwarded: readonly Header[];
-  /** Headers of the request and of its timeout, for the list of waiters. */
-  readonly headers: readonly Header[];
-  readonly timeoutHeaders: readonly Header[];
-  readonly settings?: RunSettings | undefined;
-}
-export interface InvokeRecord extends Timed {
-  readonly kind: 'invoke';
-  readonly step: StepIdentity;
-  readonly messageId: string;
-  readonly runId: string;
-  readonly createdAt: number;
-  readonly url: string;
-}
-/** An event that arrived before a wait for it. */
-export interface EventRecord extends Timed {
-  readonly kind: 'event';
-  readonly eventId: string;
-  readonly messageId: string;
-  readonly body: StoredBody;
-  /** Bytes of a webhook call in the run's list; undefined for a notification. */
-  readonly callBytes?: number | undefined;
-}
-export interface EndRecord extends Timed {
-  readonly kind: 'end';
-  readonly state: Exclude<RunState, 'RUN_STARTED'>;
-  /** The value that the function returned. */
-  readonly response?: StoredBody | undefined;
-  readonly responseId?: string | undefined;
-  readonly failure?: RunFailure | undefined;
-}
-export interface RunFailure {
+const runFailure = z.object({
   /** The delivery that failed, and its last attempt. */
-  readonly messageId: string;
-  readonly attempt: number;
-  readonly dlqId: string;
+  messageId: z.string(),
+  attempt: z.number(),
+  dlqId: z.string(),
   /** The failure callback; undefined if the failure is not reported. */
-  readonly requestId?: string | undefined;
-  readonly response: KeptResponse;
-}
-/** The failure function has a new state, or is run again. */
-export interface FailureFunctionRecord extends Timed {
-  readonly kind: 'failureFunction';
-  /** Undefined if the endpoint has no failure function. */
-  readonly state?: FailureFunctionState | undefined;
-  /** The failure callback. */
-  readonly messageId: string;
-}
-export interface LateResultRecord extends Timed {
-  readonly kind: 'lateResult';
-  readonly entry: ListedEntry;
-}
-/** The run waits longer than its records would be kept. */
-export interface KeptRecord extends Timed {
-  readonly kind: 'kept';
-}
+  requestId: optionalText,
+  response: keptResponse,
+});
+export type RunFailure = Readable<z.infer<typeof runFailure>>;
 
-export type JournalRecord =
-  | StartRecord
-  | UpgradeRecord
-  | SettingsRecord
-  | StepsRecord
-  | CallRecord
-  | WaitRecord
-  | InvokeRecord
-  | EventRecord
-  | EndRecord
-  | FailureFunctionRecord
-  | LateResultRecord
-  | KeptRecord;
+/** Unix milliseconds. */
+const at = z.number();
+const messageId = z.string();
+const failureState = z.optional(z.enum(failureFunctionStates));
 
-interface Marked {
-  /** See {@link eventDigest}. */
-  readonly digest: string;
-  /** The place of its record in the journal. */
-  readonly seq: number;
-}
+export const recordShape = z.union([
+  /** The payload is the run's first entry. */
+  z.object({
+    kind: z.literal('start'),
+    at,
+    start: runStart,
+    entry: listedEntry,
+    /** The run that was made from this one after its failure. Added later; no other part of a record ever changes. */
+    resumedAs: z.optional(z.object(runIdentity)),
+  }),
+  /** The endpoint has identified its client. These settings replace the earlier ones. The message delivers the payload again. */
+  z.object({ kind: z.literal('upgrade'), at, start: runStart, messageId }),
+  /** A submission has named the failure callback, which older clients send only with their steps. Replaces earlier settings. */
+  z.object({ kind: z.literal('settings'), at, start: runStart }),
+  /** One result; the plans of a parallel group, possibly in several records; or copied steps of a resumed run. */
+  z.object({
+    kind: z.literal('steps'),
+    at,
+    entries: z.array(listedEntry),
+    /** The steps are copied from another run, which delivered them. */
+    isCopy: z.optional(z.literal(true)),
+    /** The place of the stored event that a result consumes. */
+    eventSeq: z.optional(z.number()),
+  }),
+  z.object({ kind: z.literal('call'), at, step: stepIdentity, messageId }),
+  z.object({
+    kind: z.literal('wait'),
+    at,
+    step: stepIdentity,
+    messageId,
+    eventId: z.string(),
+    url: z.string(),
+    /** As the user wrote it, for the log. */
+    timeout: z.string(),
+    /** Unix milliseconds. */
+    deadline: z.number(),
+    timeoutUrl: z.string(),
+    forwarded: headerPairs,
+    timeoutForwarded: headerPairs,
+    /** Headers of the request and of its timeout, for the list of waiters. */
+    headers: headerPairs,
+    timeoutHeaders: headerPairs,
+    settings: runSettings,
+  }),
+  z.object({ kind: z.literal('invoke'), at, step: stepIdentity, messageId, ...runIdentity, url: z.string() }),
+  /** An event that arrived before a wait for it. */
+  z.object({
+    kind: z.literal('event'),
+    at,
+    eventId: z.string(),
+    messageId,
+    body: storedBody,
+    /** Bytes of a webhook call in the run's list; undefined for a notification. */
+    callBytes: z.optional(z.number()),
+  }),
+  z.object({
+    kind: z.literal('end'),
+    at,
+    state: z.enum(['RUN_SUCCESS', 'RUN_FAILED', 'RUN_CANCELED']),
+    /** The value that the function returned. */
+    response: z.optional(storedBody),
+    responseId: optionalText,
+    failure: z.optional(runFailure),
+  }),
+  /**
+   * The failure function has a new state, or is run again by the failure callback with this id. Without a state the endpoint has
+   * no failure function.
+   */
+  z.object({ kind: z.literal('failureFunction'), at, state: failureState, messageId }),
+  z.object({ kind: z.literal('lateResult'), at, entry: listedEntry }),
+  /** The run waits longer than its records would be kept. */
+  z.object({ kind: z.literal('kept'), at }),
+]);
+export type JournalRecord = Readable<z.infer<typeof recordShape>>;
+type RecordOf<Kind extends JournalRecord['kind']> = Extract<JournalRecord, { readonly kind: Kind }>;
+export type StartRecord = RecordOf<'start'>;
+export type UpgradeRecord = RecordOf<'upgrade'>;
+export type StepsRecord = RecordOf<'steps'>;
+export type CallRecord = RecordOf<'call'>;
+export type WaitRecord = RecordOf<'wait'>;
+export type InvokeRecord = RecordOf<'invoke'>;
+export type EventRecord = RecordOf<'event'>;
+export type EndRecord = RecordOf<'end'>;
+export type FailureFunctionRecord = RecordOf<'failureFunction'>;
+export type LateResultRecord = RecordOf<'lateResult'>;
 
-export interface Snapshot {
+/** The place of its record in the journal, and a name: see {@link eventDigest}. */
+const marked = { digest: z.string(), seq: z.number() };
+/** See `placing.ts`. */
+const stepSet = optionalText;
+
+export const snapshotShape = z.object({
   /** The places of the record and of the run's start in the journal. The id may have had earlier runs. */
-  readonly seq: number;
-  readonly startSeq: number;
+  seq: z.number(),
+  startSeq: z.number(),
   /** The place of the record with the run's settings: its start, its upgrade, or later settings. */
-  readonly factsSeq: number;
+  factsSeq: z.number(),
   /** When the run started, Unix milliseconds. */
-  readonly createdAt: number;
-  readonly state: RunState;
+  createdAt: z.number(),
+  state: z.enum(runStates),
   /** The place of the record that ended the run. */
-  readonly endSeq?: number | undefined;
+  endSeq: z.optional(z.number()),
   /** Entries of the list, and bytes of their bodies. */
-  readonly entries: number;
-  readonly bodyBytes: number;
-  readonly steps: StepSets;
-  readonly waits: readonly (Marked & { readonly stepId: number })[];
-  /** Events that no step has waited for yet; see {@link EventRecord}. */
-  readonly events: readonly (Marked & { readonly callBytes?: number | undefined })[];
+  entries: z.number(),
+  bodyBytes: z.number(),
+  steps: z.object({ plan: stepSet, result: stepSet, call: stepSet, wait: stepSet, invoke: stepSet }),
+  waits: z.array(z.object({ ...marked, stepId: z.number() })),
+  /** Events that no step has waited for yet. */
+  events: z.array(z.object({ ...marked, callBytes: z.optional(z.number()) })),
   /** Digests of the run's webhooks, the newest last. */
-  readonly webhooks: readonly string[];
+  webhooks: z.array(z.string()),
   /** Until when all records of the run are kept, Unix milliseconds. */
-  readonly keptUntil: number;
+  keptUntil: z.number(),
   /** Undefined unless the run failed and its failure is reported. */
-  readonly failureState?: FailureFunctionState | undefined;
-}
+  failureState,
+});
+export type Snapshot = Readable<z.infer<typeof snapshotShape>>;
 
 /** Each takes 17 bytes of every record's 400 KB. Older webhooks are forgotten. */
 const mostWebhooks = 1_000;

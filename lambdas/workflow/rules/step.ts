@@ -2,41 +2,51 @@ import * as z from 'zod/mini';
 import { optionalField, parseJson, problemOf } from '../../shared/json.ts';
 import { longestStepName, mostEntries } from '../../shared/bounds.ts';
 import { secondMs } from '../../shared/clock.ts';
+import type { Readable } from '../../options/option.ts';
 import { HttpError, quote } from '../../error/httpError.ts';
 import { isText } from '../../shared/text.ts';
 import { asSubmissionRefusal, refusedSubmission } from './refusals.ts';
-import { stepTypes, type StepType } from '../../wire/states.ts';
+import { stepTypes } from '../../wire/states.ts';
 import { allowedDuration, stepDurationMs } from './time.ts';
 
-export interface StepIdentity {
+const storedIdentity = {
   /** The place among all steps, from 1. Each branch of a parallel group counts. */
-  readonly stepId: number;
-  readonly stepName: string;
-  readonly stepType: StepType;
+  stepId: z.number(),
+  stepName: z.string(),
+  stepType: z.enum(stepTypes),
   /** 1, or the number of branches in its parallel group. */
-  readonly concurrent: number;
-}
+  concurrent: z.number(),
+};
+export const stepIdentity = z.object(storedIdentity);
+export type StepIdentity = Readable<z.infer<typeof stepIdentity>>;
 
-interface StepSettings {
+const storedSettings = {
   /** Seconds, or a duration such as `10m`. */
-  readonly sleepFor?: number | string | undefined;
+  sleepFor: z.optional(z.union([z.number(), z.string()])),
   /** Unix seconds, possibly with a fraction. */
-  readonly sleepUntil?: number | undefined;
-  readonly waitEventId?: string | undefined;
-  readonly timeout?: number | string | undefined;
-}
+  sleepUntil: z.optional(z.number()),
+  waitEventId: z.optional(z.string()),
+  timeout: z.optional(z.union([z.number(), z.string()])),
+};
 
-/** Announces a branch of a parallel group. Its delivery executes the branch. */
-export interface PlanStep extends StepIdentity, StepSettings {
-  readonly kind: 'plan';
-}
+/** The part of a step that is stored beside its body. */
+export const stepDetails = z.union([
+  /** Announces a branch of a parallel group. Its delivery executes the branch. */
+  z.object({ kind: z.literal('plan'), ...storedIdentity, ...storedSettings }),
+  z.object({
+    kind: z.literal('result'),
+    ...storedIdentity,
+    ...storedSettings,
+    waitTimeout: z.optional(z.boolean()),
+    webhookId: z.optional(z.string()),
+  }),
+]);
+export type StepDetails = Readable<z.infer<typeof stepDetails>>;
 
-export interface ResultStep extends StepIdentity, StepSettings {
-  readonly kind: 'result';
+type PlanStep = Extract<StepDetails, { readonly kind: 'plan' }>;
+interface ResultStep extends Extract<StepDetails, { readonly kind: 'result' }> {
   /** As the client wrote it: a text, or else JSON. Undefined without a result. */
   readonly out?: string | undefined;
-  readonly waitTimeout?: boolean | undefined;
-  readonly webhookId?: string | undefined;
 }
 
 export type Step = PlanStep | ResultStep;
@@ -146,9 +156,6 @@ export const onceKey = (
   { stepId }: Pick<StepIdentity, 'stepId'>,
 ): string => `${kind}/${stepId}`;
 
-export type StepDetails = PlanStep | Omit<ResultStep, 'out'>;
-
-/** The part of a step that is stored beside its body. */
 export const stepDetailsOf = (step: Step): StepDetails => {
   if (step.kind === 'plan') return step;
   const { out: _out, ...details }: ResultStep = step;
