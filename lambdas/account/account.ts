@@ -1,62 +1,71 @@
 import { randomInt } from 'node:crypto';
+import * as z from 'zod/mini';
 import type { Scope } from '../destination/destination.ts';
-import type { CircuitSettings } from '../circuit/settings.ts';
+import { circuitSettings } from '../circuit/settings.ts';
+import type { Readable } from '../options/option.ts';
 import { secondMs } from '../shared/clock.ts';
 import { shardCounts } from '../shared/ids.ts';
-import { eachLimit, type Limits, type Plan } from '../value/limits.ts';
-import type { TlsIdentity } from '../value/tlsIdentities.ts';
+import { eachLimit, plans, type Limits, type Plan } from '../value/limits.ts';
+import { tlsIdentity } from '../value/tlsIdentities.ts';
 import { HttpError } from '../error/httpError.ts';
 
+const optionalText = z.optional(z.string());
+
 /** An account as stored, without its credentials, which are derived from the generations. */
-export interface Account {
+export const storedAccount = z.object({
   /** A UUID. */
-  readonly id: string;
-  readonly customerId?: string | undefined;
-  readonly createdBy?: string | undefined;
-  readonly plan: Plan;
+  id: z.string(),
+  customerId: optionalText,
+  createdBy: optionalText,
+  plan: z.enum(plans),
   /** The region that serves the account. Only this region's replica of its row is written. */
-  readonly region: string;
-  readonly active: boolean;
+  region: z.string(),
+  active: z.boolean(),
   /** `active`, `passive` or `deleted`. */
-  readonly state: string;
+  state: z.string(),
   /** Unix milliseconds. */
-  readonly stateChangedAt?: number | undefined;
+  stateChangedAt: z.optional(z.number()),
   /** The ids of its valid named tokens; their rows have the rest. */
-  readonly tokenIds?: readonly string[] | undefined;
+  tokenIds: z.optional(z.array(z.string())),
   /** Raised by a reset of the tokens. */
-  readonly tokenGeneration: number;
+  tokenGeneration: z.number(),
   /** The generation of the current signing key. The next key has the next one. */
-  readonly signingGeneration: number;
+  signingGeneration: z.number(),
   /** The mark of the current signing key's master secret; see `signingKeysOf`. */
-  readonly signingSecret?: string | undefined;
+  signingSecret: optionalText,
   /** Unix milliseconds. */
-  readonly createdAt: number;
+  createdAt: z.number(),
   /** Unix milliseconds. */
-  readonly planUpgradedAt?: number | undefined;
+  planUpgradedAt: z.optional(z.number()),
   /** Unix milliseconds. */
-  readonly deletedAt?: number | undefined;
+  deletedAt: z.optional(z.number()),
   /** Limits that differ from the plan's. */
-  readonly limits: Partial<Limits>;
+  limits: z.object(eachLimit(() => z.optional(z.number()))),
   /** Dollars a month; 0 for no limit. */
-  readonly budget: number;
-  readonly reservedType?: string | undefined;
+  budget: z._default(z.number(), 0),
+  reservedType: optionalText,
   /** Dollars. */
-  readonly reservedPrice?: number | undefined;
-  readonly prodPack: boolean;
-  readonly prometheus: boolean;
-  readonly enterprise?: { readonly enabled: boolean } | undefined;
+  reservedPrice: z.optional(z.number()),
+  prodPack: z._default(z.boolean(), false),
+  prometheus: z._default(z.boolean(), false),
+  enterprise: z.optional(z.object({ enabled: z.boolean() })),
   /** Partitions for its messages and dead letters. Never lowered, because rows stay in their partition. */
-  readonly shards: number;
+  shards: z._default(z.number(), shardCounts.usual),
   /** Accepts nothing new and finishes the rest. */
-  readonly isDraining?: boolean | undefined;
+  isDraining: z.optional(z.boolean()),
   /** Undefined if circuits never hold back its messages. */
-  readonly circuit?: CircuitSettings | undefined;
-  readonly destinations?: readonly string[] | undefined;
-  readonly lambdaDestinations?: readonly string[] | undefined;
-  readonly tlsIdentities?: readonly TlsIdentity[] | undefined;
+  circuit: z.optional(circuitSettings),
+  destinations: z.optional(z.array(z.string())),
+  lambdaDestinations: z.optional(z.array(z.string())),
+  tlsIdentities: z.optional(z.array(tlsIdentity)),
   /** Statuses that fail its messages permanently, as in `value/statusList.ts`. */
-  readonly failOn?: string | undefined;
-  readonly failureCallback?: string | undefined;
+  failOn: optionalText,
+  failureCallback: optionalText,
+  /** Raised by each change, so that concurrent changes are noticed. */
+  version: z._default(z.number(), 1),
+});
+
+export interface Account extends Readable<z.infer<typeof storedAccount>> {
   /**
    * The destinations that the request's token may send to, or undefined for all. It is not stored: it limits the work for one
    * request.
@@ -64,8 +73,6 @@ export interface Account {
   readonly scope?: Scope | undefined;
   /** Seconds, the longest timeout of this deployment. It is not stored: the process that read the account adds it. */
   readonly longestTimeout?: number | undefined;
-  /** Raised by each change, so that concurrent changes are noticed. */
-  readonly version: number;
 }
 
 /**

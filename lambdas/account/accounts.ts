@@ -10,61 +10,13 @@ import {
   type ScanCommandOutput,
 } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import * as z from 'zod/mini';
-import type { Account } from './account.ts';
+import { storedAccount, type Account } from './account.ts';
 import { dayMs, epochSeconds } from '../shared/clock.ts';
-import type { CircuitSettings } from '../circuit/settings.ts';
-import { eachLimit, plans } from '../value/limits.ts';
-import { shardCounts } from '../shared/ids.ts';
 import { settings } from '../aws/settings.ts';
 import { dynamodbIn, toItem, unlessRefused, type Key, type Row } from '../aws/dynamodb.ts';
 
-const circuitSettings = z.object({
-  enabled: z.boolean(),
-  failures: z.optional(z.number()),
-  open_seconds: z.optional(z.number()),
-  longest_open_seconds: z.optional(z.number()),
-  longest_wait_seconds: z.optional(z.number()),
-} satisfies Readonly<Record<keyof CircuitSettings, z.ZodMiniType>>);
-
-const accountRow = z.object({
-  id: z.string(),
-  customerId: z.optional(z.string()),
-  createdBy: z.optional(z.string()),
-  plan: z.enum(plans),
-  region: z.string(),
-  active: z.boolean(),
-  state: z.string(),
-  stateChangedAt: z.optional(z.number()),
-  tokenIds: z.optional(z.array(z.string())),
-  tokenGeneration: z.number(),
-  signingGeneration: z.number(),
-  signingSecret: z.optional(z.string()),
-  createdAt: z.number(),
-  planUpgradedAt: z.optional(z.number()),
-  deletedAt: z.optional(z.number()),
-  limits: z.object(eachLimit(() => z.optional(z.number()))),
-  budget: z._default(z.number(), 0),
-  reservedType: z.optional(z.string()),
-  reservedPrice: z.optional(z.number()),
-  prodPack: z._default(z.boolean(), false),
-  prometheus: z._default(z.boolean(), false),
-  enterprise: z.optional(z.object({ enabled: z.boolean() })),
-  shards: z._default(z.number(), shardCounts.usual),
-  isDraining: z.optional(z.boolean()),
-  circuit: z.optional(circuitSettings),
-  destinations: z.optional(z.array(z.string())),
-  lambdaDestinations: z.optional(z.array(z.string())),
-  tlsIdentities: z.optional(
-    z.array(z.object({ host: z.string(), ca: z.optional(z.string()), identity: z.optional(z.string()) })),
-  ),
-  failOn: z.optional(z.string()),
-  failureCallback: z.optional(z.string()),
-  version: z._default(z.number(), 1),
-});
-
 const accountOf = (row: Row): Account => ({
-  ...accountRow.parse(row),
+  ...storedAccount.parse(row),
   longestTimeout: settings.longestTimeoutSeconds,
 });
 

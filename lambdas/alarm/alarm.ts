@@ -1,40 +1,47 @@
-import type { Header } from '../shared/headers.ts';
-import { alarmKinds, type AlarmKind, type AlarmFormat } from '../wire/alarms.ts';
+import * as z from 'zod/mini';
+import type { Readable } from '../options/option.ts';
+import { headerPairs } from '../table/attributes.ts';
+import { alarmFormats, alarmKinds, type AlarmKind } from '../wire/alarms.ts';
 
-export interface QuietHours {
+const quietHours = z.object({
   /** As `22:00`. */
-  readonly from: string;
-  readonly to: string;
+  from: z.string(),
+  to: z.string(),
   /** An IANA time zone. */
-  readonly timezone: string;
-}
+  timezone: z.string(),
+});
+export type QuietHours = Readable<z.infer<typeof quietHours>>;
 
-export interface AlarmSettings {
-  readonly url: string;
-  readonly format: AlarmFormat;
+const optionalFlag = z.optional(z.boolean());
+
+const alarmSettings = z.object({
+  url: z.string(),
+  format: z.enum(alarmFormats),
   /** Only with the format `pagerduty`. */
-  readonly routingKey?: string | undefined;
+  routingKey: z.optional(z.string()),
   /** Names in lower case. */
-  readonly headers: readonly Header[];
-  readonly deadLetters?: { readonly above: number; readonly minutes: number } | undefined;
-  readonly hosts?: boolean | undefined;
-  readonly schedules?: boolean | undefined;
-  readonly runs?: boolean | undefined;
+  headers: headerPairs,
+  deadLetters: z.optional(z.object({ above: z.number(), minutes: z.number() })),
+  hosts: optionalFlag,
+  schedules: optionalFlag,
+  runs: optionalFlag,
   /** Percent. */
-  readonly limits?: number | undefined;
-  readonly quietHours?: QuietHours | undefined;
-}
+  limits: z.optional(z.number()),
+  quietHours: z.optional(quietHours),
+});
+export type AlarmSettings = Readable<z.infer<typeof alarmSettings>>;
 
 export const watchedBy = (settings: AlarmSettings): ReadonlySet<AlarmKind> =>
   new Set(alarmKinds.filter((kind) => settings[kind] !== undefined && settings[kind] !== false));
 
-export interface Found {
-  readonly kind: AlarmKind;
+const found = z.object({
+  kind: z.enum(alarmKinds),
   /** The host, the schedule, the run or the limit; empty for dead letters, or {@link others}. */
-  readonly subject: string;
-  readonly title: string;
-  readonly detail: string;
-}
+  subject: z.string(),
+  title: z.string(),
+  detail: z.string(),
+});
+export type Found = Readable<z.infer<typeof found>>;
 
 export interface FoundOfKind {
   readonly found: readonly Found[];
@@ -46,36 +53,41 @@ export interface FoundOfKind {
 export const others = '*';
 
 /** A found condition that is not over yet. */
-export interface Condition extends Found {
+const condition = z.object({
+  ...found.shape,
   /** Unix milliseconds at which it was found. */
-  readonly openedAt: number;
+  openedAt: z.number(),
   /** Whether its notice was sent. In quiet hours it waits for their end. */
-  readonly isTold: boolean;
+  isTold: z.boolean(),
   /** Unix milliseconds since when incomplete checks no longer find it. */
-  readonly missedSince?: number | undefined;
-}
+  missedSince: z.optional(z.number()),
+});
+export type Condition = Readable<z.infer<typeof condition>>;
 
 /** A notice that a condition is open, or over. */
-export interface Notice extends Found {
-  readonly state: 'open' | 'over';
+const notice = z.object({
+  ...found.shape,
+  state: z.enum(['open', 'over']),
   /** Unix milliseconds. */
-  readonly openedAt: number;
+  openedAt: z.number(),
   /** Unix milliseconds at which the check decided to send it. */
-  readonly at: number;
-}
+  at: z.number(),
+});
+export type Notice = Readable<z.infer<typeof notice>>;
 
-export interface Alarms {
-  readonly accountId: string;
-  readonly settings: AlarmSettings;
+export const alarms = z.object({
+  accountId: z.string(),
+  settings: alarmSettings,
   /** Unguessable, so that the messages' ids are, too. It changes when the messages get another destination. */
-  readonly seed: string;
+  seed: z.string(),
   /** The IP address of the request that saved the settings. */
-  readonly callerIp: string;
-  readonly open: readonly Condition[];
+  callerIp: z.string(),
+  open: z.array(condition),
   /** The notices that a check is about to send, or did not send because it died. */
-  readonly notices: readonly Notice[];
+  notices: z.array(notice),
   /** When a check began to send the notices, Unix milliseconds. */
-  readonly toldSince: number;
+  toldSince: z.number(),
   /** Raised by each change, so that concurrent changes are noticed. */
-  readonly version: number;
-}
+  version: z.number(),
+});
+export type Alarms = Readable<z.infer<typeof alarms>>;

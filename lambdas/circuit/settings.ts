@@ -1,3 +1,5 @@
+import * as z from 'zod/mini';
+import type { Readable } from '../options/option.ts';
 import { hourMs, minuteMs, secondMs } from '../shared/clock.ts';
 
 /** Durations in milliseconds. */
@@ -13,14 +15,15 @@ export interface CircuitRules {
 }
 
 /** An account's settings, in seconds. */
-export interface CircuitSettings {
+export const circuitSettings = z.object({
   /** Whether circuits hold back its messages, unless a message, its URL group or its queue decides otherwise. */
-  readonly enabled: boolean;
-  readonly failures?: number | undefined;
-  readonly open_seconds?: number | undefined;
-  readonly longest_open_seconds?: number | undefined;
-  readonly longest_wait_seconds?: number | undefined;
-}
+  enabled: z.boolean(),
+  failures: z.optional(z.number()),
+  open_seconds: z.optional(z.number()),
+  longest_open_seconds: z.optional(z.number()),
+  longest_wait_seconds: z.optional(z.number()),
+});
+export type CircuitSettings = Readable<z.infer<typeof circuitSettings>>;
 
 const seconds = (ms: number): number => ms / secondMs;
 

@@ -1,13 +1,15 @@
 /** The field `tls_identities` of an account: certificates for TLS with destinations. */
+import * as z from 'zod/mini';
 
-export interface TlsIdentity {
+export const tlsIdentity = z.object({
   /** A host without its port, or `*` for all other hosts. */
-  readonly host: string;
+  host: z.string(),
   /** The name of a secret with certificates of authorities that are trusted in addition to the public ones. */
-  readonly ca?: string | undefined;
+  ca: z.optional(z.string()),
   /** The name of a secret with a certificate and its key, which are shown to the host. */
-  readonly identity?: string | undefined;
-}
+  identity: z.optional(z.string()),
+});
+export type TlsIdentity = Readonly<z.infer<typeof tlsIdentity>>;
 
 export const mostTlsIdentities = 50;
 

@@ -1,71 +1,16 @@
 /** One row for each account with alarms. They share a partition, so a check finds them with one query. */
 import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
-import * as z from 'zod/mini';
 import { tables } from '../../aws/resources.ts';
 import { settings } from '../../aws/settings.ts';
 import { dynamodb, getRow, rowsOf, toItem, unlessRefused, type Row } from '../../aws/dynamodb.ts';
-import type { Shape } from '../../options/option.ts';
-import { headerPairs } from '../../table/attributes.ts';
-import { alarmFormats, alarmKinds } from '../../wire/alarms.ts';
-import type { Alarms, AlarmSettings, Condition, Found, Notice, QuietHours } from '../alarm.ts';
-
-const optionalText = z.optional(z.string());
-const optionalFlag = z.optional(z.boolean());
-
-const found = {
-  kind: z.enum(alarmKinds),
-  subject: z.string(),
-  title: z.string(),
-  detail: z.string(),
-} satisfies Shape<Found>;
-
-const alarmsRow = z.object({
-  id: z.string(),
-  settings: z.object({
-    url: z.string(),
-    format: z.enum(alarmFormats),
-    routingKey: optionalText,
-    headers: headerPairs,
-    deadLetters: z.optional(z.object({ above: z.number(), minutes: z.number() })),
-    hosts: optionalFlag,
-    schedules: optionalFlag,
-    runs: optionalFlag,
-    limits: z.optional(z.number()),
-    quietHours: z.optional(
-      z.object({ from: z.string(), to: z.string(), timezone: z.string() } satisfies Shape<QuietHours>),
-    ),
-  } satisfies Shape<AlarmSettings>),
-  seed: z.string(),
-  callerIp: z.string(),
-  open: z.array(
-    z.object({
-      ...found,
-      openedAt: z.number(),
-      isTold: z.boolean(),
-      missedSince: z.optional(z.number()),
-    } satisfies Shape<Condition>),
-  ),
-  notices: z.array(
-    z.object({
-      ...found,
-      state: z.enum(['open', 'over']),
-      openedAt: z.number(),
-      at: z.number(),
-    } satisfies Shape<Notice>),
-  ),
-  toldSince: z.number(),
-  version: z.number(),
-});
+import { alarms, type Alarms } from '../alarm.ts';
 
 /** Account ids contain no `#`. */
 const owner = 'alarms#all';
 
 const keyOf = (accountId: string) => ({ owner, id: accountId });
 
-function alarmsOf(row: Row): Alarms {
-  const { id, ...rest } = alarmsRow.parse(row);
-  return { ...rest, accountId: id };
-}
+const alarmsOf = ({ id, ...rest }: Row): Alarms => alarms.parse({ ...rest, accountId: id });
 
 export async function loadAlarms(accountId: string): Promise<Alarms | undefined> {
   const row = await getRow(settings.usageTable, keyOf(accountId), true);
