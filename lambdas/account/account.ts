@@ -6,10 +6,20 @@ import type { Readable } from '../options/option.ts';
 import { secondMs } from '../shared/clock.ts';
 import { shardCounts } from '../shared/ids.ts';
 import { eachLimit, plans, type Limits, type Plan } from '../value/limits.ts';
-import { tlsIdentity } from '../value/tlsIdentities.ts';
 import { HttpError } from '../error/httpError.ts';
 
 const optionalText = z.optional(z.string());
+
+/** Certificates for TLS with destinations. */
+const tlsIdentity = z.object({
+  /** A host without its port, or `*` for all other hosts. */
+  host: z.string(),
+  /** The name of a secret with certificates of authorities that are trusted in addition to the public ones. */
+  ca: optionalText,
+  /** The name of a secret with a certificate and its key, which are shown to the host. */
+  identity: optionalText,
+});
+export type TlsIdentity = Readable<z.infer<typeof tlsIdentity>>;
 
 /** An account as stored, without its credentials, which are derived from the generations. */
 export const storedAccount = z.object({

@@ -1,5 +1,7 @@
 /** Named tokens, for programs that need less access than an account's own two tokens give. */
 import { randomBytes } from 'node:crypto';
+import * as z from 'zod/mini';
+import type { Readable } from '../options/option.ts';
 import type { Account } from './account.ts';
 import { derive, encodeToken, type Access, type MasterSecret } from './credentials.ts';
 
@@ -7,22 +9,23 @@ export const scopes = ['full', 'read', 'publish'] as const;
 export type TokenScope = (typeof scopes)[number];
 
 /** A named token without its derived secret. Only its last use ever changes. */
-export interface NamedToken {
-  readonly id: string;
-  readonly accountId: string;
-  readonly name: string;
-  readonly scope: TokenScope;
+export const namedToken = z.object({
+  id: z.string(),
+  accountId: z.string(),
+  name: z.string(),
+  scope: z.enum(scopes),
   /** The destinations that it may publish to, as `onlyTo.ts` reads them; undefined for all. */
-  readonly destinations?: readonly string[] | undefined;
+  destinations: z.optional(z.array(z.string())),
   /** The id of the named token that made it, `token` for the account's own, or `operator`. */
-  readonly maker: string;
+  maker: z._default(z.string(), 'operator'),
   /** Unix milliseconds. */
-  readonly createdAt: number;
+  createdAt: z.number(),
   /** Unix milliseconds from which on it is refused. */
-  readonly endsAt?: number | undefined;
+  endsAt: z.optional(z.number()),
   /** The day of its last use, as `2026-11-20`, UTC. */
-  readonly lastUsed?: string | undefined;
-}
+  lastUsed: z.optional(z.string()),
+});
+export type NamedToken = Readable<z.infer<typeof namedToken>>;
 
 /** For each account. */
 export const mostNamedTokens = 50;

@@ -4,22 +4,11 @@
  */
 import { DeleteItemCommand, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import * as z from 'zod/mini';
 import { tokenKey } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
 import { dynamodbIn, toItem } from '../aws/dynamodb.ts';
 import { dayMs, epochSeconds } from '../shared/clock.ts';
-import { scopes, type NamedToken } from './namedToken.ts';
-
-const tokenRow = z.object({
-  name: z.string(),
-  scope: z.enum(scopes),
-  destinations: z.optional(z.array(z.string())),
-  maker: z._default(z.string(), 'operator'),
-  createdAt: z.number(),
-  endsAt: z.optional(z.number()),
-  lastUsed: z.optional(z.string()),
-});
+import { namedToken, type NamedToken } from './namedToken.ts';
 
 export const namedTokenKey = (accountId: string, tokenId: string) =>
   toItem({ id: tokenKey(accountId, tokenId) });
@@ -36,7 +25,7 @@ export async function loadNamedToken(
       ConsistentRead: true,
     }),
   );
-  return Item && { id, accountId, ...tokenRow.parse(unmarshall(Item)) };
+  return Item && namedToken.parse({ ...unmarshall(Item), id, accountId });
 }
 
 /** An ended token is listed this long. Then its row expires. */

@@ -9,39 +9,35 @@
  * 3. half-open, from then on: one attempt is made, the probe. A failure opens the circuit again, for twice as long.
  * 4. closed, with a line: a few waiting attempts are released, and one more with each success.
  */
+import * as z from 'zod/mini';
 import { hourMs, secondMs } from '../shared/clock.ts';
 import type { CircuitRules } from './settings.ts';
 import type { Verdict } from './verdict.ts';
 
-export interface Circuit {
-  /** Consecutive failures. */
-  readonly failures: number;
-  /** When the first of them was counted, Unix milliseconds. */
-  readonly failedAt: number;
-  /** The status and the error of the last failure. */
-  readonly lastStatus: number;
-  readonly lastError?: string | undefined;
-  /** When it was opened, Unix milliseconds; undefined while it is closed. Failed probes do not change it. */
-  readonly openedAt?: number | undefined;
-  /** When the next probe may be made, Unix milliseconds. */
-  readonly openUntil: number;
-  /** Failed probes since the opening. */
-  readonly failedProbes: number;
-  /** Whether attempts have waited too long. Several are then released at once, to fail. */
-  readonly isExpiring: boolean;
-  /** The most waiting attempts in flight after the circuit is closed. */
-  readonly window: number;
-}
+const number = z._default(z.number(), 0);
 
-export const closedCircuit: Circuit = {
-  failures: 0,
-  failedAt: 0,
-  lastStatus: 0,
-  openUntil: 0,
-  failedProbes: 0,
-  isExpiring: false,
-  window: 1,
-};
+export const circuit = z.object({
+  /** Consecutive failures. */
+  failures: number,
+  /** When the first of them was counted, Unix milliseconds. */
+  failedAt: number,
+  /** The status and the error of the last failure. */
+  lastStatus: number,
+  lastError: z.optional(z.string()),
+  /** When it was opened, Unix milliseconds; undefined while it is closed. Failed probes do not change it. */
+  openedAt: z.optional(z.number()),
+  /** When the next probe may be made, Unix milliseconds. */
+  openUntil: number,
+  /** Failed probes since the opening. */
+  failedProbes: number,
+  /** Whether attempts have waited too long. Several are then released at once, to fail. */
+  isExpiring: z._default(z.boolean(), false),
+  /** The most waiting attempts in flight after the circuit is closed. */
+  window: z._default(z.number(), 1),
+});
+export type Circuit = Readonly<z.infer<typeof circuit>>;
+
+export const closedCircuit: Circuit = circuit.parse({});
 
 export const isOpen = ({ openedAt }: Circuit): boolean => openedAt !== undefined;
 

@@ -1,5 +1,4 @@
 import * as z from 'zod/mini';
-import type { Readable } from '../options/option.ts';
 import { hourMs, minuteMs, secondMs } from '../shared/clock.ts';
 
 /** Durations in milliseconds. */
@@ -23,7 +22,7 @@ export const circuitSettings = z.object({
   longest_open_seconds: z.optional(z.number()),
   longest_wait_seconds: z.optional(z.number()),
 });
-export type CircuitSettings = Readable<z.infer<typeof circuitSettings>>;
+export type CircuitSettings = Readonly<z.infer<typeof circuitSettings>>;
 
 const seconds = (ms: number): number => ms / secondMs;
 

@@ -12,22 +12,23 @@ import type { KeptResponse, Message } from '../message/message.ts';
 import { settings } from '../aws/settings.ts';
 import { dynamodb, getRow, putNew, queryRows, toItem, unlessRefused, type Row } from '../aws/dynamodb.ts';
 import { countedUntil } from './sizeRows.ts';
-import type { Shape } from '../options/option.ts';
+import type { Readable } from '../options/option.ts';
 import { messageAttributes, messageOf } from '../message/rows.ts';
 import { bytes, headerPairs } from '../table/attributes.ts';
 import { idBounds, isBehind, isId, rowsPerRead, type Ordered, type Range } from '../table/shards.ts';
 
-export interface DeadRun {
-  readonly runId: string;
+const deadRun = z.object({
+  runId: z.string(),
   /** Unix milliseconds. */
-  readonly createdAt: number;
+  createdAt: z.number(),
   /** The place of the run's start in its journal. */
-  readonly startSeq: number;
+  startSeq: z.number(),
   /** The URL of the run's start. */
-  readonly url: string;
+  url: z.string(),
   /** Undefined without a failure function. */
-  readonly failureState?: FailureFunctionState | undefined;
-}
+  failureState: z.optional(z.enum(failureFunctionStates)),
+});
+export type DeadRun = Readable<z.infer<typeof deadRun>>;
 
 export interface DeadLetter {
   readonly dlqId: string;
@@ -51,15 +52,7 @@ export interface DeadLetter {
 
 const deadLetterRow = z.object({
   id: z.string(),
-  run: z.optional(
-    z.object({
-      runId: z.string(),
-      createdAt: z.number(),
-      startSeq: z.number(),
-      url: z.string(),
-      failureState: z.optional(z.enum(failureFunctionStates)),
-    } satisfies Shape<DeadRun>),
-  ),
+  run: z.optional(deadRun),
   retried: z.number(),
   failedAt: z.number(),
   responseStatus: z.number(),

@@ -1,4 +1,4 @@
-import type { TlsIdentity } from '../value/tlsIdentities.ts';
+import type { TlsIdentity } from '../account/account.ts';
 import { limitsOf, type Account } from '../account/account.ts';
 import { settings } from '../aws/settings.ts';
 import { noAnswer, type DestinationResponse } from '../destination/response.ts';

@@ -75,7 +75,7 @@ export interface FormField {
 export type FormFields = Readonly<Record<string, FormField>>;
 
 /** A deeply read-only type. */
-export type Readable<T> = T extends Uint8Array
+export type Readable<T> = T extends Uint8Array | ReadonlyMap<unknown, unknown>
   ? T
   : T extends object
     ? { readonly [Key in keyof T]: Readable<T[Key]> }

@@ -9,7 +9,7 @@ import { missedFires, parseCatchUp, type CatchUp } from './rules/missed.ts';
 import { formatNotice, schedulerName, type FireNotice, type Schedule } from './schedule.ts';
 import { log } from '../aws/log.ts';
 import { deleteBody, deleteLostBody } from '../message/bodies.ts';
-import type { StoredSchedule } from './rows.ts';
+import type { StoredSchedule } from './schedule.ts';
 import { scheduledTimeKeyword, sendRepeatedly, unschedule } from '../aws/scheduler.ts';
 
 export async function startFiring(schedule: Schedule, cron: Cron): Promise<void> {

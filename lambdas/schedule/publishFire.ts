@@ -3,7 +3,7 @@ import { HttpError } from '../error/httpError.ts';
 import { settings } from '../aws/settings.ts';
 import { loadAccount } from '../account/accounts.ts';
 import { loadBody } from '../message/bodies.ts';
-import type { StoredSchedule } from './rows.ts';
+import type { StoredSchedule } from './schedule.ts';
 import { log } from '../aws/log.ts';
 import { acceptEach } from '../publish/accept.ts';
 import { prepare } from '../publish/prepare.ts';

@@ -3,10 +3,9 @@ import { DeleteItemCommand, PutItemCommand, QueryCommand, UpdateItemCommand } fr
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import { dayMs, epochSeconds } from '../shared/clock.ts';
-import type { LastFire, Schedule } from './schedule.ts';
+import { storedSchedule, type LastFire, type StoredSchedule } from './schedule.ts';
 import { tables } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
-import { storedBody, type StoredBody } from '../message/message.ts';
 import { claiming } from '../table/claim.ts';
 import {
   conditionalWrite,
@@ -18,44 +17,9 @@ import {
   unlessRefused,
   type Row,
 } from '../aws/dynamodb.ts';
-import { configPairs, headerPairs } from '../table/attributes.ts';
 
-const scheduleRow = z.object({
-  owner: z.string(),
-  id: z.string(),
-  saveId: z.string(),
-  seed: z.string(),
-  cron: z.string(),
-  destination: z.string(),
-  prefix: z.string(),
-  config: configPairs,
-  otherHeaders: headerPairs,
-  otherQuery: headerPairs,
-  queueName: z.optional(z.string()),
-  view: z.string(),
-  callerIp: z.string(),
-  createdAt: z.number(),
-  firesFrom: z.number(),
-  isPaused: z.boolean(),
-  lastFire: z.optional(
-    z.object({
-      time: z.number(),
-      messageIds: z.array(z.string()),
-      error: z.optional(z.string()),
-    }),
-  ),
-  bodyMark: z.string(),
-  body: storedBody,
-});
-
-export interface StoredSchedule extends Schedule {
-  readonly body: StoredBody;
-}
-
-function scheduleOf(row: Row): StoredSchedule {
-  const { owner, id, config, ...rest } = scheduleRow.parse(row);
-  return { ...rest, accountId: owner, scheduleId: id, config: new Map(config) };
-}
+const scheduleOf = ({ owner, id, ...rest }: Row): StoredSchedule =>
+  storedSchedule.parse({ ...rest, accountId: owner, scheduleId: id });
 
 const keyOf = (accountId: string, scheduleId: string): { readonly owner: string; readonly id: string } => ({
   owner: accountId,

@@ -1,43 +1,48 @@
-import type { Config } from '../shared/config.ts';
-import type { Header } from '../shared/headers.ts';
 import * as z from 'zod/mini';
+import { storedBody } from '../message/message.ts';
+import type { Readable } from '../options/option.ts';
+import { config, headerPairs } from '../table/attributes.ts';
+
+const lastFire = z.object({
+  /** Unix milliseconds. */
+  time: z.number(),
+  messageIds: z.array(z.string()),
+  /** Why the fire made no message. */
+  error: z.optional(z.string()),
+});
+export type LastFire = Readable<z.infer<typeof lastFire>>;
 
 /** A request published at each time of its cron expression. */
-export interface Schedule {
-  readonly accountId: string;
-  readonly scheduleId: string;
+export const storedSchedule = z.object({
+  accountId: z.string(),
+  scheduleId: z.string(),
   /** Shows whether a fire is of an old save. */
-  readonly saveId: string;
+  saveId: z.string(),
   /** Random. A fire's message ids are derived from it. */
-  readonly seed: string;
+  seed: z.string(),
   /** As given, with its zone. */
-  readonly cron: string;
-  readonly destination: string;
-  readonly prefix: string;
-  readonly config: Config;
-  readonly otherHeaders: readonly Header[];
-  readonly otherQuery: readonly Header[];
-  readonly queueName?: string | undefined;
+  cron: z.string(),
+  destination: z.string(),
+  prefix: z.string(),
+  config,
+  otherHeaders: headerPairs,
+  otherQuery: headerPairs,
+  queueName: z.optional(z.string()),
   /** JSON of its settings in the API: see `scheduleSettings.ts`. */
-  readonly view: string;
-  readonly callerIp: string;
+  view: z.string(),
+  callerIp: z.string(),
   /** Unix milliseconds. */
-  readonly createdAt: number;
+  createdAt: z.number(),
   /** When its fires start to count, Unix milliseconds. */
-  readonly firesFrom: number;
-  readonly isPaused: boolean;
-  readonly lastFire?: LastFire | undefined;
+  firesFrom: z.number(),
+  isPaused: z.boolean(),
+  lastFire: z.optional(lastFire),
   /** The body's size and digest. */
-  readonly bodyMark: string;
-}
-
-export interface LastFire {
-  /** Unix milliseconds. */
-  readonly time: number;
-  readonly messageIds: readonly string[];
-  /** Why the fire made no message. */
-  readonly error?: string | undefined;
-}
+  bodyMark: z.string(),
+  body: storedBody,
+});
+export type StoredSchedule = Readable<z.infer<typeof storedSchedule>>;
+export type Schedule = Omit<StoredSchedule, 'body'>;
 
 const noticeShape = z.object({
   accountId: z.string(),

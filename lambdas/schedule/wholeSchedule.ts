@@ -2,7 +2,8 @@
 import type { Account } from '../account/account.ts';
 import { notFound, quote, type HttpError } from '../error/httpError.ts';
 import { loadBody } from '../message/bodies.ts';
-import { loadSchedule, type StoredSchedule } from './rows.ts';
+import { loadSchedule } from './rows.ts';
+import type { StoredSchedule } from './schedule.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
 
 export const noSuchSchedule = (scheduleId: string): HttpError =>

@@ -3,10 +3,14 @@
  * `marshall` refuses or loses maps with keys such as `constructor` and `__proto__`.
  */
 import * as z from 'zod/mini';
+import type { Config } from '../shared/config.ts';
 
 export const bytes = z.custom<Uint8Array>((value) => value instanceof Uint8Array);
 
 export const headerPairs = z.array(z.tuple([z.string(), z.string()]));
 
-/** A `Config` as pairs. */
-export const configPairs = z.array(z.tuple([z.string(), z.array(z.string())]));
+/** Reads the pairs of a {@link Config}. */
+export const config = z.pipe(
+  z.array(z.tuple([z.string(), z.array(z.string())])),
+  z.transform((pairs): Config => new Map(pairs)),
+);

@@ -1,36 +1,13 @@
 import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
-import * as z from 'zod/mini';
-import { endpointSignature } from '../account/endpointSecrets.ts';
-import type { UrlGroup } from './urlGroup.ts';
+import { urlGroup, type UrlGroup } from './urlGroup.ts';
 import { tables } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
 import { dynamodb, toItem, ifVersionIs, unlessRefused, type Row } from '../aws/dynamodb.ts';
 import { listNamed, loadNamed, namedBehind, saveNamed } from './store/namedRows.ts';
-import { configPairs } from '../table/attributes.ts';
-
-const groupRow = z.object({
-  accountId: z.string(),
-  name: z.string(),
-  endpoints: z.array(
-    z.object({
-      url: z.string(),
-      name: z.optional(z.string()),
-      addedAt: z.optional(z.number()),
-      signature: z.optional(endpointSignature),
-    }),
-  ),
-  defaults: configPairs,
-  createdAt: z.number(),
-  updatedAt: z.number(),
-  version: z.number(),
-});
 
 const table = { name: settings.groupsTable, ...tables.groups };
 
-function groupOf(row: Row): UrlGroup {
-  const { defaults, ...rest } = groupRow.parse(row);
-  return { ...rest, defaults: new Map(defaults) };
-}
+const groupOf = (row: Row): UrlGroup => urlGroup.parse(row);
 
 export async function loadUrlGroup(accountId: string, name: string): Promise<UrlGroup | undefined> {
   const row = await loadNamed(table, accountId, name);

@@ -1,29 +1,33 @@
-import type { EndpointSignature } from '../account/endpointSecrets.ts';
-import type { Config } from '../shared/config.ts';
+import * as z from 'zod/mini';
+import { endpointSignature, type EndpointSignature } from '../account/endpointSecrets.ts';
+import type { Readable } from '../options/option.ts';
+import { config } from '../table/attributes.ts';
 import { shownUrl, withKnownCredentials } from '../shared/urlCredentials.ts';
 
-export interface Endpoint {
-  readonly url: string;
+const endpoint = z.object({
+  url: z.string(),
   /** Unique within the group. */
-  readonly name?: string | undefined;
+  name: z.optional(z.string()),
   /** Unix milliseconds at which it was added or replaced; undefined until it is stored. */
-  readonly addedAt?: number | undefined;
+  addedAt: z.optional(z.number()),
   /** Its own signature, in addition to the service's. */
-  readonly signature?: EndpointSignature | undefined;
-}
+  signature: z.optional(endpointSignature),
+});
+export type Endpoint = Readable<z.infer<typeof endpoint>>;
 
-export interface UrlGroup {
-  readonly accountId: string;
-  readonly name: string;
-  readonly endpoints: readonly Endpoint[];
+export const urlGroup = z.object({
+  accountId: z.string(),
+  name: z.string(),
+  endpoints: z.array(endpoint),
   /** Configuration for messages that do not override it. */
-  readonly defaults: Config;
+  defaults: config,
   /** Unix milliseconds. */
-  readonly createdAt: number;
-  readonly updatedAt: number;
+  createdAt: z.number(),
+  updatedAt: z.number(),
   /** Raised by each change, so that concurrent changes are noticed. */
-  readonly version: number;
-}
+  version: z.number(),
+});
+export type UrlGroup = Readable<z.infer<typeof urlGroup>>;
 
 export interface ChangedGroup {
   readonly before: UrlGroup | undefined;

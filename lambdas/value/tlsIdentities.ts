@@ -1,15 +1,4 @@
 /** The field `tls_identities` of an account: certificates for TLS with destinations. */
-import * as z from 'zod/mini';
-
-export const tlsIdentity = z.object({
-  /** A host without its port, or `*` for all other hosts. */
-  host: z.string(),
-  /** The name of a secret with certificates of authorities that are trusted in addition to the public ones. */
-  ca: z.optional(z.string()),
-  /** The name of a secret with a certificate and its key, which are shown to the host. */
-  identity: z.optional(z.string()),
-});
-export type TlsIdentity = Readonly<z.infer<typeof tlsIdentity>>;
 
 export const mostTlsIdentities = 50;
 
@@ -24,7 +13,7 @@ export function tlsHostOf(text: string): string | undefined {
   return URL.canParse(url) ? new URL(url).hostname.replace(/\.$/, '') : undefined;
 }
 
-export const hasUniqueHosts = (identities: readonly TlsIdentity[]): boolean =>
+export const hasUniqueHosts = (identities: readonly { readonly host: string }[]): boolean =>
   new Set(identities.map(({ host }) => tlsHostOf(host))).size === identities.length;
 
 export const allowedTlsIdentities =

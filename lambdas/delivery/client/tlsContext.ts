@@ -18,7 +18,7 @@ import { minuteMs, now } from '../../shared/clock.ts';
 import { recentlyUsed } from '../../shared/recentlyUsed.ts';
 import { remembered, type Remembered } from '../../table/remembered.ts';
 import { certificatesIn } from '../../value/pem.ts';
-import type { TlsIdentity } from '../../value/tlsIdentities.ts';
+import type { TlsIdentity } from '../../account/account.ts';
 
 /** The longest time before a new version of a secret is used. */
 const lifetimeMs = 5 * minuteMs;

@@ -2,7 +2,7 @@
 import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
-import { closedCircuit, type Circuit } from '../../circuit/circuit.ts';
+import { circuit } from '../../circuit/circuit.ts';
 import { dayMs, now, secondMs, epochSeconds } from '../../shared/clock.ts';
 import { holdsBack, processPrefix, type Lane, type LaneKey, type Lease } from '../lane.ts';
 import { laneKinds, type LaneKind } from '../../job/job.ts';
@@ -45,18 +45,6 @@ const leaseRow = z.object({
 });
 const leaseRows = z._default(z.array(leaseRow), []);
 
-const circuitRow = z.object({
-  failures: number,
-  failedAt: number,
-  lastStatus: number,
-  lastError: z.optional(z.string()),
-  openedAt: z.optional(z.number()),
-  openUntil: number,
-  failedProbes: number,
-  isExpiring: flag,
-  window: z._default(z.number(), closedCircuit.window),
-} satisfies Readonly<Record<keyof Circuit, z.ZodMiniType>>);
-
 const laneRow = z.object({
   parallelism: z.optional(z.number()),
   rate: z.optional(z.number()),
@@ -81,7 +69,7 @@ const laneRow = z.object({
     [],
   ),
   depths: z.optional(z.string()),
-  circuit: z.optional(circuitRow),
+  circuit: z.optional(circuit),
   createdAt: z.number(),
   updatedAt: z.number(),
   version: z.number(),

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { newAccount } from '../../../lambdas/account/account.ts';
 import type { Message } from '../../../lambdas/message/message.ts';
-import type { TlsIdentity } from '../../../lambdas/value/tlsIdentities.ts';
+import type { TlsIdentity } from '../../../lambdas/account/account.ts';
 import { AwsError } from '../../../local/aws/awsError.ts';
 import { pem, startDemandingHost } from '../../support/demandingHost.ts';
 import { useStandIns } from '../../support/useStandIns.ts';
