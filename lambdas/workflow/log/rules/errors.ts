@@ -1,4 +1,4 @@
-import { shownHeaders, type Header, type HeaderLists } from '../../../shared/headers.ts';
+import { shownHeaders, type Header } from '../../../shared/headers.ts';
 
 export interface FailedAttempt {
   /** 0 if there was no answer. */
@@ -10,15 +10,7 @@ export interface FailedAttempt {
   readonly time: number;
 }
 
-export interface ShownError {
-  readonly error: string;
-  readonly body: string;
-  readonly headers: HeaderLists;
-  readonly status: number;
-  readonly time: number;
-}
-
-export const shownErrors = (failures: readonly FailedAttempt[]): readonly ShownError[] | undefined =>
+export const shownErrors = (failures: readonly FailedAttempt[]) =>
   failures.length === 0
     ? undefined
     : failures.map(({ error, body, headers, status, time }) => ({

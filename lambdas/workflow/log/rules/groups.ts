@@ -3,7 +3,7 @@
  * group, `next`, is the delivery that will bring the next step.
  */
 import { hasEnded } from '../../run.ts';
-import { shownErrors, type FailedAttempt, type ShownError } from './errors.ts';
+import { shownErrors, type FailedAttempt } from './errors.ts';
 import type {
   History,
   InitialRecord,
@@ -21,23 +21,12 @@ import {
   stateOfHistory,
   type ShownStep,
 } from './shownStep.ts';
+import type { Answer } from '../../../wire/answers.ts';
 import type { StepState } from '../../../wire/states.ts';
+import type { nextStep, stepGroup } from '../../../wire/workflowAnswers.ts';
 
-export interface NextStep {
-  readonly messageId: string;
-  readonly state: StepState;
-  readonly retries: number;
-  readonly retryDelay?: string | undefined;
-  /** The step whose function threw last. */
-  readonly stepName?: string | undefined;
-  readonly nextDeliveryTime?: number | undefined;
-  readonly errors?: readonly ShownError[] | undefined;
-}
-
-export type StepGroup =
-  | { readonly type: 'sequential'; readonly steps: readonly [ShownStep] }
-  | { readonly type: 'parallel'; readonly steps: readonly ShownStep[] }
-  | { readonly type: 'next'; readonly steps: readonly [NextStep] };
+export type StepGroup = Answer<typeof stepGroup>;
+type NextStep = Answer<typeof nextStep>;
 
 interface StepMessages {
   readonly stepId: number;

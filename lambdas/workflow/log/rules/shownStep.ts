@@ -1,6 +1,8 @@
-import { shownHeaders, type HeaderLists } from '../../../shared/headers.ts';
-import type { StepType, CallType, StepState } from '../../../wire/states.ts';
-import { shownErrors, type FailedAttempt, type ShownError } from './errors.ts';
+import { shownHeaders } from '../../../shared/headers.ts';
+import type { Answer } from '../../../wire/answers.ts';
+import type { StepState } from '../../../wire/states.ts';
+import type { runStep } from '../../../wire/workflowAnswers.ts';
+import { shownErrors, type FailedAttempt } from './errors.ts';
 import type {
   History,
   InitialRecord,
@@ -10,46 +12,7 @@ import type {
   RunMessage,
 } from './runRecord.ts';
 
-/** Times are Unix milliseconds, durations are milliseconds. */
-interface Details {
-  readonly sleepFor?: number | undefined;
-  readonly sleepUntil?: number | undefined;
-  readonly waitEventId?: string | undefined;
-  readonly waitTimeoutDuration?: string | undefined;
-  readonly waitTimeoutDeadline?: number | undefined;
-  readonly waitTimeout?: boolean | undefined;
-  readonly callUrl?: string | undefined;
-  readonly callMethod?: string | undefined;
-  readonly callHeaders?: HeaderLists | undefined;
-  readonly callBody?: string | undefined;
-  readonly callResponseStatus?: number | undefined;
-  readonly callResponseBody?: string | undefined;
-  readonly callResponseHeaders?: HeaderLists | undefined;
-  readonly invokedWorkflowRunId?: string | undefined;
-  readonly invokedWorkflowUrl?: string | undefined;
-  readonly invokedWorkflowCreatedAt?: number | undefined;
-  readonly invokedWorkflowRunBody?: string | undefined;
-  readonly invokedWorkflowRunHeaders?: HeaderLists | undefined;
-}
-
-export interface ShownStep extends Details {
-  /** Undefined for the initial payload. */
-  readonly stepId?: number | undefined;
-  readonly stepName: string;
-  readonly stepType: StepType;
-  readonly callType: CallType;
-  readonly messageId: string;
-  readonly concurrent: number;
-  readonly state: StepState;
-  readonly createdAt: number;
-  readonly headers: HeaderLists;
-  readonly retries: number;
-  readonly retryDelay?: string | undefined;
-  readonly out?: string | undefined;
-  readonly nextDeliveryTime?: number | undefined;
-  readonly errors?: readonly ShownError[] | undefined;
-  readonly kept?: true | undefined;
-}
+export type ShownStep = Answer<typeof runStep>;
 
 export function stateOfHistory({ end, failures }: History): Exclude<StepState, 'STEP_SUCCESS'> {
   if (end === 'FAILED') return 'STEP_FAILED';
@@ -82,7 +45,7 @@ export const shownInitial = (message: InitialRecord): ShownStep => ({
   ...common(message),
 });
 
-function detailsOf(message: PendingRecord): Details {
+function detailsOf(message: PendingRecord): Partial<ShownStep> {
   switch (message.kind) {
     case 'call':
       return {

@@ -82,7 +82,7 @@ const groupsOf = (state: RunState, messages: readonly RunMessage[]) =>
 const outline = (state: RunState, ...messages: readonly RunMessage[]): string =>
   groupsOf(state, messages)
     .map((group) => {
-      if (group.type === 'next') return `next ${group.steps[0].messageId} ${group.steps[0].state}`;
+      if (group.type === 'next') return `next ${group.steps[0]?.messageId} ${group.steps[0]?.state}`;
       const steps = group.steps.map(({ state, callType, messageId }) =>
         callType === 'step' ? `${messageId} ${state}` : `${messageId} ${state} ${callType}`,
       );
@@ -116,7 +116,7 @@ describe('the log of a run', () => {
     expect(outline('RUN_FAILED', initial(done), broken)).toBe(
       'init SUCCESS; result 1 SUCCESS; next result 1 FAILED',
     );
-    expect(groupsOf('RUN_FAILED', [initial(done), broken])[1]?.steps[0].errors).toBeUndefined();
+    expect(groupsOf('RUN_FAILED', [initial(done), broken])[1]?.steps[0]?.errors).toBeUndefined();
   });
 });
 
@@ -201,7 +201,7 @@ describe('a parallel group', () => {
     const messages = [...begin, result(1, done, { of: 2 }), last, result(3)];
     const [, group, next] = groupsOf('RUN_STARTED', messages);
     expect(group?.steps.map(({ errors }) => errors)).toEqual([undefined, undefined]);
-    expect(next?.steps[0].errors).toEqual([shownError('a')]);
+    expect(next?.steps[0]?.errors).toEqual([shownError('a')]);
   });
 
   it('is in progress if a branch was delivered after a failure, and nothing is due', () => {
@@ -254,7 +254,7 @@ describe('a step in progress', () => {
 
   it('shows each failure before the third party’s answer once', () => {
     const start = initial({ ...done, failures: [failed('before')] });
-    const errorsOf = (message: RunMessage) => groupsOf('RUN_STARTED', [start, message])[1]?.steps[0].errors;
+    const errorsOf = (message: RunMessage) => groupsOf('RUN_STARTED', [start, message])[1]?.steps[0]?.errors;
     const asked = { failures: [failed('asked')] };
     expect(errorsOf(call(1, asked))).toEqual([shownError('before'), shownError('asked')]);
     const callback = { messageId: 'callback', failures: [failed('answered')] };
