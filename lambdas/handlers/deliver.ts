@@ -1,4 +1,4 @@
-import { parseJob } from '../job/parseJob.ts';
+import { parseJob } from '../job/job.ts';
 import { sendSlow, slowNameOf } from '../job/slowJobs.ts';
 import { batchWorker } from '../worker/worker.ts';
 import { giveUp, perform } from '../worker/perform.ts';

@@ -1,4 +1,4 @@
-import { parseJob } from '../job/parseJob.ts';
+import { parseJob } from '../job/job.ts';
 import { singleWorker } from '../worker/worker.ts';
 import { giveUp, nameOf, perform } from '../worker/perform.ts';
 

@@ -1,7 +1,7 @@
 import { withMetrics } from '../aws/metrics.ts';
 import { timers } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
-import { parseJob } from '../job/parseJob.ts';
+import { parseJob } from '../job/job.ts';
 import type { Parked } from '../job/parked.ts';
 import { parseAccountChange } from '../management/accountChange.ts';
 import { redriveParked } from '../recovery/redrive.ts';

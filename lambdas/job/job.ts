@@ -1,6 +1,8 @@
+import * as z from 'zod/mini';
+import { made, type Readable } from '../options/option.ts';
 import { shortTimeoutMs } from '../aws/resources.ts';
 import { hostOf } from '../destination/place.ts';
-import type { Message, QueueSlot } from '../message/message.ts';
+import type { Message } from '../message/message.ts';
 
 /**
  * The kinds of lanes:
@@ -16,125 +18,126 @@ export const laneKinds = ['queue', 'key', 'account', 'circuit'] as const;
 
 export type LaneKind = (typeof laneKinds)[number];
 
-export interface AttemptJob {
-  readonly kind: 'attempt';
-  readonly accountId: string;
-  readonly messageId: string;
-  /** 0 for the first delivery. */
-  readonly attempt: number;
-  /** Long for slow answers. */
-  readonly queue: DeliveryQueue;
-  /** As in `hostOf`, if the sender knows it. */
-  readonly host?: string | undefined;
-  readonly admittedTo?: AdmittedTo | undefined;
-  /**
-   * When the job was made, Unix milliseconds, if its message is older: the row is written right after that, and may be missing.
-   */
-  readonly madeAt?: number | undefined;
-  /** How often the job found no message. */
-  readonly looks?: number | undefined;
-  /**
-   * Whether the job only continues from the attempt's record. It follows a dropped redelivered job, whose other worker may have
-   * died.
-   */
-  readonly isFollowUp?: boolean | undefined;
-  /** Names a follow-up job of a completion, of which only one may continue. */
-  readonly followUpId?: string | undefined;
-  /** The change of the message that it was sent for: see `publish/change.ts`. */
-  readonly change?: string | undefined;
-  /** The slot kept for a callback, whose row may be missing. */
-  readonly slotOf?: QueueSlot | undefined;
-}
-
-export interface AdmittedTo {
-  readonly lane: LaneKind;
-  readonly name: string;
-  /** Identifies the grant among those of the attempt. */
-  readonly ticket: string;
-  /** Unix milliseconds. */
-  readonly sentAt: number;
-}
-
-export interface PumpJob {
-  readonly kind: 'pump';
-  readonly accountId: string;
-  readonly lane: LaneKind;
-  readonly name: string;
-  /** Unix milliseconds. */
-  readonly dueAt: number;
-  /** The first page whose messages' lifetimes are extended, 0 for all; undefined for no extension. */
-  readonly keepsFrom?: number | undefined;
-  /** Where to start in the fair line; undefined for its beginning. */
-  readonly keepsFairFrom?: string | undefined;
-}
-
-/** Finishes a run whose end was being written, if that process died. */
-export interface RunEndJob {
-  readonly kind: 'runEnd';
-  readonly accountId: string;
-  readonly runId: string;
-  /** When the run started, Unix milliseconds. */
-  readonly createdAt: number;
-  /** The place of its start in its journal. */
-  readonly startSeq: number;
-}
-
-/** Lists and delivers a run whose start was being written, if that process died. */
-export interface RunStartJob {
-  readonly kind: 'runStart';
-  readonly accountId: string;
-  readonly runId: string;
-  /** The message with the run's first entries, which identifies the start. */
-  readonly messageId: string;
-  /** The dead letter of the failed run that this one continues, if any. */
-  readonly dlqId?: string | undefined;
-}
-
-/**
- * Checks a run's wait: at its deadline, to end it without its event; and soon after it was woken, because that process may have
- * died.
- */
-export interface WaitTimeoutJob {
-  readonly kind: 'waitTimeout';
-  readonly accountId: string;
-  readonly runId: string;
-  /** The wait's place in the journal. */
-  readonly seq: number;
-  /** Unix milliseconds. */
-  readonly dueAt: number;
-}
-
-/** Ends the time for a destination to complete an open attempt. */
-export interface CompletionTimeoutJob {
-  readonly kind: 'completionTimeout';
-  readonly accountId: string;
-  readonly messageId: string;
-  /** 0 for the first delivery. */
-  readonly attempt: number;
-}
-
-/** Fails a run whose endpoint sent a permanently refused request. */
-export interface RunRefusedJob {
-  readonly kind: 'runRefused';
-  readonly accountId: string;
-  readonly runId: string;
-  readonly startSeq: number;
-  /** The refusal's code and sentence. */
-  readonly code: string;
-  readonly reason: string;
-}
-
-export type Job =
-  | AttemptJob
-  | CompletionTimeoutJob
-  | PumpJob
-  | RunStartJob
-  | RunEndJob
-  | RunRefusedJob
-  | WaitTimeoutJob;
-
 export const deliveryQueues = ['short', 'long'] as const;
 export type DeliveryQueue = (typeof deliveryQueues)[number];
+
+/** Made in a function, so that functions that only send jobs leave it out. */
+const jobShape = /* @__PURE__ */ made(() => {
+  const name = z.string().check(z.minLength(1));
+  const place = z.int().check(z.nonnegative());
+  return z.discriminatedUnion('kind', [
+    z.object({
+      kind: z.literal('attempt'),
+      accountId: name,
+      messageId: name,
+      /** 0 for the first delivery. */
+      attempt: place,
+      /** Long for slow answers. */
+      queue: z.enum(deliveryQueues),
+      /** As in `hostOf`, if the sender knows it. */
+      host: z.optional(z.string()),
+      admittedTo: z.optional(
+        z.object({
+          lane: z.enum(laneKinds),
+          name: z.string(),
+          /** Identifies the grant among those of the attempt. */
+          ticket: z.string(),
+          /** Unix milliseconds. */
+          sentAt: z.number(),
+        }),
+      ),
+      /**
+       * When the job was made, Unix milliseconds, if its message is older: the row is written right after that, and may be
+       * missing.
+       */
+      madeAt: z.optional(z.number()),
+      /** How often the job found no message. */
+      looks: z.optional(place),
+      /**
+       * Whether the job only continues from the attempt's record. It follows a dropped redelivered job, whose other worker may
+       * have died.
+       */
+      isFollowUp: z.optional(z.boolean()),
+      /** Names a follow-up job of a completion, of which only one may continue. */
+      followUpId: z.optional(name),
+      /** The change of the message that it was sent for: see `publish/change.ts`. */
+      change: z.optional(z.string()),
+      /** The slot kept for a callback, whose row may be missing. */
+      slotOf: z.optional(z.object({ queueName: z.string(), entry: z.string() })),
+    }),
+    z.object({
+      kind: z.literal('pump'),
+      accountId: name,
+      lane: z.enum(laneKinds),
+      name: z.string(),
+      /** Unix milliseconds. */
+      dueAt: z.number(),
+      /** The first page whose messages' lifetimes are extended, 0 for all; undefined for no extension. */
+      keepsFrom: z.optional(z.number()),
+      /** Where to start in the fair line; undefined for its beginning. */
+      keepsFairFrom: z.optional(z.string()),
+    }),
+    /** Lists and delivers a run whose start was being written, if that process died. */
+    z.object({
+      kind: z.literal('runStart'),
+      accountId: name,
+      runId: name,
+      /** The message with the run's first entries, which identifies the start. */
+      messageId: name,
+      /** The dead letter of the failed run that this one continues, if any. */
+      dlqId: z.optional(name),
+    }),
+    /** Finishes a run whose end was being written, if that process died. */
+    z.object({
+      kind: z.literal('runEnd'),
+      accountId: name,
+      runId: name,
+      /** When the run started, Unix milliseconds. */
+      createdAt: z.number(),
+      /** The place of its start in its journal. */
+      startSeq: place,
+    }),
+    /** Fails a run whose endpoint sent a permanently refused request. */
+    z.object({
+      kind: z.literal('runRefused'),
+      accountId: name,
+      runId: name,
+      startSeq: place,
+      /** The refusal's code and sentence. */
+      code: name,
+      reason: z.string(),
+    }),
+    /**
+     * Checks a run's wait: at its deadline, to end it without its event; and soon after it was woken, because that process may
+     * have died.
+     */
+    z.object({
+      kind: z.literal('waitTimeout'),
+      accountId: name,
+      runId: name,
+      /** The wait's place in the journal. */
+      seq: place,
+      /** Unix milliseconds. */
+      dueAt: z.number(),
+    }),
+    /** Ends the time for a destination to complete an open attempt. */
+    z.object({ kind: z.literal('completionTimeout'), accountId: name, messageId: name, attempt: place }),
+  ]);
+});
+
+export type Job = Readable<z.infer<typeof jobShape>>;
+type JobOf<Kind extends Job['kind']> = Extract<Job, { readonly kind: Kind }>;
+export type AttemptJob = JobOf<'attempt'>;
+export type AdmittedTo = NonNullable<AttemptJob['admittedTo']>;
+export type PumpJob = JobOf<'pump'>;
+export type RunStartJob = JobOf<'runStart'>;
+export type RunEndJob = JobOf<'runEnd'>;
+export type RunRefusedJob = JobOf<'runRefused'>;
+export type WaitTimeoutJob = JobOf<'waitTimeout'>;
+export type CompletionTimeoutJob = JobOf<'completionTimeout'>;
+
+/** @throws Error for an invalid job */
+export const parseJob = (text: string): Job => jobShape.parse(JSON.parse(text));
 
 export const formatJob = (job: Job): string => JSON.stringify(job);
 

@@ -78,7 +78,7 @@ async function importLambdas() {
     import('../../lambdas/aws/dynamodb.ts'),
     import('../../lambdas/aws/sqs.ts'),
     import('../../lambdas/aws/settings.ts'),
-    import('../../lambdas/job/parseJob.ts'),
+    import('../../lambdas/job/job.ts'),
     import('../../lambdas/message/history.ts'),
     import('../../lambdas/destination/rulesOfDeployment.ts'),
     import('../../lambdas/publish/workflows.ts'),

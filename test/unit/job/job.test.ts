@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseJob } from '../../../lambdas/job/parseJob.ts';
-import { attemptJob, formatJob, type Job } from '../../../lambdas/job/job.ts';
+import { attemptJob, formatJob, parseJob, type Job } from '../../../lambdas/job/job.ts';
 
 const attempt = { accountId: 'acct', messageId: 'msg_1', attempt: 2, queue: 'long' } as const;
 
