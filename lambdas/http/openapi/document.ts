@@ -16,6 +16,7 @@ import {
   type NamedParameters,
 } from './parts/parameters.ts';
 import { schemaOf, schemasIn, type Reference, type SchemaName } from './parts/schemas.ts';
+import { variablesOf } from './parts/variables.ts';
 import { byFunction } from './operations.ts';
 
 const entries: readonly Readonly<Record<string, Operation>>[] = Object.values(byFunction);
@@ -128,9 +129,9 @@ function bodyOf({ body }: Operation): RequestBody | undefined {
   return { required: body.required, content: json(body) };
 }
 
-function ownParameters({ variables, query = {} }: Operation): readonly Parameter[] {
+function ownParameters({ path }: Route, { query = {} }: Operation): readonly Parameter[] {
   return [
-    ...Object.entries(variables).map(([name, one]) => ({
+    ...variablesOf(path).map(([name, one]) => ({
       name,
       in: 'path' as const,
       required: true as const,
@@ -196,7 +197,7 @@ function describe(route: Route, operation: Operation, security: Security): Descr
     ...(operation.deprecated && { deprecated: true }),
     security: route.access === 'open' ? [] : security,
     parameters: [
-      ...ownParameters(operation),
+      ...ownParameters(route, operation),
       ...Object.keys(sharedParameters(operation)).map((name) => referenceTo('parameters', name)),
     ],
     ...(requestBody && { requestBody }),

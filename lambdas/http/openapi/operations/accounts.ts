@@ -3,10 +3,6 @@ import { accountFields, allowedToken, longestAccountPage } from '../../../manage
 import { account, accountId, accountStats, madeToken, namedToken } from '../parts/examples.ts';
 import type { Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
-import { variables } from '../parts/variables.ts';
-
-const { brand } = variables;
-const ofAccount = { brand, id: variables.accountId };
 
 const nothingAt = (method: string, path: string) =>
   ['path_not_found', `There is no ${method} /v2/acme/${path}.`] as const;
@@ -57,7 +53,6 @@ export const accounts: Operations<'accounts'> = {
     summary: 'List the accounts',
     description:
       'By region, including deleted accounts. If a region does not answer, its accounts are shown as the first region last saw them. The header `Link` has the next page, if there is one.',
-    variables: { brand },
     query: {
       count: {
         description: `The most accounts on a page, by default ${longestAccountPage}.`,
@@ -104,7 +99,6 @@ export const accounts: Operations<'accounts'> = {
     summary: 'Create an account',
     description:
       'Fields that are not given get the plan’s values. If the request chooses the `id`, sending it twice makes one account.',
-    variables: { brand },
     body: {
       required: false,
       schema: 'NewAccount',
@@ -124,7 +118,6 @@ export const accounts: Operations<'accounts'> = {
     tag: 'Accounts',
     summary: 'Get an account',
     description: 'Including a deleted account.',
-    variables: ofAccount,
     answers: { 200: { description: 'The account.', schema: 'Account', example: account } },
     errors: errorsOf('GET', 'users'),
   },
@@ -133,7 +126,6 @@ export const accounts: Operations<'accounts'> = {
     tag: 'Accounts',
     summary: 'Change an account',
     description: 'Sets the given fields, all of them or none. They have the same meaning as in the answer.',
-    variables: ofAccount,
     body: {
       required: true,
       schema: 'AccountChange',
@@ -154,7 +146,6 @@ export const accounts: Operations<'accounts'> = {
     summary: 'Delete an account',
     description:
       'Its tokens become invalid at once. Its schedules and deliveries stop soon after, and its data expires. Safe to repeat.',
-    variables: ofAccount,
     answers: {
       200: {
         description: 'It is deleted.',
@@ -176,7 +167,6 @@ export const accounts: Operations<'accounts'> = {
     summary: 'Test the failure callback of an account',
     description:
       'Calls `failure_callback` with an invented failure, signed like a delivery, and waits up to 20 s for the answer. Nothing is stored or retried. This call does not come from a VPC, even if deliveries do.',
-    variables: ofAccount,
     answers: {
       200: {
         description: 'What it answered.',
@@ -195,7 +185,6 @@ export const accounts: Operations<'accounts'> = {
     summary: 'Give an account new tokens',
     description:
       'Replaces the token and the read-only token. The old ones stop working with the next request.',
-    variables: ofAccount,
     answers: {
       200: { description: 'The account, with its new tokens.', schema: 'Account', example: account },
     },
@@ -207,7 +196,6 @@ export const accounts: Operations<'accounts'> = {
     summary: 'Make a named token',
     description:
       'Makes a token besides the account’s own two, with a scope and optionally an end. It is shown only here. With `destinations`, its messages may only go to these URLs and groups, and through a queue only if the queue is named too; callbacks may only go to these URLs. `expires_at` may be `null`.',
-    variables: ofAccount,
     body: {
       required: true,
       schema: 'NewToken',
@@ -245,7 +233,6 @@ export const accounts: Operations<'accounts'> = {
     summary: 'List the named tokens',
     description:
       'The newest first, without the tokens themselves. A token is listed until 30 days after its end.',
-    variables: ofAccount,
     answers: { 200: { description: 'All of them.', schema: 'NamedTokens', example: [namedToken] } },
     errors: errorsOf('GET', 'users', wasDeleted),
   },
@@ -254,7 +241,6 @@ export const accounts: Operations<'accounts'> = {
     tag: 'Accounts',
     summary: 'Revoke a named token',
     description: 'It stops working with the next request.',
-    variables: { ...ofAccount, tokenId: variables.tokenId },
     answers: {
       200: { description: 'The token that was revoked.', schema: 'NamedToken', example: namedToken },
     },
@@ -268,7 +254,6 @@ export const accounts: Operations<'accounts'> = {
     tag: 'Accounts',
     summary: 'Get an account’s usage',
     description: 'For each of the last 30 days (UTC), today last, and for this month.',
-    variables: ofAccount,
     answers: {
       200: { description: 'Its usage, here of two days.', schema: 'AccountStats', example: accountStats },
     },
@@ -278,7 +263,6 @@ export const accounts: Operations<'accounts'> = {
     id: 'getManagementDescription',
     tag: 'Service',
     summary: 'Get the management API’s description',
-    variables: { brand },
     answers: {
       200: { description: 'An OpenAPI document.', schema: 'Description', example: { openapi: '3.1.1' } },
     },

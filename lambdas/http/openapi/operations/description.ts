@@ -5,7 +5,6 @@ export const description: Operations<'description'> = {
     id: 'getHealth',
     tag: 'Service',
     summary: 'Ask whether the service answers',
-    variables: {},
     answers: {
       200: {
         description: 'It does.',
@@ -18,7 +17,6 @@ export const description: Operations<'description'> = {
     id: 'getDescription',
     tag: 'Service',
     summary: 'Get this description',
-    variables: {},
     answers: {
       200: { description: 'An OpenAPI document.', schema: 'Description', example: { openapi: '3.1.1' } },
     },

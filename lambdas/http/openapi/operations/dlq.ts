@@ -2,7 +2,6 @@ import { deadLetter, deadLetterCount, deadLetterPage, dlqId, messageId } from '.
 import { overBudget, overDay, type Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
 import { counting } from '../parts/parameters.ts';
-import { variables } from '../parts/variables.ts';
 
 const noSuchEntry = ['dead_letter_not_found', `There is no dead letter "${dlqId}".`] as const;
 const badFilter = ['field_invalid', 'count is "500"; allowed is a whole number from 1 to 100.'] as const;
@@ -31,7 +30,6 @@ export const dlq: Operations<'dlq'> = {
     summary: 'List the dead letters',
     description:
       'Newest first, without the messages’ bodies. Filters are ANDed, and the values of one filter are ORed. With `source=workflow` it lists failed workflow runs, like `/v2/workflows/dlq` and with the same filters.',
-    variables: {},
     filters: 'listedDlq',
     answers: {
       200: { description: 'A page of them.', schema: 'DeadLetterPage', example: deadLetterPage },
@@ -43,7 +41,6 @@ export const dlq: Operations<'dlq'> = {
     tag: 'Dead letter queue',
     summary: 'Count the dead letters',
     description: `Counts the dead letters that a bulk deletion or retry with the same parameters would affect. ${counting}`,
-    variables: {},
     counts: 'dlq',
     answers: {
       200: {
@@ -60,7 +57,6 @@ export const dlq: Operations<'dlq'> = {
     summary: 'Delete many dead letters',
     description:
       'Either those with the given ids, in the query or in the body, or all that match the filters. Safe to repeat.',
-    variables: {},
     filters: 'dlq',
     body: ids,
     answers: {
@@ -77,7 +73,6 @@ export const dlq: Operations<'dlq'> = {
     tag: 'Dead letter queue',
     summary: 'Send many dead letters again',
     description: `Either those with the given ids, in the query or in the body, or all that match the filters. ${overrides}`,
-    variables: {},
     configuration: 'retry',
     filters: 'dlq',
     isHeldToUsage: true,
@@ -101,7 +96,6 @@ export const dlq: Operations<'dlq'> = {
     tag: 'Dead letter queue',
     summary: 'Send a dead letter again',
     description: overrides,
-    variables: { dlqId: variables.dlqId },
     configuration: 'retry',
     isHeldToUsage: true,
     answers: { 201: { description: 'The new message’s id.', schema: 'Retried', example: { messageId } } },
@@ -115,7 +109,6 @@ export const dlq: Operations<'dlq'> = {
     id: 'getDeadLetter',
     tag: 'Dead letter queue',
     summary: 'Get a dead letter',
-    variables: { dlqId: variables.dlqId },
     answers: {
       200: {
         description: 'The message, and the last answer to it.',
@@ -129,7 +122,6 @@ export const dlq: Operations<'dlq'> = {
     id: 'deleteDeadLetter',
     tag: 'Dead letter queue',
     summary: 'Delete a dead letter',
-    variables: { dlqId: variables.dlqId },
     answers: { 200: { description: 'It is deleted.', schema: 'Deleted', example: { deleted: 1 } } },
     errors: { 404: [noSuchEntry] },
   },

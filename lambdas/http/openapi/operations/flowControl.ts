@@ -2,18 +2,13 @@ import { largestCount } from '../../../shared/bounds.ts';
 import { cursorHeaders, goesOn } from '../parts/arrays.ts';
 import { circuit, flowControl as shown } from '../parts/examples.ts';
 import type { Operation, Operations } from '../parts/operation.ts';
-import { variables } from '../parts/variables.ts';
 
-const key = { key: variables.flowControlKey };
 const noSuchKey = ['flow_control_key_not_found', 'There is no flow-control key "unknown".'] as const;
 const busy = ['busy', 'It is being changed by many at once; send the change again.'] as const;
 
-const change = (
-  own: Pick<Operation, 'id' | 'summary' | 'description' | 'query' | 'errors'>,
-): Operation<'key'> => ({
+const change = (own: Pick<Operation, 'id' | 'summary' | 'description' | 'query' | 'errors'>): Operation => ({
   ...own,
   tag: 'Flow control',
-  variables: key,
   answers: { 200: { description: 'It is done.', schema: 'Nothing', example: {} } },
   errors: { 404: [noSuchKey], 503: [busy], ...own.errors },
 });
@@ -31,7 +26,6 @@ export const flowControl: Operations<'flowControl'> = {
     summary: 'List the flow-control keys',
     description:
       'A key exists from the first message that names it, even a delayed one. It is removed after 30 days without use, unless it is paused or pinned, or still has messages to come.',
-    variables: {},
     query: {
       search: {
         description: 'A part of the wanted keys. Case matters.',
@@ -60,7 +54,6 @@ export const flowControl: Operations<'flowControl'> = {
     id: 'getFlowControl',
     tag: 'Flow control',
     summary: 'Get a flow-control key',
-    variables: key,
     answers: {
       200: {
         description: 'Its limits, and how many deliveries they hold back.',
@@ -148,7 +141,6 @@ export const flowControl: Operations<'flowControl'> = {
     summary: 'Get the account’s deliveries in flight',
     description:
       'An account’s deliveries in flight are limited to its `max_global_parallelism`. More than that wait.',
-    variables: {},
     answers: {
       200: {
         description: 'How many are in flight, and how many may be.',
@@ -163,7 +155,6 @@ export const flowControl: Operations<'flowControl'> = {
     summary: 'List the open circuits',
     description:
       'The hosts that are down, whose deliveries wait, and the hosts that answer again and whose waiting deliveries are being released.',
-    variables: {},
     query: goesOn.query,
     answers: {
       200: {
@@ -181,7 +172,6 @@ export const flowControl: Operations<'flowControl'> = {
     summary: 'Close a circuit by hand',
     description:
       'Waiting deliveries are released, one at first and more with each success. If the host is still down, its circuit opens again.',
-    variables: { host: variables.circuitHost },
     answers: { 200: { description: 'It is closed.', schema: 'Nothing', example: {} } },
     errors: {
       404: [['circuit_not_found', 'No circuit of the host "example.com" is open.']],

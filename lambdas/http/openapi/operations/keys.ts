@@ -1,14 +1,10 @@
 import { allowedOwnToken } from '../../../management/accountShapes.ts';
 import { madeToken, namedToken, signingKeys } from '../parts/examples.ts';
 import type { Operation, Operations } from '../parts/operation.ts';
-import { variables } from '../parts/variables.ts';
 
-const rotation = (
-  of: Pick<Operation, 'id' | 'summary' | 'description' | 'deprecated'>,
-): Operation<never> => ({
+const rotation = (of: Pick<Operation, 'id' | 'summary' | 'description' | 'deprecated'>): Operation => ({
   ...of,
   tag: 'Signing keys',
-  variables: {},
   answers: {
     200: { description: 'The keys as they are now.', schema: 'SigningKeys', example: signingKeys },
   },
@@ -24,7 +20,6 @@ export const keys: Operations<'keys'> = {
     summary: 'List the account’s named tokens',
     description:
       'The newest first, without the tokens themselves. A token is listed until 30 days after its end.',
-    variables: {},
     answers: { 200: { description: 'All of them.', schema: 'NamedTokens', example: [namedToken] } },
   },
   'POST /v2/tokens': {
@@ -33,7 +28,6 @@ export const keys: Operations<'keys'> = {
     summary: 'Make a token for a colleague or a program',
     description:
       'Makes a token with the scope `read` or `publish`, and optionally an end. It is shown only here. If a named token makes it, it is revoked together with that one, and ends no later. Tokens with all rights are made by the operator of the service.',
-    variables: {},
     body: {
       required: true,
       schema: 'NewOwnToken',
@@ -56,7 +50,6 @@ export const keys: Operations<'keys'> = {
     tag: 'Tokens',
     summary: 'Revoke a token of the account',
     description: 'It stops working with the next request. Only the operator revokes tokens with all rights.',
-    variables: { tokenId: variables.tokenId },
     answers: {
       200: { description: 'The token that was revoked.', schema: 'NamedToken', example: namedToken },
     },
@@ -76,7 +69,6 @@ export const keys: Operations<'keys'> = {
     tag: 'Signing keys',
     summary: 'Get the signing keys',
     description: 'A receiver that knows both keeps recognizing deliveries after a rotation.',
-    variables: {},
     answers: { 200: { description: 'Both keys.', schema: 'SigningKeys', example: signingKeys } },
   },
   'POST /v2/keys/rotate': rotation({

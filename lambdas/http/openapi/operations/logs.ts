@@ -19,7 +19,6 @@ export const logs: Operations<'logs'> = {
     summary: 'List the log',
     description:
       'Newest first, or earliest first if `order` says so. Filters are ANDed, and the values of one filter are ORed. If few entries match, or entries are large, a page may have fewer than requested and still a cursor.',
-    variables: {},
     filters: 'logs',
     answers: { 200: { description: 'A page of the log.', schema: 'LogPage', example: logPage } },
     errors,
@@ -30,7 +29,6 @@ export const logs: Operations<'logs'> = {
     summary: 'List the log, for older clients',
     description: 'Like `GET /v2/logs`, with the older names of some fields as well.',
     deprecated: true,
-    variables: {},
     filters: 'logs',
     answers: {
       200: {

@@ -2,7 +2,6 @@ import { messageId, messageInAnyState, messagePage, runId } from '../parts/examp
 import type { Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
 import { counting } from '../parts/parameters.ts';
-import { variables } from '../parts/variables.ts';
 import { tooManyQueues } from './queues.ts';
 
 const notWaiting = [
@@ -71,7 +70,6 @@ export const messages: Operations<'messages'> = {
     summary: 'Complete the open attempt of a message',
     description:
       'The message was published with `Svc-Deferred`, and its destination answered 202. The request has the answer to its attempt, which is treated like an answer of the destination: it is recorded and called back, and a failure is retried or becomes a dead letter. A second completion changes nothing.',
-    variables: { messageId: variables.messageId },
     ...completing,
     errors: {
       ...refusedCompletions,
@@ -90,7 +88,6 @@ export const messages: Operations<'messages'> = {
     summary: 'Complete an attempt at its URL',
     description:
       'The URL is the value of the delivery’s `Svc-Complete-Url`. A caller who knows it needs no token, and can do nothing else with it. The request does the same as `POST /v2/messages/{messageId}/complete` for this one attempt, and may arrive before the destination has answered 202.',
-    variables: { completion: variables.completion },
     ...completing,
     errors: {
       ...refusedCompletions,
@@ -109,7 +106,6 @@ export const messages: Operations<'messages'> = {
     summary: 'List the messages',
     description:
       'Waiting messages, or those in the requested states: newest first, one entry for each, without their bodies. A message that has ended is listed as long as the log keeps it. Filters are ANDed, and the values of one filter are ORed. If few messages match, a page may have fewer than requested and still a cursor.',
-    variables: {},
     filters: 'listedMessages',
     answers: { 200: { description: 'A page of them.', schema: 'MessagePage', example: messagePage } },
     errors: {
@@ -127,7 +123,6 @@ export const messages: Operations<'messages'> = {
     tag: 'Messages',
     summary: 'Count the waiting messages',
     description: `Counts the messages that a bulk cancellation with the same parameters would cancel. ${counting}`,
-    variables: {},
     counts: 'messages',
     answers: { 200: { description: 'Their number.', schema: 'Counted', example: { count: 42 } } },
     errors: { 400: [['field_invalid', 'label is empty; a filter must have a value.']] },
@@ -138,7 +133,6 @@ export const messages: Operations<'messages'> = {
     summary: 'Get a message',
     description:
       'Only while it waits for a delivery. With `state=ALL`, as long as the log keeps it, with its state.',
-    variables: { messageId: variables.messageId },
     query: {
       state: {
         description: 'Also shows a message that has ended.',
@@ -167,7 +161,6 @@ export const messages: Operations<'messages'> = {
     summary: 'Change a waiting message',
     description:
       'Changes the time of its next attempt, its retries, timeout, labels and headers, and keeps the rest. It must wait for its first attempt or for a retry, and not be due within 5 seconds, unless it waits in the line of a queue, a flow-control key, its account or a host. There it keeps its place, unless it is moved to a later time. The fields may also be headers of the request, such as `Svc-Delay`.',
-    variables: { messageId: variables.messageId },
     body: { required: false, schema: 'MessageChange', example: { delay: '5m', retries: 3 } },
     answers: {
       200: {
@@ -204,7 +197,6 @@ export const messages: Operations<'messages'> = {
     summary: 'Publish a message again',
     description:
       'Makes a new message to the same URL and through the same queue, with the same body, headers and settings. A message to a URL group is sent to its own endpoint again. Headers of the request change the settings. The old message may wait or have ended; it stays as it is. Messages are kept as long as the log keeps them.',
-    variables: { messageId: variables.messageId },
     configuration: 'retry',
     isHeldToUsage: true,
     answers: {
@@ -237,7 +229,6 @@ export const messages: Operations<'messages'> = {
     tag: 'Messages',
     summary: 'Cancel a message',
     description: 'No attempt starts after this. An attempt in flight may still arrive.',
-    variables: { messageId: variables.messageId },
     answers: { 200: { description: 'It is cancelled.', schema: 'Cancelled', example: { cancelled: 1 } } },
     errors: { 404: [notWaiting] },
   },
@@ -247,7 +238,6 @@ export const messages: Operations<'messages'> = {
     summary: 'Cancel many messages',
     description:
       'Either those with the given ids, in the query or in the body, or all that match the filters. Safe to repeat.',
-    variables: {},
     filters: 'messages',
     body: { required: false, schema: 'MessageIds', example: { messageIds: [messageId] } },
     answers: {

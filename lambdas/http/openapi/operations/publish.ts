@@ -2,10 +2,7 @@ import { messageId } from '../parts/examples.ts';
 import type { Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
 import { tooManyQueues } from './queues.ts';
-import { variables } from '../parts/variables.ts';
 import { triggers } from './workflowRuns.ts';
-
-const { destination, queueName } = variables;
 
 const answers = {
   200: {
@@ -60,7 +57,6 @@ export const publish: Operations<'publish'> = {
     tag: 'Publish',
     summary: 'Publish a message',
     description: toDestination,
-    variables: { destination },
     configuration: 'message',
     isHeldToUsage: true,
     body: 'bytes',
@@ -72,7 +68,6 @@ export const publish: Operations<'publish'> = {
     tag: 'Publish',
     summary: 'Publish a message through a queue',
     description: `It waits in the queue for its turn. A missing queue is created, with a parallelism of 1. ${toDestination}`,
-    variables: { queueName, destination },
     configuration: 'message',
     isHeldToUsage: true,
     body: 'bytes',
@@ -85,7 +80,6 @@ export const publish: Operations<'publish'> = {
     summary: 'Publish many messages',
     description:
       'Each message is published as if it came alone, with the settings in its `headers`. A refused message does not affect the others: its answer has the error and the status, such as 429 or 412 if the account’s day or budget is too small for all.',
-    variables: {},
     body: {
       required: true,
       schema: 'BatchRequest',

@@ -1,9 +1,6 @@
 import { queue } from '../parts/examples.ts';
 import { cursorHeaders, goesOn } from '../parts/arrays.ts';
 import type { Operation, Operations } from '../parts/operation.ts';
-import { variables } from '../parts/variables.ts';
-
-const name = variables.queueName;
 
 const noSuchQueue = ['queue_not_found', 'There is no queue "missing".'] as const;
 
@@ -14,7 +11,7 @@ export const tooManyQueues = [
 
 const busy = ['busy', 'It is being changed by many at once; send the change again.'] as const;
 
-const pausing = (action: 'pause' | 'resume'): Operation<'name'> => ({
+const pausing = (action: 'pause' | 'resume'): Operation => ({
   id: `${action}Queue`,
   tag: 'Queues',
   summary: action === 'pause' ? 'Pause a queue' : 'Resume a queue',
@@ -22,7 +19,6 @@ const pausing = (action: 'pause' | 'resume'): Operation<'name'> => ({
     action === 'pause'
       ? 'No message starts until the queue is resumed. A message that has started continues, including its retries and callbacks.'
       : 'Waiting messages start in their order of arrival.',
-  variables: { name },
   answers: { 200: { description: 'It is done.', schema: 'Nothing', example: {} } },
   errors: { 404: [noSuchQueue], 503: [busy] },
 });
@@ -34,7 +30,6 @@ export const queues: Operations<'queues'> = {
     summary: 'Create or change a queue',
     description:
       'Messages of a queue start in the order in which they were accepted, and delayed messages in the order in which they are due. At most `parallelism` messages are in progress at once: from a message’s first attempt until it is delivered, failed or cancelled, including its retries, and until its callbacks are delivered or have failed. An enqueue creates a missing queue by itself.',
-    variables: {},
     body: { required: true, schema: 'QueueSettings', example: { queueName: 'mail', parallelism: 3 } },
     answers: { 200: { description: 'It is there.', schema: 'Nothing', example: {} } },
     errors: {
@@ -56,7 +51,6 @@ export const queues: Operations<'queues'> = {
     id: 'listQueues',
     tag: 'Queues',
     summary: 'List the queues',
-    variables: {},
     ...goesOn,
     answers: {
       200: {
@@ -71,7 +65,6 @@ export const queues: Operations<'queues'> = {
     id: 'getQueue',
     tag: 'Queues',
     summary: 'Get a queue',
-    variables: { name },
     answers: { 200: { description: 'The queue.', schema: 'Queue', example: queue } },
     errors: { 404: [noSuchQueue] },
   },
@@ -81,7 +74,6 @@ export const queues: Operations<'queues'> = {
     summary: 'Delete a queue',
     description:
       'Its waiting messages are cancelled, as the log shows. Messages in progress continue, and delayed messages are delivered when they are due. The next message creates the queue again, except perhaps a delayed one within a minute of the deletion.',
-    variables: { name },
     answers: { 200: { description: 'It is deleted.', schema: 'Nothing', example: {} } },
     errors: { 404: [noSuchQueue], 503: [busy] },
   },

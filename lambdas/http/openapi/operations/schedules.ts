@@ -2,11 +2,9 @@ import { messageId, schedule } from '../parts/examples.ts';
 import { cursorHeaders, goesOn } from '../parts/arrays.ts';
 import type { Errors } from '../parts/errors.ts';
 import type { Operation, Operations } from '../parts/operation.ts';
-import { variables } from '../parts/variables.ts';
 import { refusalsOfSendingAgain } from './messages.ts';
 import { tooManyQueues } from './queues.ts';
 
-const id = { schedule: variables.schedule };
 const noSuchSchedule = ['schedule_not_found', 'There is no schedule "nightly-report".'] as const;
 const refusals: Errors = {
   400: [
@@ -24,7 +22,7 @@ const refusals: Errors = {
   503: [['busy', 'The schedule "nightly-report" is being changed by many at once; send it again.']],
 };
 
-const pausing = (action: 'pause' | 'resume', method: 'post' | 'patch'): Operation<'schedule'> => ({
+const pausing = (action: 'pause' | 'resume', method: 'post' | 'patch'): Operation => ({
   id: `${action}Schedule${method === 'patch' ? 'ByPatch' : ''}`,
   tag: 'Schedules',
   summary: action === 'pause' ? 'Pause a schedule' : 'Resume a schedule',
@@ -32,7 +30,6 @@ const pausing = (action: 'pause' | 'resume', method: 'post' | 'patch'): Operatio
     action === 'pause'
       ? 'Its triggers are ignored until it is resumed.'
       : 'Triggers during the pause are not made up for, unless it has `Svc-Catch-Up`.',
-  variables: id,
   answers: { 200: { description: 'It is done.', schema: 'Nothing', example: {} } },
   errors: { 404: [noSuchSchedule] },
 });
@@ -44,7 +41,6 @@ export const schedules: Operations<'schedules'> = {
     summary: 'Create or overwrite a schedule',
     description:
       'Publishes the body whenever `Svc-Cron` triggers, like a publish with the same headers. A schedule with the same `Svc-Schedule-Id` is replaced completely. A missing queue is created, now and with each message.',
-    variables: { schedule: variables.destination },
     configuration: 'schedule',
     body: 'bytes',
     answers: {
@@ -70,7 +66,6 @@ export const schedules: Operations<'schedules'> = {
     tag: 'Schedules',
     summary: 'List the schedules',
     description: 'Shows bodies of up to 9 KiB. Get a single schedule to see a larger one.',
-    variables: {},
     query: {
       search: {
         description: 'A part of the wanted ids or destinations. Case does not matter.',
@@ -99,7 +94,6 @@ export const schedules: Operations<'schedules'> = {
     id: 'getSchedule',
     tag: 'Schedules',
     summary: 'Get a schedule',
-    variables: id,
     answers: { 200: { description: 'The schedule.', schema: 'Schedule', example: schedule } },
     errors: { 404: [noSuchSchedule], ...(refusals[503] && { 503: refusals[503] }) },
   },
@@ -107,7 +101,6 @@ export const schedules: Operations<'schedules'> = {
     id: 'listScheduleFires',
     tag: 'Schedules',
     summary: 'List the last fires of a schedule',
-    variables: id,
     answers: {
       200: {
         description: 'Its last fires, with the outcomes of their messages.',
@@ -124,7 +117,6 @@ export const schedules: Operations<'schedules'> = {
     tag: 'Schedules',
     summary: 'List the next fires of a schedule',
     description: 'Each also in the schedule’s time zone. A paused schedule does not publish at these times.',
-    variables: id,
     query: {
       count: {
         description: 'How many. Default: 10.',
@@ -154,7 +146,6 @@ export const schedules: Operations<'schedules'> = {
     summary: 'Change a schedule',
     description:
       'Settings that the body does not name stay as they are, including those that answers do not show: a redacted body, credentials in a URL, and the settings of callbacks.',
-    variables: id,
     body: {
       required: true,
       schema: 'ScheduleChange',
@@ -183,7 +174,6 @@ export const schedules: Operations<'schedules'> = {
     id: 'deleteSchedule',
     tag: 'Schedules',
     summary: 'Delete a schedule',
-    variables: id,
     answers: { 200: { description: 'It is gone.', schema: 'Nothing', example: {} } },
     errors: { 404: [noSuchSchedule] },
   },
@@ -193,7 +183,6 @@ export const schedules: Operations<'schedules'> = {
     summary: 'Run a schedule now',
     description:
       'Publishes its message as if it had triggered, even while it is paused. Its last and next fires stay as they are.',
-    variables: id,
     isHeldToUsage: true,
     answers: {
       200: {
@@ -228,7 +217,6 @@ export const schedules: Operations<'schedules'> = {
     tag: 'Schedules',
     summary: 'Explain a cron expression',
     description: 'Returns when a schedule with this expression would fire. Changes nothing.',
-    variables: {},
     query: {
       expression: {
         description: 'An expression as in `Svc-Cron`, percent-encoded.',

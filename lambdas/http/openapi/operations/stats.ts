@@ -18,7 +18,6 @@ export const stats: Operations<'stats'> = {
     summary: 'Get what needs attention',
     description:
       'Hosts that are down or fail, hanging runs, paused queues and flow-control keys with the number of waiting messages, schedules whose last fire failed, and the numbers of dead letters and failed runs of the last day. If all is well, the lists are empty and both numbers are 0. What could not be read in time is in `cut`, and is absent if nothing of it was found.',
-    variables: {},
     answers: {
       200: {
         description: 'What needs attention.',
@@ -62,7 +61,6 @@ export const stats: Operations<'stats'> = {
     summary: 'Get how destinations’ hosts answered recently',
     description:
       'Counts attempts, failures and answer times by host, from the newest records of the log: 1,000 at most, including callbacks and retries. With `host`, it counts those of one host since a time, and also over time; it reads the log for up to a second, or ten megabytes of each shard.',
-    variables: {},
     query: {
       host: {
         description: 'The host, with its port if the URL has one.',
@@ -111,7 +109,6 @@ export const stats: Operations<'stats'> = {
     summary: 'Get how many messages waited for a queue or a flow-control key in the last day',
     description:
       'By hour: the longest line, and how many attempts ended. Attempts are counted from the log, which is read for up to a second, or ten megabytes of each shard.',
-    variables: {},
     query: {
       queueName: {
         description: 'The name of a queue; either this or `flowControlKey`.',
@@ -150,7 +147,6 @@ export const stats: Operations<'stats'> = {
     summary: 'Get the account’s usage and outcomes',
     description:
       'Hours and days are in UTC. Each list has all of them, even those without messages. Any token of the account is accepted, and `access` shows its rights.\n\nWhat is used, and what is `accepted`, is counted by many processes that add up what they have counted in steps: it is right within a hundred messages of a day, or a hundredth of them. `delivered`, `failed` and `cancelled` are counted from the log, each in the hour in which it happened, and are exact but for two things: a record that AWS takes more than two minutes to store is left out, and a message that was cancelled on its way and arrived all the same counts as both. What waits, or is retried, has no outcome yet.',
-    variables: {},
     answers: {
       200: {
         description: 'The statistics, here of a day and an hour.',
@@ -165,7 +161,6 @@ export const stats: Operations<'stats'> = {
     summary: 'Get metrics in Prometheus’ text format',
     description:
       'The numbers of waiting, in-flight and permanently failed messages, paused queues and keys, hosts that are down, the account’s limits, and what ended since midnight UTC. At most 1,000 series, those of the busiest queues and keys; `svc_series_dropped` is the number of others. The counters are two minutes behind, so that they never shrink within a day.',
-    variables: {},
     answers: {
       200: { description: 'The metrics, here a part of them.', type: 'text/plain', example: metrics },
     },
@@ -176,7 +171,6 @@ export const stats: Operations<'stats'> = {
     summary: 'Read the audit trail',
     description:
       'Who changed what: schedules, URL groups, queues, keys, flow-control limits, bulk operations, named tokens, and the account itself. Publishes are in the log. Entries are kept for 90 days, have no secrets, and are listed newest first. An entry is written before its change, so every change has one. After a 5xx the entry stays, because the change may have been made.',
-    variables: {},
     query: {
       fromDate: { description: 'Unix milliseconds, inclusive.', schema: { type: 'integer' }, example: start },
       toDate: { description: 'Unix milliseconds, inclusive.', schema: { type: 'integer' }, example: start },
@@ -266,7 +260,6 @@ export const alarms: Operations<'alarms'> = {
     summary: 'Get the alarms, and which are open',
     description:
       'The account is checked every five minutes. A read-only token does not see the routing key or the values of headers.',
-    variables: {},
     answers: { 200: { description: 'The alarms.', schema: 'Alarms', example: shown } },
   },
   'PUT /v2/alarms': {
@@ -275,7 +268,6 @@ export const alarms: Operations<'alarms'> = {
     summary: 'Set the alarms',
     description:
       'Replaces the alarms that were set. If the URL, the format or the routing key changes, open alarms are reported to the new one, too.',
-    variables: {},
     body: { required: true, schema: 'AlarmSettings', example: alarmSettings },
     answers: { 200: { description: 'The alarms.', schema: 'Alarms', example: shown } },
     errors: {
@@ -298,7 +290,6 @@ export const alarms: Operations<'alarms'> = {
     tag: 'Alarms',
     summary: 'Remove the alarms',
     description: 'Alarms are no longer reported, nor is the end of those that are open.',
-    variables: {},
     answers: { 200: { description: 'The alarms are removed.', schema: 'Nothing', example: {} } },
   },
   'POST /v2/alarms/test': {
@@ -307,7 +298,6 @@ export const alarms: Operations<'alarms'> = {
     summary: 'Send a test',
     description:
       'Sends an ordinary message to the alarms’ destination, even in quiet hours. PagerDuty gets a second one a minute later, which resolves the incident.',
-    variables: {},
     answers: { 200: { description: 'The message.', schema: 'TestedAlarm', example: { messageId } } },
     errors: {
       404: [['alarms_not_set', 'The account has no alarms; set them by PUT /v2/alarms.']],

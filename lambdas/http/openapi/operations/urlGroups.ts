@@ -1,9 +1,6 @@
 import { urlGroup } from '../parts/examples.ts';
 import { cursorHeaders, goesOn } from '../parts/arrays.ts';
 import type { Operations } from '../parts/operation.ts';
-import { variables } from '../parts/variables.ts';
-
-const name = variables.groupName;
 
 const noSuchGroup = ['url_group_not_found', 'There is no URL group "orders".'] as const;
 const contended = [
@@ -39,7 +36,6 @@ export const urlGroups: Operations<'urlGroups'> = {
     id: 'listUrlGroups',
     tag: 'URL groups',
     summary: 'List the URL groups',
-    variables: {},
     ...goesOn,
     answers: {
       200: {
@@ -54,7 +50,6 @@ export const urlGroups: Operations<'urlGroups'> = {
     id: 'getUrlGroup',
     tag: 'URL groups',
     summary: 'Get a URL group',
-    variables: { name },
     answers: { 200: { description: 'The group.', schema: 'UrlGroup', example: urlGroup } },
     errors: { 404: [noSuchGroup] },
   },
@@ -63,7 +58,6 @@ export const urlGroups: Operations<'urlGroups'> = {
     tag: 'URL groups',
     summary: 'Set the default headers of a URL group',
     description: 'They replace the earlier ones. A request’s own headers win over them.',
-    variables: { name },
     body: {
       required: true,
       schema: 'GroupDefaults',
@@ -92,7 +86,6 @@ export const urlGroups: Operations<'urlGroups'> = {
     id: 'deleteUrlGroup',
     tag: 'URL groups',
     summary: 'Delete a URL group',
-    variables: { name },
     answers: { 200: { description: 'It is deleted.', schema: 'Nothing', example: {} } },
     errors: { 503: [contended] },
   },
@@ -102,7 +95,6 @@ export const urlGroups: Operations<'urlGroups'> = {
     summary: 'Add endpoints to a URL group',
     description:
       'Creates the group if it is missing. An existing endpoint, with the same name or else the same URL, is updated. All are added, or none.',
-    variables: { name },
     body: {
       required: true,
       schema: 'AddedEndpoints',
@@ -158,7 +150,6 @@ export const urlGroups: Operations<'urlGroups'> = {
     tag: 'URL groups',
     summary: 'Remove endpoints from a URL group',
     description: 'Each is named by its URL, its name, or both. The group is removed with its last endpoint.',
-    variables: { name },
     body: { required: true, schema: 'RemovedEndpoints', example: { endpoints: [{ name: 'billing' }] } },
     answers: { 200: { description: 'They are removed.', schema: 'Nothing', example: {} } },
     errors: {
@@ -178,7 +169,6 @@ export const urlGroups: Operations<'urlGroups'> = {
     summary: 'Give the signatures of endpoints new secrets',
     description:
       'During the overlap, their deliveries’ header has a value for each valid secret, newest first, separated by commas. The last three replaced secrets are kept.',
-    variables: { name },
     body: {
       required: true,
       schema: 'RotatedSignatures',
@@ -202,7 +192,6 @@ export const urlGroups: Operations<'urlGroups'> = {
     tag: 'URL groups',
     summary: 'End the overlap after a rotation',
     description: 'Within a minute, deliveries are signed with the newest secret only. Safe to repeat.',
-    variables: { name },
     body: { required: true, schema: 'EndedOverlaps', example: { endpoints: [{ name: 'billing' }] } },
     answers: { 200: { description: 'It is ended.', schema: 'Nothing', example: {} } },
     errors: { 400: [unnamed, unsigned], 404: missing, 503: [contended] },

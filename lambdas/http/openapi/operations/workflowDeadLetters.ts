@@ -2,7 +2,6 @@ import type { Errors } from '../parts/errors.ts';
 import { deadLetterCount, dlqId, runId } from '../parts/examples.ts';
 import type { Operation, OperationsAt } from '../parts/operation.ts';
 import { counting, uncounted } from '../parts/parameters.ts';
-import { variables } from '../parts/variables.ts';
 import { rerunAnswer, rerunAnswers, runDeadLetter, runDeadLetterPage } from '../parts/runExamples.ts';
 import { ofDeadLetters, ofManyDeadLetters } from '../parts/runParameters.ts';
 import { busy } from './workflowRuns.ts';
@@ -30,10 +29,9 @@ const beginsAgain = 'The new run has the payload of the failed one, and starts f
 const many =
   'Either those with the given ids, or all that match the filters. It works for up to 20 seconds and then answers with a cursor. An empty cursor means that all are done.';
 
-const anewMany = (own: Pick<Operation<never>, 'id' | 'summary' | 'description'>): Operation<never> => ({
+const anewMany = (own: Pick<Operation, 'id' | 'summary' | 'description'>): Operation => ({
   ...own,
   tag,
-  variables: {},
   configuration: 'resume',
   shared: ofManyDeadLetters,
   isHeldToUsage: true,
@@ -41,10 +39,9 @@ const anewMany = (own: Pick<Operation<never>, 'id' | 'summary' | 'description'>)
   errors: { ...badOverride, 400: [emptyFilter, ...(badOverride[400] ?? [])] },
 });
 
-const anewOne = (own: Pick<Operation<'dlqId'>, 'id' | 'summary' | 'description'>): Operation<'dlqId'> => ({
+const anewOne = (own: Pick<Operation, 'id' | 'summary' | 'description'>): Operation => ({
   ...own,
   tag,
-  variables: { dlqId: variables.dlqId },
   configuration: 'resume',
   isHeldToUsage: true,
   answers: { 200: { description: 'The new run.', schema: 'AnewRun', example: rerunAnswer } },
@@ -56,10 +53,9 @@ const anewOne = (own: Pick<Operation<'dlqId'>, 'id' | 'summary' | 'description'>
 });
 
 /** Replaces a hanging run with a new one. */
-const inPlace = (own: Pick<Operation<'runId'>, 'id' | 'summary' | 'description'>): Operation<'runId'> => ({
+const inPlace = (own: Pick<Operation, 'id' | 'summary' | 'description'>): Operation => ({
   ...own,
   tag: 'Workflow runs',
-  variables: { runId: variables.runId },
   configuration: 'resume',
   isHeldToUsage: true,
   answers: { 200: { description: 'The new run.', schema: 'AnewRun', example: rerunAnswer } },
@@ -107,7 +103,6 @@ export const deadLettersOfRuns: OperationsAt<
     summary: 'List the failed runs',
     description:
       'Newest first, without their payloads. Filters are ANDed, and the values of one filter are ORed.',
-    variables: {},
     shared: ofDeadLetters,
     answers: {
       200: { description: 'A page of them.', schema: 'RunDeadLetterPage', example: runDeadLetterPage },
@@ -119,7 +114,6 @@ export const deadLettersOfRuns: OperationsAt<
     tag,
     summary: 'Delete the dead letters of many runs',
     description: 'Either those with the given ids, or all that match the filters. Safe to repeat.',
-    variables: {},
     shared: ofManyDeadLetters,
     answers: {
       200: {
@@ -135,7 +129,6 @@ export const deadLettersOfRuns: OperationsAt<
     tag,
     summary: 'Count the failed runs',
     description: `Counts the runs that a bulk operation with the same parameters would affect. ${counting}`,
-    variables: {},
     shared: uncounted(ofManyDeadLetters),
     answers: {
       200: {
@@ -150,7 +143,6 @@ export const deadLettersOfRuns: OperationsAt<
     id: 'getRunDeadLetter',
     tag,
     summary: 'Get the dead letter of a run',
-    variables: { dlqId: variables.dlqId },
     answers: {
       200: {
         description: 'How the run was started, and the last answer to the failed delivery.',
@@ -164,7 +156,6 @@ export const deadLettersOfRuns: OperationsAt<
     id: 'deleteRunDeadLetter',
     tag,
     summary: 'Delete the dead letter of a run',
-    variables: { dlqId: variables.dlqId },
     answers: { 200: { description: 'It is deleted.', schema: 'Deleted', example: { deleted: 1 } } },
     errors: { 404: [noSuchEntry] },
   },
@@ -193,7 +184,6 @@ export const deadLettersOfRuns: OperationsAt<
     tag,
     summary: 'Run the failure function of a run again',
     description: 'Only if it has failed. The dead letter stays.',
-    variables: { dlqId: variables.dlqId },
     isHeldToUsage: true,
     answers: { 200: { description: 'The failed run.', schema: 'AnewRun', example: rerunAnswer } },
     errors: {
@@ -212,7 +202,6 @@ export const deadLettersOfRuns: OperationsAt<
     tag,
     summary: 'Cancel the failure function of a run',
     description: 'Only while it is in progress. A delivery in flight may still arrive, but none after it.',
-    variables: { dlqId: variables.dlqId },
     answers: { 200: { description: 'It is cancelled.', schema: 'Nothing', example: {} } },
     errors: {
       400: [

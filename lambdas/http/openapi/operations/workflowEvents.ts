@@ -1,6 +1,5 @@
 import { messageId, runId } from '../parts/examples.ts';
 import type { Operation, OperationsAt } from '../parts/operation.ts';
-import { variables } from '../parts/variables.ts';
 import { notified, waiter } from '../parts/runExamples.ts';
 import { ofSubmissions } from '../parts/runParameters.ts';
 import { badPath, busy } from './workflowRuns.ts';
@@ -21,20 +20,14 @@ const tooLarge = [
   "The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes.",
 ] as const;
 
-type HookVariable = 'account' | 'runId' | 'eventId';
 const webhookUrl =
   '`context.createWebhook` makes the URL. A caller who knows it needs no token, and may use any method. The run’s next wait for the webhook gets the request: method, headers, body and URL. Calls that arrive before the run waits are kept, up to 10 for each webhook. Calls have the same limits in a second as requests with a token, but are counted separately.';
 
-const hook = (method: string, more: Pick<Operation<HookVariable>, 'body'> = {}): Operation<HookVariable> => ({
+const hook = (method: string, more: Pick<Operation, 'body'> = {}): Operation => ({
   id: `${method.toLowerCase()}Webhook`,
   tag,
   summary: `Call a webhook of a run with ${method}`,
   description: method === 'HEAD' ? `${webhookUrl} The answer has no body.` : webhookUrl,
-  variables: {
-    account: variables.accountId,
-    runId: variables.runId,
-    eventId: { ...variables.eventId, description: 'The webhook’s id.', example: 'evt_4Tq8Zk0mJx7p2Yw' },
-  },
   ...more,
   isHeldToUsage: true,
   answers: { 200: { description: 'The run has the call, or will get it.', schema: 'Nothing', example: {} } },
@@ -73,7 +66,6 @@ export const events: OperationsAt<
     summary: 'Let a run wait for an event',
     description:
       'A step that endpoints submit; the headers `Svc-Workflow-…` name the run. The run continues with the event, or without it after the timeout, or at once if it was notified of the event before. Safe to repeat.',
-    variables: { eventId: variables.eventId },
     shared: ofSubmissions,
     body: {
       required: true,
@@ -106,7 +98,6 @@ export const events: OperationsAt<
     summary: 'Notify runs of an event',
     description:
       'All runs of the account that wait for it continue. It is not kept for later waits. With a run’s id before the event’s, only that run is notified: its oldest wait for the event ends, or the event is kept for its next wait, up to 100 events.',
-    variables: { event: variables.event },
     isHeldToUsage: true,
     body: { bytes: 'The event’s data.' },
     answers: {
@@ -129,7 +120,6 @@ export const events: OperationsAt<
     tag,
     summary: 'List the waits for an event',
     description: 'In the order in which they began.',
-    variables: { eventId: variables.eventId },
     answers: {
       200: { description: 'The waits. Empty if there are none.', schema: 'Waiters', example: [waiter] },
     },

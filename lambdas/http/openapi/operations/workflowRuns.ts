@@ -2,7 +2,6 @@ import type { Errors } from '../parts/errors.ts';
 import { runId } from '../parts/examples.ts';
 import type { Operation, OperationsAt } from '../parts/operation.ts';
 import { counting } from '../parts/parameters.ts';
-import { variables } from '../parts/variables.ts';
 import { runEntries, runPage, startedRun } from '../parts/runExamples.ts';
 import { ofCancelledRuns, ofCountedRuns, ofLogs } from '../parts/runParameters.ts';
 
@@ -47,7 +46,6 @@ export const triggers: OperationsAt<'POST /v2/trigger/{destination+}' | 'POST /v
     tag,
     summary: 'Start a run of a workflow',
     description: `The body is the run’s initial payload. ${withoutClient}`,
-    variables: { destination: variables.workflowUrl },
     configuration: 'trigger',
     isHeldToUsage: true,
     body: { bytes: 'The initial payload.' },
@@ -65,7 +63,6 @@ export const triggers: OperationsAt<'POST /v2/trigger/{destination+}' | 'POST /v
     tag,
     summary: 'Start many runs of workflows',
     description: `Each item has its settings in its \`headers\`, like a single start. All are started, or none. ${withoutClient}`,
-    variables: {},
     isHeldToUsage: true,
     body: {
       required: true,
@@ -94,9 +91,8 @@ export const triggers: OperationsAt<'POST /v2/trigger/{destination+}' | 'POST /v
 
 const filterErrors = [['field_invalid', 'count is "500"; allowed is a whole number from 1 to 100.']] as const;
 
-const log: Omit<Operation<never>, 'id' | 'summary' | 'description'> = {
+const log: Omit<Operation, 'id' | 'summary' | 'description'> = {
   tag,
-  variables: {},
   shared: ofLogs,
   answers: { 200: { description: 'A page of runs.', schema: 'RunPage', example: runPage } },
   errors: {
@@ -123,7 +119,6 @@ export const runs: OperationsAt<
     tag,
     summary: 'Count the active runs',
     description: `Counts the runs that a bulk cancellation with the same parameters would cancel. ${counting}`,
-    variables: {},
     shared: ofCountedRuns,
     answers: { 200: { description: 'Their number.', schema: 'Counted', example: { count: 42 } } },
     errors: { 400: [['field_invalid', 'workflowUrlExactMatch is "yes"; allowed are true, false.']] },
@@ -134,7 +129,6 @@ export const runs: OperationsAt<
     summary: 'Get the recorded steps of a run',
     description:
       'Only while the run is active. Endpoints ask for the list if a delivery comes without it, because it is too large for each delivery. It has all payloads, even redacted ones, and therefore requires the full token.',
-    variables: { runId: variables.runId },
     answers: {
       200: { description: 'The whole list, in order.', schema: 'RunEntries', example: runEntries },
     },
@@ -146,7 +140,6 @@ export const runs: OperationsAt<
     summary: 'Cancel a run, or end it with a result',
     description:
       'The run stops: its pending waits, calls and steps are dropped. A delivery in flight may continue, but its steps are refused. A run that invoked this one is notified. Endpoints also end their runs with this. Safe to repeat.',
-    variables: { runId: variables.runId },
     query: {
       cancel: {
         description: '`false` if the run’s function has returned: then the run succeeds. Default: `true`.',
@@ -170,7 +163,6 @@ export const runs: OperationsAt<
     summary: 'Cancel many runs',
     description:
       'Either those with the given ids, or all active ones that match the filters. The ids and the beginning of the URL may also be in the body. There is no cursor: repeat it until it cancels none.',
-    variables: {},
     shared: ofCancelledRuns,
     body: { required: false, schema: 'RunsToCancel', example: { workflowRunIds: [runId] } },
     answers: {

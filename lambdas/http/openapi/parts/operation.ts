@@ -5,7 +5,6 @@ import type { ApiFunction } from '../../route.ts';
 import type { Errors } from './errors.ts';
 import type { AnswerHeaders } from './headers.ts';
 import type { NamedParameters, QueryParameter } from './parameters.ts';
-import type { PathVariable } from './variables.ts';
 import type { SchemaName, Shown } from './schemas.ts';
 
 export const tags = {
@@ -38,18 +37,13 @@ export interface Text {
   readonly example: string;
 }
 
-type VariableOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
-  ? (Name extends `${infer Plain}+` ? Plain : Name) | VariableOf<Rest>
-  : never;
-
-export interface Operation<Variable extends string = string> {
+export interface Operation {
   readonly id: string;
   readonly tag: keyof typeof tags;
   readonly summary: string;
   /** Markdown. */
   readonly description?: string;
   readonly deprecated?: true;
-  readonly variables: Readonly<Record<Variable, PathVariable>>;
   /** The kind of request whose configuration the operation reads, from headers or query parameters. */
   readonly configuration?: Exclude<Scope, 'callback'>;
   readonly filters?: List;
@@ -70,10 +64,10 @@ export interface Operation<Variable extends string = string> {
 type NameOf<F extends ApiFunction> = F extends ApiFunction ? keyof RoutesOf<F> & string : never;
 
 export type OperationsAt<Names extends NameOf<ApiFunction>> = {
-  readonly [Name in Names]: Operation<VariableOf<Name>>;
+  readonly [Name in Names]: Operation;
 };
 
 /** A missing route does not compile. */
 export type Operations<F extends ApiFunction> = {
-  readonly [Name in NameOf<F>]: Operation<VariableOf<Name>>;
+  readonly [Name in NameOf<F>]: Operation;
 };

@@ -1,5 +1,6 @@
 import type { ValueSchema } from '../../../options/option.ts';
 import { longestFlowControlKey } from '../../../shared/bounds.ts';
+import { isVariable, segmentsOf } from '../../findRoute.ts';
 import { namePattern } from '../../../value/names.ts';
 import { accountId, dlqId, messageId, namedToken, runId } from './examples.ts';
 
@@ -16,55 +17,78 @@ const schemeInPath = '[hH][tT][tT][pP][sS]?(:|%3[aA])';
 
 const nameSchema: ValueSchema = { type: 'string', pattern: namePattern.source };
 
-export const variables = {
-  destination: {
-    description:
-      'A URL that starts with `http://` or `https://`, as it is or percent-encoded as a whole, or the name of a URL group.',
-    schema: { type: 'string', pattern: `^(${schemeInPath}.+|[A-Za-z0-9._-]+)$` },
-    example: 'https://example.com/orders',
-  },
-  queueName: { description: 'The queue’s name.', schema: nameSchema, example: 'mail' },
-  flowControlKey: {
+const destination: PathVariable = {
+  description:
+    'A URL that starts with `http://` or `https://`, as it is or percent-encoded as a whole, or the name of a URL group.',
+  schema: { type: 'string', pattern: `^(${schemeInPath}.+|[A-Za-z0-9._-]+)$` },
+  example: 'https://example.com/orders',
+};
+const queueName: PathVariable = { description: 'The queue’s name.', schema: nameSchema, example: 'mail' };
+const account: PathVariable = {
+  description: 'The account’s id, a UUID.',
+  schema: { type: 'string' },
+  example: accountId,
+};
+const eventSchema: ValueSchema = { type: 'string', minLength: 1, maxLength: 256 };
+
+/** By the segment of the path, or by it and the one before where that makes a difference. */
+const variables: Readonly<Record<string, PathVariable>> = {
+  '{destination+}': destination,
+  '{schedule+}': destination,
+  '{queueName}': queueName,
+  'queues/{name}': queueName,
+  '{key}': {
     description: 'The key, percent-encoded, as in its messages’ `Svc-Flow-Control-Key`.',
     schema: { type: 'string', minLength: 1, maxLength: longestFlowControlKey },
     example: 'tenant-7',
   },
-  circuitHost: {
+  '{host}': {
     description: 'The host, percent-encoded, as the list shows it.',
     schema: { type: 'string', minLength: 1, maxLength: 259 },
     example: 'hooks.example.com',
   },
-  messageId: { description: 'The message’s id.', schema: { type: 'string' }, example: messageId },
-  completion: {
+  '{messageId}': { description: 'The message’s id.', schema: { type: 'string' }, example: messageId },
+  '{completion}': {
     description: 'The end of the URL in `Svc-Complete-Url`.',
     schema: { type: 'string' },
     example: 'WyJmMmMwYTNhNCIsIm1zZ18wMUtEVkROQTAwTTNBOVgyQzRENkY4R0hKSyIsMCwxXQ.3uYq',
   },
-  dlqId: { description: 'The dead letter’s id.', schema: { type: 'string' }, example: dlqId },
-  schedule: { description: 'The schedule’s id.', schema: nameSchema, example: 'nightly-report' },
-  groupName: { description: 'The URL group’s name.', schema: nameSchema, example: 'orders' },
-  brand: {
+  '{dlqId}': { description: 'The dead letter’s id.', schema: { type: 'string' }, example: dlqId },
+  '{schedule}': { description: 'The schedule’s id.', schema: nameSchema, example: 'nightly-report' },
+  'topics/{name}': { description: 'The URL group’s name.', schema: nameSchema, example: 'orders' },
+  '{brand}': {
     description: '`svc`, or the word for another accepted dialect: `qstash` for `Upstash`.',
     schema: { type: 'string' },
     example: 'svc',
   },
-  workflowUrl: {
+  'trigger/{destination+}': {
     description:
       'The URL of the workflow’s endpoint: it starts with `http://` or `https://`, as it is or percent-encoded as a whole.',
     schema: { type: 'string', pattern: `^${schemeInPath}.+` },
     example: 'https://example.com/workflows/orders',
   },
-  runId: { description: 'The run’s id.', schema: { type: 'string' }, example: runId },
-  eventId: {
+  '{runId}': { description: 'The run’s id.', schema: { type: 'string' }, example: runId },
+  '{eventId+}': {
     description: 'The event’s id, percent-encoded. A slash in it may stay as it is.',
-    schema: { type: 'string', minLength: 1, maxLength: 256 },
+    schema: eventSchema,
     example: 'order-4711-paid',
   },
-  event: {
+  '{eventId}': { description: 'The webhook’s id.', schema: eventSchema, example: 'evt_4Tq8Zk0mJx7p2Yw' },
+  '{event+}': {
     description: 'The event’s id, or a run’s id, a slash and the event’s id: then only that run is notified.',
     schema: { type: 'string' },
     example: `${runId}/order-4711-paid`,
   },
-  tokenId: { description: 'The named token’s id.', schema: { type: 'string' }, example: namedToken.id },
-  accountId: { description: 'The account’s id, a UUID.', schema: { type: 'string' }, example: accountId },
-} as const satisfies Record<string, PathVariable>;
+  '{tokenId}': { description: 'The named token’s id.', schema: { type: 'string' }, example: namedToken.id },
+  '{account}': account,
+  '{id}': account,
+};
+
+/** @throws Error if a variable of the path is not described */
+export const variablesOf = (path: string): readonly (readonly [name: string, variable: PathVariable])[] =>
+  segmentsOf(path).flatMap((segment, place, all) => {
+    if (!isVariable(segment)) return [];
+    const variable = variables[`${all[place - 1]}/${segment}`] ?? variables[segment];
+    if (variable === undefined) throw new Error(`The variable ${segment} of ${path} is not described.`);
+    return [[segment.replace(/[{}+]/g, ''), variable]];
+  });
