@@ -187,11 +187,17 @@ function responsesOf(route: Route, operation: Operation): DescribedOperation['re
   return { ...Object.fromEntries(answers), ...Object.fromEntries(refused) };
 }
 
+function tagOf({ name, path }: Route): string {
+  const found = tags.find(([, , paths]) => paths.test(path));
+  if (found === undefined) throw new Error(`${name} has no tag.`);
+  return found[0];
+}
+
 function describe(route: Route, operation: Operation, security: Security): DescribedOperation {
   const requestBody = bodyOf(operation);
   return {
     operationId: operation.id,
-    tags: [operation.tag],
+    tags: [tagOf(route)],
     summary: operation.summary,
     ...(operation.description !== undefined && { description: operation.description }),
     ...(operation.deprecated && { deprecated: true }),
@@ -219,7 +225,7 @@ function documentOf(api: Api, basePath: string) {
     if (operation === undefined) throw new Error(`${route.name} is not described.`);
     const path = (paths[describedPath(route.path)] ??= {});
     path[route.method.toLowerCase()] = describe(route, operation, security);
-    used.add(operation.tag);
+    used.add(tagOf(route));
     parameters = { ...parameters, ...sharedParameters(operation) };
     for (const { name, response } of refusalsTo(route, operation)) {
       if (name !== undefined) responses[name] = response;
@@ -232,9 +238,7 @@ function documentOf(api: Api, basePath: string) {
     openapi: '3.1.1',
     info: { title: api.title, version: api.version, description: api.about },
     servers: [{ url: basePath === '' ? '/' : basePath }],
-    tags: Object.entries(tags).flatMap(([name, text]) =>
-      used.has(name) ? [{ name, description: text }] : [],
-    ),
+    tags: tags.flatMap(([name, description]) => (used.has(name) ? [{ name, description }] : [])),
     paths,
     components: {
       schemas: schemasIn({ paths, responses }),

@@ -49,7 +49,6 @@ const refusedCallback = [
 export const accounts: Operations<'accounts'> = {
   'GET /v2/{brand}/users': {
     id: 'listAccounts',
-    tag: 'Accounts',
     summary: 'List the accounts',
     description:
       'By region, including deleted accounts. If a region does not answer, its accounts are shown as the first region last saw them. The header `Link` has the next page, if there is one.',
@@ -95,7 +94,6 @@ export const accounts: Operations<'accounts'> = {
   },
   'POST /v2/{brand}/users': {
     id: 'createAccount',
-    tag: 'Accounts',
     summary: 'Create an account',
     description:
       'Fields that are not given get the plan’s values. If the request chooses the `id`, sending it twice makes one account.',
@@ -115,7 +113,6 @@ export const accounts: Operations<'accounts'> = {
   },
   'GET /v2/{brand}/users/{id}': {
     id: 'getAccount',
-    tag: 'Accounts',
     summary: 'Get an account',
     description: 'Including a deleted account.',
     answers: { 200: { description: 'The account.', schema: 'Account', example: account } },
@@ -123,7 +120,6 @@ export const accounts: Operations<'accounts'> = {
   },
   'PATCH /v2/{brand}/users/{id}': {
     id: 'updateAccount',
-    tag: 'Accounts',
     summary: 'Change an account',
     description: 'Sets the given fields, all of them or none. They have the same meaning as in the answer.',
     body: {
@@ -142,7 +138,6 @@ export const accounts: Operations<'accounts'> = {
   },
   'DELETE /v2/{brand}/users/{id}': {
     id: 'deleteAccount',
-    tag: 'Accounts',
     summary: 'Delete an account',
     description:
       'Its tokens become invalid at once. Its schedules and deliveries stop soon after, and its data expires. Safe to repeat.',
@@ -163,7 +158,6 @@ export const accounts: Operations<'accounts'> = {
   },
   'POST /v2/{brand}/users/{id}/failure-callback/test': {
     id: 'testFailureCallback',
-    tag: 'Accounts',
     summary: 'Test the failure callback of an account',
     description:
       'Calls `failure_callback` with an invented failure, signed like a delivery, and waits up to 20 s for the answer. Nothing is stored or retried. This call does not come from a VPC, even if deliveries do.',
@@ -181,7 +175,6 @@ export const accounts: Operations<'accounts'> = {
   },
   'POST /v2/{brand}/rotate-token/{id}': {
     id: 'rotateTokens',
-    tag: 'Accounts',
     summary: 'Give an account new tokens',
     description:
       'Replaces the token and the read-only token. The old ones stop working with the next request.',
@@ -192,7 +185,6 @@ export const accounts: Operations<'accounts'> = {
   },
   'POST /v2/{brand}/users/{id}/tokens': {
     id: 'createToken',
-    tag: 'Accounts',
     summary: 'Make a named token',
     description:
       'Makes a token besides the account’s own two, with a scope and optionally an end. It is shown only here. With `destinations`, its messages may only go to these URLs and groups, and through a queue only if the queue is named too; callbacks may only go to these URLs. `expires_at` may be `null`.',
@@ -229,7 +221,6 @@ export const accounts: Operations<'accounts'> = {
   },
   'GET /v2/{brand}/users/{id}/tokens': {
     id: 'listTokens',
-    tag: 'Accounts',
     summary: 'List the named tokens',
     description:
       'The newest first, without the tokens themselves. A token is listed until 30 days after its end.',
@@ -238,7 +229,6 @@ export const accounts: Operations<'accounts'> = {
   },
   'DELETE /v2/{brand}/users/{id}/tokens/{tokenId}': {
     id: 'revokeToken',
-    tag: 'Accounts',
     summary: 'Revoke a named token',
     description: 'It stops working with the next request.',
     answers: {
@@ -251,7 +241,6 @@ export const accounts: Operations<'accounts'> = {
   },
   'GET /v2/{brand}/stats/{id}': {
     id: 'getAccountStats',
-    tag: 'Accounts',
     summary: 'Get an account’s usage',
     description: 'For each of the last 30 days (UTC), today last, and for this month.',
     answers: {
@@ -261,7 +250,6 @@ export const accounts: Operations<'accounts'> = {
   },
   'GET /v2/{brand}/openapi.json': {
     id: 'getManagementDescription',
-    tag: 'Service',
     summary: 'Get the management API’s description',
     answers: {
       200: { description: 'An OpenAPI document.', schema: 'Description', example: { openapi: '3.1.1' } },

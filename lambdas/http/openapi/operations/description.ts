@@ -3,7 +3,6 @@ import type { Operations } from '../parts/operation.ts';
 export const description: Operations<'description'> = {
   'GET /v2/health': {
     id: 'getHealth',
-    tag: 'Service',
     summary: 'Ask whether the service answers',
     answers: {
       200: {
@@ -15,7 +14,6 @@ export const description: Operations<'description'> = {
   },
   'GET /v2/openapi.json': {
     id: 'getDescription',
-    tag: 'Service',
     summary: 'Get this description',
     answers: {
       200: { description: 'An OpenAPI document.', schema: 'Description', example: { openapi: '3.1.1' } },

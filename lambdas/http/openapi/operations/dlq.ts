@@ -26,7 +26,6 @@ const sentBefore = 'Already sent again: 42 dead letters.';
 export const dlq: Operations<'dlq'> = {
   'GET /v2/dlq': {
     id: 'listDeadLetters',
-    tag: 'Dead letter queue',
     summary: 'List the dead letters',
     description:
       'Newest first, without the messages’ bodies. Filters are ANDed, and the values of one filter are ORed. With `source=workflow` it lists failed workflow runs, like `/v2/workflows/dlq` and with the same filters.',
@@ -38,7 +37,6 @@ export const dlq: Operations<'dlq'> = {
   },
   'GET /v2/dlq/count': {
     id: 'countDeadLetters',
-    tag: 'Dead letter queue',
     summary: 'Count the dead letters',
     description: `Counts the dead letters that a bulk deletion or retry with the same parameters would affect. ${counting}`,
     counts: 'dlq',
@@ -53,7 +51,6 @@ export const dlq: Operations<'dlq'> = {
   },
   'DELETE /v2/dlq': {
     id: 'deleteDeadLetters',
-    tag: 'Dead letter queue',
     summary: 'Delete many dead letters',
     description:
       'Either those with the given ids, in the query or in the body, or all that match the filters. Safe to repeat.',
@@ -70,7 +67,6 @@ export const dlq: Operations<'dlq'> = {
   },
   'POST /v2/dlq/retry': {
     id: 'retryDeadLetters',
-    tag: 'Dead letter queue',
     summary: 'Send many dead letters again',
     description: `Either those with the given ids, in the query or in the body, or all that match the filters. ${overrides}`,
     configuration: 'retry',
@@ -93,7 +89,6 @@ export const dlq: Operations<'dlq'> = {
   },
   'POST /v2/dlq/retry/{dlqId}': {
     id: 'retryDeadLetter',
-    tag: 'Dead letter queue',
     summary: 'Send a dead letter again',
     description: overrides,
     configuration: 'retry',
@@ -107,7 +102,6 @@ export const dlq: Operations<'dlq'> = {
   },
   'GET /v2/dlq/{dlqId}': {
     id: 'getDeadLetter',
-    tag: 'Dead letter queue',
     summary: 'Get a dead letter',
     answers: {
       200: {
@@ -120,7 +114,6 @@ export const dlq: Operations<'dlq'> = {
   },
   'DELETE /v2/dlq/{dlqId}': {
     id: 'deleteDeadLetter',
-    tag: 'Dead letter queue',
     summary: 'Delete a dead letter',
     answers: { 200: { description: 'It is deleted.', schema: 'Deleted', example: { deleted: 1 } } },
     errors: { 404: [noSuchEntry] },

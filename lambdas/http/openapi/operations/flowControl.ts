@@ -8,7 +8,6 @@ const busy = ['busy', 'It is being changed by many at once; send the change agai
 
 const change = (own: Pick<Operation, 'id' | 'summary' | 'description' | 'query' | 'errors'>): Operation => ({
   ...own,
-  tag: 'Flow control',
   answers: { 200: { description: 'It is done.', schema: 'Nothing', example: {} } },
   errors: { 404: [noSuchKey], 503: [busy], ...own.errors },
 });
@@ -22,7 +21,6 @@ const flag = (what: string) => ({
 export const flowControl: Operations<'flowControl'> = {
   'GET /v2/flowControl': {
     id: 'listFlowControl',
-    tag: 'Flow control',
     summary: 'List the flow-control keys',
     description:
       'A key exists from the first message that names it, even a delayed one. It is removed after 30 days without use, unless it is paused or pinned, or still has messages to come.',
@@ -52,7 +50,6 @@ export const flowControl: Operations<'flowControl'> = {
   },
   'GET /v2/flowControl/{key}': {
     id: 'getFlowControl',
-    tag: 'Flow control',
     summary: 'Get a flow-control key',
     answers: {
       200: {
@@ -137,7 +134,6 @@ export const flowControl: Operations<'flowControl'> = {
   }),
   'GET /v2/globalParallelism': {
     id: 'getGlobalParallelism',
-    tag: 'Flow control',
     summary: 'Get the account’s deliveries in flight',
     description:
       'An account’s deliveries in flight are limited to its `max_global_parallelism`. More than that wait.',
@@ -151,7 +147,6 @@ export const flowControl: Operations<'flowControl'> = {
   },
   'GET /v2/circuits': {
     id: 'listCircuits',
-    tag: 'Flow control',
     summary: 'List the open circuits',
     description:
       'The hosts that are down, whose deliveries wait, and the hosts that answer again and whose waiting deliveries are being released.',
@@ -168,7 +163,6 @@ export const flowControl: Operations<'flowControl'> = {
   },
   'POST /v2/circuits/{host}/close': {
     id: 'closeCircuit',
-    tag: 'Flow control',
     summary: 'Close a circuit by hand',
     description:
       'Waiting deliveries are released, one at first and more with each success. If the host is still down, its circuit opens again.',

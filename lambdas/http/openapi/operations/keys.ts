@@ -4,7 +4,6 @@ import type { Operation, Operations } from '../parts/operation.ts';
 
 const rotation = (of: Pick<Operation, 'id' | 'summary' | 'description' | 'deprecated'>): Operation => ({
   ...of,
-  tag: 'Signing keys',
   answers: {
     200: { description: 'The keys as they are now.', schema: 'SigningKeys', example: signingKeys },
   },
@@ -16,7 +15,6 @@ const busy = [['busy', 'The account is being changed by others; send the request
 export const keys: Operations<'keys'> = {
   'GET /v2/tokens': {
     id: 'listOwnTokens',
-    tag: 'Tokens',
     summary: 'List the account’s named tokens',
     description:
       'The newest first, without the tokens themselves. A token is listed until 30 days after its end.',
@@ -24,7 +22,6 @@ export const keys: Operations<'keys'> = {
   },
   'POST /v2/tokens': {
     id: 'createOwnToken',
-    tag: 'Tokens',
     summary: 'Make a token for a colleague or a program',
     description:
       'Makes a token with the scope `read` or `publish`, and optionally an end. It is shown only here. If a named token makes it, it is revoked together with that one, and ends no later. Tokens with all rights are made by the operator of the service.',
@@ -47,7 +44,6 @@ export const keys: Operations<'keys'> = {
   },
   'DELETE /v2/tokens/{tokenId}': {
     id: 'revokeOwnToken',
-    tag: 'Tokens',
     summary: 'Revoke a token of the account',
     description: 'It stops working with the next request. Only the operator revokes tokens with all rights.',
     answers: {
@@ -66,7 +62,6 @@ export const keys: Operations<'keys'> = {
   },
   'GET /v2/keys': {
     id: 'getSigningKeys',
-    tag: 'Signing keys',
     summary: 'Get the signing keys',
     description: 'A receiver that knows both keeps recognizing deliveries after a rotation.',
     answers: { 200: { description: 'Both keys.', schema: 'SigningKeys', example: signingKeys } },

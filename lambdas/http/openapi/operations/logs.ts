@@ -15,7 +15,6 @@ const errors: Errors = {
 export const logs: Operations<'logs'> = {
   'GET /v2/logs': {
     id: 'listLogs',
-    tag: 'Logs',
     summary: 'List the log',
     description:
       'Newest first, or earliest first if `order` says so. Filters are ANDed, and the values of one filter are ORed. If few entries match, or entries are large, a page may have fewer than requested and still a cursor.',
@@ -25,7 +24,6 @@ export const logs: Operations<'logs'> = {
   },
   'GET /v2/events': {
     id: 'listEvents',
-    tag: 'Logs',
     summary: 'List the log, for older clients',
     description: 'Like `GET /v2/logs`, with the older names of some fields as well.',
     deprecated: true,

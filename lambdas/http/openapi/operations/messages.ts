@@ -66,7 +66,6 @@ const refusedCompletions = {
 export const messages: Operations<'messages'> = {
   'POST /v2/messages/{messageId}/complete': {
     id: 'completeMessage',
-    tag: 'Messages',
     summary: 'Complete the open attempt of a message',
     description:
       'The message was published with `Svc-Deferred`, and its destination answered 202. The request has the answer to its attempt, which is treated like an answer of the destination: it is recorded and called back, and a failure is retried or becomes a dead letter. A second completion changes nothing.',
@@ -84,7 +83,6 @@ export const messages: Operations<'messages'> = {
   },
   'POST /v2/complete/{completion}': {
     id: 'completeAttempt',
-    tag: 'Messages',
     summary: 'Complete an attempt at its URL',
     description:
       'The URL is the value of the delivery’s `Svc-Complete-Url`. A caller who knows it needs no token, and can do nothing else with it. The request does the same as `POST /v2/messages/{messageId}/complete` for this one attempt, and may arrive before the destination has answered 202.',
@@ -102,7 +100,6 @@ export const messages: Operations<'messages'> = {
   },
   'GET /v2/messages': {
     id: 'listMessages',
-    tag: 'Messages',
     summary: 'List the messages',
     description:
       'Waiting messages, or those in the requested states: newest first, one entry for each, without their bodies. A message that has ended is listed as long as the log keeps it. Filters are ANDed, and the values of one filter are ORed. If few messages match, a page may have fewer than requested and still a cursor.',
@@ -120,7 +117,6 @@ export const messages: Operations<'messages'> = {
   },
   'GET /v2/messages/count': {
     id: 'countMessages',
-    tag: 'Messages',
     summary: 'Count the waiting messages',
     description: `Counts the messages that a bulk cancellation with the same parameters would cancel. ${counting}`,
     counts: 'messages',
@@ -129,7 +125,6 @@ export const messages: Operations<'messages'> = {
   },
   'GET /v2/messages/{messageId}': {
     id: 'getMessage',
-    tag: 'Messages',
     summary: 'Get a message',
     description:
       'Only while it waits for a delivery. With `state=ALL`, as long as the log keeps it, with its state.',
@@ -157,7 +152,6 @@ export const messages: Operations<'messages'> = {
   },
   'PATCH /v2/messages/{messageId}': {
     id: 'changeMessage',
-    tag: 'Messages',
     summary: 'Change a waiting message',
     description:
       'Changes the time of its next attempt, its retries, timeout, labels and headers, and keeps the rest. It must wait for its first attempt or for a retry, and not be due within 5 seconds, unless it waits in the line of a queue, a flow-control key, its account or a host. There it keeps its place, unless it is moved to a later time. The fields may also be headers of the request, such as `Svc-Delay`.',
@@ -193,7 +187,6 @@ export const messages: Operations<'messages'> = {
   },
   'POST /v2/messages/{messageId}/publish': {
     id: 'publishMessageAgain',
-    tag: 'Messages',
     summary: 'Publish a message again',
     description:
       'Makes a new message to the same URL and through the same queue, with the same body, headers and settings. A message to a URL group is sent to its own endpoint again. Headers of the request change the settings. The old message may wait or have ended; it stays as it is. Messages are kept as long as the log keeps them.',
@@ -226,7 +219,6 @@ export const messages: Operations<'messages'> = {
   },
   'DELETE /v2/messages/{messageId}': {
     id: 'cancelMessage',
-    tag: 'Messages',
     summary: 'Cancel a message',
     description: 'No attempt starts after this. An attempt in flight may still arrive.',
     answers: { 200: { description: 'It is cancelled.', schema: 'Cancelled', example: { cancelled: 1 } } },
@@ -234,7 +226,6 @@ export const messages: Operations<'messages'> = {
   },
   'DELETE /v2/messages': {
     id: 'cancelMessages',
-    tag: 'Messages',
     summary: 'Cancel many messages',
     description:
       'Either those with the given ids, in the query or in the body, or all that match the filters. Safe to repeat.',

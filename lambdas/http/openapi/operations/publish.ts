@@ -54,7 +54,6 @@ const toDestination =
 export const publish: Operations<'publish'> = {
   'POST /v2/publish/{destination+}': {
     id: 'publishMessage',
-    tag: 'Publish',
     summary: 'Publish a message',
     description: toDestination,
     configuration: 'message',
@@ -65,7 +64,6 @@ export const publish: Operations<'publish'> = {
   },
   'POST /v2/enqueue/{queueName}/{destination+}': {
     id: 'enqueueMessage',
-    tag: 'Publish',
     summary: 'Publish a message through a queue',
     description: `It waits in the queue for its turn. A missing queue is created, with a parallelism of 1. ${toDestination}`,
     configuration: 'message',
@@ -76,7 +74,6 @@ export const publish: Operations<'publish'> = {
   },
   'POST /v2/batch': {
     id: 'publishBatch',
-    tag: 'Publish',
     summary: 'Publish many messages',
     description:
       'Each message is published as if it came alone, with the settings in its `headers`. A refused message does not affect the others: its answer has the error and the status, such as 429 or 412 if the account’s day or budget is too small for all.',

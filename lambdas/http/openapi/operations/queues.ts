@@ -13,7 +13,6 @@ const busy = ['busy', 'It is being changed by many at once; send the change agai
 
 const pausing = (action: 'pause' | 'resume'): Operation => ({
   id: `${action}Queue`,
-  tag: 'Queues',
   summary: action === 'pause' ? 'Pause a queue' : 'Resume a queue',
   description:
     action === 'pause'
@@ -26,7 +25,6 @@ const pausing = (action: 'pause' | 'resume'): Operation => ({
 export const queues: Operations<'queues'> = {
   'POST /v2/queues': {
     id: 'putQueue',
-    tag: 'Queues',
     summary: 'Create or change a queue',
     description:
       'Messages of a queue start in the order in which they were accepted, and delayed messages in the order in which they are due. At most `parallelism` messages are in progress at once: from a message’s first attempt until it is delivered, failed or cancelled, including its retries, and until its callbacks are delivered or have failed. An enqueue creates a missing queue by itself.',
@@ -49,7 +47,6 @@ export const queues: Operations<'queues'> = {
   },
   'GET /v2/queues': {
     id: 'listQueues',
-    tag: 'Queues',
     summary: 'List the queues',
     ...goesOn,
     answers: {
@@ -63,14 +60,12 @@ export const queues: Operations<'queues'> = {
   },
   'GET /v2/queues/{name}': {
     id: 'getQueue',
-    tag: 'Queues',
     summary: 'Get a queue',
     answers: { 200: { description: 'The queue.', schema: 'Queue', example: queue } },
     errors: { 404: [noSuchQueue] },
   },
   'DELETE /v2/queues/{name}': {
     id: 'deleteQueue',
-    tag: 'Queues',
     summary: 'Delete a queue',
     description:
       'Its waiting messages are cancelled, as the log shows. Messages in progress continue, and delayed messages are delivered when they are due. The next message creates the queue again, except perhaps a delayed one within a minute of the deletion.',

@@ -24,7 +24,6 @@ const refusals: Errors = {
 
 const pausing = (action: 'pause' | 'resume', method: 'post' | 'patch'): Operation => ({
   id: `${action}Schedule${method === 'patch' ? 'ByPatch' : ''}`,
-  tag: 'Schedules',
   summary: action === 'pause' ? 'Pause a schedule' : 'Resume a schedule',
   description:
     action === 'pause'
@@ -37,7 +36,6 @@ const pausing = (action: 'pause' | 'resume', method: 'post' | 'patch'): Operatio
 export const schedules: Operations<'schedules'> = {
   'POST /v2/schedules/{schedule+}': {
     id: 'createSchedule',
-    tag: 'Schedules',
     summary: 'Create or overwrite a schedule',
     description:
       'Publishes the body whenever `Svc-Cron` triggers, like a publish with the same headers. A schedule with the same `Svc-Schedule-Id` is replaced completely. A missing queue is created, now and with each message.',
@@ -63,7 +61,6 @@ export const schedules: Operations<'schedules'> = {
   },
   'GET /v2/schedules': {
     id: 'listSchedules',
-    tag: 'Schedules',
     summary: 'List the schedules',
     description: 'Shows bodies of up to 9 KiB. Get a single schedule to see a larger one.',
     query: {
@@ -92,14 +89,12 @@ export const schedules: Operations<'schedules'> = {
   },
   'GET /v2/schedules/{schedule}': {
     id: 'getSchedule',
-    tag: 'Schedules',
     summary: 'Get a schedule',
     answers: { 200: { description: 'The schedule.', schema: 'Schedule', example: schedule } },
     errors: { 404: [noSuchSchedule], ...(refusals[503] && { 503: refusals[503] }) },
   },
   'GET /v2/schedules/{schedule}/fires': {
     id: 'listScheduleFires',
-    tag: 'Schedules',
     summary: 'List the last fires of a schedule',
     answers: {
       200: {
@@ -114,7 +109,6 @@ export const schedules: Operations<'schedules'> = {
   },
   'GET /v2/schedules/{schedule}/next': {
     id: 'listNextFires',
-    tag: 'Schedules',
     summary: 'List the next fires of a schedule',
     description: 'Each also in the schedule’s time zone. A paused schedule does not publish at these times.',
     query: {
@@ -142,7 +136,6 @@ export const schedules: Operations<'schedules'> = {
   },
   'PATCH /v2/schedules/{schedule}': {
     id: 'changeSchedule',
-    tag: 'Schedules',
     summary: 'Change a schedule',
     description:
       'Settings that the body does not name stay as they are, including those that answers do not show: a redacted body, credentials in a URL, and the settings of callbacks.',
@@ -172,14 +165,12 @@ export const schedules: Operations<'schedules'> = {
   },
   'DELETE /v2/schedules/{schedule}': {
     id: 'deleteSchedule',
-    tag: 'Schedules',
     summary: 'Delete a schedule',
     answers: { 200: { description: 'It is gone.', schema: 'Nothing', example: {} } },
     errors: { 404: [noSuchSchedule] },
   },
   'POST /v2/schedules/{schedule}/run': {
     id: 'runSchedule',
-    tag: 'Schedules',
     summary: 'Run a schedule now',
     description:
       'Publishes its message as if it had triggered, even while it is paused. Its last and next fires stay as they are.',
@@ -214,7 +205,6 @@ export const schedules: Operations<'schedules'> = {
   'PATCH /v2/schedules/{schedule}/resume': pausing('resume', 'patch'),
   'GET /v2/cron': {
     id: 'explainCron',
-    tag: 'Schedules',
     summary: 'Explain a cron expression',
     description: 'Returns when a schedule with this expression would fire. Changes nothing.',
     query: {

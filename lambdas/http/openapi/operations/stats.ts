@@ -14,7 +14,6 @@ svc_messages_total{state="delivered"} 489
 export const stats: Operations<'stats'> = {
   'GET /v2/stats/attention': {
     id: 'getAttention',
-    tag: 'Statistics',
     summary: 'Get what needs attention',
     description:
       'Hosts that are down or fail, hanging runs, paused queues and flow-control keys with the number of waiting messages, schedules whose last fire failed, and the numbers of dead letters and failed runs of the last day. If all is well, the lists are empty and both numbers are 0. What could not be read in time is in `cut`, and is absent if nothing of it was found.',
@@ -57,7 +56,6 @@ export const stats: Operations<'stats'> = {
   },
   'GET /v2/stats/hosts': {
     id: 'getHostTimes',
-    tag: 'Statistics',
     summary: 'Get how destinations’ hosts answered recently',
     description:
       'Counts attempts, failures and answer times by host, from the newest records of the log: 1,000 at most, including callbacks and retries. With `host`, it counts those of one host since a time, and also over time; it reads the log for up to a second, or ten megabytes of each shard.',
@@ -105,7 +103,6 @@ export const stats: Operations<'stats'> = {
   },
   'GET /v2/stats/lanes': {
     id: 'getLaneTimes',
-    tag: 'Statistics',
     summary: 'Get how many messages waited for a queue or a flow-control key in the last day',
     description:
       'By hour: the longest line, and how many attempts ended. Attempts are counted from the log, which is read for up to a second, or ten megabytes of each shard.',
@@ -143,7 +140,6 @@ export const stats: Operations<'stats'> = {
   },
   'GET /v2/stats': {
     id: 'getStats',
-    tag: 'Statistics',
     summary: 'Get the account’s usage and outcomes',
     description:
       'Hours and days are in UTC. Each list has all of them, even those without messages. Any token of the account is accepted, and `access` shows its rights.\n\nWhat is used, and what is `accepted`, is counted by many processes that add up what they have counted in steps: it is right within a hundred messages of a day, or a hundredth of them. `delivered`, `failed` and `cancelled` are counted from the log, each in the hour in which it happened, and are exact but for two things: a record that AWS takes more than two minutes to store is left out, and a message that was cancelled on its way and arrived all the same counts as both. What waits, or is retried, has no outcome yet.',
@@ -157,7 +153,6 @@ export const stats: Operations<'stats'> = {
   },
   'GET /v2/metrics': {
     id: 'readMetrics',
-    tag: 'Statistics',
     summary: 'Get metrics in Prometheus’ text format',
     description:
       'The numbers of waiting, in-flight and permanently failed messages, paused queues and keys, hosts that are down, the account’s limits, and what ended since midnight UTC. At most 1,000 series, those of the busiest queues and keys; `svc_series_dropped` is the number of others. The counters are two minutes behind, so that they never shrink within a day.',
@@ -167,7 +162,6 @@ export const stats: Operations<'stats'> = {
   },
   'GET /v2/audit': {
     id: 'readAudit',
-    tag: 'Statistics',
     summary: 'Read the audit trail',
     description:
       'Who changed what: schedules, URL groups, queues, keys, flow-control limits, bulk operations, named tokens, and the account itself. Publishes are in the log. Entries are kept for 90 days, have no secrets, and are listed newest first. An entry is written before its change, so every change has one. After a 5xx the entry stays, because the change may have been made.',
@@ -256,7 +250,6 @@ const shown: Shown<'Alarms'> = {
 export const alarms: Operations<'alarms'> = {
   'GET /v2/alarms': {
     id: 'getAlarms',
-    tag: 'Alarms',
     summary: 'Get the alarms, and which are open',
     description:
       'The account is checked every five minutes. A read-only token does not see the routing key or the values of headers.',
@@ -264,7 +257,6 @@ export const alarms: Operations<'alarms'> = {
   },
   'PUT /v2/alarms': {
     id: 'putAlarms',
-    tag: 'Alarms',
     summary: 'Set the alarms',
     description:
       'Replaces the alarms that were set. If the URL, the format or the routing key changes, open alarms are reported to the new one, too.',
@@ -287,14 +279,12 @@ export const alarms: Operations<'alarms'> = {
   },
   'DELETE /v2/alarms': {
     id: 'deleteAlarms',
-    tag: 'Alarms',
     summary: 'Remove the alarms',
     description: 'Alarms are no longer reported, nor is the end of those that are open.',
     answers: { 200: { description: 'The alarms are removed.', schema: 'Nothing', example: {} } },
   },
   'POST /v2/alarms/test': {
     id: 'testAlarms',
-    tag: 'Alarms',
     summary: 'Send a test',
     description:
       'Sends an ordinary message to the alarms’ destination, even in quiet hours. PagerDuty gets a second one a minute later, which resolves the incident.',

@@ -34,7 +34,6 @@ const missing = [
 export const urlGroups: Operations<'urlGroups'> = {
   'GET /v2/topics': {
     id: 'listUrlGroups',
-    tag: 'URL groups',
     summary: 'List the URL groups',
     ...goesOn,
     answers: {
@@ -48,14 +47,12 @@ export const urlGroups: Operations<'urlGroups'> = {
   },
   'GET /v2/topics/{name}': {
     id: 'getUrlGroup',
-    tag: 'URL groups',
     summary: 'Get a URL group',
     answers: { 200: { description: 'The group.', schema: 'UrlGroup', example: urlGroup } },
     errors: { 404: [noSuchGroup] },
   },
   'PATCH /v2/topics/{name}': {
     id: 'setUrlGroupDefaults',
-    tag: 'URL groups',
     summary: 'Set the default headers of a URL group',
     description: 'They replace the earlier ones. A request’s own headers win over them.',
     body: {
@@ -84,14 +81,12 @@ export const urlGroups: Operations<'urlGroups'> = {
   },
   'DELETE /v2/topics/{name}': {
     id: 'deleteUrlGroup',
-    tag: 'URL groups',
     summary: 'Delete a URL group',
     answers: { 200: { description: 'It is deleted.', schema: 'Nothing', example: {} } },
     errors: { 503: [contended] },
   },
   'POST /v2/topics/{name}/endpoints': {
     id: 'addEndpoints',
-    tag: 'URL groups',
     summary: 'Add endpoints to a URL group',
     description:
       'Creates the group if it is missing. An existing endpoint, with the same name or else the same URL, is updated. All are added, or none.',
@@ -147,7 +142,6 @@ export const urlGroups: Operations<'urlGroups'> = {
   },
   'DELETE /v2/topics/{name}/endpoints': {
     id: 'removeEndpoints',
-    tag: 'URL groups',
     summary: 'Remove endpoints from a URL group',
     description: 'Each is named by its URL, its name, or both. The group is removed with its last endpoint.',
     body: { required: true, schema: 'RemovedEndpoints', example: { endpoints: [{ name: 'billing' }] } },
@@ -165,7 +159,6 @@ export const urlGroups: Operations<'urlGroups'> = {
   },
   'POST /v2/topics/{name}/endpoints/rotate-signature': {
     id: 'rotateEndpointSignatures',
-    tag: 'URL groups',
     summary: 'Give the signatures of endpoints new secrets',
     description:
       'During the overlap, their deliveries’ header has a value for each valid secret, newest first, separated by commas. The last three replaced secrets are kept.',
@@ -189,7 +182,6 @@ export const urlGroups: Operations<'urlGroups'> = {
   },
   'DELETE /v2/topics/{name}/endpoints/rotate-signature': {
     id: 'endSignatureOverlap',
-    tag: 'URL groups',
     summary: 'End the overlap after a rotation',
     description: 'Within a minute, deliveries are signed with the newest secret only. Safe to repeat.',
     body: { required: true, schema: 'EndedOverlaps', example: { endpoints: [{ name: 'billing' }] } },

@@ -6,7 +6,6 @@ import { rerunAnswer, rerunAnswers, runDeadLetter, runDeadLetterPage } from '../
 import { ofDeadLetters, ofManyDeadLetters } from '../parts/runParameters.ts';
 import { busy } from './workflowRuns.ts';
 
-const tag = 'Workflow dead letters';
 const noSuchEntry = ['dead_letter_not_found', `There is no dead letter "${dlqId}".`] as const;
 const emptyFilter = ['field_invalid', 'label is empty; a filter must have a value.'] as const;
 const badFilter = ['field_invalid', 'count is "500"; allowed is a whole number from 1 to 100.'] as const;
@@ -31,7 +30,6 @@ const many =
 
 const anewMany = (own: Pick<Operation, 'id' | 'summary' | 'description'>): Operation => ({
   ...own,
-  tag,
   configuration: 'resume',
   shared: ofManyDeadLetters,
   isHeldToUsage: true,
@@ -41,7 +39,6 @@ const anewMany = (own: Pick<Operation, 'id' | 'summary' | 'description'>): Opera
 
 const anewOne = (own: Pick<Operation, 'id' | 'summary' | 'description'>): Operation => ({
   ...own,
-  tag,
   configuration: 'resume',
   isHeldToUsage: true,
   answers: { 200: { description: 'The new run.', schema: 'AnewRun', example: rerunAnswer } },
@@ -55,7 +52,6 @@ const anewOne = (own: Pick<Operation, 'id' | 'summary' | 'description'>): Operat
 /** Replaces a hanging run with a new one. */
 const inPlace = (own: Pick<Operation, 'id' | 'summary' | 'description'>): Operation => ({
   ...own,
-  tag: 'Workflow runs',
   configuration: 'resume',
   isHeldToUsage: true,
   answers: { 200: { description: 'The new run.', schema: 'AnewRun', example: rerunAnswer } },
@@ -99,7 +95,6 @@ export const deadLettersOfRuns: OperationsAt<
 > = {
   'GET /v2/workflows/dlq': {
     id: 'listRunDeadLetters',
-    tag,
     summary: 'List the failed runs',
     description:
       'Newest first, without their payloads. Filters are ANDed, and the values of one filter are ORed.',
@@ -111,7 +106,6 @@ export const deadLettersOfRuns: OperationsAt<
   },
   'DELETE /v2/workflows/dlq': {
     id: 'deleteRunDeadLetters',
-    tag,
     summary: 'Delete the dead letters of many runs',
     description: 'Either those with the given ids, or all that match the filters. Safe to repeat.',
     shared: ofManyDeadLetters,
@@ -126,7 +120,6 @@ export const deadLettersOfRuns: OperationsAt<
   },
   'GET /v2/workflows/dlq/count': {
     id: 'countRunDeadLetters',
-    tag,
     summary: 'Count the failed runs',
     description: `Counts the runs that a bulk operation with the same parameters would affect. ${counting}`,
     shared: uncounted(ofManyDeadLetters),
@@ -141,7 +134,6 @@ export const deadLettersOfRuns: OperationsAt<
   },
   'GET /v2/workflows/dlq/{dlqId}': {
     id: 'getRunDeadLetter',
-    tag,
     summary: 'Get the dead letter of a run',
     answers: {
       200: {
@@ -154,7 +146,6 @@ export const deadLettersOfRuns: OperationsAt<
   },
   'DELETE /v2/workflows/dlq/{dlqId}': {
     id: 'deleteRunDeadLetter',
-    tag,
     summary: 'Delete the dead letter of a run',
     answers: { 200: { description: 'It is deleted.', schema: 'Deleted', example: { deleted: 1 } } },
     errors: { 404: [noSuchEntry] },
@@ -181,7 +172,6 @@ export const deadLettersOfRuns: OperationsAt<
   }),
   'POST /v2/workflows/dlq/callback/{dlqId}': {
     id: 'rerunFailureFunction',
-    tag,
     summary: 'Run the failure function of a run again',
     description: 'Only if it has failed. The dead letter stays.',
     isHeldToUsage: true,
@@ -199,7 +189,6 @@ export const deadLettersOfRuns: OperationsAt<
   },
   'DELETE /v2/workflows/dlq/callback/{dlqId}': {
     id: 'cancelFailureFunction',
-    tag,
     summary: 'Cancel the failure function of a run',
     description: 'Only while it is in progress. A delivery in flight may still arrive, but none after it.',
     answers: { 200: { description: 'It is cancelled.', schema: 'Nothing', example: {} } },

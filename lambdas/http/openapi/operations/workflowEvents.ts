@@ -4,8 +4,6 @@ import { notified, waiter } from '../parts/runExamples.ts';
 import { ofSubmissions } from '../parts/runParameters.ts';
 import { badPath, busy } from './workflowRuns.ts';
 
-const tag = 'Workflow events';
-
 const ended = [
   'run_ended',
   `can not append to a cancelled workflow: run "${runId}" has ended or is not known.`,
@@ -25,7 +23,6 @@ const webhookUrl =
 
 const hook = (method: string, more: Pick<Operation, 'body'> = {}): Operation => ({
   id: `${method.toLowerCase()}Webhook`,
-  tag,
   summary: `Call a webhook of a run with ${method}`,
   description: method === 'HEAD' ? `${webhookUrl} The answer has no body.` : webhookUrl,
   ...more,
@@ -62,7 +59,6 @@ export const events: OperationsAt<
 > = {
   'POST /v2/wait/{eventId+}': {
     id: 'waitForEvent',
-    tag,
     summary: 'Let a run wait for an event',
     description:
       'A step that endpoints submit; the headers `Svc-Workflow-…` name the run. The run continues with the event, or without it after the timeout, or at once if it was notified of the event before. Safe to repeat.',
@@ -94,7 +90,6 @@ export const events: OperationsAt<
   },
   'POST /v2/notify/{event+}': {
     id: 'notify',
-    tag,
     summary: 'Notify runs of an event',
     description:
       'All runs of the account that wait for it continue. It is not kept for later waits. With a run’s id before the event’s, only that run is notified: its oldest wait for the event ends, or the event is kept for its next wait, up to 100 events.',
@@ -117,7 +112,6 @@ export const events: OperationsAt<
   },
   'GET /v2/waiters/{eventId+}': {
     id: 'listWaiters',
-    tag,
     summary: 'List the waits for an event',
     description: 'In the order in which they began.',
     answers: {

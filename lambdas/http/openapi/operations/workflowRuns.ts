@@ -13,8 +13,6 @@ export const badPath = [
   ['request_malformed', 'The path has two slashes in a row, and nothing between them.'],
 ] as const;
 
-const tag = 'Workflow runs';
-
 const startErrors: Errors = {
   400: [
     ['field_invalid', 'Svc-Retries is "many"; allowed is a whole number from 0 to 5.'],
@@ -43,7 +41,6 @@ const withoutClient =
 export const triggers: OperationsAt<'POST /v2/trigger/{destination+}' | 'POST /v2/batch/trigger'> = {
   'POST /v2/trigger/{destination+}': {
     id: 'triggerRun',
-    tag,
     summary: 'Start a run of a workflow',
     description: `The body is the run’s initial payload. ${withoutClient}`,
     configuration: 'trigger',
@@ -60,7 +57,6 @@ export const triggers: OperationsAt<'POST /v2/trigger/{destination+}' | 'POST /v
   },
   'POST /v2/batch/trigger': {
     id: 'triggerRuns',
-    tag,
     summary: 'Start many runs of workflows',
     description: `Each item has its settings in its \`headers\`, like a single start. All are started, or none. ${withoutClient}`,
     isHeldToUsage: true,
@@ -92,7 +88,6 @@ export const triggers: OperationsAt<'POST /v2/trigger/{destination+}' | 'POST /v
 const filterErrors = [['field_invalid', 'count is "500"; allowed is a whole number from 1 to 100.']] as const;
 
 const log: Omit<Operation, 'id' | 'summary' | 'description'> = {
-  tag,
   shared: ofLogs,
   answers: { 200: { description: 'A page of runs.', schema: 'RunPage', example: runPage } },
   errors: {
@@ -116,7 +111,6 @@ export const runs: OperationsAt<
 > = {
   'GET /v2/workflows/runs/count': {
     id: 'countRuns',
-    tag,
     summary: 'Count the active runs',
     description: `Counts the runs that a bulk cancellation with the same parameters would cancel. ${counting}`,
     shared: ofCountedRuns,
@@ -125,7 +119,6 @@ export const runs: OperationsAt<
   },
   'GET /v2/workflows/runs/{runId}': {
     id: 'getRunEntries',
-    tag,
     summary: 'Get the recorded steps of a run',
     description:
       'Only while the run is active. Endpoints ask for the list if a delivery comes without it, because it is too large for each delivery. It has all payloads, even redacted ones, and therefore requires the full token.',
@@ -136,7 +129,6 @@ export const runs: OperationsAt<
   },
   'DELETE /v2/workflows/runs/{runId}': {
     id: 'endRun',
-    tag,
     summary: 'Cancel a run, or end it with a result',
     description:
       'The run stops: its pending waits, calls and steps are dropped. A delivery in flight may continue, but its steps are refused. A run that invoked this one is notified. Endpoints also end their runs with this. Safe to repeat.',
@@ -159,7 +151,6 @@ export const runs: OperationsAt<
   },
   'DELETE /v2/workflows/runs': {
     id: 'cancelRuns',
-    tag,
     summary: 'Cancel many runs',
     description:
       'Either those with the given ids, or all active ones that match the filters. The ids and the beginning of the URL may also be in the body. There is no cursor: repeat it until it cancels none.',

@@ -7,25 +7,42 @@ import type { AnswerHeaders } from './headers.ts';
 import type { NamedParameters, QueryParameter } from './parameters.ts';
 import type { SchemaName, Shown } from './schemas.ts';
 
-export const tags = {
-  Publish: 'Sending messages.',
-  Messages: 'Waiting messages.',
-  Logs: 'The history of messages.',
-  'URL groups': 'Names for several endpoints. A message to a group goes to each of its endpoints.',
-  Queues: 'Deliver messages in order, with a limited parallelism. A queue exists from its first message on.',
-  'Flow control': 'Keys that messages share. Each limits the deliveries at once and in a period.',
-  Schedules: 'Messages that are published repeatedly.',
-  'Dead letter queue': 'Messages whose last retry has failed.',
-  'Workflow runs': 'Executions of functions that continue over many deliveries.',
-  'Workflow events': 'Events that runs wait for.',
-  'Workflow dead letters': 'Failed runs.',
-  'Signing keys': 'The keys that sign deliveries.',
-  Tokens: 'Tokens with a name and a scope, for colleagues and programs.',
-  Alarms: 'Reports to an account when something is wrong.',
-  Statistics: 'The account’s usage, and the outcomes of its messages.',
-  Accounts: 'The users of the service, and their limits.',
-  Service: 'The service’s own description.',
-} as const;
+/** In the order of the document. An operation has the tag that its path, after the version, begins with. */
+export const tags: readonly (readonly [name: string, description: string, paths: RegExp])[] = [
+  ['Publish', 'Sending messages.', /^\/v2\/(publish|enqueue|batch$)/],
+  ['Messages', 'Waiting messages.', /^\/v2\/(messages|complete)/],
+  ['Logs', 'The history of messages.', /^\/v2\/(logs|events)/],
+  [
+    'URL groups',
+    'Names for several endpoints. A message to a group goes to each of its endpoints.',
+    /^\/v2\/(topics)/,
+  ],
+  [
+    'Queues',
+    'Deliver messages in order, with a limited parallelism. A queue exists from its first message on.',
+    /^\/v2\/(queues)/,
+  ],
+  [
+    'Flow control',
+    'Keys that messages share. Each limits the deliveries at once and in a period.',
+    /^\/v2\/(flowControl|globalParallelism|circuits)/,
+  ],
+  ['Schedules', 'Messages that are published repeatedly.', /^\/v2\/(schedules|cron)/],
+  ['Dead letter queue', 'Messages whose last retry has failed.', /^\/v2\/(dlq)/],
+  [
+    'Workflow runs',
+    'Executions of functions that continue over many deliveries.',
+    /^\/v2\/(trigger|batch\/trigger|workflows\/(?!dlq|hooks))/,
+  ],
+  ['Workflow events', 'Events that runs wait for.', /^\/v2\/(wait|notify|workflows\/hooks)/],
+  ['Workflow dead letters', 'Failed runs.', /^\/v2\/(workflows\/dlq)/],
+  ['Signing keys', 'The keys that sign deliveries.', /^\/v2\/(keys|rotate$)/],
+  ['Tokens', 'Tokens with a name and a scope, for colleagues and programs.', /^\/v2\/(tokens)/],
+  ['Alarms', 'Reports to an account when something is wrong.', /^\/v2\/(alarms)/],
+  ['Statistics', 'The account’s usage, and the outcomes of its messages.', /^\/v2\/(stats|metrics|audit)/],
+  ['Accounts', 'The users of the service, and their limits.', /^\/v2\/(\{brand\}\/(?!openapi))/],
+  ['Service', 'The service’s own description.', /^\/v2\/(health|(\{brand\}\/)?openapi)/],
+];
 
 /** The compiler checks the example. */
 export type Json = {
@@ -39,7 +56,6 @@ export interface Text {
 
 export interface Operation {
   readonly id: string;
-  readonly tag: keyof typeof tags;
   readonly summary: string;
   /** Markdown. */
   readonly description?: string;
