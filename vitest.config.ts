@@ -38,11 +38,23 @@ const e2e = {
   setupFiles: ['./test/support/ownAccount.ts'],
 };
 
+const infra = {
+  // Bundling all functions takes half a minute of CPU.
+  resolve: { alias: [{ find: /^\.\/functions\/code\.ts$/, replacement: inlineCode }] },
+  test: {
+    ...limits,
+    env,
+    globalSetup: [synthFolder],
+    // Importing the CDK and synthesizing a template take seconds. A process does both once for all its files.
+    isolate: false,
+  },
+};
+
 /**
- * Campaigns try one thing many times: a kill at each call, a loss of power at each length, days of growth. `npm test` skips
- * them.
+ * Campaigns try one thing many times: a kill at each call, a loss of power at each length, days of growth, all rules of
+ * cfn-lint. `npm test` skips them.
  */
-const campaigns = ['test/{unit,e2e}/**/*.campaign.test.ts'];
+const campaigns = ['test/{unit,infra,e2e}/**/*.campaign.test.ts'];
 
 export default defineConfig({
   test: {
@@ -59,17 +71,12 @@ export default defineConfig({
       { test: { ...unit, name: 'unit campaigns', include: ['test/unit/**/*.campaign.test.ts'] } },
       { test: { ...e2e, name: 'e2e campaigns', include: ['test/e2e/**/*.campaign.test.ts'] } },
       {
-        // Bundling all functions takes half a minute of CPU.
-        resolve: { alias: [{ find: /^\.\/functions\/code\.ts$/, replacement: inlineCode }] },
-        test: {
-          ...limits,
-          name: 'infra',
-          include: ['test/infra/**/*.test.ts'],
-          env,
-          globalSetup: [synthFolder],
-          // Importing the CDK and synthesizing a template take seconds. A process does both once for all its files.
-          isolate: false,
-        },
+        ...infra,
+        test: { ...infra.test, name: 'infra', include: ['test/infra/**/*.test.ts'], exclude: campaigns },
+      },
+      {
+        ...infra,
+        test: { ...infra.test, name: 'infra campaigns', include: ['test/infra/**/*.campaign.test.ts'] },
       },
       { test: { ...limits, name: 'package', include: ['test/package/**/*.test.ts'] } },
       {

@@ -8,7 +8,7 @@ const projects = ['infra', 'browser', 'e2e', 'e2e campaigns', 'unit campaigns', 
 
 /** Slow files, and files that wait for slow things. They start first, so that only short ones are left at the end. */
 const long =
-  /(Deaths|cfnLint|regions|rights|bundle|migrate|messages|accountStates|fuzz|runs|growth|stage|waitRaces|resume|capacity|outage|size|silence|nameResolver)(\.campaign)?\.test\.ts$/;
+  /(Deaths|regions|rights|bundle|migrate|messages|accountStates|fuzz|runs|growth|stage|waitRaces|resume|capacity|outage|size|silence|nameResolver)(\.campaign)?\.test\.ts$/;
 
 const placeOf = ({ project, moduleId }: TestSpecification): number =>
   2 * projects.indexOf(project.name) + (long.test(moduleId) ? 0 : 1);

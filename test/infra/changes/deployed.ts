@@ -20,7 +20,7 @@ export const stateful = [
   'AWS::SecretsManager::Secret',
 ];
 
-/** By type: the properties that cannot change without a new resource. `cfnLint.test.ts` renews the file. */
+/** By type: the properties that cannot change without a new resource. `cfnLint.campaign.test.ts` renews the file. */
 const createOnly = new Map(
   readFileSync(join(import.meta.dirname, 'createOnly.txt'), 'utf8')
     .split('\n')
