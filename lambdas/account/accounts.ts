@@ -4,7 +4,6 @@
  */
 import {
   GetItemCommand,
-  PutItemCommand,
   ScanCommand,
   type ScanCommandInput,
   type ScanCommandOutput,
@@ -13,7 +12,8 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { storedAccount, type Account } from './account.ts';
 import { dayMs, epochSeconds } from '../shared/clock.ts';
 import { settings } from '../aws/settings.ts';
-import { dynamodbIn, toItem, unlessRefused, type Key, type Row } from '../aws/dynamodb.ts';
+import { dynamodbIn, type Key, type Row } from '../aws/dynamodb.ts';
+import { put, unlessRefused, ifNew } from '../aws/writes.ts';
 
 const accountOf = (row: Row): Account => ({
   ...storedAccount.parse(row),
@@ -76,22 +76,17 @@ export function saveAccount(account: Account, read: Account | undefined): Promis
   const region = read?.region ?? account.region;
   const expiresAt =
     account.deletedAt === undefined ? undefined : epochSeconds(account.deletedAt + deletedShownMs);
-  const condition =
-    read === undefined
-      ? { ConditionExpression: 'attribute_not_exists(id)' }
-      : {
-          ConditionExpression:
-            '#region = :region AND (#version = :version OR attribute_not_exists(#version))',
-          ExpressionAttributeNames: { '#region': 'region', '#version': 'version' },
-          ExpressionAttributeValues: { ':region': { S: region }, ':version': { N: String(read.version) } },
-        };
   return unlessRefused(
-    dynamodbIn(region).send(
-      new PutItemCommand({
-        TableName: settings.accountsTable,
-        Item: toItem({ ...account, scope: undefined, longestTimeout: undefined, expiresAt }),
-        ...condition,
-      }),
+    put(
+      settings.accountsTable,
+      { ...account, scope: undefined, longestTimeout: undefined, expiresAt },
+      read === undefined
+        ? ifNew
+        : {
+            onlyIf: '#region = :region AND (#version = :version OR attribute_not_exists(#version))',
+            values: { region, version: read.version },
+          },
+      dynamodbIn(region),
     ),
   );
 }

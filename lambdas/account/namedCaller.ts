@@ -1,7 +1,5 @@
 /** Requests with a named token. Loaded with the first one, because few processes see any. */
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { settings } from '../aws/settings.ts';
-import { dynamodb, unlessRefused } from '../aws/dynamodb.ts';
 import { onlyTo } from '../destination/onlyTo.ts';
 import { forbidden, HttpError } from '../error/httpError.ts';
 import { cached } from '../shared/cached.ts';
@@ -11,6 +9,7 @@ import type { Caller } from './caller.ts';
 import { isPassword, secretsOf, type Access, type MasterSecret } from './credentials.ts';
 import { accessOf, namedPassword, type NamedToken } from './namedToken.ts';
 import { loadNamedToken, namedTokenKey } from './namedTokens.ts';
+import { update } from '../aws/writes.ts';
 
 const tokenIdIn = (password: string): string => password.split('.', 1)[0] ?? '';
 
@@ -68,18 +67,9 @@ export async function noteUse({ id, accountId, lastUsed }: NamedToken): Promise<
 
 async function writeUse(accountId: string, id: string, today: string): Promise<void> {
   if ((await loadNamedToken(accountId, id))?.lastUsed === today) return;
-  await unlessRefused(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.accountsTable,
-        Key: namedTokenKey(accountId, id),
-        UpdateExpression: 'SET lastUsed = :today',
-        // A revoked token must not get a new row.
-        ConditionExpression:
-          'attribute_exists(#name) AND (attribute_not_exists(lastUsed) OR lastUsed < :today)',
-        ExpressionAttributeNames: { '#name': 'name' },
-        ExpressionAttributeValues: { ':today': { S: today } },
-      }),
-    ),
-  );
+  await update(settings.accountsTable, namedTokenKey(accountId, id), 'SET lastUsed = :today', {
+    // A revoked token must not get a new row.
+    onlyIf: 'attribute_exists(#name) AND (attribute_not_exists(lastUsed) OR lastUsed < :today)',
+    values: { today },
+  });
 }

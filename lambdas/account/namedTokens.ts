@@ -2,16 +2,16 @@
  * Named tokens are in the accounts table. Only the last use changes, so a process reads a row once. The account's row, read for
  * each request, says which tokens are valid.
  */
-import { DeleteItemCommand, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
+import { GetItemCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { tokenKey } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
 import { dynamodbIn, toItem } from '../aws/dynamodb.ts';
 import { dayMs, epochSeconds } from '../shared/clock.ts';
 import { namedToken, type NamedToken } from './namedToken.ts';
+import { put, remove } from '../aws/writes.ts';
 
-export const namedTokenKey = (accountId: string, tokenId: string) =>
-  toItem({ id: tokenKey(accountId, tokenId) });
+export const namedTokenKey = (accountId: string, tokenId: string) => ({ id: tokenKey(accountId, tokenId) });
 
 export async function loadNamedToken(
   accountId: string,
@@ -21,7 +21,7 @@ export async function loadNamedToken(
   const { Item } = await dynamodbIn(region).send(
     new GetItemCommand({
       TableName: settings.accountsTable,
-      Key: namedTokenKey(accountId, id),
+      Key: toItem(namedTokenKey(accountId, id)),
       ConsistentRead: true,
     }),
   );
@@ -40,19 +40,10 @@ export async function saveNamedToken(
   region: string,
   until = token.endsAt && token.endsAt + endedShownMs,
 ): Promise<void> {
-  await dynamodbIn(region).send(
-    new PutItemCommand({
-      TableName: settings.accountsTable,
-      Item: {
-        ...namedTokenKey(accountId, id),
-        ...toItem({ ...token, expiresAt: until && epochSeconds(until) }),
-      },
-    }),
-  );
+  const row = { ...namedTokenKey(accountId, id), ...token, expiresAt: until && epochSeconds(until) };
+  await put(settings.accountsTable, row, {}, dynamodbIn(region));
 }
 
 export async function deleteNamedToken(accountId: string, id: string, region: string): Promise<void> {
-  await dynamodbIn(region).send(
-    new DeleteItemCommand({ TableName: settings.accountsTable, Key: namedTokenKey(accountId, id) }),
-  );
+  await remove(settings.accountsTable, namedTokenKey(accountId, id), {}, dynamodbIn(region));
 }

@@ -1,11 +1,8 @@
 import {
   BatchGetItemCommand,
   BatchWriteItemCommand,
-  ConditionalCheckFailedException,
-  DeleteItemCommand,
   DynamoDBClient,
   GetItemCommand,
-  PutItemCommand,
   QueryCommand,
   ScanCommand,
   type ScanCommandInput,
@@ -51,60 +48,6 @@ export type Key = Record<string, AttributeValue>;
 
 export const toItem = (row: object): Key => marshall(row, { removeUndefinedValues: true });
 
-/**
- * Writes a row unless its key exists.
- *
- * @returns whether it was written
- */
-export async function putNew(table: string, sortKey: string, row: object): Promise<boolean> {
-  return unlessRefused(
-    dynamodb.send(
-      new PutItemCommand({
-        TableName: table,
-        Item: toItem(row),
-        ConditionExpression: 'attribute_not_exists(#key)',
-        ExpressionAttributeNames: { '#key': sortKey },
-      }),
-    ),
-  );
-}
-
-interface Written {
-  readonly Attributes?: Key | undefined;
-}
-
-/** The row is the attributes that the write returned, or the row on which its condition failed. */
-type ConditionalWrite =
-  | { readonly isMade: true; readonly row: Row }
-  | { readonly isMade: false; readonly row: Row | undefined };
-
-/** Waits for a conditional write with `ReturnValuesOnConditionCheckFailure`. */
-export async function conditionalWrite(write: Promise<Written>): Promise<ConditionalWrite> {
-  try {
-    const { Attributes = {} } = await write;
-    return { isMade: true, row: unmarshall(Attributes) };
-  } catch (error) {
-    if (!(error instanceof ConditionalCheckFailedException)) throw error;
-    return { isMade: false, row: error.Item && unmarshall(error.Item) };
-  }
-}
-
-/** Writes a row unless its key exists, for tables with the sort key `id`. The row of a refused write is the existing one. */
-export const putOrFind = (table: string, row: object): Promise<ConditionalWrite> =>
-  conditionalWrite(
-    dynamodb.send(
-      new PutItemCommand({
-        TableName: table,
-        Item: toItem(row),
-        ConditionExpression: 'attribute_not_exists(id)',
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      }),
-    ),
-  );
-
-export const unlessRefused = async (write: Promise<Written>): Promise<boolean> =>
-  (await conditionalWrite(write)).isMade;
-
 /** A failure that the SDK does not retry: the SDK decides by an error's name and cause, and this error hides both. */
 class OnlyTry extends Error {
   readonly failure: unknown;
@@ -141,29 +84,11 @@ export async function updateOnce(input: UpdateItemCommandInput): Promise<UpdateI
   }
 }
 
-/**
- * For tables with the key `accountId`, whose rows get a higher version with each change.
- *
- * @param version undefined if there was no row
- */
-export const ifVersionIs = (version: number | undefined) =>
-  version === undefined
-    ? { ConditionExpression: 'attribute_not_exists(accountId)' }
-    : {
-        ConditionExpression: '#version = :version',
-        ExpressionAttributeNames: { '#version': 'version' },
-        ExpressionAttributeValues: { ':version': { N: String(version) } },
-      };
-
 export async function getRow(table: string, key: object, consistent: boolean): Promise<Row | undefined> {
   const { Item } = await dynamodb.send(
     new GetItemCommand({ TableName: table, Key: toItem(key), ConsistentRead: consistent }),
   );
   return Item === undefined ? undefined : unmarshall(Item);
-}
-
-export async function deleteRow(table: string, key: object): Promise<void> {
-  await dynamodb.send(new DeleteItemCommand({ TableName: table, Key: toItem(key) }));
 }
 
 /** The most rows that a query with a limit reads at once. DynamoDB reads at most 1 MB at once. */

@@ -1,12 +1,11 @@
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
 import { dayMs, epochSeconds } from '../shared/clock.ts';
 import { settings } from '../aws/settings.ts';
 import { claiming } from '../table/claim.ts';
-import { conditionalWrite, dynamodb, toItem } from '../aws/dynamodb.ts';
 import { isId } from '../table/shards.ts';
 import { keyOf } from './rows.ts';
+import { update } from '../aws/writes.ts';
 
 /** No attempt of its message can write the row again later. */
 const removedRowMs = 2 * dayMs;
@@ -27,23 +26,14 @@ export async function removeDeadLetter(
 ): Promise<boolean> {
   if (!isId('dlq', dlqId)) return false;
   const removal = randomUUID();
-  const { isMade, row } = await conditionalWrite(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.dlqTable,
-        Key: toItem(keyOf(accountId, dlqId)),
-        UpdateExpression:
-          'SET removedAt = :now, removedAs = :reason, removal = :removal, expiresAt = :end REMOVE presentSince',
-        ConditionExpression: 'attribute_exists(id) AND attribute_not_exists(removedAt)',
-        ExpressionAttributeValues: toItem({
-          ':removal': removal,
-          ':now': now,
-          ':reason': reason,
-          ':end': epochSeconds(now + removedRowMs),
-        }),
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      }),
-    ),
+  const { isMade, row } = await update(
+    settings.dlqTable,
+    keyOf(accountId, dlqId),
+    'SET removedAt = :now, removedAs = :reason, removal = :removal, expiresAt = :end REMOVE presentSince',
+    {
+      onlyIf: 'attribute_exists(id) AND attribute_not_exists(removedAt)',
+      values: { removal, now, reason, end: epochSeconds(now + removedRowMs) },
+    },
   );
   // A retry by the SDK finds its own removal.
   return isMade || row?.['removal'] === removal;
@@ -64,21 +54,19 @@ export const claimDeadLetter = (
   dlqId: string,
   { now, endedBy, retryId }: DeadLetterClaim,
 ) =>
-  conditionalWrite(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.dlqTable,
-        Key: toItem(keyOf(accountId, dlqId)),
-        UpdateExpression: `SET ${retryId === undefined ? '' : 'retryId = if_not_exists(retryId, :id), '}retriedAt = :now`,
-        ReturnValues: 'ALL_NEW',
-        ...claiming({
-          attribute: 'retriedAt',
-          endedBy,
-          onlyIf: 'attribute_exists(id) AND attribute_not_exists(removedAt)',
-          values: { ':now': now, ':id': retryId },
-        }),
+  update(
+    settings.dlqTable,
+    keyOf(accountId, dlqId),
+    `SET ${retryId === undefined ? '' : 'retryId = if_not_exists(retryId, :id), '}retriedAt = :now`,
+    {
+      ...claiming({
+        attribute: 'retriedAt',
+        endedBy,
+        onlyIf: 'attribute_exists(id) AND attribute_not_exists(removedAt)',
+        values: { now, id: retryId },
       }),
-    ),
+      returns: 'ALL_NEW',
+    },
   );
 
 /** `ours` to send; `sent` before, under this id; `theirs`, being sent by another process; or `gone`. */

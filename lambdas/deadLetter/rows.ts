@@ -3,19 +3,19 @@
  * is kept longer.
  */
 
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { epochSeconds } from '../shared/clock.ts';
 import { shardOf, timeOfId } from '../shared/ids.ts';
 import { failureFunctionStates, type FailureFunctionState } from '../wire/states.ts';
 import type { KeptResponse, Message } from '../message/message.ts';
 import { settings } from '../aws/settings.ts';
-import { dynamodb, getRow, putNew, queryRows, toItem, unlessRefused, type Row } from '../aws/dynamodb.ts';
+import { getRow, queryRows, type Row } from '../aws/dynamodb.ts';
 import { countedUntil } from './sizeRows.ts';
 import type { Readable } from '../options/option.ts';
 import { messageAttributes, messageOf } from '../message/rows.ts';
 import { bytes, headerPairs } from '../table/attributes.ts';
 import { idBounds, isBehind, isId, rowsPerRead, type Ordered, type Range } from '../table/shards.ts';
+import { update, putNew, unlessRefused } from '../aws/writes.ts';
 
 const deadRun = z.object({
   runId: z.string(),
@@ -72,7 +72,7 @@ export const keyOf = (accountId: string, dlqId: string): { readonly shard: strin
 /** @returns false if it was written before */
 export async function putDeadLetter(deadLetter: DeadLetter): Promise<boolean> {
   const { dlqId, message, workflow, expiresAt, ...rest } = deadLetter;
-  return putNew(settings.dlqTable, 'id', {
+  return putNew(settings.dlqTable, {
     ...messageAttributes(message),
     ...rest,
     run: workflow,
@@ -106,15 +106,11 @@ export const noteFailureState = (
   before: FailureFunctionState,
 ): Promise<boolean> =>
   unlessRefused(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.dlqTable,
-        Key: toItem(keyOf(accountId, dlqId)),
-        UpdateExpression: state === undefined ? 'REMOVE #run.failureState' : 'SET #run.failureState = :state',
-        ConditionExpression: '#run.failureState = :before',
-        ExpressionAttributeNames: { '#run': 'run' },
-        ExpressionAttributeValues: toItem({ ':before': before, ':state': state }),
-      }),
+    update(
+      settings.dlqTable,
+      keyOf(accountId, dlqId),
+      state === undefined ? 'REMOVE #run.failureState' : 'SET #run.failureState = :state',
+      { onlyIf: '#run.failureState = :before', values: { before, state } },
     ),
   );
 

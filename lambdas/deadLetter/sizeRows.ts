@@ -2,21 +2,14 @@
  * Counts dead letters in a row for each account, by expiry day (UTC), so that expired dead letters stop counting without
  * writes.
  */
-import { UpdateItemCommand, type UpdateItemCommandInput, QueryCommand } from '@aws-sdk/client-dynamodb';
+import { QueryCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import { dayMs, epochSeconds } from '../shared/clock.ts';
 import { settings } from '../aws/settings.ts';
 import { claiming } from '../table/claim.ts';
-import {
-  conditionalWrite,
-  dynamodb,
-  getRow,
-  updateOnce,
-  toItem,
-  type Row,
-  scanRows,
-} from '../aws/dynamodb.ts';
+import { dynamodb, getRow, updateOnce, type Row, scanRows } from '../aws/dynamodb.ts';
+import { update, updateInput, type Terms } from '../aws/writes.ts';
 
 const dayOf = (time: number): number => Math.floor(time / dayMs);
 
@@ -64,19 +57,6 @@ export async function loadSize(accountId: string, now: number): Promise<number> 
 /** Longer than dead letters are kept (90 days). */
 const rowLifetimeMs = 120 * dayMs;
 
-type SizeUpdate = Pick<
-  UpdateItemCommandInput,
-  'UpdateExpression' | 'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
->;
-
-const changeOf = (accountId: string, change: SizeUpdate): UpdateItemCommandInput => ({
-  TableName: settings.dlqTable,
-  Key: toItem(keyOf(accountId)),
-  ReturnValues: 'ALL_NEW',
-  ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-  ...change,
-});
-
 /**
  * @param isMade whether the row shows that the change was made: the SDK retries unanswered writes, and the second one is
  *   refused
@@ -84,10 +64,14 @@ const changeOf = (accountId: string, change: SizeUpdate): UpdateItemCommandInput
  */
 async function change(
   accountId: string,
-  update: SizeUpdate,
+  expression: string,
+  terms: Terms,
   isMade: (row: Row) => boolean = () => false,
 ): Promise<Row | undefined> {
-  const write = await conditionalWrite(dynamodb.send(new UpdateItemCommand(changeOf(accountId, update))));
+  const write = await update(settings.dlqTable, keyOf(accountId), expression, {
+    returns: 'ALL_NEW',
+    ...terms,
+  });
   return write.isMade || isMade(write.row ?? {}) ? write.row : undefined;
 }
 
@@ -101,9 +85,8 @@ function counting(expiries: readonly number[], by: 1 | -1, now: number) {
   const days = [...changes.keys()];
   return {
     isEmpty: days.length === 0,
-    expression: `ADD ${days.map((day) => `#d${day} :d${day}`).join(', ')}`,
-    names: Object.fromEntries(days.map((day) => [`#d${day}`, attributeOf(day)])),
-    values: Object.fromEntries([...changes].map(([day, count]) => [`:d${day}`, count])),
+    expression: `ADD ${days.map((day) => `${attributeOf(day)} :${attributeOf(day)}`).join(', ')}`,
+    values: Object.fromEntries([...changes].map(([day, count]) => [attributeOf(day), count])),
   };
 }
 
@@ -122,14 +105,15 @@ export async function countIn(
   now: number,
   since?: number,
 ): Promise<DeadLetterQueueSize | undefined> {
-  const counted = countingUpdate(expiries, 1, now);
-  if (counted === undefined) return undefined;
-  const { ExpressionAttributeValues: values } = counted;
-  const owned = since !== undefined && {
-    ConditionExpression: 'trimmedSince = :since',
-    ExpressionAttributeValues: { ...values, ...toItem({ ':since': since }) },
-  };
-  const { Attributes = {} } = await updateOnce(changeOf(accountId, { ...counted, ...owned }));
+  const { isEmpty, expression, values } = counting(expiries, 1, now);
+  if (isEmpty) return undefined;
+  const { Attributes = {} } = await updateOnce(
+    updateInput(settings.dlqTable, keyOf(accountId), `${expression} SET expiresAt = :end`, {
+      onlyIf: since === undefined ? undefined : 'trimmedSince = :since',
+      values: { ...values, since, end: epochSeconds(now + rowLifetimeMs) },
+      returns: 'ALL_NEW',
+    }),
+  );
   const row = unmarshall(Attributes);
   await forgetPastDays(accountId, row, now);
   return sizeOf(row, now);
@@ -141,25 +125,18 @@ export async function countIn(
  * @param expiries Unix milliseconds
  */
 export async function countOut(accountId: string, expiries: readonly number[], now: number): Promise<void> {
-  const counted = countingUpdate(expiries, -1, now);
-  if (counted !== undefined) await change(accountId, counted);
-}
-
-function countingUpdate(expiries: readonly number[], by: 1 | -1, now: number): SizeUpdate | undefined {
-  const { isEmpty, expression, names, values } = counting(expiries, by, now);
-  if (isEmpty) return undefined;
-  return {
-    UpdateExpression: `${expression} SET expiresAt = :end`,
-    ExpressionAttributeNames: names,
-    ExpressionAttributeValues: toItem({ ...values, ':end': epochSeconds(now + rowLifetimeMs) }),
-  };
+  const { isEmpty, expression, values } = counting(expiries, -1, now);
+  if (isEmpty) return;
+  await change(accountId, `${expression} SET expiresAt = :end`, {
+    values: { ...values, end: epochSeconds(now + rowLifetimeMs) },
+  });
 }
 
 /** Once a day, so that the row does not grow. */
 async function forgetPastDays(accountId: string, row: Row, now: number): Promise<void> {
   // Yesterday's stays: clocks differ, so another process may still change it.
   const past = Object.keys(row).filter((name) => (dayOfAttribute(name) ?? Infinity) < dayOf(now) - 1);
-  if (past.length > 0) await change(accountId, { UpdateExpression: `REMOVE ${past.join(', ')}` });
+  if (past.length > 0) await change(accountId, `REMOVE ${past.join(', ')}`, {});
 }
 
 /**
@@ -171,10 +148,11 @@ export async function beginTrimming(
   now: number,
   endedBy: number,
 ): Promise<DeadLetterQueueSize | undefined> {
-  const row = await change(accountId, {
-    UpdateExpression: 'SET trimmedSince = :now',
-    ...claiming({ attribute: 'trimmedSince', endedBy, values: { ':now': now } }),
-  });
+  const row = await change(
+    accountId,
+    'SET trimmedSince = :now',
+    claiming({ attribute: 'trimmedSince', endedBy, values: { now } }),
+  );
   return row && sizeOf(row, now);
 }
 
@@ -204,13 +182,11 @@ export async function promiseRemoval(
   const promised = entries.map(({ dlqId }) => dlqId);
   const row = await change(
     accountId,
+    `SET promised = :promised${counted.isEmpty ? '' : ` ${counted.expression}`}`,
     {
-      UpdateExpression: `SET promised = :promised${counted.isEmpty ? '' : ` ${counted.expression}`}`,
       // The SDK retries unanswered writes: they must not be counted twice.
-      ConditionExpression:
-        'trimmedSince = :since AND (attribute_not_exists(promised) OR promised <> :promised)',
-      ...(counted.isEmpty ? {} : { ExpressionAttributeNames: counted.names }),
-      ExpressionAttributeValues: toItem({ ...counted.values, ':promised': promised, ':since': since }),
+      onlyIf: 'trimmedSince = :since AND (attribute_not_exists(promised) OR promised <> :promised)',
+      values: { ...counted.values, promised, since },
     },
     (made) => sizeRow.parse(made).trimmedSince === since,
   );
@@ -228,10 +204,9 @@ export async function endTrimming(
   since: number,
   now: number,
 ): Promise<DeadLetterQueueSize | undefined> {
-  const row = await change(accountId, {
-    UpdateExpression: 'REMOVE trimmedSince, promised',
-    ConditionExpression: 'trimmedSince = :since',
-    ExpressionAttributeValues: toItem({ ':since': since }),
+  const row = await change(accountId, 'REMOVE trimmedSince, promised', {
+    onlyIf: 'trimmedSince = :since',
+    values: { since },
   });
   return row && sizeOf(row, now);
 }

@@ -1,7 +1,7 @@
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { conditionalWrite, dynamodb, toItem, unlessRefused } from '../aws/dynamodb.ts';
+import { settings } from '../aws/settings.ts';
 import { isAhead, isRecent, now, secondMs } from '../shared/clock.ts';
-import { periodRow, placeOf } from './period.ts';
+import { periodRow } from './period.ts';
+import { update } from '../aws/writes.ts';
 
 /** An API request times out after 29 s: a version's row is written by then. */
 const publishTimeoutMs = 30 * secondMs;
@@ -17,7 +17,7 @@ export async function closePeriod(
   messageId: string,
   { key, version }: Debounced,
 ): Promise<number | undefined> {
-  const { isMade, row } = await conditionalWrite(close(key, messageId, version));
+  const { isMade, row } = await close(key, messageId, version);
   if (isMade || row === undefined) return undefined;
   const period = periodRow.parse(row);
   // Another period has begun.
@@ -27,30 +27,19 @@ export async function closePeriod(
   const isBehind = isAhead(period.joinedAt, time);
   if (period.dueAt > time && !isBehind) return period.dueAt;
   if (isRecent(period.joinedAt, publishTimeoutMs, time)) return time + secondMs;
-  return (await unlessRefused(close(key, messageId, period.version))) ? undefined : time + secondMs;
+  return (await close(key, messageId, period.version)).isMade ? undefined : time + secondMs;
 }
 
-const close = (key: string, messageId: string, version: number) =>
-  dynamodb.send(
-    new UpdateItemCommand({
-      ...placeOf(key),
-      UpdateExpression: 'SET isClosed = :yes',
-      ConditionExpression: 'messageId = :id AND version = :version',
-      ExpressionAttributeValues: toItem({ ':id': messageId, ':version': version, ':yes': true }),
-      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-    }),
-  );
+const close = (key: string, id: string, version: number) =>
+  update(settings.deduplicationTable, { id: key }, 'SET isClosed = :yes', {
+    onlyIf: 'messageId = :id AND version = :version',
+    values: { id, version, yes: true },
+  });
 
 /** Ends the period of a message that is about to be cancelled. */
 export async function endPeriod(messageId: string, { key }: Debounced): Promise<void> {
-  await unlessRefused(
-    dynamodb.send(
-      new UpdateItemCommand({
-        ...placeOf(key),
-        UpdateExpression: 'SET isClosed = :yes',
-        ConditionExpression: 'messageId = :id',
-        ExpressionAttributeValues: toItem({ ':id': messageId, ':yes': true }),
-      }),
-    ),
-  );
+  await update(settings.deduplicationTable, { id: key }, 'SET isClosed = :yes', {
+    onlyIf: 'messageId = :id',
+    values: { id: messageId, yes: true },
+  });
 }

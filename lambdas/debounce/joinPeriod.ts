@@ -1,10 +1,9 @@
-import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { createHash } from 'node:crypto';
-import { conditionalWrite, dynamodb, toItem, unlessRefused } from '../aws/dynamodb.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
 import { settings } from '../aws/settings.ts';
 import { dayMs, epochSeconds, isAhead, now } from '../shared/clock.ts';
-import { periodRow, placeOf, type Period } from './period.ts';
+import { periodRow, type Period } from './period.ts';
+import { put, update } from '../aws/writes.ts';
 
 export interface Joined extends Pick<Period, 'messageId' | 'version' | 'dueAt' | 'firstDueAt'> {
   readonly isFirst: boolean;
@@ -32,7 +31,7 @@ export const joinPeriod = (joining: Joining): Promise<Joined> =>
   retryOnConflict('The id is used by many publishes at once; publish again.', async () => {
     const time = now();
     const wanted = time + joining.quietMs;
-    const { isMade, row } = await conditionalWrite(extend(joining.key, time, wanted));
+    const { isMade, row } = await extend(joining.key, time, wanted);
     if (isMade) return { ...periodRow.parse(row), isFirst: false };
     const before = row && periodRow.parse(row);
     return before === undefined || before.isClosed === true || before.dueAt <= time
@@ -46,17 +45,12 @@ const dueAtOf = ({ joinedAt, dueAt, latestAt }: Period, time: number, wanted: nu
 
 /** Adds a version to an open period, and moves its end later. */
 const extend = (key: string, time: number, dueAt: number) =>
-  dynamodb.send(
-    new UpdateItemCommand({
-      ...placeOf(key),
-      UpdateExpression: 'SET dueAt = :due, joinedAt = :now ADD version :one',
-      ConditionExpression:
-        'attribute_exists(messageId) AND attribute_not_exists(isClosed) AND dueAt > :now AND dueAt <= :due AND latestAt >= :due',
-      ExpressionAttributeValues: toItem({ ':due': dueAt, ':now': time, ':one': 1 }),
-      ReturnValues: 'ALL_NEW',
-      ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-    }),
-  );
+  update(settings.deduplicationTable, { id: key }, 'SET dueAt = :due, joinedAt = :now ADD version :one', {
+    onlyIf:
+      'attribute_exists(messageId) AND attribute_not_exists(isClosed) AND dueAt > :now AND dueAt <= :due AND latestAt >= :due',
+    values: { due: dueAt, now: time, one: 1 },
+    returns: 'ALL_NEW',
+  });
 
 /** The same for a period that ends at `dueAt` or later, or at its latest end. */
 async function extendTo(
@@ -66,21 +60,14 @@ async function extendTo(
   dueAt: number,
 ): Promise<Joined | undefined> {
   const version = before.version + 1;
-  const isMade = await unlessRefused(
-    dynamodb.send(
-      new UpdateItemCommand({
-        ...placeOf(key),
-        UpdateExpression: 'SET dueAt = :due, joinedAt = :now, version = :version',
-        ConditionExpression: 'messageId = :id AND version = :before AND attribute_not_exists(isClosed)',
-        ExpressionAttributeValues: toItem({
-          ':due': dueAt,
-          ':now': time,
-          ':version': version,
-          ':id': before.messageId,
-          ':before': before.version,
-        }),
-      }),
-    ),
+  const { isMade } = await update(
+    settings.deduplicationTable,
+    { id: key },
+    'SET dueAt = :due, joinedAt = :now, version = :version',
+    {
+      onlyIf: 'messageId = :id AND version = :before AND attribute_not_exists(isClosed)',
+      values: { due: dueAt, now: time, version, id: before.messageId, before: before.version },
+    },
   );
   return isMade ? { ...before, version, dueAt, isFirst: false } : undefined;
 }
@@ -94,20 +81,15 @@ async function begin(
   const dueAt = Math.min(latestAt, time + quietMs);
   await onBegin(dueAt);
   const period = { messageId, firstDueAt: dueAt, version: 1, joinedAt: time, dueAt, latestAt };
-  const { isMade, row } = await conditionalWrite(
-    dynamodb.send(
-      new PutItemCommand({
-        TableName: settings.deduplicationTable,
-        Item: toItem({ id: key, ...period, expiresAt: epochSeconds(latestAt + dayMs) }),
-        ...(before === undefined
-          ? { ConditionExpression: 'attribute_not_exists(messageId)' }
-          : {
-              ConditionExpression: 'messageId = :id AND version = :version',
-              ExpressionAttributeValues: toItem({ ':id': before.messageId, ':version': before.version }),
-            }),
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      }),
-    ),
+  const { isMade, row } = await put(
+    settings.deduplicationTable,
+    { id: key, ...period, expiresAt: epochSeconds(latestAt + dayMs) },
+    before === undefined
+      ? { onlyIf: 'attribute_not_exists(messageId)' }
+      : {
+          onlyIf: 'messageId = :id AND version = :version',
+          values: { id: before.messageId, version: before.version },
+        },
   );
   // The SDK retries unanswered writes, and finds its own row.
   const isOurs = isMade || (row !== undefined && periodRow.parse(row).messageId === messageId);

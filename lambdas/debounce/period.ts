@@ -12,7 +12,6 @@
  * ended, and delivers the previous version.
  */
 import * as z from 'zod/mini';
-import { settings } from '../aws/settings.ts';
 
 export const periodRow = z.object({
   messageId: z.string(),
@@ -25,8 +24,3 @@ export const periodRow = z.object({
   isClosed: z.optional(z.boolean()),
 });
 export type Period = z.infer<typeof periodRow>;
-
-export const placeOf = (key: string) => ({
-  TableName: settings.deduplicationTable,
-  Key: { id: { S: key } },
-});

@@ -9,8 +9,9 @@ import { parseOwnHosts } from './addresses.ts';
 import { minuteMs, secondMs } from '../shared/clock.ts';
 import { apiHostsKey, apiNames, type ApiName } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
-import { dynamodb, getRows, toItem, unlessRefused, type Row } from '../aws/dynamodb.ts';
+import { dynamodb, getRows, toItem, type Row } from '../aws/dynamodb.ts';
 import { remembered } from '../table/remembered.ts';
+import { outcomeOf, updateInput } from '../aws/writes.ts';
 
 const hostsRow = z.object({ hosts: z.array(z.string()) });
 const hostsOf = (row: Row): readonly string[] => hostsRow.parse(row).hosts;
@@ -42,23 +43,17 @@ export const { get: apiHosts } = remembered({
  */
 export async function noteApiHost(api: ApiName, host: string): Promise<void> {
   const options = { abortSignal: AbortSignal.timeout(noteTimeoutMs) };
-  const place = {
-    TableName: settings.accountsTable,
-    Key: toItem({ id: apiHostsKey(settings.region, api) }),
-  };
-  const { Item } = await dynamodb.send(new GetItemCommand({ ...place, ConsistentRead: true }), options);
+  const key = { id: apiHostsKey(settings.region, api) };
+  const { Item } = await dynamodb.send(
+    new GetItemCommand({ TableName: settings.accountsTable, Key: toItem(key), ConsistentRead: true }),
+    options,
+  );
   const before = Item === undefined ? undefined : hostsOf(unmarshall(Item));
   if (before?.includes(host) === true) return;
   const hosts = [...(before ?? []), host].slice(-mostHosts);
-  await unlessRefused(
-    dynamodb.send(
-      new UpdateItemCommand({
-        ...place,
-        UpdateExpression: 'SET hosts = :hosts',
-        ConditionExpression: before === undefined ? 'attribute_not_exists(id)' : 'hosts = :before',
-        ExpressionAttributeValues: toItem({ ':hosts': hosts, ':before': before }),
-      }),
-      options,
-    ),
-  );
+  const input = updateInput(settings.accountsTable, key, 'SET hosts = :hosts', {
+    onlyIf: before === undefined ? 'attribute_not_exists(id)' : 'hosts = :before',
+    values: { hosts, before },
+  });
+  await outcomeOf(dynamodb.send(new UpdateItemCommand(input), options));
 }

@@ -14,9 +14,10 @@ import { bodyLifetimesDays } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
 import type { BodyBucket } from './store/bucket.ts';
 import { eachOf } from '../shared/lists.ts';
-import { deleteRow, getRow, getRows, putAll } from '../aws/dynamodb.ts';
+import { getRow, getRows, putAll } from '../aws/dynamodb.ts';
 import type { StoredBody } from './message.ts';
 import { bytes } from '../table/attributes.ts';
+import { remove } from '../aws/writes.ts';
 
 /** Bytes of the largest stored body in its message's row. A larger one would cost a second write unit. */
 const largestHere = 1_024;
@@ -159,7 +160,7 @@ export async function deleteBody(messageId: string, stored: StoredBody): Promise
     case 'here':
       return;
     case 'row':
-      await deleteRow(settings.messagesTable, rowKey(stored.id ?? messageId));
+      await remove(settings.messagesTable, rowKey(stored.id ?? messageId));
       return;
     case 'bucket':
       await (await bucket()).delete(stored.key);
@@ -168,7 +169,7 @@ export async function deleteBody(messageId: string, stored: StoredBody): Promise
 
 /** Deletes a body in an unknown place, because nothing refers to it. */
 export async function deleteLostBody(messageId: string, accountId: string): Promise<void> {
-  await deleteRow(settings.messagesTable, rowKey(messageId));
+  await remove(settings.messagesTable, rowKey(messageId));
   await (await bucket()).delete(keptKey(messageId, accountId));
 }
 

@@ -1,9 +1,8 @@
-import { PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { logSubjectOf } from './logSubject.ts';
 import type { Attempt, Message, OpenAttempt } from './message.ts';
 import { epochSeconds } from '../shared/clock.ts';
 import { settings } from '../aws/settings.ts';
-import { dynamodb, putAll, putNew, putOrFind, toItem, unlessRefused } from '../aws/dynamodb.ts';
+import { putAll } from '../aws/dynamodb.ts';
 import type { StoredBody } from './message.ts';
 import {
   attemptId,
@@ -17,14 +16,13 @@ import {
   type End,
   type MessageKey,
 } from './rows.ts';
+import { put, update, putNew, unlessRefused, ifNew } from '../aws/writes.ts';
 
 const toRow = (message: Message, body: StoredBody): object => ({ ...ownAttributes(message), body });
 
 /** Writes a message's row, even over an existing one. */
 export async function putMessage(message: Message, body: StoredBody): Promise<void> {
-  await dynamodb.send(
-    new PutItemCommand({ TableName: settings.messagesTable, Item: toItem(toRow(message, body)) }),
-  );
+  await put(settings.messagesTable, toRow(message, body));
 }
 
 export const putMessages = (
@@ -41,17 +39,10 @@ export const putMessages = (
  * @throws if the write failed
  */
 export async function putVersion(message: Message, body: StoredBody): Promise<void> {
-  await unlessRefused(
-    dynamodb.send(
-      new PutItemCommand({
-        TableName: settings.messagesTable,
-        Item: toItem(toRow(message, body)),
-        ConditionExpression: 'attribute_not_exists(id) OR #debounce.#version < :version',
-        ExpressionAttributeNames: { '#debounce': 'debounce', '#version': 'version' },
-        ExpressionAttributeValues: toItem({ ':version': message.debounce?.version ?? 0 }),
-      }),
-    ),
-  );
+  await put(settings.messagesTable, toRow(message, body), {
+    onlyIf: 'attribute_not_exists(id) OR #debounce.#version < :version',
+    values: { version: message.debounce?.version ?? 0 },
+  });
 }
 
 /**
@@ -60,54 +51,35 @@ export async function putVersion(message: Message, body: StoredBody): Promise<vo
  */
 export async function replaceMessage(before: Message, after: Message, body: StoredBody): Promise<boolean> {
   const { change, retriedAs } = before;
-  const values = {
-    ...(change !== undefined && { ':change': change.id }),
-    ...(retriedAs !== undefined && { ':retriedAs': retriedAs }),
-  };
   return unlessRefused(
-    dynamodb.send(
-      new PutItemCommand({
-        TableName: settings.messagesTable,
-        Item: toItem(toRow(after, body)),
-        ConditionExpression: [
-          'attribute_exists(id)',
-          change === undefined ? 'attribute_not_exists(#change)' : '#change.id = :change',
-          retriedAs === undefined ? 'attribute_not_exists(retriedAs)' : 'retriedAs = :retriedAs',
-        ].join(' AND '),
-        ExpressionAttributeNames: { '#change': 'change' },
-        ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: toItem(values) }),
-      }),
-    ),
+    put(settings.messagesTable, toRow(after, body), {
+      onlyIf: [
+        'attribute_exists(id)',
+        change === undefined ? 'attribute_not_exists(#change)' : '#change.id = :change',
+        retriedAs === undefined ? 'attribute_not_exists(retriedAs)' : 'retriedAs = :retriedAs',
+      ].join(' AND '),
+      values: { change: change?.id, retriedAs },
+    }),
   );
 }
 
 /** @param body its body's new place */
 export async function extendMessageRow(message: Message, body: StoredBody): Promise<void> {
-  await dynamodb.send(
-    new UpdateItemCommand({
-      TableName: settings.messagesTable,
-      Key: toItem(keyOf(message)),
-      UpdateExpression: 'SET #body = :body, expiresAt = :expiresAt',
-      ConditionExpression: 'attribute_exists(id)',
-      ExpressionAttributeNames: { '#body': 'body' },
-      ExpressionAttributeValues: toItem({ ':body': body, ':expiresAt': epochSeconds(message.expiresAt) }),
-    }),
+  const { isMade } = await update(
+    settings.messagesTable,
+    keyOf(message),
+    'SET #body = :body, expiresAt = :expiresAt',
+    { onlyIf: 'attribute_exists(id)', values: { body, expiresAt: epochSeconds(message.expiresAt) } },
   );
+  if (!isMade) throw new Error(`The row of the message ${message.messageId} is gone.`);
 }
 
 /** @param retriedAs a stored message, made from the first one */
 export async function noteRetry(message: MessageKey, retriedAs: string): Promise<void> {
-  await unlessRefused(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.messagesTable,
-        Key: toItem(keyOf(message)),
-        UpdateExpression: 'SET retriedAs = :retriedAs',
-        ConditionExpression: 'attribute_exists(id)',
-        ExpressionAttributeValues: toItem({ ':retriedAs': retriedAs }),
-      }),
-    ),
-  );
+  await update(settings.messagesTable, keyOf(message), 'SET retriedAs = :retriedAs', {
+    onlyIf: 'attribute_exists(id)',
+    values: { retriedAs },
+  });
 }
 
 /** @returns false if another process recorded the attempt first */
@@ -121,12 +93,13 @@ export async function recordAttempt(message: Message, attempt: Attempt): Promise
     message.workflow?.role !== 'failureRequest'
       ? { status: response.status, headers: [], body: new Uint8Array() }
       : response;
-  const written = await putOrFind(settings.messagesTable, {
+  const row = {
     ...followingAttributes(logSubjectOf(message), message, attemptId(message.messageId, number)),
     ...rest,
     attempt: number,
     response: kept,
-  });
+  };
+  const written = await put(settings.messagesTable, row, ifNew);
   if (written.isMade) return true;
   // The SDK repeats a write whose answer was lost. Completions are often simultaneous, and are told apart later.
   const found = written.row && attemptOf(written.row);
@@ -140,7 +113,7 @@ export async function recordAttempt(message: Message, attempt: Attempt): Promise
  * @param now Unix milliseconds
  */
 export async function noteHeld(message: Message, attempt: number, now: number): Promise<void> {
-  await putNew(settings.messagesTable, 'id', {
+  await putNew(settings.messagesTable, {
     ...followingAttributes(logSubjectOf(message), message, heldId(message.messageId, attempt)),
     state: 'HELD',
     held: attempt,
@@ -155,7 +128,7 @@ export async function noteHeld(message: Message, attempt: number, now: number): 
  */
 export async function noteOpen(message: Message, open: OpenAttempt, now: number): Promise<void> {
   const { number, ...rest } = open;
-  await putNew(settings.messagesTable, 'id', {
+  await putNew(settings.messagesTable, {
     ...followingAttributes(logSubjectOf(message), message, openId(message.messageId, number)),
     ...rest,
     open: number,
@@ -171,7 +144,7 @@ export async function noteOpen(message: Message, open: OpenAttempt, now: number)
  * @returns whether this is its first such end
  */
 export async function endMessage(message: Message, end: End, now: number): Promise<boolean> {
-  return putNew(settings.messagesTable, 'id', {
+  return putNew(settings.messagesTable, {
     ...followingAttributes(logSubjectOf(message), message, endId(message.messageId)),
     end,
     endedAt: now,

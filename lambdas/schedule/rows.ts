@@ -1,5 +1,5 @@
 /** Rows of schedules, and temporary rows of fires, so that each fire is handled once. */
-import { DeleteItemCommand, PutItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { QueryCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import { dayMs, epochSeconds } from '../shared/clock.ts';
@@ -7,16 +7,8 @@ import { storedSchedule, type LastFire, type StoredSchedule } from './schedule.t
 import { tables } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
 import { claiming } from '../table/claim.ts';
-import {
-  conditionalWrite,
-  dynamodb,
-  getRow,
-  rowsOf,
-  scanRows,
-  toItem,
-  unlessRefused,
-  type Row,
-} from '../aws/dynamodb.ts';
+import { dynamodb, getRow, rowsOf, scanRows, type Row } from '../aws/dynamodb.ts';
+import { put, update, remove, unlessRefused, ifNew } from '../aws/writes.ts';
 
 const scheduleOf = ({ owner, id, ...rest }: Row): StoredSchedule =>
   storedSchedule.parse({ ...rest, accountId: owner, scheduleId: id });
@@ -64,16 +56,16 @@ export async function listSchedules(accountId: string): Promise<readonly StoredS
 export const saveSchedule = (schedule: StoredSchedule, readSaveId: string | undefined): Promise<boolean> => {
   const { accountId, scheduleId, config, ...rest } = schedule;
   const row = { ...rest, ...keyOf(accountId, scheduleId), config: [...config] };
-  const unchanged =
-    readSaveId === undefined
-      ? { ConditionExpression: 'attribute_not_exists(id)' }
-      : {
-          ConditionExpression: 'saveId = :saveId AND isPaused = :isPaused',
-          ExpressionAttributeValues: toItem({ ':saveId': readSaveId, ':isPaused': schedule.isPaused }),
-        };
   return unlessRefused(
-    dynamodb.send(
-      new PutItemCommand({ TableName: settings.schedulesTable, Item: toItem(row), ...unchanged }),
+    put(
+      settings.schedulesTable,
+      row,
+      readSaveId === undefined
+        ? ifNew
+        : {
+            onlyIf: 'saveId = :saveId AND isPaused = :isPaused',
+            values: { saveId: readSaveId, isPaused: schedule.isPaused },
+          },
     ),
   );
 };
@@ -84,17 +76,11 @@ export async function setPaused(
   scheduleId: string,
   isPaused: boolean,
 ): Promise<StoredSchedule | undefined> {
-  const { isMade, row } = await conditionalWrite(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.schedulesTable,
-        Key: toItem(keyOf(accountId, scheduleId)),
-        UpdateExpression: 'SET isPaused = :isPaused',
-        ConditionExpression: 'attribute_exists(id)',
-        ExpressionAttributeValues: { ':isPaused': { BOOL: isPaused } },
-        ReturnValues: 'ALL_OLD',
-      }),
-    ),
+  const { isMade, row } = await update(
+    settings.schedulesTable,
+    keyOf(accountId, scheduleId),
+    'SET isPaused = :isPaused',
+    { onlyIf: 'attribute_exists(id)', values: { isPaused }, returns: 'ALL_OLD' },
   );
   return isMade ? scheduleOf(row) : undefined;
 }
@@ -104,34 +90,18 @@ export async function deleteSchedule(
   accountId: string,
   scheduleId: string,
 ): Promise<StoredSchedule | undefined> {
-  const { Attributes } = await dynamodb.send(
-    new DeleteItemCommand({
-      TableName: settings.schedulesTable,
-      Key: toItem(keyOf(accountId, scheduleId)),
-      ReturnValues: 'ALL_OLD',
-    }),
-  );
-  return Attributes === undefined ? undefined : scheduleOf(unmarshall(Attributes));
+  const { row = {} } = await remove(settings.schedulesTable, keyOf(accountId, scheduleId), {
+    returns: 'ALL_OLD',
+  });
+  return Object.keys(row).length === 0 ? undefined : scheduleOf(row);
 }
 
 /** Not if a later fire is noted, or the schedule is gone. */
 export async function noteFire(accountId: string, scheduleId: string, fire: LastFire): Promise<void> {
-  await unlessRefused(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.schedulesTable,
-        Key: toItem(keyOf(accountId, scheduleId)),
-        UpdateExpression: 'SET lastFire = :fire',
-        ConditionExpression:
-          'attribute_exists(id) AND (attribute_not_exists(lastFire) OR lastFire.#time <= :time)',
-        ExpressionAttributeNames: { '#time': 'time' },
-        ExpressionAttributeValues: {
-          ':fire': { M: toItem(fire) },
-          ':time': { N: String(fire.time) },
-        },
-      }),
-    ),
-  );
+  await update(settings.schedulesTable, keyOf(accountId, scheduleId), 'SET lastFire = :fire', {
+    onlyIf: 'attribute_exists(id) AND (attribute_not_exists(lastFire) OR lastFire.#time <= :time)',
+    values: { fire, time: fire.time },
+  });
 }
 
 /** Scheduler retries a fire for one day, and SQS keeps it for 14 days. */
@@ -169,19 +139,15 @@ export async function claimFire(
     claimedAt: now,
     expiresAt: epochSeconds(now + fireMemoryMs),
   };
-  const { isMade, row } = await conditionalWrite(
-    dynamodb.send(
-      new PutItemCommand({
-        TableName: settings.schedulesTable,
-        Item: toItem(claimed),
-        ...claiming({
-          attribute: 'claimedAt',
-          endedBy,
-          onlyIf: '(attribute_not_exists(isDone) OR isDone = :no)',
-          values: { ':no': false },
-        }),
-      }),
-    ),
+  const { isMade, row } = await put(
+    settings.schedulesTable,
+    claimed,
+    claiming({
+      attribute: 'claimedAt',
+      endedBy,
+      onlyIf: '(attribute_not_exists(isDone) OR isDone = :no)',
+      values: { no: false },
+    }),
   );
   if (isMade) return 'mine';
   return fireRow.parse(row).isDone ? 'done' : 'busy';
@@ -192,14 +158,11 @@ export async function finishFire(
   scheduleId: string,
   { time, messageIds, error }: LastFire,
 ): Promise<void> {
-  await dynamodb.send(
-    new UpdateItemCommand({
-      TableName: settings.schedulesTable,
-      Key: toItem(fireKey(accountId, scheduleId, time)),
-      UpdateExpression: `SET isDone = :yes, messageIds = :ids${error === undefined ? '' : ', #error = :error'}`,
-      ...(error !== undefined && { ExpressionAttributeNames: { '#error': 'error' } }),
-      ExpressionAttributeValues: toItem({ ':yes': true, ':ids': messageIds, ':error': error }),
-    }),
+  await update(
+    settings.schedulesTable,
+    fireKey(accountId, scheduleId, time),
+    `SET isDone = :yes, messageIds = :ids${error === undefined ? '' : ', #error = :error'}`,
+    { values: { yes: true, ids: messageIds, error } },
   );
 }
 

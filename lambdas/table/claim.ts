@@ -1,4 +1,4 @@
-import { toItem } from '../aws/dynamodb.ts';
+import type { Terms } from '../aws/writes.ts';
 import { clockMarginMs, now } from '../shared/clock.ts';
 
 /**
@@ -14,23 +14,14 @@ export interface Claim {
   readonly endedBy: number;
   /** Whether the attribute has the claim's end instead of its time. */
   readonly isEnd?: boolean;
-  /** Another condition, with its values; `:endedBy` and `:ahead` are reserved. */
+  /** Another condition, with its values; `endedBy` and `ahead` are reserved. */
   readonly onlyIf?: string;
   readonly values?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * The part of a write that claims a row, if it has no valid claim. The write itself sets the attribute.
- *
- * @returns input of a put or update, with all values of its expressions
- */
-export const claiming = ({ attribute, endedBy, isEnd = false, onlyIf, values }: Claim) => ({
-  ConditionExpression: `${onlyIf === undefined ? '' : `${onlyIf} AND `}(attribute_not_exists(#claim) OR #claim <= :endedBy ${isEnd ? '' : ' OR #claim > :ahead'})`,
-  ExpressionAttributeNames: { '#claim': attribute },
-  ExpressionAttributeValues: toItem({
-    ...values,
-    ':endedBy': endedBy,
-    ...(!isEnd && { ':ahead': now() + clockMarginMs }),
-  }),
-  ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
+/** The terms of a write that claims a row, if it has no valid claim. The write itself sets the attribute `#claim`. */
+export const claiming = ({ attribute, endedBy, isEnd = false, onlyIf, values }: Claim): Terms => ({
+  onlyIf: `${onlyIf === undefined ? '' : `${onlyIf} AND `}(attribute_not_exists(#claim) OR #claim <= :endedBy ${isEnd ? '' : ' OR #claim > :ahead'})`,
+  names: { claim: attribute },
+  values: { ...values, endedBy, ...(!isEnd && { ahead: now() + clockMarginMs }) },
 });

@@ -1,9 +1,9 @@
-import { DeleteItemCommand } from '@aws-sdk/client-dynamodb';
 import { urlGroup, type UrlGroup } from './urlGroup.ts';
 import { tables } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
-import { dynamodb, toItem, ifVersionIs, unlessRefused, type Row } from '../aws/dynamodb.ts';
+import { type Row } from '../aws/dynamodb.ts';
 import { listNamed, loadNamed, namedBehind, saveNamed } from './store/namedRows.ts';
+import { remove, unlessRefused, ifVersionIs } from '../aws/writes.ts';
 
 const table = { name: settings.groupsTable, ...tables.groups };
 
@@ -33,11 +33,9 @@ export const saveUrlGroup = (group: UrlGroup, readVersion: number | undefined): 
 /** @returns false if another request changed it */
 export const deleteUrlGroup = (group: UrlGroup): Promise<boolean> =>
   unlessRefused(
-    dynamodb.send(
-      new DeleteItemCommand({
-        TableName: settings.groupsTable,
-        Key: toItem({ accountId: group.accountId, name: group.name }),
-        ...ifVersionIs(group.version),
-      }),
+    remove(
+      settings.groupsTable,
+      { accountId: group.accountId, name: group.name },
+      ifVersionIs(group.version),
     ),
   );

@@ -1,10 +1,9 @@
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import { dayMs, epochSeconds } from '../shared/clock.ts';
 import type { Usage } from './usage.ts';
 import { settings } from '../aws/settings.ts';
-import { dynamodb, dynamodbIn, queryRows, toItem, type Row } from '../aws/dynamodb.ts';
+import { dynamodbIn, queryRows, toItem, type Row } from '../aws/dynamodb.ts';
+import { update } from '../aws/writes.ts';
 
 const counted = [
   'requests',
@@ -42,21 +41,19 @@ const keyOf = (accountId: string, day: string): { readonly owner: string; readon
  * @returns the total of the day so far
  */
 export async function addUsage(accountId: string, day: string, hour: number, usage: Usage): Promise<Usage> {
-  const { Attributes = {} } = await dynamodb.send(
-    new UpdateItemCommand({
-      TableName: settings.usageTable,
-      Key: toItem(keyOf(accountId, day)),
-      UpdateExpression: `ADD ${counted.map((name) => `#${name} :${name}`).join(', ')}, ${hourAttribute(hour)} :messages SET expiresAt = :expiresAt`,
-      // DynamoDB reserves some of the names.
-      ExpressionAttributeNames: Object.fromEntries(counted.map((name) => [`#${name}`, name])),
-      ExpressionAttributeValues: toItem({
-        ...Object.fromEntries(counted.map((name) => [`:${name}`, usage[name]])),
-        ':expiresAt': epochSeconds(Date.parse(day) + keptMs),
-      }),
-      ReturnValues: 'ALL_NEW',
-    }),
+  const { row } = await update(
+    settings.usageTable,
+    keyOf(accountId, day),
+    `ADD ${counted.map((name) => `#${name} :${name}`).join(', ')}, ${hourAttribute(hour)} :messages SET expiresAt = :expiresAt`,
+    {
+      values: {
+        ...Object.fromEntries(counted.map((name) => [name, usage[name]])),
+        expiresAt: epochSeconds(Date.parse(day) + keptMs),
+      },
+      returns: 'ALL_NEW',
+    },
   );
-  return usageRow.parse(unmarshall(Attributes));
+  return usageRow.parse(row);
 }
 
 /**

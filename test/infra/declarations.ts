@@ -28,7 +28,13 @@ export interface Declaration {
 interface Module {
   readonly declarations: ReadonlyMap<string, Declaration>;
   /** Names for something in another file, or for something in this one under another name. */
-  readonly aliases: ReadonlyMap<string, { readonly file: string; readonly name: string }>;
+  readonly aliases: ReadonlyMap<string, Alias>;
+  readonly reexports: readonly Alias[];
+}
+
+interface Alias {
+  readonly file: string;
+  readonly name: string;
 }
 
 /** A node of an ESTree syntax tree. */
@@ -182,7 +188,8 @@ function read(file: string): Module {
   if (known !== undefined) return known;
   const { code } = transformSync(readFileSync(file, 'utf8'), { loader: 'ts', target: 'es2023' });
   const declarations = new Map<string, Declaration>();
-  const aliases = new Map<string, { file: string; name: string }>();
+  const aliases = new Map<string, Alias>();
+  const reexports: Alias[] = [];
   const declare = (id: Node | undefined, node: Node): void => {
     for (const name of id === undefined ? [] : identifiersIn(id))
       declarations.set(name, declarationOf(file, name, node));
@@ -196,6 +203,8 @@ function read(file: string): Module {
       const its = textOf(nodeAt(specifier, imported));
       if (name !== undefined && its !== undefined && !(other === file && name === its))
         aliases.set(name, { file: other, name: its });
+      if (its !== undefined && node.type === 'ExportNamedDeclaration')
+        reexports.push({ file: other, name: its });
     }
   };
   const program: unknown = parseAst(code);
@@ -210,7 +219,7 @@ function read(file: string): Module {
       declarations.set(name, declarationOf(file, name, node));
     } else declare(nodeAt(node, 'id'), node);
   }
-  const made = { declarations, aliases };
+  const made = { declarations, aliases, reexports };
   modules.set(file, made);
   return made;
 }
@@ -218,7 +227,7 @@ function read(file: string): Module {
 /** A file's declarations, and those that it re-exports. */
 const exportsOf = (file: string): readonly Declaration[] => [
   ...declarationsOf(file),
-  ...[...read(file).aliases.values()].flatMap((alias) => resolve(alias.file, alias.name)),
+  ...read(file).reexports.flatMap((alias) => resolve(alias.file, alias.name)),
 ];
 
 export const declarationsOf = (file: string): readonly Declaration[] => [...read(file).declarations.values()];

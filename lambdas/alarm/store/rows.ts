@@ -1,9 +1,9 @@
 /** One row for each account with alarms. They share a partition, so a check finds them with one query. */
-import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { tables } from '../../aws/resources.ts';
 import { settings } from '../../aws/settings.ts';
-import { dynamodb, getRow, rowsOf, toItem, unlessRefused, type Row } from '../../aws/dynamodb.ts';
+import { getRow, rowsOf, type Row } from '../../aws/dynamodb.ts';
 import { alarms, type Alarms } from '../alarm.ts';
+import { put, remove, unlessRefused, ifNew } from '../../aws/writes.ts';
 
 /** Account ids contain no `#`. */
 const owner = 'alarms#all';
@@ -28,27 +28,21 @@ export async function* allAlarms(): AsyncGenerator<Alarms> {
  * @returns false, without a change, if they were changed or deleted since
  */
 export function saveAlarms({ accountId, ...rest }: Alarms, read: Alarms | undefined): Promise<boolean> {
-  const condition =
-    read === undefined
-      ? { ConditionExpression: 'attribute_not_exists(id)' }
-      : {
-          // Alarms that were deleted and set again begin with the same versions.
-          ConditionExpression: 'version = :version AND seed = :seed',
-          ExpressionAttributeValues: toItem({ ':version': read.version, ':seed': read.seed }),
-        };
   return unlessRefused(
-    dynamodb.send(
-      new PutItemCommand({
-        TableName: settings.usageTable,
-        Item: toItem({ ...rest, ...keyOf(accountId) }),
-        ...condition,
-      }),
+    put(
+      settings.usageTable,
+      { ...rest, ...keyOf(accountId) },
+      read === undefined
+        ? ifNew
+        : {
+            // Alarms that were deleted and set again begin with the same versions.
+            onlyIf: 'version = :version AND seed = :seed',
+            values: { version: read.version, seed: read.seed },
+          },
     ),
   );
 }
 
 export async function deleteAlarms(accountId: string): Promise<void> {
-  await dynamodb.send(
-    new DeleteItemCommand({ TableName: settings.usageTable, Key: toItem(keyOf(accountId)) }),
-  );
+  await remove(settings.usageTable, keyOf(accountId));
 }

@@ -1,14 +1,13 @@
 /** In the usage table of the account's region. Each account has a partition. */
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { createHash, randomUUID } from 'node:crypto';
 import * as z from 'zod/mini';
 import { auditedOwner } from '../../aws/resources.ts';
 import { settings } from '../../aws/settings.ts';
-import { dynamodbIn, queryRows, toItem, unlessRefused } from '../../aws/dynamodb.ts';
+import { dynamodbIn, queryRows, toItem } from '../../aws/dynamodb.ts';
 import { dayMs, dayOf, epochSeconds, minuteMs, now } from '../../shared/clock.ts';
 import { joinedChanges, formatChanges, parseChanges, type Changes } from '../changes.ts';
 import { byAge, momentsOf, rowsPerRead, type Ordered, type Range } from '../../table/shards.ts';
+import { update, unlessRefused } from '../../aws/writes.ts';
 
 /** Entries are kept and shown this long. */
 export const keptMs = 90 * dayMs;
@@ -75,25 +74,14 @@ async function write(
     ([name]) => `#${name} = ${first.has(name) ? `if_not_exists(#${name}, :${name})` : `:${name}`}`,
   );
   const adds = ['#count :counted', ...(number === undefined ? [] : ['#number :number'])];
-  const { Attributes } = await dynamodbIn(region).send(
-    new UpdateItemCommand({
-      TableName: settings.usageTable,
-      Key: toItem({ owner: auditedOwner(accountId), id }),
-      UpdateExpression: `${sets.length === 0 ? '' : `SET ${sets.join(', ')} `}ADD ${adds.join(', ')}`,
-      ExpressionAttributeNames: {
-        '#count': 'count',
-        ...(number !== undefined && { '#number': 'number' }),
-        ...Object.fromEntries(given.map(([name]) => [`#${name}`, name])),
-      },
-      ExpressionAttributeValues: toItem({
-        ':counted': counted,
-        ...(number !== undefined && { ':number': number }),
-        ...Object.fromEntries(given.map(([name, value]) => [`:${name}`, value] as const)),
-      }),
-      ReturnValues: 'UPDATED_NEW',
-    }),
+  const { row } = await update(
+    settings.usageTable,
+    { owner: auditedOwner(accountId), id },
+    `${sets.length === 0 ? '' : `SET ${sets.join(', ')} `}ADD ${adds.join(', ')}`,
+    { values: { counted, number, ...Object.fromEntries(given) }, returns: 'UPDATED_NEW' },
+    dynamodbIn(region),
   );
-  return countRow.parse(Attributes === undefined ? {} : unmarshall(Attributes)).count;
+  return countRow.parse(row ?? {}).count;
 }
 
 const countRow = z.object({ count: z._default(z.number(), 1) });
@@ -134,18 +122,15 @@ export async function countNewEntry(
 ): Promise<boolean> {
   const time = now();
   return unlessRefused(
-    dynamodbIn(region).send(
-      new UpdateItemCommand({
-        TableName: settings.usageTable,
-        Key: toItem({ owner: auditedOwner(accountId), id: `day#${dayOf(time)}` }),
-        UpdateExpression: 'ADD entries :one SET expiresAt = :expiresAt',
-        ConditionExpression: 'attribute_not_exists(entries) OR entries < :most',
-        ExpressionAttributeValues: toItem({
-          ':one': 1,
-          ':most': mostPerDay,
-          ':expiresAt': epochSeconds(time + 2 * dayMs),
-        }),
-      }),
+    update(
+      settings.usageTable,
+      { owner: auditedOwner(accountId), id: `day#${dayOf(time)}` },
+      'ADD entries :one SET expiresAt = :expiresAt',
+      {
+        onlyIf: 'attribute_not_exists(entries) OR entries < :most',
+        values: { one: 1, most: mostPerDay, expiresAt: epochSeconds(time + 2 * dayMs) },
+      },
+      dynamodbIn(region),
     ),
   );
 }

@@ -3,12 +3,13 @@
  * not read its partition.
  */
 import * as z from 'zod/mini';
-import { getRow, putOrFind } from '../../aws/dynamodb.ts';
+import { getRow } from '../../aws/dynamodb.ts';
 import { settings } from '../../aws/settings.ts';
 import { attemptJob } from '../../job/job.ts';
 import { sendJob } from '../../job/send.ts';
 import { epochSeconds, now } from '../../shared/clock.ts';
 import type { Message } from '../../message/message.ts';
+import { put, ifNew } from '../../aws/writes.ts';
 
 const keyOf = (messageId: string, attempt: number) => ({
   shard: `continued#${messageId}~${attempt}`,
@@ -39,7 +40,7 @@ export async function chooseJob(
   const write = crypto.randomUUID();
   const expiresAt = epochSeconds(message.expiresAt);
   const row = { ...keyOf(message.messageId, attempt), by, write, expiresAt };
-  const chosen = await putOrFind(settings.messagesTable, row);
+  const chosen = await put(settings.messagesTable, row, ifNew);
   if (chosen.isMade) return 'first';
   const found = shape.parse(chosen.row);
   // The SDK repeats a write whose answer was lost.

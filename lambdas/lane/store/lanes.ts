@@ -1,5 +1,4 @@
 /** The table of lanes: a row for each lane, and its line's pages. Default values are left out. */
-import { DeleteItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
 import { circuit } from '../../circuit/circuit.ts';
@@ -11,18 +10,8 @@ import { lineShapes, rowOfLines, withLines, withoutDefaults } from './fairRows.t
 import { log } from '../../aws/log.ts';
 import { processLeases } from '../../aws/resources.ts';
 import { settings } from '../../aws/settings.ts';
-import {
-  conditionalWrite,
-  dynamodb,
-  getRow,
-  getRows,
-  putAll,
-  queryRows,
-  scanRows,
-  toItem,
-  unlessRefused,
-  type Row,
-} from '../../aws/dynamodb.ts';
+import { getRow, getRows, putAll, queryRows, scanRows, toItem, type Row } from '../../aws/dynamodb.ts';
+import { put, remove, unlessRefused, type Terms } from '../../aws/writes.ts';
 
 const ownPart = 'lane';
 const pagePart = (number: number, line = 'page'): string => `${line}#${String(number).padStart(12, '0')}`;
@@ -149,13 +138,10 @@ export async function loadLane(key: LaneKey): Promise<Lane | undefined> {
   return row && laneOf(key, row);
 }
 
-const ifVersionIs = ({ version }: Lane) =>
+const ifVersionIs = ({ version }: Lane): Terms =>
   version === 0
-    ? { ConditionExpression: 'attribute_not_exists(part)' }
-    : {
-        ConditionExpression: 'version = :version',
-        ExpressionAttributeValues: { ':version': { N: String(version) } },
-      };
+    ? { onlyIf: 'attribute_not_exists(part)' }
+    : { onlyIf: 'version = :version', values: { version } };
 
 /**
  * @param lane that was read, or a new one (version 0)
@@ -164,31 +150,14 @@ const ifVersionIs = ({ version }: Lane) =>
 export async function saveLane(lane: Lane): Promise<{ readonly current: Lane | undefined } | undefined> {
   // The SDK retries unanswered writes. This mark shows that the row is from this write.
   const mark = randomBytes(6).toString('base64url');
-  const outcome = await conditionalWrite(
-    dynamodb.send(
-      new PutItemCommand({
-        TableName: settings.lanesTable,
-        Item: toItem(rowOf(lane, mark)),
-        ...ifVersionIs(lane),
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      }),
-    ),
-  );
+  const outcome = await put(settings.lanesTable, rowOf(lane, mark), ifVersionIs(lane));
   if (outcome.isMade || outcome.row?.['mark'] === mark) return undefined;
   return { current: outcome.row && laneOf(lane, outcome.row) };
 }
 
 /** @returns whether it is removed; not if it was written since it was read */
 export const removeLane = (lane: Lane): Promise<boolean> =>
-  unlessRefused(
-    dynamodb.send(
-      new DeleteItemCommand({
-        TableName: settings.lanesTable,
-        Key: toItem(keyOf(lane)),
-        ...ifVersionIs(lane),
-      }),
-    ),
-  );
+  unlessRefused(remove(settings.lanesTable, keyOf(lane), ifVersionIs(lane)));
 
 const pageRow = z.object({ entries: z.array(z.string()) });
 

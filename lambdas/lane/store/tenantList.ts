@@ -1,10 +1,10 @@
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { dynamodb, queryRows, toItem, unlessRefused } from '../../aws/dynamodb.ts';
+import { queryRows, toItem } from '../../aws/dynamodb.ts';
 import { settings } from '../../aws/settings.ts';
 import { epochSeconds, now } from '../../shared/clock.ts';
 import type { LaneKey } from '../lane.ts';
 import { laneId, pageLifetimeMs } from './lanes.ts';
 import { partsBegin, storedTenant, tenantKey, type StoredTenant } from './tenants.ts';
+import { update, unlessRefused } from '../../aws/writes.ts';
 
 /** Sorts after all tenants' keys. */
 const partsEnd = (fairId: string): string => `fair#${fairId}#tenant$`;
@@ -12,16 +12,10 @@ const partsEnd = (fairId: string): string => `fair#${fairId}#tenant$`;
 /** Extends the lifetime of a tenant's row, unless it was written since. */
 export const extendTenant = (lane: LaneKey, fairId: string, { name, at }: StoredTenant): Promise<unknown> =>
   unlessRefused(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.lanesTable,
-        Key: toItem(tenantKey(lane, fairId, name)),
-        UpdateExpression: 'SET expiresAt = :expiresAt',
-        ConditionExpression: '#at = :at',
-        ExpressionAttributeNames: { '#at': 'at' },
-        ExpressionAttributeValues: toItem({ ':at': at, ':expiresAt': epochSeconds(now() + pageLifetimeMs) }),
-      }),
-    ),
+    update(settings.lanesTable, tenantKey(lane, fairId, name), 'SET expiresAt = :expiresAt', {
+      onlyIf: '#at = :at',
+      values: { at, expiresAt: epochSeconds(now() + pageLifetimeMs) },
+    }),
   );
 
 /** Reads a fair line's tenants that have separate rows, by name as UTF-8. */

@@ -1,7 +1,6 @@
 /** The rows of tenants, in their lane's partition. */
-import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
-import { dynamodb, getRows, toItem, unlessRefused, type Row } from '../../aws/dynamodb.ts';
+import { getRows, type Row } from '../../aws/dynamodb.ts';
 import { settings } from '../../aws/settings.ts';
 import { epochSeconds, now } from '../../shared/clock.ts';
 import { eachOf } from '../../shared/lists.ts';
@@ -9,6 +8,7 @@ import type { LaneKey } from '../lane.ts';
 import type { Tenant } from '../rules/fairLine.ts';
 import { rowOfTenant, tenantOf, tenantShape } from './fairRows.ts';
 import { laneId, pageLifetimeMs } from './lanes.ts';
+import { put } from '../../aws/writes.ts';
 
 export const partsBegin = (fairId: string): string => `fair#${fairId}#tenant#`;
 
@@ -57,15 +57,9 @@ export const saveTenants = (
 ): Promise<void> =>
   eachOf([...tenants], writesAtOnce, async ([name, tenant]) => {
     const expiresAt = epochSeconds(now() + pageLifetimeMs);
-    await unlessRefused(
-      dynamodb.send(
-        new PutItemCommand({
-          TableName: settings.lanesTable,
-          Item: toItem({ ...tenantKey(lane, fairId, name), ...rowOfTenant(tenant), at, expiresAt }),
-          ConditionExpression: 'attribute_not_exists(part) OR #at < :at',
-          ExpressionAttributeNames: { '#at': 'at' },
-          ExpressionAttributeValues: toItem({ ':at': at }),
-        }),
-      ),
+    await put(
+      settings.lanesTable,
+      { ...tenantKey(lane, fairId, name), ...rowOfTenant(tenant), at, expiresAt },
+      { onlyIf: 'attribute_not_exists(part) OR #at < :at', values: { at } },
     );
   });

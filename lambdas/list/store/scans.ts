@@ -1,8 +1,8 @@
 /** An account's concurrent long reads: a row in the usage table with their leases. */
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import { dayMs, epochSeconds } from '../../shared/clock.ts';
 import { settings } from '../../aws/settings.ts';
-import { conditionalWrite, dynamodb, toItem, unlessRefused, type Row } from '../../aws/dynamodb.ts';
+import { type Row } from '../../aws/dynamodb.ts';
+import { update } from '../../aws/writes.ts';
 
 export interface ScanSlot {
   readonly accountId: string;
@@ -16,22 +16,15 @@ const attributeOf = (number: number): string => `s${number}`;
 
 /** @returns undefined if the slot was taken; the row if it is leased */
 async function take({ accountId, number, until }: ScanSlot, now: number): Promise<Row | undefined> {
-  const outcome = await conditionalWrite(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.usageTable,
-        Key: toItem(keyOf(accountId)),
-        UpdateExpression: 'SET #slot = :until, expiresAt = :expiresAt',
-        ConditionExpression: 'attribute_not_exists(#slot) OR #slot <= :now',
-        ExpressionAttributeNames: { '#slot': attributeOf(number) },
-        ExpressionAttributeValues: toItem({
-          ':until': until,
-          ':now': now,
-          ':expiresAt': epochSeconds(until + dayMs),
-        }),
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      }),
-    ),
+  const outcome = await update(
+    settings.usageTable,
+    keyOf(accountId),
+    'SET #slot = :until, expiresAt = :expiresAt',
+    {
+      onlyIf: 'attribute_not_exists(#slot) OR #slot <= :now',
+      values: { until, now, expiresAt: epochSeconds(until + dayMs) },
+      names: { slot: attributeOf(number) },
+    },
   );
   return outcome.isMade ? undefined : (outcome.row ?? {});
 }
@@ -68,16 +61,9 @@ export async function takeScanSlot(
 
 /** Frees a slot, unless its lease expired and another process has it. */
 export async function freeScanSlot({ accountId, number, until }: ScanSlot): Promise<void> {
-  await unlessRefused(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.usageTable,
-        Key: toItem(keyOf(accountId)),
-        UpdateExpression: 'REMOVE #slot',
-        ConditionExpression: '#slot = :until',
-        ExpressionAttributeNames: { '#slot': attributeOf(number) },
-        ExpressionAttributeValues: toItem({ ':until': until }),
-      }),
-    ),
-  );
+  await update(settings.usageTable, keyOf(accountId), 'REMOVE #slot', {
+    onlyIf: '#slot = :until',
+    values: { until },
+    names: { slot: attributeOf(number) },
+  });
 }

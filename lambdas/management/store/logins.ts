@@ -1,9 +1,8 @@
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import { minuteMs, epochSeconds } from '../../shared/clock.ts';
 import { settings } from '../../aws/settings.ts';
-import { dynamodb, getRow, toItem } from '../../aws/dynamodb.ts';
+import { getRow } from '../../aws/dynamodb.ts';
+import { update } from '../../aws/writes.ts';
 
 export const loginPeriodMs = 15 * minuteMs;
 
@@ -21,17 +20,11 @@ export async function failedLogins(client: string, now: number): Promise<number>
 
 /** @returns the failures within the current quarter of an hour */
 export async function addFailedLogin(client: string, now: number): Promise<number> {
-  const { Attributes = {} } = await dynamodb.send(
-    new UpdateItemCommand({
-      TableName: settings.usageTable,
-      Key: toItem(loginKey(client, now)),
-      UpdateExpression: 'ADD failures :one SET expiresAt = :expiresAt',
-      ExpressionAttributeValues: {
-        ':one': { N: '1' },
-        ':expiresAt': { N: String(epochSeconds(now + 2 * loginPeriodMs)) },
-      },
-      ReturnValues: 'ALL_NEW',
-    }),
+  const { row } = await update(
+    settings.usageTable,
+    loginKey(client, now),
+    'ADD failures :one SET expiresAt = :expiresAt',
+    { values: { one: 1, expiresAt: epochSeconds(now + 2 * loginPeriodMs) }, returns: 'ALL_NEW' },
   );
-  return loginRow.parse(unmarshall(Attributes)).failures;
+  return loginRow.parse(row).failures;
 }

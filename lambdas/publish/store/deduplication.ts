@@ -1,9 +1,8 @@
-import { DeleteItemCommand, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { epochSeconds, isAhead } from '../../shared/clock.ts';
 import { settings } from '../../aws/settings.ts';
 import { claiming } from '../../table/claim.ts';
-import { conditionalWrite, dynamodb, toItem, unlessRefused } from '../../aws/dynamodb.ts';
+import { put, update, remove, unlessRefused } from '../../aws/writes.ts';
 
 const claimRow = z.object({
   messageId: z.string(),
@@ -30,9 +29,12 @@ interface NewClaim {
   readonly until: number;
 }
 
-const placeOf = ({ key, messageId, now, until }: NewClaim) => ({
-  TableName: settings.deduplicationTable,
-  Item: toItem({ id: key, messageId, claimedAt: now, until, expiresAt: epochSeconds(until) }),
+const rowOf = ({ key, messageId, now, until }: NewClaim) => ({
+  id: key,
+  messageId,
+  claimedAt: now,
+  until,
+  expiresAt: epochSeconds(until),
 });
 
 /**
@@ -41,13 +43,10 @@ const placeOf = ({ key, messageId, now, until }: NewClaim) => ({
  */
 export async function claimKey(claim: NewClaim): Promise<KeyClaim> {
   const { messageId, now } = claim;
-  const { isMade, row } = await conditionalWrite(
-    dynamodb.send(
-      new PutItemCommand({
-        ...placeOf(claim),
-        ...claiming({ attribute: 'until', endedBy: now, isEnd: true }),
-      }),
-    ),
+  const { isMade, row } = await put(
+    settings.deduplicationTable,
+    rowOf(claim),
+    claiming({ attribute: 'until', endedBy: now, isEnd: true }),
   );
   if (isMade) return { messageId, claimedAt: now, isAccepted: false };
   const { isAccepted = false, until, ...rest } = claimRow.parse(row);
@@ -64,28 +63,17 @@ export async function claimKey(claim: NewClaim): Promise<KeyClaim> {
  */
 export const claimAfter = (claim: NewClaim, before: string): Promise<boolean> =>
   unlessRefused(
-    dynamodb.send(
-      new PutItemCommand({
-        ...placeOf(claim),
-        ConditionExpression: 'messageId = :before',
-        ExpressionAttributeValues: { ':before': { S: before } },
-      }),
-    ),
+    put(settings.deduplicationTable, rowOf(claim), { onlyIf: 'messageId = :before', values: { before } }),
   );
 
 /** @returns false if the message no longer has the key */
 const note = (key: string, messageId: string, name: string, value: unknown): Promise<boolean> =>
   unlessRefused(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.deduplicationTable,
-        Key: { id: { S: key } },
-        UpdateExpression: 'SET #name = :value',
-        ConditionExpression: 'messageId = :id',
-        ExpressionAttributeNames: { '#name': name },
-        ExpressionAttributeValues: toItem({ ':id': messageId, ':value': value }),
-      }),
-    ),
+    update(settings.deduplicationTable, { id: key }, 'SET #name = :value', {
+      onlyIf: 'messageId = :id',
+      values: { id: messageId, value },
+      names: { name },
+    }),
   );
 
 /** @returns false if the message no longer has the key */
@@ -105,17 +93,15 @@ export const takeOver = (claim: {
   readonly endedBy: number;
 }): Promise<boolean> =>
   unlessRefused(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.deduplicationTable,
-        Key: { id: { S: claim.key } },
-        UpdateExpression: 'SET isTakenOver = :true, #claim = :now',
-        ...claiming({
-          attribute: 'claimedAt',
-          endedBy: claim.endedBy,
-          onlyIf: 'messageId = :id AND attribute_not_exists(isAccepted)',
-          values: { ':id': claim.messageId, ':now': claim.now, ':true': true },
-        }),
+    update(
+      settings.deduplicationTable,
+      { id: claim.key },
+      'SET isTakenOver = :true, #claim = :now',
+      claiming({
+        attribute: 'claimedAt',
+        endedBy: claim.endedBy,
+        onlyIf: 'messageId = :id AND attribute_not_exists(isAccepted)',
+        values: { id: claim.messageId, now: claim.now, true: true },
       }),
     ),
   );
@@ -123,12 +109,9 @@ export const takeOver = (claim: {
 /** @returns false if another publisher took over the message, or the claim expired */
 export const releaseKey = (key: string, messageId: string): Promise<boolean> =>
   unlessRefused(
-    dynamodb.send(
-      new DeleteItemCommand({
-        TableName: settings.deduplicationTable,
-        Key: { id: { S: key } },
-        ConditionExpression: 'messageId = :id AND attribute_not_exists(isTakenOver)',
-        ExpressionAttributeValues: { ':id': { S: messageId } },
-      }),
+    remove(
+      settings.deduplicationTable,
+      { id: key },
+      { onlyIf: 'messageId = :id AND attribute_not_exists(isTakenOver)', values: { id: messageId } },
     ),
   );

@@ -1,10 +1,10 @@
-import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { dayMs, epochSeconds } from '../../shared/clock.ts';
 import type { OutcomeCounts, PerOutcome } from '../outcomes.ts';
 import { shownDays } from '../rules/shownPeriod.ts';
 import { settings } from '../../aws/settings.ts';
-import { dynamodb, getRow, toItem, unlessRefused } from '../../aws/dynamodb.ts';
+import { getRow } from '../../aws/dynamodb.ts';
+import { put, unlessRefused, ifNew } from '../../aws/writes.ts';
 
 export interface KeptOutcomes {
   readonly counts: OutcomeCounts;
@@ -75,23 +75,20 @@ export function saveOutcomes(
   now: number,
 ): Promise<boolean> {
   return unlessRefused(
-    dynamodb.send(
-      new PutItemCommand({
-        TableName: settings.usageTable,
-        Item: toItem({
-          ...keyOf(accountId),
-          steps: toRow(steps),
-          hours: toRow(hours),
-          days: toRow(days),
-          retries: Object.fromEntries(retries),
-          countedUntil,
-          version: version + 1,
-          // By then all counts are too old to be shown.
-          expiresAt: epochSeconds(now + (shownDays + 1) * dayMs),
-        }),
-        ConditionExpression: version === 0 ? 'attribute_not_exists(id)' : 'version = :version',
-        ...(version > 0 && { ExpressionAttributeValues: { ':version': { N: String(version) } } }),
-      }),
+    put(
+      settings.usageTable,
+      {
+        ...keyOf(accountId),
+        steps: toRow(steps),
+        hours: toRow(hours),
+        days: toRow(days),
+        retries: Object.fromEntries(retries),
+        countedUntil,
+        version: version + 1,
+        // By then all counts are too old to be shown.
+        expiresAt: epochSeconds(now + (shownDays + 1) * dayMs),
+      },
+      version === 0 ? ifNew : { onlyIf: 'version = :version', values: { version } },
     ),
   );
 }

@@ -1,14 +1,6 @@
-import { PutItemCommand } from '@aws-sdk/client-dynamodb';
 import { namePattern } from '../../value/names.ts';
-import {
-  dynamodb,
-  getRow,
-  ifVersionIs,
-  rowsOf,
-  toItem,
-  unlessRefused,
-  type Row,
-} from '../../aws/dynamodb.ts';
+import { getRow, rowsOf, type Row } from '../../aws/dynamodb.ts';
+import { put, unlessRefused, ifVersionIs } from '../../aws/writes.ts';
 
 export interface NamedTable {
   readonly name: string;
@@ -56,9 +48,4 @@ export const saveNamed = (
   table: NamedTable,
   row: object,
   readVersion: number | undefined,
-): Promise<boolean> =>
-  unlessRefused(
-    dynamodb.send(
-      new PutItemCommand({ TableName: table.name, Item: toItem(row), ...ifVersionIs(readVersion) }),
-    ),
-  );
+): Promise<boolean> => unlessRefused(put(table.name, row, ifVersionIs(readVersion)));

@@ -1,11 +1,11 @@
-import { UpdateItemCommand } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { rerunKinds, type RerunKind } from '../rules/resuming.ts';
 import { settings } from '../../aws/settings.ts';
-import { conditionalWrite, dynamodb, getRow, toItem, type Row } from '../../aws/dynamodb.ts';
+import { getRow, type Row } from '../../aws/dynamodb.ts';
 import { isId } from '../../table/shards.ts';
 import { keyOf } from '../../deadLetter/rows.ts';
 import { claimDeadLetter } from '../../deadLetter/claims.ts';
+import { update } from '../../aws/writes.ts';
 
 const rerunRow = z.object({
   retryId: z.optional(z.string()),
@@ -73,19 +73,15 @@ export async function chooseRun(
   dlqId: string,
   { runId, kind }: { readonly runId: string; readonly kind: RerunKind },
 ): Promise<string | undefined> {
-  const { isMade, row } = await conditionalWrite(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.dlqTable,
-        Key: toItem(keyOf(accountId, dlqId)),
-        UpdateExpression:
-          'SET retryId = if_not_exists(retryId, :id), retryKind = if_not_exists(retryKind, :kind)',
-        ConditionExpression: 'attribute_exists(id) AND attribute_not_exists(removedAt)',
-        ExpressionAttributeValues: toItem({ ':id': runId, ':kind': kind }),
-        ReturnValues: 'ALL_NEW',
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      }),
-    ),
+  const { isMade, row } = await update(
+    settings.dlqTable,
+    keyOf(accountId, dlqId),
+    'SET retryId = if_not_exists(retryId, :id), retryKind = if_not_exists(retryKind, :kind)',
+    {
+      onlyIf: 'attribute_exists(id) AND attribute_not_exists(removedAt)',
+      values: { id: runId, kind },
+      returns: 'ALL_NEW',
+    },
   );
   return isMade ? rerunRow.parse(row).retryId : rerunOf(row);
 }

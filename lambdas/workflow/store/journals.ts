@@ -2,7 +2,7 @@
  * The journals of runs. All runs of one id share a partition and one numbering of records. So of two concurrent starts of an
  * id, or submissions to a run, only one succeeds: both write the same key.
  */
-import { PutItemCommand, QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { QueryCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { randomBytes } from 'node:crypto';
 import { now, epochSeconds } from '../../shared/clock.ts';
@@ -11,17 +11,9 @@ import type { PlacedBody } from '../rules/entry.ts';
 import type { RunIdentity } from '../../wire/workflowFilters.ts';
 import { hasEnded } from '../run.ts';
 import { settings } from '../../aws/settings.ts';
-import {
-  conditionalWrite,
-  dynamodb,
-  getRow,
-  getRows,
-  putAll,
-  queryRows,
-  toItem,
-  unlessRefused,
-} from '../../aws/dynamodb.ts';
+import { dynamodb, getRow, getRows, putAll, queryRows } from '../../aws/dynamodb.ts';
 import { snapshotOf, journalRowOf, type JournalRow } from './rows.ts';
+import { put, update, unlessRefused, ifNew } from '../../aws/writes.ts';
 
 /** Account ids have no `#`. */
 const ownerOf = ({ accountId, runId }: RunKey): string => `run#${accountId}#${runId}`;
@@ -129,16 +121,7 @@ export async function* readJournal(key: RunKey, from: number): AsyncGenerator<Jo
  */
 export async function appendRecord(key: RunKey, row: JournalRow): Promise<Snapshot | undefined> {
   const mark = randomBytes(9).toString('base64url');
-  const { isMade, row: found } = await conditionalWrite(
-    dynamodb.send(
-      new PutItemCommand({
-        TableName: settings.workflowsTable,
-        Item: toItem({ ...rowOf(key, row), mark }),
-        ConditionExpression: 'attribute_not_exists(id)',
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      }),
-    ),
-  );
+  const { isMade, row: found } = await put(settings.workflowsTable, { ...rowOf(key, row), mark }, ifNew);
   // If an answer is lost, the SDK retries the write and finds its own record.
   return isMade || found?.['mark'] === mark ? undefined : unlessExpired(snapshotOf(found));
 }
@@ -156,15 +139,11 @@ export const putRecords = (key: RunKey, rows: readonly JournalRow[]): Promise<vo
  */
 export const noteRerun = (key: RunKey, startSeq: number, resumedAs: RunIdentity): Promise<boolean> =>
   unlessRefused(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.workflowsTable,
-        Key: toItem({ owner: ownerOf(key), id: idOf(startSeq) }),
-        UpdateExpression: 'SET #record.resumedAs = :resumedAs',
-        ConditionExpression: 'attribute_exists(id)',
-        ExpressionAttributeNames: { '#record': 'record' },
-        ExpressionAttributeValues: toItem({ ':resumedAs': resumedAs }),
-      }),
+    update(
+      settings.workflowsTable,
+      { owner: ownerOf(key), id: idOf(startSeq) },
+      'SET #record.resumedAs = :resumedAs',
+      { onlyIf: 'attribute_exists(id)', values: { resumedAs } },
     ),
   );
 
@@ -178,18 +157,11 @@ export async function chooseReplacement(
   startSeq: number,
   replacement: RunIdentity,
 ): Promise<string | undefined> {
-  const { isMade, row } = await conditionalWrite(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.workflowsTable,
-        Key: toItem({ owner: ownerOf(key), id: idOf(startSeq) }),
-        UpdateExpression: 'SET #record.resumedAs = :replacement',
-        ConditionExpression: 'attribute_exists(id) AND attribute_not_exists(#record.resumedAs)',
-        ExpressionAttributeNames: { '#record': 'record' },
-        ExpressionAttributeValues: toItem({ ':replacement': replacement }),
-        ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-      }),
-    ),
+  const { isMade, row } = await update(
+    settings.workflowsTable,
+    { owner: ownerOf(key), id: idOf(startSeq) },
+    'SET #record.resumedAs = :replacement',
+    { onlyIf: 'attribute_exists(id) AND attribute_not_exists(#record.resumedAs)', values: { replacement } },
   );
   if (isMade) return replacement.runId;
   const found = row && journalRowOf(row).record;
@@ -209,30 +181,21 @@ export async function extendRecord(
   keptUntil: number,
   moved: readonly MovedBody[],
 ): Promise<void> {
-  const names = new Map([['#record', 'record']]);
-  const paths = moved.map(({ path }) => {
-    const parts = path.map((part) => {
-      if (typeof part === 'number') return `[${part}]`;
-      names.set(`#${part}`, part);
-      return `.#${part}`;
-    });
-    return `#record${parts.join('')}`;
-  });
-  const bodies = moved.map(({ body }, index) => [`:body${index}`, body] as const);
-  await unlessRefused(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.workflowsTable,
-        Key: toItem({ owner: ownerOf(key), id: idOf(seq) }),
-        UpdateExpression: `SET expiresAt = :expiresAt${paths.map((path, index) => `, ${path} = :body${index}`).join('')}`,
-        // Another process may have extended it further.
-        ConditionExpression: 'attribute_exists(id) AND expiresAt < :expiresAt',
-        ExpressionAttributeNames: paths.length === 0 ? undefined : Object.fromEntries(names),
-        ExpressionAttributeValues: toItem({
-          ':expiresAt': epochSeconds(keptUntil),
-          ...Object.fromEntries(bodies),
-        }),
-      }),
-    ),
+  const paths = moved.map(
+    ({ path }) =>
+      `#record${path.map((part) => (typeof part === 'number' ? `[${part}]` : `.#${part}`)).join('')}`,
+  );
+  await update(
+    settings.workflowsTable,
+    { owner: ownerOf(key), id: idOf(seq) },
+    `SET expiresAt = :expiresAt${paths.map((path, index) => `, ${path} = :body${index}`).join('')}`,
+    {
+      // Another process may have extended it further.
+      onlyIf: 'attribute_exists(id) AND expiresAt < :expiresAt',
+      values: {
+        expiresAt: epochSeconds(keptUntil),
+        ...Object.fromEntries(moved.map(({ body }, index) => [`body${index}`, body])),
+      },
+    },
   );
 }

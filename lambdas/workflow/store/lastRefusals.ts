@@ -1,11 +1,11 @@
 import * as z from 'zod/mini';
-import { PutItemCommand } from '@aws-sdk/client-dynamodb';
-import { dynamodb, getRow, toItem } from '../../aws/dynamodb.ts';
+import { getRow } from '../../aws/dynamodb.ts';
 import { settings } from '../../aws/settings.ts';
 import type { Shape } from '../../options/option.ts';
 import { epochSeconds } from '../../shared/clock.ts';
 import type { RunKey, Snapshot } from '../rules/journal.ts';
 import type { Refusal } from '../rules/refusals.ts';
+import { put } from '../../aws/writes.ts';
 
 const keyOf = ({ accountId, runId }: RunKey, startSeq: number) => ({
   owner: `refusal#${accountId}#${runId}`,
@@ -24,7 +24,7 @@ export async function putRefusal(
   refusal: Refusal,
 ): Promise<void> {
   const row = { ...keyOf(key, startSeq), ...refusal, expiresAt: epochSeconds(keptUntil) };
-  await dynamodb.send(new PutItemCommand({ TableName: settings.workflowsTable, Item: toItem(row) }));
+  await put(settings.workflowsTable, row);
 }
 
 export async function loadRefusal(key: RunKey, startSeq: number): Promise<Refusal | undefined> {

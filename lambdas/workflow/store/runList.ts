@@ -1,4 +1,4 @@
-import { QueryCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
+import { QueryCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
@@ -6,19 +6,10 @@ import { shardCounts } from '../../shared/ids.ts';
 import { epochSeconds } from '../../shared/clock.ts';
 import { runStates, type RunState } from '../../wire/states.ts';
 import { settings } from '../../aws/settings.ts';
-import {
-  dynamodb,
-  getRow,
-  putAll,
-  putNew,
-  queryRows,
-  scanRows,
-  toItem,
-  unlessRefused,
-  type Row,
-} from '../../aws/dynamodb.ts';
+import { dynamodb, getRow, putAll, queryRows, scanRows, type Row } from '../../aws/dynamodb.ts';
 import { isBehind, momentsOf, rowsPerRead, type Ordered, type Range } from '../../table/shards.ts';
 import type { RunKey } from '../rules/journal.ts';
+import { update, putNew } from '../../aws/writes.ts';
 
 export interface ListedRun extends RunKey {
   /** Unix milliseconds. */
@@ -61,7 +52,7 @@ const rowOf = ({ labels, ...run }: ListedRun, keptUntil: number): object => ({
  * @param keptUntil Unix milliseconds
  */
 export async function listRun(run: ListedRun, keptUntil: number): Promise<void> {
-  await putNew(settings.workflowsTable, 'id', rowOf(run, keptUntil));
+  await putNew(settings.workflowsTable, rowOf(run, keptUntil));
 }
 
 /**
@@ -77,17 +68,10 @@ export async function extendListed(
   run: Pick<ListedRun, 'accountId' | 'runId' | 'createdAt'>,
   keptUntil: number,
 ): Promise<void> {
-  await unlessRefused(
-    dynamodb.send(
-      new UpdateItemCommand({
-        TableName: settings.workflowsTable,
-        Key: toItem(keyOf(run)),
-        UpdateExpression: 'SET expiresAt = :expiresAt',
-        ConditionExpression: 'attribute_exists(id) AND expiresAt < :expiresAt',
-        ExpressionAttributeValues: toItem({ ':expiresAt': epochSeconds(keptUntil) }),
-      }),
-    ),
-  );
+  await update(settings.workflowsTable, keyOf(run), 'SET expiresAt = :expiresAt', {
+    onlyIf: 'attribute_exists(id) AND expiresAt < :expiresAt',
+    values: { expiresAt: epochSeconds(keptUntil) },
+  });
 }
 
 const listedRow = z.object({

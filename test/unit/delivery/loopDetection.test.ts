@@ -48,8 +48,8 @@ const accountsTable = 'accounts';
 const itemShape = z.object({ id: z.string(), hosts: z.array(z.string()) });
 
 async function forget(): Promise<void> {
-  const { deleteRow } = await import('../../../lambdas/aws/dynamodb.ts');
-  for (const { id } of await noted()) await deleteRow(accountsTable, { id });
+  const { remove } = await import('../../../lambdas/aws/writes.ts');
+  for (const { id } of await noted()) await remove(accountsTable, { id });
 }
 
 async function noted(): Promise<readonly z.infer<typeof itemShape>[]> {
