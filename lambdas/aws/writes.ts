@@ -12,9 +12,9 @@ import { dynamodb, toItem, type Key, type Row } from './dynamodb.ts';
 export interface Terms {
   /** The write is refused unless this is true. */
   readonly onlyIf?: string | undefined;
-  /** What `:name` means in the expressions, by name. Undefined values are left out. */
+  /** The values in the expressions, by their name after the colon. Undefined values are left out. */
   readonly values?: object | undefined;
-  /** What `#name` means in the expressions, unless that is the attribute's name: DynamoDB reserves some names. */
+  /** Attributes that have another name than after `#` in the expressions. */
   readonly names?: Readonly<Record<string, string>> | undefined;
   /** The attributes that the write returns, by default none. */
   readonly returns?: 'ALL_OLD' | 'ALL_NEW' | 'UPDATED_NEW';
