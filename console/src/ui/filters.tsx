@@ -3,8 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { KeptFilters } from '../lists/kept.tsx';
 import { go, href, placeOf, type Place } from '../place.ts';
-import { Button } from './basics.tsx';
-import { SelectField, TextField } from './fields.tsx';
+import { Button, Choices, nameOfState, type ChoicesProps } from './basics.tsx';
+import { Field } from './fields.tsx';
 import { exactTime } from './time.tsx';
 
 export interface FilterField {
@@ -43,11 +43,19 @@ export const periodFields: readonly FilterField[] = [
   { name: 'toDate', label: 'Until', isTime: true },
 ];
 
+/** The choice between all states and some of them, by their plain names. */
+export const stateOptions = (...states: readonly string[]): readonly (readonly [string, string])[] => [
+  ['', 'All'],
+  ...states.map(
+    (state) => [state, nameOfState(state).replace(/^./, (first) => first.toUpperCase())] as const,
+  ),
+];
+
 interface FilterBarProps {
   readonly place: Place;
   readonly fields: readonly FilterField[];
   /** Existing values, by filter. */
-  readonly values?: Readonly<Record<string, readonly string[]>>;
+  readonly values?: Readonly<Record<string, readonly string[]>> | undefined;
   /** Buttons that save the matching entries as a file. */
   readonly file?: ComponentChildren;
 }
@@ -62,7 +70,7 @@ export const isFiltered = (place: Place, fields: readonly FilterField[]): boolea
   filtersOf(place, fields).size > 0;
 
 /** Sets or removes a filter. It reads the current address, because the screen may not yet show a filter that was just set. */
-export function setFilter(name: string, value: string): void {
+function setFilter(name: string, value: string): void {
   const { path, query } = placeOf(location.hash);
   if (value === '') query.delete(name);
   else query.set(name, value);
@@ -221,41 +229,35 @@ function Filter({ field, place, values }: FilterProps) {
       clearTimeout(timer);
     };
   }, [text]);
+  const set = (chosen: string): void => {
+    setFilter(name, chosen);
+  };
   if (options !== undefined) {
-    return (
-      <SelectField
-        label={label}
-        value={value}
-        // The address may have a value that is not an option.
-        options={options.some(([one]) => one === value) ? options : [...options, [value, value]]}
-        onInput={(chosen) => {
-          setFilter(name, chosen);
-        }}
-      />
-    );
+    // The address may have a value that is not an option.
+    const all = options.some(([one]) => one === value) ? options : [...options, [value, value] as const];
+    return <Field label={label} value={value} options={all} onInput={set} />;
   }
   if (isTime === true) {
     return (
-      <TextField
+      <Field
         label={label}
         type="datetime-local"
         value={value === '' ? '' : localTime(Number(value))}
         onInput={(chosen) => {
-          setFilter(name, chosen === '' ? '' : String(new Date(chosen).getTime()));
+          set(chosen === '' ? '' : String(new Date(chosen).getTime()));
         }}
       />
     );
   }
-  const shown = isExact === true ? 'exactly' : placeholder;
   return (
     <>
-      <TextField
+      <Field
         label={label}
         type="search"
         value={text}
         onInput={setText}
-        {...(shown !== undefined && { placeholder: shown })}
-        {...(values.length > 0 && { list: listId })}
+        placeholder={isExact === true ? 'exactly' : placeholder}
+        list={values.length > 0 ? listId : undefined}
       />
       {values.length > 0 && (
         <datalist id={listId}>
@@ -298,32 +300,19 @@ export function localTime(ms: number): string {
   return new Date(ms - new Date(ms).getTimezoneOffset() * minuteMs).toISOString().slice(0, 16);
 }
 
-/**
- * Buttons that choose a chart's period, in the query value `over`.
- *
- * @param over the current value
- */
-export const PeriodButtons = ({
-  periods,
-  over,
-}: {
-  readonly periods: readonly (readonly [value: string, name: string, ...rest: unknown[]])[];
-  readonly over: string;
-}) => (
-  <>
-    {periods.map(([value, name]) => (
-      <Button
-        key={value}
-        kind="quiet"
-        aria-pressed={over === value}
-        onClick={() => {
-          setFilter('over', value);
-        }}
-      >
-        {name}
-      </Button>
-    ))}
-  </>
+interface FilterChoicesProps extends Omit<ChoicesProps, 'onChoose'> {
+  /** The name of the filter in the address. */
+  readonly filter: string;
+}
+
+/** Buttons of which one is pressed, as the address says. */
+export const FilterChoices = ({ filter, ...choices }: FilterChoicesProps) => (
+  <Choices
+    {...choices}
+    onChoose={(value) => {
+      setFilter(filter, value);
+    }}
+  />
 );
 
 /** Describes a list's filters in words. */

@@ -2,16 +2,16 @@
 import { circuits, counted } from '../../../../lambdas/wire/answers.ts';
 import { deadLetterCount, hostTimes } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useMayWrite } from '../../access.ts';
-import { path } from '../../api/client.ts';
 import { countedText, useAsked } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import { Act, Loaded } from '../../ui/act.tsx';
-import { ButtonLink, Card, count, countOf, DetailList, Page, State } from '../../ui/basics.tsx';
+import { Act } from '../../ui/action.tsx';
+import { Loaded } from '../../ui/resourcePage.tsx';
+import { ButtonLink, Card, count, countOf, DetailList, Page, State, percentOf } from '../../ui/basics.tsx';
 import { Bars } from '../../ui/charts.tsx';
-import { PeriodButtons } from '../../ui/filters.tsx';
-import { clockTime, exactTime, Time, timeToMinute } from '../../ui/time.tsx';
-import { DeadLetterActs } from '../deadLetters/bulk.tsx';
-import { inMs, part } from './links.ts';
+import { FilterChoices } from '../../ui/filters.tsx';
+import { clockTime, exactTime, Time, timeToMinute, inMs } from '../../ui/time.tsx';
+import { deadLetters, FailedActs } from '../deadLetters/failed.tsx';
+import { closes } from '../lanes/circuits.tsx';
 
 const hourMs = 3_600_000;
 /** The selectable periods. The first is the default. */
@@ -44,7 +44,7 @@ export function Host({ place }: { readonly place: Place }) {
     >
       <Card
         title={`Attempts in the last ${period}`}
-        actions={<PeriodButtons periods={periods} over={over} />}
+        actions={<FilterChoices filter="over" of={periods} chosen={over} />}
       >
         <Loaded of={asked}>
           {({ attempts, hosts: [times], steps = [], lookedFrom }) => (
@@ -106,7 +106,7 @@ function Figures({ of }: { readonly of: Times }) {
       <DetailList
         of={[
           ['Attempts', count(attempts)],
-          ['Failures', failures === 0 ? '0' : `${count(failures)} (${part(failures, attempts)})`],
+          ['Failures', failures === 0 ? '0' : `${count(failures)} (${percentOf(failures, attempts)})`],
           ['p50', inMs(of.p50)],
           ['p95', inMs(of.p95)],
           ['First failure', time(of.firstFailure)],
@@ -138,15 +138,7 @@ function Waiting({ host }: { readonly host: string }) {
           <ButtonLink kind="quiet" href={href(['messages'], { host, state: 'CREATED' })}>
             Waiting
           </ButtonLink>
-          {circuit && mayWrite && (
-            <Act
-              request={{ path: path`v2/circuits/${host}/close` }}
-              said={`The circuit of “${host}” is closed.`}
-              then={asked.again}
-            >
-              Close the circuit
-            </Act>
-          )}
+          {circuit && mayWrite && <Act name="Close the circuit" work={closes(host)} then={asked.again} />}
         </>
       }
     >
@@ -191,7 +183,8 @@ function DeadLettersOf({ host, since }: { readonly host: string; readonly since:
             Show them
           </ButtonLink>
           {mayWrite && (
-            <DeadLetterActs
+            <FailedActs
+              of={deadLetters}
               which={`all ${some}${since === undefined ? '' : ` since ${clockTime(since)}`}`}
               isHidden={number === 0}
               query={query}

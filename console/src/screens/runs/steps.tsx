@@ -5,7 +5,6 @@ import { Body } from '../../ui/body.tsx';
 import { clockTime, duration, Time, useNow } from '../../ui/time.tsx';
 import { thrownIn } from '../../../../lambdas/value/failureText.ts';
 import { notRetried } from './failure.ts';
-import { hrefOf } from './links.ts';
 import {
   awaitedBy,
   doingOf,
@@ -16,6 +15,7 @@ import {
   type Run,
   type Step,
 } from './timeline.ts';
+import { hrefOfRun, linkTo } from '../links.tsx';
 
 interface TimelineProps {
   readonly run: Run;
@@ -125,7 +125,7 @@ function Row({ bar, begun, length, place, keptFrom }: RowProps) {
         {isKept && keptFrom !== undefined && (
           <span class="hint note">
             kept from{' '}
-            <a href={hrefOf(keptFrom.workflowRunId, keptFrom.workflowRunCreatedAt)}>
+            <a href={hrefOfRun(keptFrom.workflowRunId, keptFrom.workflowRunCreatedAt)}>
               {keptFrom.workflowRunId}
             </a>
           </span>
@@ -174,7 +174,7 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
     <div class="step-details">
       <DetailList
         of={[
-          ['Message', <a href={href(['messages', step.messageId])}>{step.messageId}</a>],
+          ['Message', linkTo('messages', step.messageId)],
           ['Began', timeOf(from)],
           ['Ended', timeOf(/PROGRESS|RETRY/.test(step.state) ? undefined : until)],
           ['Retries, at most', step.retries],
@@ -202,7 +202,7 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
           ],
           ['Calls', step.callUrl && <code>{`${step.callMethod ?? ''} ${step.callUrl}`}</code>],
           ['Status', step.callResponseStatus],
-          ['Invokes', invoked && <a href={hrefOf(invoked, invokedAt)}>{invoked}</a>],
+          ['Invokes', invoked && <a href={hrefOfRun(invoked, invokedAt)}>{invoked}</a>],
         ]}
       />
       {bodies.map(
