@@ -75,6 +75,7 @@ export function Opens({ name, kind, label, isHidden, then, children }: OpensProp
   );
 }
 
+/** A field of a form. */
 export interface FormField extends Omit<FieldProps, 'value' | 'onInput' | 'error'> {
   /** The text at first. Default: empty. */
   readonly value?: string | undefined;
@@ -87,6 +88,7 @@ export interface FormField extends Omit<FieldProps, 'value' | 'onInput' | 'error
 export type FormFields<Name extends string> = Readonly<Record<Name, FormField>>;
 export type FormTexts<Name extends string> = Readonly<Record<Name, string>>;
 
+/** The texts that the fields begin with. */
 export const firstTexts = <Name extends string>(fields: FormFields<Name>): FormTexts<Name> =>
   Object.fromEntries(
     Object.entries<FormField>(fields).map(([name, { value = '' }]) => [name, value]),
@@ -100,7 +102,9 @@ interface FieldsOfProps<Name extends string> {
   readonly onChange: (changed: FormTexts<NoInfer<Name>>) => void;
 }
 
+/** The fields of a form. */
 export function FieldsOf<Name extends string>({ fields, only, texts, onChange }: FieldsOfProps<Name>) {
+  const all: Readonly<Record<string, string>> = texts;
   return (
     <>
       {Object.entries<FormField>(fields).map(([name, { isShown, above, ...field }]) =>
@@ -110,7 +114,7 @@ export function FieldsOf<Name extends string>({ fields, only, texts, onChange }:
             <Field
               about={name}
               {...field}
-              value={Object.entries<string>(texts).find(([one]) => one === name)?.[1] ?? ''}
+              value={all[name] ?? ''}
               onInput={(text) => {
                 onChange({ ...texts, [name]: text });
               }}
@@ -153,12 +157,12 @@ export function ActionForm<Name extends string = never>({
   };
   return (
     <Opens name={name} kind={kind} label={label} then={after}>
-      {(onClose) => <Form {...form} onClose={onClose} />}
+      {(onClose) => <FormDialog {...form} onClose={onClose} />}
     </Opens>
   );
 }
 
-function Form<Name extends string>({
+function FormDialog<Name extends string>({
   fields = {} as FormFields<Name>,
   isGrid = false,
   work,
@@ -169,11 +173,9 @@ function Form<Name extends string>({
   const [texts, setTexts] = useState(before);
   const shown = <FieldsOf fields={fields} texts={texts} onChange={setTexts} />;
   const run: Work = () => {
-    const known = new Map(Object.entries<string>(before));
-    return work(
-      texts,
-      Object.entries<string>(texts).filter(([name, text]) => text !== known.get(name)),
-    );
+    const known: Readonly<Record<string, string>> = before;
+    const changed = Object.entries<string>(texts).filter(([name, text]) => text !== known[name]);
+    return work(texts, changed);
   };
   return (
     <Confirm {...dialog} work={run}>

@@ -39,9 +39,20 @@ export function ResourcePage<Shape extends z.ZodMiniType>(props: ResourcePagePro
   const mayAct = useMayWrite() && actions !== undefined;
   const { answer, again } = asked;
   const own = mayAct && answer !== undefined && actions(answer, again);
-  const buttons = links === undefined ? (mayAct ? answer && own : false) : answer && [links, own];
+  const all = (
+    <>
+      {links}
+      {own}
+    </>
+  );
+  // Without actions, the title has the whole line.
+  const hasNone = links === undefined && (!mayAct || (answer !== undefined && own === false));
   return (
-    <Page title={typeof title === 'string' ? title : title(answer)} back={back} actions={buttons}>
+    <Page
+      title={typeof title === 'string' ? title : title(answer)}
+      back={back}
+      actions={hasNone ? false : answer && all}
+    >
       <Loaded of={asked}>{(of) => children(of, again)}</Loaded>
     </Page>
   );

@@ -113,3 +113,6 @@ export function Time({ at, isExact = false }: { readonly at: number; readonly is
     </time>
   );
 }
+
+/** An exact time in a list of details; nothing if it is unknown. */
+export const exactly = (at: number | undefined) => at && <Time at={at} isExact />;

@@ -9,7 +9,7 @@ import { Loaded } from '../../ui/resourcePage.tsx';
 import { ButtonLink, Card, count, countOf, DetailList, Page, State, percentOf } from '../../ui/basics.tsx';
 import { Bars } from '../../ui/charts.tsx';
 import { FilterChoices } from '../../ui/filters.tsx';
-import { clockTime, exactTime, Time, timeToMinute, inMs } from '../../ui/time.tsx';
+import { Time, clockTime, exactTime, exactly, inMs, timeToMinute } from '../../ui/time.tsx';
 import { deadLetters, FailedActs } from '../deadLetters/failed.tsx';
 import { closes } from '../lanes/circuits.tsx';
 
@@ -90,7 +90,6 @@ const beforeThat = (failingSince: number | undefined): number | undefined =>
 type Times = NonNullable<ReturnType<typeof useAsked<typeof hostTimes>>['answer']>['hosts'][number];
 
 function Figures({ of }: { readonly of: Times }) {
-  const time = (at: number | undefined) => at && <Time at={at} isExact />;
   const { failingSince, lastSuccess, failuresInRow, failures, attempts, lastStatus } = of;
   return (
     <>
@@ -109,9 +108,9 @@ function Figures({ of }: { readonly of: Times }) {
           ['Failures', failures === 0 ? '0' : `${count(failures)} (${percentOf(failures, attempts)})`],
           ['p50', inMs(of.p50)],
           ['p95', inMs(of.p95)],
-          ['First failure', time(of.firstFailure)],
-          ['Last failure', time(of.lastFailure)],
-          ['Last success', time(lastSuccess)],
+          ['First failure', exactly(of.firstFailure)],
+          ['Last failure', exactly(of.lastFailure)],
+          ['Last success', exactly(lastSuccess)],
         ]}
       />
     </>
@@ -157,8 +156,8 @@ function Waiting({ host }: { readonly host: string }) {
           of={[
             ['Circuit', <State state={circuit.state} />],
             ['Held back', countOf(circuit.waiting, 'message')],
-            ['Since', circuit.openedAt && <Time at={circuit.openedAt} isExact />],
-            ['Next probe', circuit.nextProbeAt && <Time at={circuit.nextProbeAt} isExact />],
+            ['Since', exactly(circuit.openedAt)],
+            ['Next probe', exactly(circuit.nextProbeAt)],
           ]}
         />
       )}

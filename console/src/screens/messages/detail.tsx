@@ -17,7 +17,7 @@ import { ButtonLink, Card, Copy, DetailList, Failure, Loading, Page, State } fro
 import { RequestView } from '../../ui/body.tsx';
 import { settingDetails } from '../../ui/settings.tsx';
 import { Listed } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Time, exactly } from '../../ui/time.tsx';
 import { showToast } from '../../ui/toast.tsx';
 import { RetryOne } from '../deadLetters/failed.tsx';
 import { curlOf, directCurlOf } from '../publish/curl.ts';
@@ -203,7 +203,7 @@ function Status({ of, isDead }: Pick<ActionsProps, 'of' | 'isDead'>) {
             heldBy === undefined ? nextDeliveryTime && <Time at={nextDeliveryTime} /> : undefined,
           ],
           ['Waits for its completion', completionDeadline && <Until at={completionDeadline} />],
-          ['Ended', endedAt && <Time at={endedAt} isExact />],
+          ['Ended', exactly(endedAt)],
           ['Held', heldBy && <Held by={heldBy} />],
           [
             'Dead letter',

@@ -9,7 +9,7 @@ import { Act, sends, ActionForm } from '../../ui/action.tsx';
 import { Loaded } from '../../ui/resourcePage.tsx';
 import { Card, Empty, DetailList, Failure, Page, State } from '../../ui/basics.tsx';
 import { Body, Headers } from '../../ui/body.tsx';
-import { duration, Time } from '../../ui/time.tsx';
+import { Time, duration, exactly } from '../../ui/time.tsx';
 import { returnedIn } from './failure.ts';
 import { RerunHanging, RerunOne } from './rerun.tsx';
 import { Refused, Requests } from './requests.tsx';
@@ -199,7 +199,7 @@ function Hangs({ hanging }: { readonly hanging: NonNullable<Run['hanging']> }) {
       <p class="wrong">{sayHanging(hanging)}</p>
       <DetailList
         of={[
-          ['Last request', requestedAt && <Time at={requestedAt} isExact />],
+          ['Last request', exactly(requestedAt)],
           ['Its message', linkTo('messages', messageId)],
           ['Answer', hanging.status],
           ['Last refusal', refusal && <Refused of={refusal} />],

@@ -2,7 +2,7 @@
 import { href, type Place } from '../../place.ts';
 import { Card, Empty, DetailList, State, toneOf, Visible } from '../../ui/basics.tsx';
 import { Body } from '../../ui/body.tsx';
-import { clockTime, duration, Time, useNow } from '../../ui/time.tsx';
+import { Time, clockTime, duration, exactly, useNow } from '../../ui/time.tsx';
 import { thrownIn } from '../../../../lambdas/value/failureText.ts';
 import { notRetried } from './failure.ts';
 import {
@@ -163,7 +163,6 @@ const isWaiting = ({ stepType, state }: Step): boolean =>
 
 function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
   const { invokedWorkflowRunId: invoked, invokedWorkflowCreatedAt: invokedAt = 0 } = step;
-  const timeOf = (at: number | undefined) => at && <Time at={at} isExact />;
   const bodies: readonly (readonly [string, string | undefined])[] = [
     // A call's result repeats its answer.
     ['Result', step.callResponseBody === undefined ? step.out : undefined],
@@ -175,13 +174,13 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
       <DetailList
         of={[
           ['Message', linkTo('messages', step.messageId)],
-          ['Began', timeOf(from)],
-          ['Ended', timeOf(/PROGRESS|RETRY/.test(step.state) ? undefined : until)],
+          ['Began', exactly(from)],
+          ['Ended', exactly(/PROGRESS|RETRY/.test(step.state) ? undefined : until)],
           ['Retries, at most', step.retries],
           ['Retry delay', step.retryDelay],
-          ['Next attempt', timeOf(step.nextDeliveryTime)],
+          ['Next attempt', exactly(step.nextDeliveryTime)],
           ['Sleeps for', step.sleepFor && duration(step.sleepFor)],
-          ['Sleeps until', timeOf(step.sleepUntil)],
+          ['Sleeps until', exactly(step.sleepUntil)],
           [
             'Waits for the event',
             step.waitEventId && (
@@ -191,7 +190,7 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
             ),
           ],
           ['For at most', step.waitTimeoutDuration],
-          ['Continues without it', timeOf(step.waitTimeoutDeadline)],
+          ['Continues without it', exactly(step.waitTimeoutDeadline)],
           [
             'Went on',
             step.waitTimeout === undefined
