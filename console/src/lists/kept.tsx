@@ -59,6 +59,7 @@ export function KeptFilters({ place, isFiltered }: { readonly place: Place; read
           fields={{
             name: { label: 'Name', required: true, autoFocus: true, hint: 'One with this name is replaced.' },
           }}
+          isReady={({ name }) => name.trim() !== ''}
           work={({ name }) => {
             keep({ ...kept, [name.trim()]: current });
             return Promise.resolve(`The filter “${name.trim()}” is kept in this browser.`);

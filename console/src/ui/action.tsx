@@ -126,10 +126,12 @@ export function FieldsOf<Name extends string>({ fields, only, texts, onChange }:
   );
 }
 
-interface FormProps<Name extends string> extends Omit<ConfirmProps, 'work' | 'onClose'> {
+interface FormProps<Name extends string> extends Omit<ConfirmProps, 'work' | 'isReady' | 'onClose'> {
   readonly fields?: FormFields<Name>;
   /** Whether the fields are beside each other. */
   readonly isGrid?: boolean;
+  /** Whether the texts can be sent. Default: always. */
+  readonly isReady?: (texts: FormTexts<NoInfer<Name>>) => boolean;
   /** @param changed the texts that differ from those at first */
   readonly work: (
     texts: FormTexts<NoInfer<Name>>,
@@ -165,6 +167,7 @@ export function ActionForm<Name extends string = never>({
 function FormDialog<Name extends string>({
   fields = {} as FormFields<Name>,
   isGrid = false,
+  isReady,
   work,
   children,
   ...dialog
@@ -178,7 +181,7 @@ function FormDialog<Name extends string>({
     return work(texts, changed);
   };
   return (
-    <Confirm {...dialog} work={run}>
+    <Confirm {...dialog} isReady={isReady?.(texts) ?? true} work={run}>
       {children}
       {isGrid ? <div class="fields">{shown}</div> : shown}
     </Confirm>

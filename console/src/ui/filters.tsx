@@ -269,7 +269,7 @@ export function valuesIn(rows: readonly Addressed[] = []): Readonly<Record<strin
 }
 
 export const noMatch = (place: Place, fields: readonly FilterField[]): string | undefined =>
-  fields.some(({ name, isExact }) => isExact === true && place.query.has(name))
+  destinationFields.some((field) => fields.includes(field) && place.query.has(field.name))
     ? 'Label, host, path and URL match exactly.'
     : undefined;
 
