@@ -36,18 +36,18 @@ export interface Failed {
   readonly selected: (count: string) => string;
 }
 
+const retry: Way = {
+  kind: 'retry',
+  verb: 'Retry',
+  done: 'sent again',
+  effect: 'Each is sent again as a new message, and disappears from this list.',
+};
+
 export const deadLetters: Failed = {
   noun: 'dead letter',
   path: 'v2/dlq',
   atOnce: 100,
-  ways: [
-    {
-      kind: 'retry',
-      verb: 'Retry',
-      done: 'sent again',
-      effect: 'Each is sent again as a new message, and disappears from this list.',
-    },
-  ],
+  ways: [retry],
   send: async function* (request) {
     for await (const page of pagesOf(retriedPage, request))
       yield page.responses.map(({ messageId }) => messageId);
@@ -135,19 +135,17 @@ const Again = ({ of, way, name, kind, ...selected }: AgainProps) => (
 );
 
 /** The button of one dead letter. */
-export const RetryOne = ({ dlqId, then }: { readonly dlqId: string; readonly then: Selected['then'] }) =>
-  deadLetters.ways.map((way) => (
-    <Again
-      key={way.kind}
-      of={deadLetters}
-      way={way}
-      name="Retry…"
-      kind="main"
-      ids={[dlqId]}
-      query={new URLSearchParams()}
-      then={then}
-    />
-  ));
+export const RetryOne = ({ dlqId, then }: { readonly dlqId: string; readonly then: Selected['then'] }) => (
+  <Again
+    of={deadLetters}
+    way={retry}
+    name="Retry…"
+    kind="main"
+    ids={[dlqId]}
+    query={new URLSearchParams()}
+    then={then}
+  />
+);
 
 interface FailedActsProps extends Selected {
   readonly of: Failed;
