@@ -234,11 +234,14 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   };
 }
 
+/** Changes something. Returns a sentence that reports it, or undefined if the work has already reported it. */
+export type Work = () => Promise<string | undefined>;
+
 export interface Action {
   readonly isRunning: boolean;
   readonly error: string | undefined;
   /** Runs the work unless other work is running. A toast shows the result. */
-  readonly run: (work: () => Promise<string | undefined>) => Promise<boolean>;
+  readonly run: (work: Work) => Promise<boolean>;
 }
 
 /**
@@ -250,7 +253,7 @@ export function useAction(failures: 'beside' | 'toast' = 'beside'): Action {
   const [isRunning, setRunning] = useState(false);
   const [error, setError] = useState<string>();
   const running = useRef(false);
-  const run = useCallback(async (work: () => Promise<string | undefined>) => {
+  const run = useCallback(async (work: Work) => {
     if (running.current) return false;
     running.current = true;
     setRunning(true);

@@ -92,7 +92,9 @@ function Frame({ session, current, place }: FrameProps) {
             {current === undefined ? (
               <NoSuchScreen />
             ) : current.api === 'management' ? (
-              <current.Screen place={place} />
+              <Access.Provider value="write">
+                <current.Screen place={place} />
+              </Access.Provider>
             ) : answer !== undefined ? (
               <Access.Provider value={answer.access}>
                 <StatsOf.Provider value={stats}>

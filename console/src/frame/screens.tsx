@@ -6,6 +6,7 @@ import { DeadLetters } from '../screens/deadLetters/deadLetters.tsx';
 import { Messages } from '../screens/messages/messages.tsx';
 import { Overview } from '../screens/overview/overview.tsx';
 import { apis, type Api } from '../session.ts';
+import type * as Later from './later.ts';
 import { lazy } from './lazy.tsx';
 
 export interface Screen {
@@ -22,17 +23,14 @@ export interface Screen {
   readonly needs?: readonly AttentionPart[];
 }
 
-const later = () => import('./later.ts');
-const publish = lazy('Publish', async () => (await later()).Publish);
-const schedules = lazy('Schedules', async () => (await later()).Schedules);
-const urlGroups = lazy('URL groups', async () => (await later()).UrlGroups);
-const queues = lazy('Queues', async () => (await later()).Queues);
-const flowControl = lazy('Flow control', async () => (await later()).FlowControl);
-const runs = lazy('Workflow runs', async () => (await later()).Runs);
-const alarms = lazy('Alarms', async () => (await later()).Alarms);
-const keys = lazy('Keys', async () => (await later()).Keys);
-const audit = lazy('Audit', async () => (await later()).Audit);
-const accounts = lazy('Accounts', async () => (await later()).Accounts);
+/** A screen that is loaded when it is first opened. */
+const later = (screen: keyof typeof Later, path: string, name: string, more: Partial<Screen>): Screen => ({
+  api: 'messaging',
+  path,
+  name,
+  Screen: lazy(name, async () => (await import('./later.ts'))[screen]),
+  ...more,
+});
 
 export const screens: readonly Screen[] = [
   { path: 'overview', name: 'Overview', api: 'messaging', Screen: Overview, key: 'o' },
@@ -45,44 +43,16 @@ export const screens: readonly Screen[] = [
     key: 'd',
     needs: ['deadLetters'],
   },
-  { path: 'publish', name: 'Publish', api: 'messaging', Screen: publish, changes: true, key: 'p' },
-  {
-    path: 'schedules',
-    name: 'Schedules',
-    api: 'messaging',
-    Screen: schedules,
-    key: 's',
-    needs: ['failingSchedules'],
-  },
-  { path: 'url-groups', name: 'URL groups', api: 'messaging', Screen: urlGroups, key: 'u' },
-  {
-    path: 'queues',
-    name: 'Queues',
-    api: 'messaging',
-    Screen: queues,
-    key: 'q',
-    needs: ['pausedQueues'],
-  },
-  {
-    path: 'flow-control',
-    name: 'Flow control',
-    api: 'messaging',
-    Screen: flowControl,
-    key: 'f',
-    needs: ['pausedKeys', 'hostsDown'],
-  },
-  {
-    path: 'runs',
-    name: 'Workflow runs',
-    api: 'messaging',
-    Screen: runs,
-    key: 'w',
-    needs: ['failedRuns', 'hangingRuns'],
-  },
-  { path: 'alarms', name: 'Alarms', api: 'messaging', Screen: alarms, key: 'l' },
-  { path: 'keys', name: 'Keys', api: 'messaging', Screen: keys, key: 'k' },
-  { path: 'audit', name: 'Audit', api: 'messaging', Screen: audit, key: 't' },
-  { path: 'accounts', name: 'Accounts', api: 'management', Screen: accounts, key: 'a' },
+  later('Publish', 'publish', 'Publish', { changes: true, key: 'p' }),
+  later('Schedules', 'schedules', 'Schedules', { key: 's', needs: ['failingSchedules'] }),
+  later('UrlGroups', 'url-groups', 'URL groups', { key: 'u' }),
+  later('Queues', 'queues', 'Queues', { key: 'q', needs: ['pausedQueues'] }),
+  later('FlowControl', 'flow-control', 'Flow control', { key: 'f', needs: ['pausedKeys', 'hostsDown'] }),
+  later('Runs', 'runs', 'Workflow runs', { key: 'w', needs: ['failedRuns', 'hangingRuns'] }),
+  later('Alarms', 'alarms', 'Alarms', { key: 'l' }),
+  later('Keys', 'keys', 'Keys', { key: 'k' }),
+  later('Audit', 'audit', 'Audit', { key: 't' }),
+  later('Accounts', 'accounts', 'Accounts', { api: 'management', key: 'a' }),
 ];
 
 /** The screens that this page serves and the token may use. @param access undefined until the rights are known */

@@ -1,11 +1,13 @@
 /** The sign-in page asks for a token, or for the credentials of the management API, and tries them. */
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { accounts, ownStats } from '../../../lambdas/wire/accountAnswers.ts';
 import { askAs, baseUrl } from '../api/client.ts';
 import { useAction } from '../api/useAsked.ts';
 import { apis, basic, signIn, whySignedOut, type Api } from '../session.ts';
+import { FieldsOf, firstTexts, type FormFields, type FormTexts } from '../ui/action.tsx';
 import { Button, Page } from '../ui/basics.tsx';
-import { TextField } from '../ui/fields.tsx';
+import { Form } from '../ui/dialog.tsx';
 
 export function SignIn({ api }: { readonly api: Api }) {
   const why = whySignedOut();
@@ -32,96 +34,87 @@ export function SignIn({ api }: { readonly api: Api }) {
   );
 }
 
-function TokenForm() {
-  const [token, setToken] = useState('');
+/** Tries the credentials, and signs in with them. */
+async function signInWith(api: Api, authorization: string): Promise<undefined> {
+  if (api === 'messaging') await askAs(authorization, ownStats, { path: 'v2/stats' });
+  else await askAs(authorization, accounts, { path: 'v2/svc/users', query: { count: 1 }, api });
+  signIn(api, authorization);
+}
+
+interface FormProps<Name extends string> {
+  readonly fields: FormFields<Name>;
+  readonly work: (texts: FormTexts<NoInfer<Name>>) => Promise<undefined>;
+  readonly children?: ComponentChildren;
+}
+
+/** A form whose last field shows why the credentials are refused. */
+function SignInForm<Name extends string>({ fields, work, children }: FormProps<Name>) {
+  const [texts, setTexts] = useState(() => firstTexts(fields));
   const action = useAction();
-  const submit = async (): Promise<undefined> => {
-    // The user may have pasted the token with `Bearer`.
-    const authorization = `Bearer ${token.trim().replace(/^Bearer\s+/i, '')}`;
-    await askAs(authorization, ownStats, { path: 'v2/stats' });
-    signIn('messaging', authorization);
-  };
   return (
-    <form
+    <Form
       class="card"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void action.run(submit);
-      }}
+      action={action}
+      work={() => work(texts)}
+      end={
+        <>
+          <Button type="submit" kind="main" isBusy={action.isRunning}>
+            Sign in
+          </Button>
+          {children}
+        </>
+      }
     >
-      <TextField
-        label="Token"
-        type="password"
-        value={token}
-        onInput={setToken}
-        required
-        autoFocus
-        autoComplete="off"
-        error={action.error}
-        hint={
+      <FieldsOf fields={fields} texts={texts} onChange={setTexts} />
+    </Form>
+  );
+}
+
+const TokenForm = () => (
+  <SignInForm
+    fields={{
+      token: {
+        label: 'Token',
+        type: 'password',
+        about: /./,
+        required: true,
+        autoFocus: true,
+        autoComplete: 'off',
+        hint: (
           <>
             An account’s token, or its read-only token. The local stage prints it as <code>SVC_TOKEN</code>.
             It stays in this tab, and in tabs that you open from it.
           </>
-        }
-      />
-      <Button type="submit" kind="main" isBusy={action.isRunning}>
-        Sign in
-      </Button>
-      <p class="hint">
-        The API’s address is <code>{baseUrl}</code>
-      </p>
-    </form>
-  );
-}
+        ),
+      },
+    }}
+    // The user may have pasted the token with `Bearer`.
+    work={({ token }) => signInWith('messaging', `Bearer ${token.trim().replace(/^Bearer\s+/i, '')}`)}
+  >
+    <p class="hint">
+      The API’s address is <code>{baseUrl}</code>
+    </p>
+  </SignInForm>
+);
 
-function ManagementForm() {
-  const [user, setUser] = useState('');
-  const [password, setPassword] = useState('');
-  const action = useAction();
-  const submit = async (): Promise<undefined> => {
-    const authorization = basic(user, password);
-    await askAs(authorization, accounts, {
-      path: 'v2/svc/users',
-      query: { count: 1 },
-      api: 'management',
-    });
-    signIn('management', authorization);
-  };
-  return (
-    <form
-      class="card"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void action.run(submit);
-      }}
-    >
-      <TextField
-        label="User"
-        value={user}
-        onInput={setUser}
-        required
-        autoFocus
-        autoComplete="off"
-        hint={
+const ManagementForm = () => (
+  <SignInForm
+    fields={{
+      user: {
+        label: 'User',
+        about: undefined,
+        required: true,
+        autoFocus: true,
+        autoComplete: 'off',
+        hint: (
           <>
             The local stage prints it as <code>SVC_MANAGEMENT_USER</code>; on AWS it is in the secret that the
             management stack names.
           </>
-        }
-      />
-      <TextField
-        label="Password"
-        type="password"
-        value={password}
-        onInput={setPassword}
-        required
-        autoComplete="off"
-        error={action.error}
-      />
-      <Button type="submit" kind="main" isBusy={action.isRunning}>
-        Sign in
-      </Button>
-    </form>
-  );
-}
+        ),
+      },
+      password: { label: 'Password', type: 'password', about: /./, required: true, autoComplete: 'off' },
+    }}
+    work={({ user, password }) => signInWith('management', basic(user, password))}
+  />
+);

@@ -3,8 +3,8 @@ import type * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
 import { masked } from '../../../lambdas/wire/secretHeaders.ts';
 import { pagesOf, type Request } from '../api/client.ts';
-import { useAction } from '../api/useAsked.ts';
-import { Button, count, countOf } from '../ui/basics.tsx';
+import { Act } from '../ui/action.tsx';
+import { count, countOf } from '../ui/basics.tsx';
 import { showToast } from '../ui/toast.tsx';
 import { csvOf, type Row } from './csv.ts';
 
@@ -18,7 +18,6 @@ const kinds = {
     write: (rows: readonly Row[]): string => JSON.stringify(rows, undefined, 2),
   },
 } as const;
-type Kind = keyof typeof kinds;
 
 interface ExportProps<Shape extends z.ZodMiniType> {
   readonly name: string;
@@ -34,14 +33,11 @@ export const Export = <Shape extends z.ZodMiniType>(props: ExportProps<Shape>) =
   </div>
 );
 
-function Save<Shape extends z.ZodMiniType>({
-  name,
-  shape,
-  request,
-  rowsOf,
-  kind,
-}: ExportProps<Shape> & { readonly kind: Kind }) {
-  const action = useAction('toast');
+interface SaveProps<Shape extends z.ZodMiniType> extends ExportProps<Shape> {
+  readonly kind: keyof typeof kinds;
+}
+
+function Save<Shape extends z.ZodMiniType>({ name, shape, request, rowsOf, kind }: SaveProps<Shape>) {
   const save = async (): Promise<undefined> => {
     const rows: Row[] = [];
     let isCut = false;
@@ -64,14 +60,5 @@ function Save<Shape extends z.ZodMiniType>({
         : `The file has ${countOf(rows.length, 'row')}.`,
     );
   };
-  return (
-    <Button
-      kind="quiet"
-      aria-label={`Save as ${kind}`}
-      isBusy={action.isRunning}
-      onClick={() => void action.run(save)}
-    >
-      {kind}
-    </Button>
-  );
+  return <Act name={kind} kind="quiet" label={`Save as ${kind}`} work={save} />;
 }

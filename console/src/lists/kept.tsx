@@ -2,10 +2,8 @@
 import { useState } from 'preact/hooks';
 import * as z from 'zod/mini';
 import { go, href, type Place } from '../place.ts';
-import { Opens } from '../ui/act.tsx';
-import { Button } from '../ui/basics.tsx';
-import { Confirm } from '../ui/dialog.tsx';
-import { TextField } from '../ui/fields.tsx';
+import { ActionForm } from '../ui/action.tsx';
+import { Button, Choices } from '../ui/basics.tsx';
 
 const key = 'svc.filters';
 const keptShape = z.record(z.string(), z.record(z.string(), z.string()));
@@ -33,18 +31,13 @@ export function KeptFilters({ place, isFiltered }: { readonly place: Place; read
     <>
       {Object.keys(kept).length > 0 && (
         <div class="presets" role="group" aria-label="Kept filters">
-          {Object.entries(kept).map(([name, query]) => (
-            <Button
-              key={name}
-              kind="quiet"
-              aria-pressed={query === current}
-              onClick={() => {
-                go(href(place.path, new URLSearchParams(query)), 'replace');
-              }}
-            >
-              {name}
-            </Button>
-          ))}
+          <Choices
+            of={Object.entries(kept).map(([name, query]) => [query, name] as const)}
+            chosen={current}
+            onChoose={(query) => {
+              go(href(place.path, new URLSearchParams(query)), 'replace');
+            }}
+          />
         </div>
       )}
       {shown !== undefined && (
@@ -58,43 +51,21 @@ export function KeptFilters({ place, isFiltered }: { readonly place: Place; read
         </Button>
       )}
       {isFiltered && shown === undefined && (
-        <Opens name="Keep this filter…" kind="quiet">
-          {(onClose) => (
-            <Name
-              onName={(name) => {
-                keep({ ...kept, [name]: current });
-              }}
-              onClose={onClose}
-            />
-          )}
-        </Opens>
+        <ActionForm
+          name="Keep this filter…"
+          kind="quiet"
+          title="Keep this filter"
+          yes="Keep"
+          fields={{
+            name: { label: 'Name', required: true, autoFocus: true, hint: 'One with this name is replaced.' },
+          }}
+          isReady={({ name }) => name.trim() !== ''}
+          work={({ name }) => {
+            keep({ ...kept, [name.trim()]: current });
+            return Promise.resolve(`The filter “${name.trim()}” is kept in this browser.`);
+          }}
+        />
       )}
     </>
-  );
-}
-
-function Name({
-  onName,
-  onClose,
-}: {
-  readonly onName: (name: string) => void;
-  readonly onClose: (isDone: boolean) => void;
-}) {
-  const [name, setName] = useState('');
-  const work = (): Promise<string> => {
-    onName(name.trim());
-    return Promise.resolve(`The filter “${name.trim()}” is kept in this browser.`);
-  };
-  return (
-    <Confirm title="Keep this filter" yes="Keep" isReady={name.trim() !== ''} work={work} onClose={onClose}>
-      <TextField
-        label="Name"
-        value={name}
-        onInput={setName}
-        required
-        autoFocus
-        hint="One with this name is replaced."
-      />
-    </Confirm>
   );
 }

@@ -69,7 +69,7 @@ export function Card({ title, actions, children, ...props }: CardProps) {
 }
 
 interface ButtonProps extends Omit<ButtonHTMLAttributes, 'type' | 'disabled'> {
-  readonly kind?: 'plain' | 'main' | 'danger' | 'quiet';
+  readonly kind?: 'plain' | 'main' | 'danger' | 'quiet' | undefined;
   readonly isBusy?: boolean;
   readonly type?: 'button' | 'submit';
   readonly disabled?: boolean;
@@ -103,55 +103,67 @@ export function ButtonLink({
   );
 }
 
-/** Colours of states. The text always names the state too. */
-const tones: ReadonlyMap<string, 'good' | 'bad' | 'busy' | 'idle' | 'warn'> = new Map([
-  ['DELIVERED', 'good'],
-  ['SUCCESS', 'good'],
-  ['RUN_SUCCESS', 'good'],
-  ['STEP_SUCCESS', 'good'],
-  ['CALLBACK_SUCCESS', 'good'],
-  ['active', 'good'],
-  ['FAILED', 'bad'],
-  ['FAIL', 'bad'],
-  ['ERROR', 'bad'],
-  ['RUN_FAILED', 'bad'],
-  ['STEP_FAILED', 'bad'],
-  ['CALLBACK_FAIL', 'bad'],
-  ['deleted', 'bad'],
-  ['open', 'bad'],
-  ['RETRY', 'warn'],
-  ['HELD', 'warn'],
-  ['half-open', 'warn'],
-  ['STEP_RETRY', 'warn'],
-  ['paused', 'warn'],
-  ['passive', 'warn'],
-  ['ACTIVE', 'busy'],
-  ['IN_PROGRESS', 'busy'],
-  ['RUN_STARTED', 'busy'],
-  ['STEP_PROGRESS', 'busy'],
-  ['CALLBACK_INPROGRESS', 'busy'],
-  ['CREATED', 'busy'],
-  ['closing', 'busy'],
+export interface ChoicesProps {
+  readonly of: readonly (readonly [value: string, name: string, ...rest: unknown[]])[];
+  readonly chosen: string | undefined;
+  readonly onChoose: (value: string) => void;
+  /** The button's name for screen readers, if its text alone is unclear. */
+  readonly labelOf?: (name: string) => string;
+}
+
+/** Buttons of which one is pressed. */
+export const Choices = ({ of, chosen, onChoose, labelOf }: ChoicesProps) => (
+  <>
+    {of.map(([value, name]) => (
+      <Button
+        key={value}
+        kind="quiet"
+        aria-label={labelOf?.(name)}
+        aria-pressed={value === chosen}
+        onClick={() => {
+          onChoose(value);
+        }}
+      >
+        {name}
+      </Button>
+    ))}
+  </>
+);
+
+type Tone = 'good' | 'bad' | 'warn' | 'busy' | 'idle';
+
+/** The colours of states, without the kind of thing that they are of, and plain names. Others are shown in lower case. */
+const states: ReadonlyMap<string, readonly [tone: Tone, name?: string]> = new Map([
+  ['DELIVERED', ['good']],
+  ['SUCCESS', ['good', 'succeeded']],
+  ['active', ['good']],
+  ['FAILED', ['bad']],
+  ['FAIL', ['bad', 'failed']],
+  ['ERROR', ['bad']],
+  ['deleted', ['bad']],
+  ['open', ['bad']],
+  ['RETRY', ['warn', 'retrying']],
+  ['HELD', ['warn']],
+  ['half-open', ['warn']],
+  ['paused', ['warn']],
+  ['passive', ['warn', 'suspended']],
+  ['ACTIVE', ['busy']],
+  ['IN_PROGRESS', ['busy']],
+  ['STARTED', ['busy', 'running']],
+  ['PROGRESS', ['busy', 'running']],
+  ['INPROGRESS', ['busy', 'running']],
+  ['CREATED', ['busy', 'waiting']],
+  ['closing', ['busy']],
+  ['CANCELED', ['idle', 'cancelled']],
 ]);
 
-export const toneOf = (state: string): string => tones.get(state) ?? 'idle';
+const stateOf = (written: string): string => written.replace(/^(RUN|STEP|CALLBACK)_/, '');
 
-/** Plain names of states. Others are shown in lower case. */
-const stateNames: ReadonlyMap<string, string> = new Map([
-  ['CREATED', 'waiting'],
-  ['CANCELED', 'cancelled'],
-  ['RETRY', 'retrying'],
-  ['STARTED', 'running'],
-  ['PROGRESS', 'running'],
-  ['INPROGRESS', 'running'],
-  ['SUCCESS', 'succeeded'],
-  ['FAIL', 'failed'],
-  ['passive', 'suspended'],
-]);
+export const toneOf = (state: string): string => states.get(stateOf(state))?.[0] ?? 'idle';
 
-function nameOfState(written: string): string {
-  const state = written.replace(/^(RUN|STEP|CALLBACK)_/, '');
-  return stateNames.get(state) ?? state.replaceAll('_', ' ').toLowerCase();
+export function nameOfState(written: string): string {
+  const state = stateOf(written);
+  return states.get(state)?.[1] ?? state.replaceAll('_', ' ').toLowerCase();
 }
 
 export function State({ state, name }: { readonly state: string; readonly name?: string }) {
@@ -307,6 +319,15 @@ export const count = (value: number | undefined): string =>
 /** A number with its noun: `1 message`, `2 messages`. */
 export const countOf = (value: number | undefined, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`;
+
+/** A share in per cent. A small share of a large number is not shown as 0 %. */
+export const percentOf = (some: number, all: number): string => {
+  const percent = Math.round((100 * some) / all);
+  return percent === 0 && some > 0 ? '<1 %' : `${percent} %`;
+};
+
+const amounts = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD' });
+export const dollars = (amount: number): string => amounts.format(amount);
 
 const units = ['bytes', 'KB', 'MB', 'GB', 'TB'] as const;
 export function bytes(value: number): string {

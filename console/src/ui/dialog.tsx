@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
-import { type Action, useAction } from '../api/useAsked.ts';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { type Action, useAction, type Work } from '../api/useAsked.ts';
 import { Button, Visible } from './basics.tsx';
-import { Refused, useRefusal } from './fields.tsx';
+import { Refused } from './fields.tsx';
 
 interface DialogProps {
   readonly title: string;
@@ -45,109 +45,106 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
   );
 }
 
-interface ConfirmProps {
+export interface ConfirmProps {
   readonly title: string;
   /** Describes the effect, and how many things it concerns. */
-  readonly children: ComponentChildren;
+  readonly children?: ComponentChildren;
   readonly yes: string;
   readonly isDangerous?: boolean;
   readonly isWide?: boolean;
   /** False until the effect is known. */
   readonly isReady?: boolean;
-  /** Does the work. Returns a sentence that reports it, or undefined if the work has already reported it. */
-  readonly work: () => Promise<string | undefined>;
+  readonly work: Work;
+  /** Stops the work. Without it, the work cannot be stopped. */
   readonly onStop?: () => void;
   readonly onClose: (isDone: boolean) => void;
-}
-
-/** Asks for confirmation, and for values, before a change. */
-export function Confirm({
-  title,
-  children,
-  yes,
-  isDangerous = false,
-  isWide = false,
-  isReady = true,
-  work,
-  onStop,
-  onClose,
-}: ConfirmProps) {
-  const action = useAction();
-  const { form, refused, atEnd } = useRefusal(action.error);
-  const close = (): void => {
-    if (action.isRunning) onStop?.();
-    else onClose(false);
-  };
-  return (
-    <Dialog title={title} onClose={close} isWide={isWide}>
-      <form
-        ref={form}
-        onSubmit={(event) => {
-          event.preventDefault();
-          void action.run(work).then((isDone) => {
-            if (isDone) onClose(true);
-          });
-        }}
-      >
-        <Refused.Provider value={refused}>{children}</Refused.Provider>
-        <DialogEnd
-          action={action}
-          error={atEnd}
-          onClose={close}
-          yes={yes}
-          isReady={isReady}
-          isDangerous={isDangerous}
-          isStoppable={onStop !== undefined}
-        />
-      </form>
-    </Dialog>
-  );
-}
-
-interface DialogEndProps {
-  readonly action: Action;
-  /** Why the form failed, if no field shows it. */
-  readonly error: string | undefined;
-  readonly onClose: () => void;
-  readonly yes: string;
-  readonly isReady?: boolean;
-  readonly isDangerous?: boolean;
-  /** Whether closing the dialogue stops the work. */
-  readonly isStoppable?: boolean;
 }
 
 /** Names the button that goes back. “Cancel” would be ambiguous beside “Cancel 3 messages”. */
 const backFrom = (yes: string): string => (yes.startsWith('Cancel') ? 'Back' : 'Cancel');
 
-function DialogEnd({
-  action,
-  error,
-  onClose,
-  yes,
-  isReady = true,
-  isDangerous = false,
-  isStoppable = false,
-}: DialogEndProps) {
+/** Asks for confirmation, and for values, before a change. */
+export function Confirm({ yes, isDangerous = false, isReady = true, work, ...dialog }: ConfirmProps) {
+  const { title, isWide = false, onStop, onClose, children } = dialog;
+  const action = useAction();
+  const { isRunning } = action;
+  const close = (): void => {
+    if (isRunning) onStop?.();
+    else onClose(false);
+  };
   return (
-    <>
-      {error !== undefined && (
+    <Dialog title={title} onClose={close} isWide={isWide}>
+      <Form
+        action={action}
+        work={work}
+        then={() => {
+          onClose(true);
+        }}
+        end={
+          <footer class="dialog-end">
+            <Button onClick={close} disabled={isRunning && onStop === undefined}>
+              {isRunning && onStop !== undefined ? 'Stop' : backFrom(yes)}
+            </Button>
+            <Button
+              type="submit"
+              kind={isDangerous ? 'danger' : 'main'}
+              isBusy={isRunning}
+              disabled={!isReady}
+            >
+              {yes}
+            </Button>
+          </footer>
+        }
+      >
+        {children}
+      </Form>
+    </Dialog>
+  );
+}
+
+interface FormProps {
+  readonly action: Action;
+  readonly work: Work;
+  readonly then?: () => void;
+  readonly class?: string;
+  /** The buttons. */
+  readonly end: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+/** A form that does its work when it is submitted. It shows an error under its field, with the focus there, or at its end. */
+export function Form({ action, work, then, end, children, ...rest }: FormProps) {
+  const { error } = action;
+  const form = useRef<HTMLFormElement>(null);
+  const [isForgotten, setForgotten] = useState(false);
+  const [isUnderField, setUnderField] = useState(false);
+  // Fields may be drawn before or after the form, so both look for the wrong one.
+  const find = (): void => {
+    const wrong = form.current?.querySelector<HTMLElement>('[aria-invalid="true"]');
+    setUnderField(error !== undefined && Boolean(wrong));
+    if (error !== undefined) wrong?.focus();
+  };
+  useLayoutEffect(() => {
+    setForgotten(false);
+    find();
+  }, [error]);
+  const sentence = isForgotten ? undefined : error;
+  const forget = (): void => {
+    setForgotten(true);
+  };
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (await action.run(work)) then?.();
+  };
+  return (
+    <form ref={form} class={rest.class} onSubmit={(event) => void submit(event)}>
+      <Refused.Provider value={{ sentence, forget, find }}>{children}</Refused.Provider>
+      {sentence !== undefined && !isUnderField && (
         <p class="wrong" role="alert">
-          {error}
+          {sentence}
         </p>
       )}
-      <footer class="dialog-end">
-        <Button onClick={onClose} disabled={action.isRunning && !isStoppable}>
-          {action.isRunning && isStoppable ? 'Stop' : backFrom(yes)}
-        </Button>
-        <Button
-          type="submit"
-          kind={isDangerous ? 'danger' : 'main'}
-          isBusy={action.isRunning}
-          disabled={!isReady}
-        >
-          {yes}
-        </Button>
-      </footer>
-    </>
+      {end}
+    </form>
   );
 }

@@ -3,8 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { KeptFilters } from '../lists/kept.tsx';
 import { go, href, placeOf, type Place } from '../place.ts';
-import { Button } from './basics.tsx';
-import { SelectField, TextField } from './fields.tsx';
+import { Button, Choices, nameOfState, type ChoicesProps } from './basics.tsx';
+import { Field } from './fields.tsx';
 import { exactTime } from './time.tsx';
 
 export interface FilterField {
@@ -43,11 +43,19 @@ export const periodFields: readonly FilterField[] = [
   { name: 'toDate', label: 'Until', isTime: true },
 ];
 
+/** The choice between all states and some of them, by their plain names. */
+export const stateOptions = (...states: readonly string[]): readonly (readonly [string, string])[] => [
+  ['', 'All'],
+  ...states.map(
+    (state) => [state, nameOfState(state).replace(/^./, (first) => first.toUpperCase())] as const,
+  ),
+];
+
 interface FilterBarProps {
   readonly place: Place;
   readonly fields: readonly FilterField[];
   /** Existing values, by filter. */
-  readonly values?: Readonly<Record<string, readonly string[]>>;
+  readonly values?: Readonly<Record<string, readonly string[]>> | undefined;
   /** Buttons that save the matching entries as a file. */
   readonly file?: ComponentChildren;
 }
@@ -61,65 +69,54 @@ export function filtersOf({ query }: Place, fields: readonly FilterField[]): URL
 export const isFiltered = (place: Place, fields: readonly FilterField[]): boolean =>
   filtersOf(place, fields).size > 0;
 
-/** Sets or removes a filter. It reads the current address, because the screen may not yet show a filter that was just set. */
-export function setFilter(name: string, value: string): void {
+/** Sets filters, or removes those that are empty. It reads the current address, because a screen may not yet show a new filter. */
+function setFilters(changed: Readonly<Record<string, string>>): void {
   const { path, query } = placeOf(location.hash);
-  if (value === '') query.delete(name);
-  else query.set(name, value);
+  for (const [name, value] of Object.entries(changed)) {
+    if (value === '') query.delete(name);
+    else query.set(name, value);
+  }
   go(href(path, query), 'replace');
 }
 
-/** The selectable periods: names, and lengths in milliseconds. */
 const hourMs = 3_600_000;
+const ago = (ms: number) => ({ fromDate: String(Date.now() - ms), toDate: '' });
+
+/** A time on today's date, or on a day before or after it, in the viewer's time zone. */
+function at(days: number, hours: number): string {
+  const day = new Date();
+  day.setDate(day.getDate() + days);
+  return String(day.setHours(hours, 0, 0, 0));
+}
+
+/** The selectable periods. */
 const periods = [
-  ['1 h', hourMs],
-  ['24 h', 24 * hourMs],
-  ['7 d', 7 * 24 * hourMs],
-] as const;
-
-/** From 18:00 yesterday to 8:00 today in the viewer's time zone. */
-function lastNight(): { readonly from: number; readonly to: number } {
-  const at = (days: number, hours: number): number => {
-    const day = new Date();
-    day.setDate(day.getDate() + days);
-    return day.setHours(hours, 0, 0, 0);
-  };
-  return { from: at(-1, 18), to: at(0, 8) };
-}
-
-function setPeriod(from: number, to?: number): void {
-  const { path, query } = placeOf(location.hash);
-  query.set('fromDate', String(from));
-  if (to === undefined) query.delete('toDate');
-  else query.set('toDate', String(to));
-  go(href(path, query), 'replace');
-}
+  { name: '1 h', label: 'The last 1 h', filters: () => ago(hourMs) },
+  { name: '24 h', label: 'The last 24 h', filters: () => ago(24 * hourMs) },
+  { name: '7 d', label: 'The last 7 d', filters: () => ago(7 * 24 * hourMs) },
+  {
+    name: 'Night',
+    title: 'Yesterday 18:00 to today 8:00',
+    filters: () => ({ fromDate: at(-1, 18), toDate: at(0, 8) }),
+  },
+];
 
 /** Buttons that filter by time: a recent period, last night, or a custom range. */
-const Presets = ({ onRange }: { readonly onRange: (() => void) | undefined }) => (
+const Presets = ({ onRange }: { readonly onRange: (() => void) | false }) => (
   <div class="presets" role="group" aria-label="Period">
-    {periods.map(([name, lengthMs]) => (
+    {periods.map(({ name, label, title, filters }) => (
       <Button
         key={name}
         kind="quiet"
-        aria-label={`The last ${name}`}
+        aria-label={label}
+        title={title}
         onClick={() => {
-          setPeriod(Date.now() - lengthMs);
+          setFilters(filters());
         }}
       >
         {name}
       </Button>
     ))}
-    <Button
-      kind="quiet"
-      title="Yesterday 18:00 to today 8:00"
-      onClick={() => {
-        const { from, to } = lastNight();
-        setPeriod(from, to);
-      }}
-    >
-      Night
-    </Button>
     {onRange && (
       <Button kind="quiet" onClick={onRange}>
         Range…
@@ -136,6 +133,9 @@ export function FilterBar({ place, fields, values = {}, file }: FilterBarProps) 
     (field) => isOpen || field.isMain === true || isSet(field) || (isRange && field.isTime === true),
   );
   const hasHiddenTimes = fields.some((field) => field.isTime === true && !shown.includes(field));
+  const showRange = (): void => {
+    setRange(true);
+  };
   return (
     <form
       class="filters"
@@ -148,17 +148,7 @@ export function FilterBar({ place, fields, values = {}, file }: FilterBarProps) 
       {shown.map((field) => (
         <Filter key={field.name} field={field} place={place} values={values[field.name] ?? []} />
       ))}
-      {fields.some(({ name }) => name === 'fromDate') && (
-        <Presets
-          onRange={
-            hasHiddenTimes
-              ? () => {
-                  setRange(true);
-                }
-              : undefined
-          }
-        />
-      )}
+      {fields.some(({ name }) => name === 'fromDate') && <Presets onRange={hasHiddenTimes && showRange} />}
       <div class="filters-end">
         {shown.length < fields.length && (
           <Button
@@ -176,9 +166,7 @@ export function FilterBar({ place, fields, values = {}, file }: FilterBarProps) 
             onClick={() => {
               setOpen(false);
               setRange(false);
-              const query = new URLSearchParams(place.query);
-              for (const { name } of fields) query.delete(name);
-              go(href(place.path, query), 'replace');
+              setFilters(Object.fromEntries(fields.map(({ name }) => [name, ''])));
             }}
           >
             Clear
@@ -215,47 +203,41 @@ function Filter({ field, place, values }: FilterProps) {
     if (text.trim() === known.current) return undefined;
     const timer = setTimeout(() => {
       known.current = text.trim();
-      setFilter(name, known.current);
+      setFilters({ [name]: known.current });
     }, pauseMs);
     return () => {
       clearTimeout(timer);
     };
   }, [text]);
+  const set = (chosen: string): void => {
+    setFilters({ [name]: chosen });
+  };
   if (options !== undefined) {
-    return (
-      <SelectField
-        label={label}
-        value={value}
-        // The address may have a value that is not an option.
-        options={options.some(([one]) => one === value) ? options : [...options, [value, value]]}
-        onInput={(chosen) => {
-          setFilter(name, chosen);
-        }}
-      />
-    );
+    // The address may have a value that is not an option.
+    const all = options.some(([one]) => one === value) ? options : [...options, [value, value] as const];
+    return <Field label={label} value={value} options={all} onInput={set} />;
   }
   if (isTime === true) {
     return (
-      <TextField
+      <Field
         label={label}
         type="datetime-local"
         value={value === '' ? '' : localTime(Number(value))}
         onInput={(chosen) => {
-          setFilter(name, chosen === '' ? '' : String(new Date(chosen).getTime()));
+          set(chosen === '' ? '' : String(new Date(chosen).getTime()));
         }}
       />
     );
   }
-  const shown = isExact === true ? 'exactly' : placeholder;
   return (
     <>
-      <TextField
+      <Field
         label={label}
         type="search"
         value={text}
         onInput={setText}
-        {...(shown !== undefined && { placeholder: shown })}
-        {...(values.length > 0 && { list: listId })}
+        placeholder={isExact === true ? 'exactly' : placeholder}
+        list={values.length > 0 ? listId : undefined}
       />
       {values.length > 0 && (
         <datalist id={listId}>
@@ -287,7 +269,7 @@ export function valuesIn(rows: readonly Addressed[] = []): Readonly<Record<strin
 }
 
 export const noMatch = (place: Place, fields: readonly FilterField[]): string | undefined =>
-  fields.some(({ name, isExact }) => isExact === true && place.query.has(name))
+  destinationFields.some((field) => fields.includes(field) && place.query.has(field.name))
     ? 'Label, host, path and URL match exactly.'
     : undefined;
 
@@ -298,32 +280,19 @@ export function localTime(ms: number): string {
   return new Date(ms - new Date(ms).getTimezoneOffset() * minuteMs).toISOString().slice(0, 16);
 }
 
-/**
- * Buttons that choose a chart's period, in the query value `over`.
- *
- * @param over the current value
- */
-export const PeriodButtons = ({
-  periods,
-  over,
-}: {
-  readonly periods: readonly (readonly [value: string, name: string, ...rest: unknown[]])[];
-  readonly over: string;
-}) => (
-  <>
-    {periods.map(([value, name]) => (
-      <Button
-        key={value}
-        kind="quiet"
-        aria-pressed={over === value}
-        onClick={() => {
-          setFilter('over', value);
-        }}
-      >
-        {name}
-      </Button>
-    ))}
-  </>
+interface FilterChoicesProps extends Omit<ChoicesProps, 'onChoose'> {
+  /** The name of the filter in the address. */
+  readonly filter: string;
+}
+
+/** Buttons of which one is pressed, as the address says. */
+export const FilterChoices = ({ filter, ...choices }: FilterChoicesProps) => (
+  <Choices
+    {...choices}
+    onChoose={(value) => {
+      setFilters({ [filter]: value });
+    }}
+  />
 );
 
 /** Describes a list's filters in words. */

@@ -4,7 +4,7 @@ import { fields } from '../../../lambdas/options/described.ts';
 import type { FormField, Place } from '../../../lambdas/options/option.ts';
 import { writeOptions } from '../../../lambdas/options/options.ts';
 import { href } from '../place.ts';
-import { Checkbox, Refused, SelectField, TextField } from './fields.tsx';
+import { Checkbox, Field, Refused } from './fields.tsx';
 import { localTime } from './filters.tsx';
 import {
   isOfCallback,
@@ -50,10 +50,6 @@ export function SettingFields({
       onChange({ [name]: text });
     };
     const common = { label: labelIn(callback, label ?? part), onInput, about: name };
-    if (choices !== undefined) {
-      const options = [['', none] as const, ...choices.map((one) => [one, one] as const)];
-      return <SelectField key={name} {...common} value={value} options={options} />;
-    }
     if (kind === 'switch') {
       return (
         <Checkbox
@@ -68,12 +64,13 @@ export function SettingFields({
     }
     const isTime = kind === 'time';
     return (
-      <TextField
+      <Field
         key={name}
         {...common}
         {...(isTime && { type: 'datetime-local' })}
-        {...(placeholder !== undefined && { placeholder })}
-        {...(isCode && { isCode })}
+        options={choices && [['', none], ...choices.map((one) => [one, one] as const)]}
+        placeholder={placeholder}
+        isCode={isCode}
         error={problems[name]}
         value={isTime && value !== '' ? localTime(Number(value) * secondMs) : value}
         onInput={(text) => {

@@ -1,12 +1,27 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Paged } from '../api/useAsked.ts';
-import { Button, classes, Copy, count, Cut, Failure, Loading, Visible } from './basics.tsx';
+import { Button, classes, Copy, count, Cut, Failure, Loading, State, Visible } from './basics.tsx';
 import { Checkbox } from './fields.tsx';
+import { Time } from './time.tsx';
 
+/** A column: its head, and one description of its cells. */
 export interface Column<T> {
   readonly head: string;
-  readonly cell: (row: T) => ComponentChildren;
+  readonly cell?: (row: T) => ComponentChildren;
+  /** A text, which is cut if space is short. */
+  readonly text?: (row: T) => string;
+  /** The address to which the text or the address links. */
+  readonly to?: (row: T) => string;
+  /** An address such as a URL: it is cut in its middle. */
+  readonly address?: (row: T) => string;
+  /** A text below the others. */
+  readonly hint?: (row: T) => string;
+  readonly count?: (row: T) => number | undefined;
+  /** Unix milliseconds. */
+  readonly time?: (row: T) => number | undefined;
+  readonly state?: (row: T) => string | undefined;
+  readonly labels?: (row: T) => readonly string[] | undefined;
   readonly isNumber?: boolean;
   /** Whether the column takes the remaining width. Its texts are cut. */
   readonly isWide?: boolean;
@@ -14,17 +29,43 @@ export interface Column<T> {
   readonly isExtra?: boolean;
 }
 
-const classOf = <T,>({ isNumber, isWide, isExtra }: Column<T>): string =>
-  classes(isNumber && 'number', isWide && 'wide', isExtra && 'extra');
+const classOf = <T,>({ isNumber, isWide, isExtra, count }: Column<T>): string =>
+  classes((isNumber ?? count !== undefined) && 'number', isWide && 'wide', isExtra && 'extra');
 
-interface TableProps<T> {
+function Cell<T>({ of, row }: { readonly of: Column<T>; readonly row: T }) {
+  const { text, address, to, hint } = of;
+  if (of.cell !== undefined) return <>{of.cell(row)}</>;
+  if (of.count !== undefined) return <>{count(of.count(row))}</>;
+  if (of.labels !== undefined) return <Labels of={of.labels(row)} />;
+  if (of.time !== undefined) {
+    const at = of.time(row);
+    return at === undefined ? <>–</> : <Time at={at} />;
+  }
+  if (of.state !== undefined) {
+    const state = of.state(row);
+    return state === undefined ? <>–</> : <State state={state} />;
+  }
+  const shown = address ? <CutMiddle text={address(row)} /> : <Cut text={text?.(row) ?? ''} />;
+  const linked = to ? <a href={to(row)}>{shown}</a> : shown;
+  if (hint === undefined) return linked;
+  return (
+    <div>
+      {linked}
+      <span class="hint">
+        <Cut text={hint(row)} />
+      </span>
+    </div>
+  );
+}
+
+export interface TableProps<T> {
   readonly caption: string;
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
   readonly isMarked?: (row: T) => boolean;
   /** Given if rows can be selected. */
-  readonly selection?: Selection;
+  readonly selection?: Selection | undefined;
   readonly nameOf?: (row: T) => string;
 }
 
@@ -92,7 +133,7 @@ export function Table<T>({
                 )}
                 {columns.map((column) => (
                   <td key={column.head} data-head={column.head} class={classOf(column)}>
-                    {column.cell(row)}
+                    <Cell of={column} row={row} />
                   </td>
                 ))}
               </tr>
@@ -148,7 +189,7 @@ export function Listed<T>({
 }
 
 /** The labels of a row: the first one, and how many others there are. All of them are in the tooltip. */
-export function Labels({ of = [] }: { readonly of?: readonly string[] | undefined }) {
+function Labels({ of = [] }: { readonly of?: readonly string[] | undefined }) {
   const [first, ...others] = of;
   if (first === undefined) return null;
   return (
@@ -168,7 +209,7 @@ const endPart = 0.4;
 const mostOfEnd = 18;
 
 /** An address: cut in its middle when space is short, so that its host and the end of its path stay; whole in the tooltip. */
-export function CutMiddle({ text }: { readonly text: string }) {
+function CutMiddle({ text }: { readonly text: string }) {
   if (text.length < shortest) return <Cut text={text} />;
   const endLength = Math.min(mostOfEnd, Math.floor(text.length * endPart));
   // Surrogate pairs are not split.

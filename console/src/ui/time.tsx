@@ -2,46 +2,27 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { shownNow } from '../api/live.ts';
 
-const exact = new Intl.DateTimeFormat(undefined, {
-  dateStyle: 'medium',
-  timeStyle: 'long',
-});
-const short = new Intl.DateTimeFormat(undefined, {
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
+const clock = { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+const day = { month: 'short', day: 'numeric' } as const;
+const ofDay = new Intl.DateTimeFormat(undefined, clock);
+const toMinute = new Intl.DateTimeFormat(undefined, { ...day, ...clock });
+const short = new Intl.DateTimeFormat(undefined, { ...day, ...clock, second: '2-digit' });
+/** With milliseconds, as in logs. */
+const toMillisecond = new Intl.DateTimeFormat(undefined, {
+  ...day,
+  ...clock,
+  year: 'numeric',
   second: '2-digit',
-  hourCycle: 'h23',
-});
-
-const toMinute = new Intl.DateTimeFormat(undefined, {
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  hourCycle: 'h23',
+  fractionalSecondDigits: 3,
+  timeZoneName: 'short',
 });
 
 /** The exact time in the viewer's time zone. @param ms Unix milliseconds */
 export const exactTime = (ms: number): string => exact.format(ms);
-/** With milliseconds, as in logs. */
-const toMillisecond = new Intl.DateTimeFormat(undefined, {
-  year: 'numeric',
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  fractionalSecondDigits: 3,
-  hourCycle: 'h23',
-  timeZoneName: 'short',
-});
 
 const inBothZones = (ms: number): string =>
   `${new Date(ms).toISOString().replace('T', ' ').replace('Z', ' UTC')}\n${toMillisecond.format(ms)}`;
-
-const shortTime = (ms: number): string => short.format(ms);
 
 /** The time to the minute, without year and time zone. */
 export const timeToMinute = (ms: number): string => toMinute.format(ms);
@@ -49,7 +30,6 @@ export const timeToMinute = (ms: number): string => toMinute.format(ms);
 /** The latest time that `Date` can format. A later one is an error of the service. */
 const latest = 8.64e15;
 
-const ofDay = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 const dayMs = 86_400_000;
 
 /** The time of day to the minute, with the day if it is more than twelve hours away. */
@@ -76,6 +56,9 @@ export function duration(ms: number): string {
   });
   return parts.slice(0, 2).join(' ');
 }
+
+/** An unknown duration is `–`. */
+export const inMs = (ms: number | undefined): string => (ms === undefined ? '–' : duration(ms));
 
 export function away(ms: number, from: number): string {
   const distance = Math.abs(from - ms);
@@ -122,7 +105,7 @@ export const useNow = (): number => useOfNow((now) => now);
 /** @param at Unix milliseconds; NaN for never */
 export function Time({ at, isExact = false }: { readonly at: number; readonly isExact?: boolean }) {
   const isKnown = Math.abs(at) <= latest;
-  const text = useOfNow((now) => (isKnown ? (isExact ? shortTime(at) : away(at, now)) : 'never'));
+  const text = useOfNow((now) => (isKnown ? (isExact ? short.format(at) : away(at, now)) : 'never'));
   if (!isKnown) return <span>{text}</span>;
   return (
     <time dateTime={new Date(at).toISOString()} title={inBothZones(at)}>
@@ -130,3 +113,6 @@ export function Time({ at, isExact = false }: { readonly at: number; readonly is
     </time>
   );
 }
+
+/** An exact time in a list of details; nothing if it is unknown. */
+export const exactly = (at: number | undefined) => at && <Time at={at} isExact />;

@@ -1,43 +1,46 @@
 import { useState } from 'preact/hooks';
-import { account, accountStats } from '../../../../lambdas/wire/accountAnswers.ts';
+import { account, accountStats, testedCallback } from '../../../../lambdas/wire/accountAnswers.ts';
 import { limitMeanings } from '../../../../lambdas/wire/limitMeanings.ts';
 import { limitNames, limitTable, type LimitName } from '../../../../lambdas/value/limits.ts';
-import { ask, path, type Request } from '../../api/client.ts';
+import { ask, path } from '../../api/client.ts';
 import { isSettled, useAsked, useOnceTrue } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
-import { Act, Opens, Loaded } from '../../ui/act.tsx';
-import { bytes, Card, count, countOf, Cut, DetailList, Loading, Page, State } from '../../ui/basics.tsx';
-import { SelectField, TextField } from '../../ui/fields.tsx';
+import { Act, sends, ActionForm, type FormField } from '../../ui/action.tsx';
+import { Loaded, ResourcePage } from '../../ui/resourcePage.tsx';
+import { bytes, Card, countOf, Cut, DetailList, dollars, Loading, State } from '../../ui/basics.tsx';
 import { Bars, Meter } from '../../ui/charts.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { TestCallback } from './failureCallback.tsx';
-import { dollars, Tokens, type Account } from './parts.tsx';
+import { firstFields, Tokens, type Account } from './parts.tsx';
 import { NamedTokens, placeOf, useNamedTokens } from './tokens.tsx';
 
-const management = (request: Request): Request => ({ api: 'management', ...request });
+const api = 'management';
 
 export function OneAccount({ id }: { readonly id: string }) {
-  const asked = useAsked(account, management({ path: path`v2/svc/users/${id}` }));
-  const { answer: of, again: then } = asked;
   const [fresh, setFresh] = useState<Account>();
   return (
-    <Page
-      title={of?.customer_id ?? id}
+    <ResourcePage
+      shape={account}
+      api={api}
+      path={path`v2/svc/users/${id}`}
+      title={(of) => of?.customer_id ?? id}
       back={{ href: href(['accounts']), name: 'Accounts' }}
-      actions={of && of.state !== 'deleted' && <Actions of={of} then={then} onTokens={setFresh} />}
+      actions={(of, then) => of.state !== 'deleted' && <Actions of={of} then={then} onTokens={setFresh} />}
     >
-      {fresh && (
-        <Tokens
-          of={fresh}
-          onClose={() => {
-            setFresh(undefined);
-          }}
-        />
+      {(of) => (
+        <>
+          {fresh && (
+            <Tokens
+              of={fresh}
+              onClose={() => {
+                setFresh(undefined);
+              }}
+            />
+          )}
+          <Details of={of} />
+        </>
       )}
-      <Loaded of={asked}>{(of) => <Details of={of} />}</Loaded>
-    </Page>
+    </ResourcePage>
   );
 }
 
@@ -49,80 +52,65 @@ interface ActionsProps {
 
 function Actions({ of, then, onTokens }: ActionsProps) {
   const at = path`v2/svc/users/${of.id}`;
-  const isActive = of.state === 'active';
+  const becomes = (state: Account['state']) => ({ api, method: 'PATCH', path: at, body: { state } }) as const;
   return (
     <>
-      <Opens name="Edit" then={then}>
-        {(close) => <EditAccount of={of} onClose={close} />}
-      </Opens>
-      {isActive ? (
-        <Opens name="Suspend" then={then}>
-          {(onClose) => (
-            <Confirm
-              title="Suspend the account?"
-              yes="Suspend"
-              isDangerous
-              onClose={onClose}
-              work={async () => {
-                await ask(account, management({ method: 'PATCH', path: at, body: { state: 'passive' } }));
-                return 'The account is suspended.';
-              }}
-            >
-              <p>Its tokens are refused, and its messages wait, until it is resumed.</p>
-            </Confirm>
-          )}
-        </Opens>
-      ) : (
-        <Act
-          request={management({ method: 'PATCH', path: at, body: { state: 'active' } })}
-          said="The account is active again."
+      <EditAccount of={of} then={then} />
+      {of.state === 'active' ? (
+        <ActionForm
+          name="Suspend"
+          title="Suspend the account?"
+          yes="Suspend"
+          isDangerous
+          work={sends(becomes('passive'), 'The account is suspended.')}
           then={then}
         >
-          Resume
-        </Act>
+          <p>Its tokens are refused, and its messages wait, until it is resumed.</p>
+        </ActionForm>
+      ) : (
+        <Act name="Resume" work={sends(becomes('active'), 'The account is active again.')} then={then} />
       )}
-      <Opens name="Reset tokens" then={then}>
-        {(onClose) => (
-          <Confirm
-            title="Reset both tokens?"
-            yes="Reset tokens"
-            isDangerous
-            onClose={onClose}
-            work={async () => {
-              const request = { method: 'POST', path: path`v2/svc/rotate-token/${of.id}` } as const;
-              onTokens(await ask(account, management(request)));
-              return 'The account has new tokens.';
-            }}
-          >
-            <p>The token and the read-only token end now. Requests with them are refused.</p>
-          </Confirm>
-        )}
-      </Opens>
-      <Opens name="Delete" then={then}>
-        {(onClose) => (
-          <Confirm
-            title={`Delete ${of.customer_id ?? 'the account'}?`}
-            yes="Delete the account"
-            isDangerous
-            onClose={onClose}
-            work={async () => {
-              await ask(account, management({ method: 'DELETE', path: at }));
-              return 'The account is deleted.';
-            }}
-          >
-            <p>
-              Its tokens end now, its messages and schedules stop, and its data expires. This cannot be
-              undone.
-            </p>
-          </Confirm>
-        )}
-      </Opens>
+      <ActionForm
+        name="Reset tokens"
+        title="Reset both tokens?"
+        yes="Reset tokens"
+        isDangerous
+        work={async () => {
+          const rotate = path`v2/svc/rotate-token/${of.id}`;
+          onTokens(await ask(account, { api, method: 'POST', path: rotate }));
+          return 'The account has new tokens.';
+        }}
+        then={then}
+      >
+        <p>The token and the read-only token end now. Requests with them are refused.</p>
+      </ActionForm>
+      <ActionForm
+        name="Delete"
+        title={`Delete ${of.customer_id ?? 'the account'}?`}
+        yes="Delete the account"
+        isDangerous
+        work={sends({ api, method: 'DELETE', path: at }, 'The account is deleted.')}
+        then={then}
+      >
+        <p>
+          Its tokens end now, its messages and schedules stop, and its data expires. This cannot be undone.
+        </p>
+      </ActionForm>
     </>
   );
 }
 
+/** Calls the account's failure callback as it is configured, and says what it answered. */
+async function testCallback(id: string): Promise<string> {
+  const test = path`v2/svc/users/${id}/failure-callback/test`;
+  const { status, error } = await ask(testedCallback, { api, method: 'POST', path: test });
+  return error === undefined
+    ? `The failure callback answered ${status}.`
+    : `The failure callback did not answer: ${error}`;
+}
+
 function Details({ of }: { readonly of: Account }) {
-  const asked = useAsked(accountStats, management({ path: path`v2/svc/stats/${of.id}` }));
+  const asked = useAsked(accountStats, { api, path: path`v2/svc/stats/${of.id}` });
   const tokens = useNamedTokens(of);
   const isKnown = isSettled(asked) && (of.state === 'deleted' || isSettled(tokens));
   if (!useOnceTrue(isKnown)) return <Loading />;
@@ -142,7 +130,10 @@ function Details({ of }: { readonly of: Account }) {
               'Failure callback',
               of.failure_callback && (
                 <>
-                  <Cut text={of.failure_callback} /> {of.state !== 'deleted' && <TestCallback id={of.id} />}
+                  <Cut text={of.failure_callback} />{' '}
+                  {of.state !== 'deleted' && (
+                    <Act name="Send a test" kind="quiet" work={() => testCallback(of.id)} />
+                  )}
                 </>
               ),
             ],
@@ -193,8 +184,8 @@ function Details({ of }: { readonly of: Account }) {
               isWide: true,
               cell: (name) => <span class="wrapped">{limitMeanings[name]}</span>,
             },
-            { head: 'Value', isNumber: true, cell: (name) => count(of[name]) },
-            { head: 'Of the plan', isNumber: true, cell: (name) => count(limitTable[name][of.type]) },
+            { head: 'Value', count: (name) => of[name] },
+            { head: 'Of the plan', count: (name) => limitTable[name][of.type] },
           ]}
         />
       </Card>
@@ -227,96 +218,68 @@ function valueOf(name: string, text: string): unknown {
   return name === 'destinations' || name === 'lambda_destinations' ? text.split(/\s+/) : Number(text);
 }
 
-function EditAccount({ of, onClose }: { readonly of: Account; readonly onClose: (isDone: boolean) => void }) {
-  const before: Readonly<Record<string, string>> = {
-    customer_id: of.customer_id ?? '',
-    type: of.type,
-    budget: String(of.budget),
-    failure_callback: of.failure_callback ?? '',
-    fail_on: of.fail_on ?? '',
-    destinations: of.destinations?.join('\n') ?? '',
-    lambda_destinations: of.lambda_destinations?.join('\n') ?? '',
-    tls_identities: tlsLines(of).join('\n'),
-    ...Object.fromEntries(limitNames.map((name) => [name, isOwn(of, name) ? String(of[name]) : ''])),
-  };
-  const [fields, setFields] = useState(before);
-  const bind = (name: string) => ({
-    about: name,
-    value: fields[name] ?? '',
-    onInput: (value: string) => {
-      setFields({ ...fields, [name]: value });
-    },
-  });
-  const work = async (): Promise<string> => {
-    const changed = Object.entries(fields).filter(([name, value]) => value !== before[name]);
-    const body = Object.fromEntries(changed.map(([name, value]) => [name, valueOf(name, value.trim())]));
-    await ask(account, management({ method: 'PATCH', path: path`v2/svc/users/${of.id}`, body }));
-    return `${countOf(changed.length, 'field')} of the account changed.`;
-  };
-  return (
-    <Confirm title="Edit the account" yes="Save" isWide work={work} onClose={onClose}>
-      <div class="fields">
-        <TextField label="Customer" {...bind('customer_id')} autoFocus />
-        <SelectField
-          label="Plan"
-          {...bind('type')}
-          options={[
-            ['paid', 'Paid'],
-            ['free', 'Free'],
-          ]}
-        />
-        <TextField label="Budget" type="number" {...bind('budget')} hint="Dollars a month; 0 is no limit." />
-        <TextField
-          label="Failure callback"
-          type="url"
-          {...bind('failure_callback')}
-          placeholder="https://example.com/failed"
-          hint="Gets the permanent failures of messages without a failure callback."
-        />
-        <TextField
-          label="Fail at once on"
-          {...bind('fail_on')}
-          placeholder="400-499,!408,!429"
-          hint="Statuses that are not retried, unless a message says otherwise."
-        />
-        <TextField
-          label="Destinations in AWS"
-          rows={2}
-          isCode
-          {...bind('destinations')}
-          placeholder="arn:aws:sqs:eu-central-1:123456789012:orders-*"
-          hint="Queues, topics, buses and functions that messages may go to, one per line; * means any characters. The deployment must allow them too."
-        />
-        <TextField
-          label="Lambda destinations"
-          rows={2}
-          isCode
-          {...bind('lambda_destinations')}
-          placeholder="arn:aws:lambda:eu-central-1:123456789012:function:orders-*"
-          hint="More functions that messages may go to, one per line."
-        />
-        <TextField
-          label="TLS identities"
-          rows={2}
-          isCode
-          {...bind('tls_identities')}
-          placeholder="hooks.example.com ca=private identity=acme"
-          hint="One host per line (* for all others) with the names of certificates: its authority’s as ca, this account’s as identity."
-        />
-      </div>
-      <p class="hint">Leave a limit empty to use the plan’s.</p>
-      <div class="fields">
-        {limitNames.map((name) => (
-          <TextField
-            key={name}
-            label={name}
-            type="number"
-            {...bind(name)}
-            placeholder={String(limitTable[name][of.type])}
-            hint={limitMeanings[name]}
-          />
-        ))}
-      </div>
-    </Confirm>
-  );
-}
+const EditAccount = ({ of, then }: { readonly of: Account; readonly then: () => void }) => (
+  <ActionForm
+    name="Edit"
+    title="Edit the account"
+    yes="Save"
+    isWide
+    isGrid
+    then={then}
+    fields={{
+      ...firstFields(of),
+      failure_callback: {
+        label: 'Failure callback',
+        type: 'url',
+        value: of.failure_callback,
+        placeholder: 'https://example.com/failed',
+        hint: 'Gets the permanent failures of messages without a failure callback.',
+      },
+      fail_on: {
+        label: 'Fail at once on',
+        value: of.fail_on,
+        placeholder: '400-499,!408,!429',
+        hint: 'Statuses that are not retried, unless a message says otherwise.',
+      },
+      destinations: {
+        label: 'Destinations in AWS',
+        rows: 2,
+        isCode: true,
+        value: of.destinations?.join('\n'),
+        placeholder: 'arn:aws:sqs:eu-central-1:123456789012:orders-*',
+        hint: 'Queues, topics, buses and functions that messages may go to, one per line; * means any characters. The deployment must allow them too.',
+      },
+      lambda_destinations: {
+        label: 'Lambda destinations',
+        rows: 2,
+        isCode: true,
+        value: of.lambda_destinations?.join('\n'),
+        placeholder: 'arn:aws:lambda:eu-central-1:123456789012:function:orders-*',
+        hint: 'More functions that messages may go to, one per line.',
+      },
+      tls_identities: {
+        label: 'TLS identities',
+        rows: 2,
+        isCode: true,
+        value: tlsLines(of).join('\n'),
+        placeholder: 'hooks.example.com ca=private identity=acme',
+        hint: 'One host per line (* for all others) with the names of certificates: its authority’s as ca, this account’s as identity.',
+      },
+      ...Object.fromEntries(limitNames.map((name, place) => [name, limitField(of, name, place === 0)])),
+    }}
+    work={async (_texts, changed) => {
+      const body = Object.fromEntries(changed.map(([name, text]) => [name, valueOf(name, text.trim())]));
+      await ask(account, { api, method: 'PATCH', path: path`v2/svc/users/${of.id}`, body });
+      return `${countOf(changed.length, 'field')} of the account changed.`;
+    }}
+  />
+);
+
+const limitField = (of: Account, name: LimitName, isFirst: boolean): FormField => ({
+  label: name,
+  type: 'number',
+  value: isOwn(of, name) ? String(of[name]) : '',
+  placeholder: String(limitTable[name][of.type]),
+  hint: limitMeanings[name],
+  ...(isFirst && { above: 'Leave a limit empty to use the plan’s.' }),
+});

@@ -1,38 +1,53 @@
 import { useState } from 'preact/hooks';
-import { type Answer } from '../../../../lambdas/wire/answers.ts';
 import { account, accounts, accountStats } from '../../../../lambdas/wire/accountAnswers.ts';
-import { ask, path, type Request } from '../../api/client.ts';
-import { useAsked, usePages } from '../../api/useAsked.ts';
+import { ask, path } from '../../api/client.ts';
+import { useAsked } from '../../api/useAsked.ts';
+import { ResourceList } from '../../lists/resourceList.tsx';
 import { href, type Place } from '../../place.ts';
-import { Opens } from '../../ui/act.tsx';
-import { Cut, Empty, Page, State } from '../../ui/basics.tsx';
-import { SelectField, TextField } from '../../ui/fields.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
-import { Listed, Table } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { dollars } from '../../ui/basics.tsx';
 import { OneAccount } from './account.tsx';
-import { dollars, Tokens } from './parts.tsx';
+import { ActionForm } from '../../ui/action.tsx';
+import { firstFields, Tokens, type Account } from './parts.tsx';
 
 /** Accounts on a page. The number is small because each account's usage takes a request. */
-const pageLength = 25;
+const pageLength = '25';
 
-export function Accounts({ place: { path: place } }: { readonly place: Place }) {
-  const [, id] = place;
-  return id === undefined ? <AllAccounts /> : <OneAccount id={id} />;
+export function Accounts({ place }: { readonly place: Place }) {
+  const [, id] = place.path;
+  return id === undefined ? <AllAccounts place={place} /> : <OneAccount id={id} />;
 }
 
-function AllAccounts() {
-  const request: Request = { api: 'management', path: 'v2/svc/users', query: { count: pageLength } };
-  // The list contains the tokens of all accounts, so it is loaded only once.
-  const list = usePages(accounts, request, (all) => all, 0);
-  const [made, setMade] = useState<Answer<typeof account>>();
-  const make = (
-    <Opens name="New account" kind="main" then={list.again}>
-      {(close) => <MakeAccount onMade={setMade} onClose={close} />}
-    </Opens>
-  );
+function AllAccounts({ place }: { readonly place: Place }) {
+  const [made, setMade] = useState<Account>();
   return (
-    <Page title="Accounts" actions={make}>
+    <ResourceList
+      title="Accounts"
+      place={place}
+      shape={accounts}
+      api="management"
+      path="v2/svc/users"
+      query={{ count: pageLength }}
+      rowsOf={(all) => all}
+      // The list contains the tokens of all accounts, so it is loaded only once.
+      everyMs={0}
+      actions={({ again }) => <MakeAccount onMade={setMade} then={again} />}
+      empty={['No accounts yet.']}
+      caption="Accounts by region"
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          head: 'Customer',
+          isWide: true,
+          text: ({ id, customer_id: customer }) => customer ?? id,
+          to: ({ id }) => href(['accounts', id]),
+        },
+        { head: 'State', state: ({ state }) => state },
+        { head: 'Plan', cell: ({ type }) => type },
+        { head: 'Region', cell: ({ region }) => region },
+        { head: 'This month', isNumber: true, cell: ({ id, budget }) => <Used id={id} budget={budget} /> },
+        { head: 'Made', time: ({ creation_time: seconds }) => seconds * 1_000 },
+      ]}
+    >
       {made && (
         <Tokens
           of={made}
@@ -41,36 +56,7 @@ function AllAccounts() {
           }}
         />
       )}
-      <Listed list={list} empty={<Empty title="No accounts yet." />}>
-        {(all) => (
-          <Table
-            caption="Accounts by region"
-            rows={all}
-            keyOf={({ id }) => id}
-            columns={[
-              {
-                head: 'Customer',
-                isWide: true,
-                cell: ({ id, customer_id: customer }) => (
-                  <a href={href(['accounts', id])}>
-                    <Cut text={customer ?? id} />
-                  </a>
-                ),
-              },
-              { head: 'State', cell: ({ state }) => <State state={state} /> },
-              { head: 'Plan', cell: ({ type }) => type },
-              { head: 'Region', cell: ({ region }) => region },
-              {
-                head: 'This month',
-                isNumber: true,
-                cell: ({ id, budget }) => <Used id={id} budget={budget} />,
-              },
-              { head: 'Made', cell: ({ creation_time: seconds }) => <Time at={seconds * 1_000} /> },
-            ]}
-          />
-        )}
-      </Listed>
-    </Page>
+    </ResourceList>
   );
 }
 
@@ -81,63 +67,40 @@ function Used({ id, budget }: { readonly id: string; readonly budget: number }) 
   return <>{budget === 0 ? cost : `${cost} of ${dollars(budget)}`}</>;
 }
 
-function MakeAccount({
-  onMade,
-  onClose,
-}: {
-  readonly onMade: (account: Answer<typeof accounts>[number]) => void;
-  readonly onClose: (isDone: boolean) => void;
-}) {
-  const [customer, setCustomer] = useState('');
-  const [type, setType] = useState('paid');
-  const [region, setRegion] = useState('');
-  const [budget, setBudget] = useState('0');
-  const work = async (): Promise<string> => {
-    const fields = {
-      customer_id: customer === '' ? undefined : customer,
-      region: region === '' ? undefined : region,
-      type,
-      budget: Number(budget),
-    };
-    onMade(await ask(account, { api: 'management', method: 'POST', path: 'v2/svc/users', body: fields }));
-    return 'The account is made.';
-  };
+interface MakeProps {
+  readonly onMade: (account: Account) => void;
+  readonly then: () => void;
+}
+
+function MakeAccount({ onMade, then }: MakeProps) {
+  const { customer_id: customer, type, budget } = firstFields();
   return (
-    <Confirm title="New account" yes="Create" work={work} onClose={onClose}>
-      <TextField
-        label="Customer"
-        about="customer_id"
-        value={customer}
-        onInput={setCustomer}
-        autoFocus
-        hint="An e-mail address or a team."
-      />
-      <SelectField
-        label="Plan"
-        value={type}
-        onInput={setType}
-        options={[
-          ['paid', 'Paid'],
-          ['free', 'Free'],
-        ]}
-        hint="It sets the limits. Each can be changed."
-      />
-      <TextField
-        label="Region"
-        about="region"
-        value={region}
-        onInput={setRegion}
-        placeholder="eu-central-1"
-        hint="Its region. Leave empty for the first region of the deployment."
-      />
-      <TextField
-        label="Budget"
-        about="budget"
-        type="number"
-        value={budget}
-        onInput={setBudget}
-        hint="Dollars a month; 0 is no limit."
-      />
-    </Confirm>
+    <ActionForm
+      name="New account"
+      kind="main"
+      title="New account"
+      yes="Create"
+      then={then}
+      fields={{
+        customer_id: { ...customer, hint: 'An e-mail address or a team.' },
+        type: { ...type, hint: 'It sets the limits. Each can be changed.' },
+        region: {
+          label: 'Region',
+          placeholder: 'eu-central-1',
+          hint: 'Its region. Leave empty for the first region of the deployment.',
+        },
+        budget,
+      }}
+      work={async ({ customer_id, region, type, budget }) => {
+        const body = {
+          ...(customer_id !== '' && { customer_id }),
+          ...(region !== '' && { region }),
+          type,
+          budget: Number(budget),
+        };
+        onMade(await ask(account, { api: 'management', method: 'POST', path: 'v2/svc/users', body }));
+        return 'The account is made.';
+      }}
+    />
   );
 }

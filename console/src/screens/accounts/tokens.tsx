@@ -1,14 +1,13 @@
 /** The named tokens of an account, for the operator and for the account itself. */
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
-import { madeToken, namedToken, namedTokens } from '../../../../lambdas/wire/accountAnswers.ts';
+import { madeToken, namedTokens, type namedToken } from '../../../../lambdas/wire/accountAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
 import { useAsked, type Asked } from '../../api/useAsked.ts';
-import { Loaded, Opens } from '../../ui/act.tsx';
+import { sends, ActionForm } from '../../ui/action.tsx';
+import { Loaded } from '../../ui/resourcePage.tsx';
 import { Card, Cut, Empty, Secret } from '../../ui/basics.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
-import { SelectField, TextField } from '../../ui/fields.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import type { Account } from './parts.tsx';
@@ -49,15 +48,13 @@ interface NamedTokensProps {
 }
 
 export function NamedTokens({ place, of: asked }: NamedTokensProps) {
-  const mayWrite = useMayWrite() || place.api === 'management';
+  const mayWrite = useMayWrite();
   const [made, setMade] = useState<Made>();
-  const make = mayWrite && (
-    <Opens name="New token" then={asked.again}>
-      {(close) => <MakeToken place={place} onMade={setMade} onClose={close} />}
-    </Opens>
-  );
   return (
-    <Card title="Named tokens" actions={make}>
+    <Card
+      title="Named tokens"
+      actions={mayWrite && <MakeToken place={place} onMade={setMade} then={asked.again} />}
+    >
       {made && (
         <Secret
           title={`The token ${made.name}`}
@@ -78,7 +75,7 @@ export function NamedTokens({ place, of: asked }: NamedTokensProps) {
               rows={all}
               keyOf={({ id }) => id}
               columns={[
-                { head: 'Name', isWide: true, cell: ({ name }) => <Cut text={name} /> },
+                { head: 'Name', isWide: true, text: ({ name }) => name },
                 { head: 'Id', cell: ({ id }) => <code>{id}</code> },
                 { head: 'May', cell: (token) => <Scope of={token} /> },
                 {
@@ -86,17 +83,12 @@ export function NamedTokens({ place, of: asked }: NamedTokensProps) {
                   cell: ({ expires_at: end }) => (end === undefined ? 'never' : <Time at={end * 1_000} />),
                 },
                 { head: 'Last used', cell: ({ last_used: day }) => day ?? 'never' },
-                {
-                  head: 'Made',
-                  isExtra: true,
-                  cell: ({ created_at: seconds }) => <Time at={seconds * 1_000} />,
-                },
+                { head: 'Made', isExtra: true, time: ({ created_at: seconds }) => seconds * 1_000 },
                 {
                   head: 'Revoke',
                   cell: (token) =>
-                    mayWrite && isFor(place, token.scope) ? (
-                      <Revoke place={place} of={token} then={asked.again} />
-                    ) : undefined,
+                    mayWrite &&
+                    isFor(place, token.scope) && <Revoke place={place} of={token} then={asked.again} />,
                 },
               ]}
             />
@@ -119,34 +111,26 @@ const Scope = ({ of: { scope, destinations } }: { readonly of: Named }) => (
   </>
 );
 
-function Revoke({
-  place,
-  of: { id, name },
-  then,
-}: {
+interface RevokeProps {
   readonly place: TokensPlace;
   readonly of: Named;
   readonly then: () => void;
-}) {
-  return (
-    <Opens name="Revoke" kind="quiet" label={`Revoke ${name}`} then={then}>
-      {(onClose) => (
-        <Confirm
-          title={`Revoke ${name}?`}
-          yes="Revoke"
-          isDangerous
-          onClose={onClose}
-          work={async () => {
-            await ask(namedToken, { ...place, method: 'DELETE', path: `${place.path}/${id}` });
-            return 'The token is revoked.';
-          }}
-        >
-          <p>Requests with it are refused from now on. This cannot be undone.</p>
-        </Confirm>
-      )}
-    </Opens>
-  );
 }
+
+const Revoke = ({ place: { api, path }, of: { id, name }, then }: RevokeProps) => (
+  <ActionForm
+    name="Revoke"
+    kind="quiet"
+    label={`Revoke ${name}`}
+    title={`Revoke ${name}?`}
+    yes="Revoke"
+    isDangerous
+    work={sends({ api, method: 'DELETE', path: `${path}/${id}` }, 'The token is revoked.')}
+    then={then}
+  >
+    <p>Requests with it are refused from now on. This cannot be undone.</p>
+  </ActionForm>
+);
 
 const lines = (text: string): readonly string[] =>
   text
@@ -154,58 +138,44 @@ const lines = (text: string): readonly string[] =>
     .map((line) => line.trim())
     .filter((line) => line !== '');
 
-function MakeToken({
-  place,
-  onMade,
-  onClose,
-}: {
+interface MakeProps {
   readonly place: TokensPlace;
   readonly onMade: (token: Made) => void;
-  readonly onClose: (isDone: boolean) => void;
-}) {
-  const [name, setName] = useState('');
-  const [scope, setScope] = useState('publish');
-  const [destinations, setDestinations] = useState('');
-  const [end, setEnd] = useState('');
-  const work = async (): Promise<string> => {
-    const body = {
-      name,
-      scope,
-      destinations: scope === 'publish' && destinations.trim() !== '' ? lines(destinations) : undefined,
-      expires_at: end === '' ? undefined : Math.floor(new Date(end).getTime() / 1_000),
-    };
-    onMade(await ask(madeToken, { ...place, method: 'POST', body }));
-    return 'The token is made.';
-  };
-  return (
-    <Confirm title="New token" yes="Create" work={work} onClose={onClose}>
-      <TextField label="Name" about="name" value={name} onInput={setName} autoFocus hint="What it is for." />
-      <SelectField
-        label="It may do"
-        value={scope}
-        onInput={setScope}
-        options={scopes.filter(([one]) => isFor(place, one))}
-      />
-      {scope === 'publish' && (
-        <TextField
-          label="Destinations"
-          about="destinations"
-          value={destinations}
-          onInput={setDestinations}
-          rows={3}
-          isCode
-          placeholder="https://example.com/hooks/"
-          hint="One per line: the beginning of a URL, group:name for a URL group, or queue:name for a queue. Empty for all."
-        />
-      )}
-      <TextField
-        label="Ends"
-        about="expires_at"
-        type="datetime-local"
-        value={end}
-        onInput={setEnd}
-        hint="Empty for never."
-      />
-    </Confirm>
-  );
+  readonly then: () => void;
 }
+
+const MakeToken = ({ place, onMade, then }: MakeProps) => (
+  <ActionForm
+    name="New token"
+    title="New token"
+    yes="Create"
+    then={then}
+    fields={{
+      name: { label: 'Name', autoFocus: true, hint: 'What it is for.' },
+      scope: {
+        label: 'It may do',
+        value: 'publish',
+        options: scopes.filter(([one]) => isFor(place, one)),
+      },
+      destinations: {
+        label: 'Destinations',
+        rows: 3,
+        isCode: true,
+        isShown: ({ scope }) => scope === 'publish',
+        placeholder: 'https://example.com/hooks/',
+        hint: 'One per line: the beginning of a URL, group:name for a URL group, or queue:name for a queue. Empty for all.',
+      },
+      expires_at: { label: 'Ends', type: 'datetime-local', hint: 'Empty for never.' },
+    }}
+    work={async ({ name, scope, destinations, expires_at: end }) => {
+      const body = {
+        name,
+        scope,
+        destinations: scope === 'publish' && destinations.trim() !== '' ? lines(destinations) : undefined,
+        expires_at: end === '' ? undefined : Math.floor(new Date(end).getTime() / 1_000),
+      };
+      onMade(await ask(madeToken, { ...place, method: 'POST', body }));
+      return 'The token is made.';
+    }}
+  />
+);

@@ -4,16 +4,13 @@ import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import { alarms, testedAlarm, type AlarmKind } from '../../../../lambdas/wire/alarms.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask } from '../../api/client.ts';
-import { useAction, useAsked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
-import { change, Loaded, Opens } from '../../ui/act.tsx';
-import { Button, Card, Empty, Page, Visible } from '../../ui/basics.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
+import { Act, sends, ActionForm } from '../../ui/action.tsx';
+import { ResourcePage } from '../../ui/resourcePage.tsx';
+import { Card, DetailList, Empty, Visible } from '../../ui/basics.tsx';
 import { Table } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
-import { hrefOfHost } from '../hosts/links.ts';
-import { hrefOf as hrefOfSchedule } from '../schedules/links.ts';
 import { AlarmsForm } from './form.tsx';
+import { hrefOfHost, hrefOfSchedule } from '../links.tsx';
 
 type Alarms = Answer<typeof alarms>;
 type Open = Alarms['open'][number];
@@ -22,31 +19,32 @@ type Open = Alarms['open'][number];
 const everyMs = 30_000;
 
 export function Alarms() {
-  const asked = useAsked(alarms, { path: 'v2/alarms' }, everyMs);
   const mayWrite = useMayWrite();
-  const isSet = asked.answer?.settings !== undefined;
   return (
-    <Page title="Alarms" actions={mayWrite && isSet && <Acts then={asked.again} />}>
-      <Loaded of={asked}>
-        {({ settings, open }) => (
-          <>
-            {settings && <OpenNow of={open} />}
-            {mayWrite ? (
-              <AlarmsForm of={settings} then={asked.again} key={String(isSet)} />
-            ) : (
-              <Card title="What is told">
-                {settings === undefined ? <Empty title="No alarms are set." /> : <Settings of={settings} />}
-              </Card>
-            )}
-          </>
-        )}
-      </Loaded>
-    </Page>
+    <ResourcePage
+      shape={alarms}
+      path="v2/alarms"
+      everyMs={everyMs}
+      title="Alarms"
+      actions={({ settings }, again) => settings !== undefined && <Acts then={again} />}
+    >
+      {({ settings, open }, again) => (
+        <>
+          {settings && <OpenNow of={open} />}
+          {mayWrite ? (
+            <AlarmsForm of={settings} then={again} key={String(settings !== undefined)} />
+          ) : (
+            <Card title="What is told">
+              {settings === undefined ? <Empty title="No alarms are set." /> : <Settings of={settings} />}
+            </Card>
+          )}
+        </>
+      )}
+    </ResourcePage>
   );
 }
 
 function Acts({ then }: { readonly then: () => void }) {
-  const action = useAction('toast');
   const [messageId, setMessageId] = useState<string>();
   const test = async (): Promise<string> => {
     setMessageId(undefined);
@@ -57,25 +55,17 @@ function Acts({ then }: { readonly then: () => void }) {
   return (
     <>
       {messageId !== undefined && <a href={href(['messages', messageId])}>See the outcome of the test</a>}
-      <Button isBusy={action.isRunning} onClick={() => void action.run(test)}>
-        Send a test
-      </Button>
-      <Opens name="Remove…" then={then}>
-        {(onClose) => (
-          <Confirm
-            title="Remove the alarms?"
-            yes="Remove"
-            isDangerous
-            onClose={onClose}
-            work={async () => {
-              await change({ method: 'DELETE', path: 'v2/alarms' });
-              return 'The alarms are removed.';
-            }}
-          >
-            <p>Alarms are no longer reported, nor is the end of those that are open.</p>
-          </Confirm>
-        )}
-      </Opens>
+      <Act name="Send a test" work={test} />
+      <ActionForm
+        name="Remove…"
+        title="Remove the alarms?"
+        yes="Remove"
+        isDangerous
+        work={sends({ method: 'DELETE', path: 'v2/alarms' }, 'The alarms are removed.')}
+        then={then}
+      >
+        <p>Alarms are no longer reported, nor is the end of those that are open.</p>
+      </ActionForm>
     </>
   );
 }
@@ -115,7 +105,7 @@ const OpenNow = ({ of }: { readonly of: readonly Open[] }) => (
               </>
             ),
           },
-          { head: 'Since', cell: ({ openedAt }) => <Time at={openedAt} /> },
+          { head: 'Since', time: ({ openedAt }) => openedAt },
           { head: 'Told', cell: ({ isTold }) => (isTold ? 'yes' : 'after the quiet hours') },
         ]}
       />
@@ -133,25 +123,17 @@ function Settings({ of }: { readonly of: NonNullable<Alarms['settings']> }) {
     limits !== undefined && `limits used by ${limits} %`,
   ].filter(Boolean);
   return (
-    <dl class="detail-list">
-      <div>
-        <dt>Where</dt>
-        <dd>
-          <Visible text={url} /> ({format})
-        </dd>
-      </div>
-      <div>
-        <dt>When there are</dt>
-        <dd>{watched.join(', ')}</dd>
-      </div>
-      {quietHours && (
-        <div>
-          <dt>Quiet hours</dt>
-          <dd>
-            {quietHours.from} to {quietHours.to}, {quietHours.timezone}
-          </dd>
-        </div>
-      )}
-    </dl>
+    <DetailList
+      of={[
+        [
+          'Where',
+          <>
+            <Visible text={url} /> ({format})
+          </>,
+        ],
+        ['When there are', watched.join(', ')],
+        ['Quiet hours', quietHours && `${quietHours.from} to ${quietHours.to}, ${quietHours.timezone}`],
+      ]}
+    />
   );
 }

@@ -1,74 +1,114 @@
+import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
-import { alarms, type AlarmFormat } from '../../../../lambdas/wire/alarms.ts';
+import { alarms, type AlarmKind } from '../../../../lambdas/wire/alarms.ts';
 import { ask } from '../../api/client.ts';
 import { useAction } from '../../api/useAsked.ts';
+import { FieldsOf, firstTexts, type FormFields, type FormTexts } from '../../ui/action.tsx';
 import { Button, Card } from '../../ui/basics.tsx';
-import { Checkbox, Refused, SelectField, TextField, useRefusal } from '../../ui/fields.tsx';
+import { Form } from '../../ui/dialog.tsx';
+import { Checkbox } from '../../ui/fields.tsx';
 import { fromLines, listsOf, toLines } from '../../ui/headerLines.ts';
 import { viewersZone } from '../schedules/fires.tsx';
 
 type Settings = Answer<typeof alarms>['settings'];
 
-const formats: readonly (readonly [AlarmFormat, string])[] = [
-  ['slack', 'Slack'],
-  ['pagerduty', 'PagerDuty'],
-  ['json', 'JSON, for your own program'],
-];
-
-const placeholders: Readonly<Record<AlarmFormat, string>> = {
+const placeholders: Readonly<Record<string, string>> = {
   slack: 'https://hooks.slack.com/services/…',
   pagerduty: 'https://events.pagerduty.com/v2/enqueue',
   json: 'https://example.com/alarms',
 };
 
-/** The values that a switch of the form begins with when it is turned on. */
-const firstSettings = {
-  deadLetters: { above: 10, minutes: 15 },
-  limits: 80,
-  quietHours: { from: '22:00', to: '07:00' },
-};
+/** The fields, with the current values, or those that a part of the form begins with when it is turned on. */
+const fieldsOf = (of: Settings, format: string) =>
+  ({
+    format: {
+      label: 'As a message for',
+      value: of?.format ?? 'slack',
+      options: [
+        ['slack', 'Slack'],
+        ['pagerduty', 'PagerDuty'],
+        ['json', 'JSON, for your own program'],
+      ],
+    },
+    url: {
+      label: 'URL',
+      value: of?.url,
+      required: true,
+      placeholder: placeholders[format],
+      hint: of && 'A password in it is not shown, but kept.',
+    },
+    routingKey: {
+      label: 'Integration key',
+      value: of?.routingKey,
+      isShown: (texts) => texts['format'] === 'pagerduty',
+      type: 'password',
+      autoComplete: 'off',
+      required: true,
+      hint: 'Of an integration with the Events API v2.',
+    },
+    headers: {
+      label: 'Headers',
+      about: /^headers\b| is not a header; /,
+      value: toLines(of?.headers ?? {}),
+      rows: 2,
+      isCode: true,
+      placeholder: 'Authorization: Bearer …',
+      hint: 'One per line. Usually none are needed.',
+    },
+    above: number('More than', of?.deadLetters?.above ?? 10),
+    minutes: number('Within minutes', of?.deadLetters?.minutes ?? 15),
+    limits: number('From percent', of?.limits ?? 80),
+    from: { label: 'From', type: 'time', value: of?.quietHours?.from ?? '22:00', required: true },
+    to: { label: 'To', type: 'time', value: of?.quietHours?.to ?? '07:00', required: true },
+    timezone: { label: 'Time zone', value: of?.quietHours?.timezone ?? viewersZone(), required: true },
+  }) satisfies FormFields<string>;
 
-function draftOf(of: Settings) {
-  const { deadLetters, limits, quietHours } = { ...firstSettings, ...of };
-  return {
-    format: of?.format ?? 'slack',
-    url: of?.url ?? '',
-    routingKey: of?.routingKey ?? '',
-    headers: toLines(of?.headers ?? {}),
-    hasDeadLetters: of === undefined || of.deadLetters !== undefined,
-    above: String(deadLetters.above),
-    minutes: String(deadLetters.minutes),
-    hosts: of?.hosts ?? of === undefined,
-    schedules: of?.schedules ?? of === undefined,
-    runs: of?.runs ?? of === undefined,
-    hasLimits: of === undefined || of.limits !== undefined,
-    limits: String(limits),
-    hasQuietHours: of?.quietHours !== undefined,
-    from: quietHours.from,
-    to: quietHours.to,
-    timezone: of?.quietHours?.timezone ?? viewersZone(),
-  };
-}
+const number = (label: string, value: number) =>
+  ({ label, type: 'number', value: String(value), required: true }) as const;
 
-type Draft = ReturnType<typeof draftOf>;
+type Name = keyof ReturnType<typeof fieldsOf>;
+type Texts = FormTexts<Name>;
 
-const settingsOf = (draft: Draft) => ({
-  url: draft.url,
-  format: draft.format,
-  ...(draft.format === 'pagerduty' && { routingKey: draft.routingKey.trim() }),
-  ...(draft.headers.trim() !== '' && { headers: listsOf(fromLines(draft.headers)) }),
-  ...(draft.hasDeadLetters && {
-    deadLetters: { above: Number(draft.above), minutes: Number(draft.minutes) },
+/** The kinds of alarms, each with the fields of its settings. */
+const kinds: readonly (readonly [kind: AlarmKind, label: string, fields?: readonly Name[]])[] = [
+  ['deadLetters', 'New dead letters', ['above', 'minutes']],
+  ['hosts', 'A host that is down, or fails'],
+  ['schedules', 'A schedule that fails'],
+  ['runs', 'A run that hangs'],
+  ['limits', 'A limit that is near', ['limits']],
+];
+
+/** The parts that are turned on. A new form begins with all kinds of alarms. */
+type Part = AlarmKind | 'quietHours';
+const partsOf = (of: Settings): ReadonlySet<Part> =>
+  new Set([
+    ...kinds.flatMap(([kind]) => (of === undefined || (of[kind] ?? false) !== false ? kind : [])),
+    ...(of?.quietHours === undefined ? [] : ['quietHours' as const]),
+  ]);
+
+const settingsOf = ({ format, url, ...texts }: Texts, parts: ReadonlySet<Part>) => ({
+  url,
+  format,
+  ...(format === 'pagerduty' && { routingKey: texts.routingKey.trim() }),
+  ...(texts.headers.trim() !== '' && { headers: listsOf(fromLines(texts.headers)) }),
+  ...(parts.has('deadLetters') && {
+    deadLetters: { above: Number(texts.above), minutes: Number(texts.minutes) },
   }),
-  hosts: draft.hosts,
-  schedules: draft.schedules,
-  runs: draft.runs,
-  ...(draft.hasLimits && { limits: Number(draft.limits) }),
-  ...(draft.hasQuietHours && {
-    quietHours: { from: draft.from, to: draft.to, timezone: draft.timezone.trim() },
+  hosts: parts.has('hosts'),
+  schedules: parts.has('schedules'),
+  runs: parts.has('runs'),
+  ...(parts.has('limits') && { limits: Number(texts.limits) }),
+  ...(parts.has('quietHours') && {
+    quietHours: { from: texts.from, to: texts.to, timezone: texts.timezone.trim() },
   }),
 });
+
+/** If the format changes, an empty URL gets the format's own. */
+function changed(before: Texts, after: Texts): Texts {
+  if (after.format === before.format || !['', placeholders['pagerduty']].includes(after.url)) return after;
+  return { ...after, url: after.format === 'pagerduty' ? (placeholders['pagerduty'] ?? '') : '' };
+}
 
 interface FormProps {
   /** The current alarms, if any. */
@@ -77,123 +117,68 @@ interface FormProps {
 }
 
 export function AlarmsForm({ of, then }: FormProps) {
-  const [draft, setDraft] = useState(() => draftOf(of));
+  const [texts, setTexts] = useState<Texts>(() => firstTexts(fieldsOf(of, '')));
+  const [parts, setParts] = useState(() => partsOf(of));
   const action = useAction();
-  const { form, refused, atEnd } = useRefusal(action.error);
-  const text = <Name extends keyof Draft>(name: Name) => ({
-    value: draft[name],
-    onInput: (value: Draft[Name]) => {
-      setDraft({ ...draft, [name]: value });
-    },
-  });
-  const checked = (
-    name: 'hasDeadLetters' | 'hosts' | 'schedules' | 'runs' | 'hasLimits' | 'hasQuietHours',
-  ) => ({
-    checked: draft[name],
-    onInput: text(name).onInput,
-  });
+  const shown = (only: readonly Name[]) => (
+    <FieldsOf
+      fields={fieldsOf(of, texts.format)}
+      only={only}
+      texts={texts}
+      onChange={(after) => {
+        setTexts(changed(texts, after));
+      }}
+    />
+  );
+  const part = (name: Part, label: string) => (
+    <Checkbox
+      label={label}
+      checked={parts.has(name)}
+      onInput={(isOn) => {
+        setParts(new Set([...parts, name].filter((one) => isOn || one !== name)));
+      }}
+    />
+  );
   const save = async (): Promise<string> => {
-    await ask(alarms, { method: 'PUT', path: 'v2/alarms', body: settingsOf(draft) });
-    then();
+    await ask(alarms, { method: 'PUT', path: 'v2/alarms', body: settingsOf(texts, parts) });
     return 'The alarms are saved.';
   };
-  const { format } = draft;
   return (
-    <Refused.Provider value={refused}>
-      <form
-        ref={form}
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void action.run(save);
-        }}
-      >
-        <Card title="Where it is reported">
-          <div class="fields">
-            <SelectField
-              label="As a message for"
-              options={formats}
-              value={format}
-              onInput={(value) => {
-                const chosen = formats.find(([one]) => one === value)?.[0] ?? format;
-                const isEmpty = draft.url === '' || draft.url === placeholders.pagerduty;
-                const url = chosen === 'pagerduty' ? placeholders.pagerduty : '';
-                setDraft({ ...draft, format: chosen, ...(isEmpty && { url }) });
-              }}
-            />
-            <TextField
-              label="URL"
-              about="url"
-              required
-              placeholder={placeholders[format]}
-              {...text('url')}
-              hint={of && 'A password in it is not shown, but kept.'}
-            />
-            {format === 'pagerduty' && (
-              <TextField
-                label="Integration key"
-                about="routingKey"
-                type="password"
-                autoComplete="off"
-                required
-                {...text('routingKey')}
-                hint="Of an integration with the Events API v2."
-              />
-            )}
-          </div>
-          <TextField
-            label="Headers"
-            about={/^headers\b| is not a header; /}
-            rows={2}
-            isCode
-            placeholder="Authorization: Bearer …"
-            {...text('headers')}
-            hint="One per line. Usually none are needed."
-          />
-        </Card>
-        <Card title="What is told">
-          <p class="hint">One message when an alarm begins, and one when it ends.</p>
-          <Checkbox label="New dead letters" {...checked('hasDeadLetters')} />
-          {draft.hasDeadLetters && (
-            <div class="fields">
-              <TextField label="More than" about="above" type="number" required {...text('above')} />
-              <TextField label="Within minutes" about="minutes" type="number" required {...text('minutes')} />
-            </div>
-          )}
-          <Checkbox label="A host that is down, or fails" {...checked('hosts')} />
-          <Checkbox label="A schedule that fails" {...checked('schedules')} />
-          <Checkbox label="A run that hangs" {...checked('runs')} />
-          <Checkbox label="A limit that is near" {...checked('hasLimits')} />
-          {draft.hasLimits && (
-            <div class="fields">
-              <TextField label="From percent" about="limits" type="number" required {...text('limits')} />
-            </div>
-          )}
-        </Card>
-        <Card title="Quiet hours">
-          <Checkbox label="Report nothing during part of the day" {...checked('hasQuietHours')} />
-          {draft.hasQuietHours && (
-            <>
-              <div class="fields">
-                <TextField label="From" about="from" type="time" required {...text('from')} />
-                <TextField label="To" about="to" type="time" required {...text('to')} />
-                <TextField label="Time zone" about="timezone" required {...text('timezone')} />
-              </div>
-              <p class="hint">Alarms that are still open at the end are reported then.</p>
-            </>
-          )}
-        </Card>
-        {atEnd !== undefined && (
-          <p class="wrong" role="alert">
-            {atEnd}
-          </p>
-        )}
+    <Form
+      class="stack"
+      action={action}
+      work={save}
+      then={then}
+      end={
         <div class="actions">
           <Button type="submit" kind="main" isBusy={action.isRunning}>
             Save
           </Button>
         </div>
-      </form>
-    </Refused.Provider>
+      }
+    >
+      <Card title="Where it is reported">
+        <div class="fields">{shown(['format', 'url', 'routingKey'])}</div>
+        {shown(['headers'])}
+      </Card>
+      <Card title="What is told">
+        <p class="hint">One message when an alarm begins, and one when it ends.</p>
+        {kinds.map(([kind, label, fields = []]) => (
+          <Fragment key={kind}>
+            {part(kind, label)}
+            {fields.length > 0 && parts.has(kind) && <div class="fields">{shown(fields)}</div>}
+          </Fragment>
+        ))}
+      </Card>
+      <Card title="Quiet hours">
+        {part('quietHours', 'Report nothing during part of the day')}
+        {parts.has('quietHours') && (
+          <>
+            <div class="fields">{shown(['from', 'to', 'timezone'])}</div>
+            <p class="hint">Alarms that are still open at the end are reported then.</p>
+          </>
+        )}
+      </Card>
+    </Form>
   );
 }

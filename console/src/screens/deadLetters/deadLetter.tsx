@@ -1,54 +1,47 @@
 /** One dead letter: why it failed, and its message. */
 import { deadLetter, logPage, type Answer } from '../../../../lambdas/wire/answers.ts';
-import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';
 import { go, href, type Place } from '../../place.ts';
-import { Loaded } from '../../ui/act.tsx';
-import { Card, DetailList, Page, State } from '../../ui/basics.tsx';
+import { Loaded, ResourcePage } from '../../ui/resourcePage.tsx';
+import { Card, DetailList, State } from '../../ui/basics.tsx';
 import { Body, contentTypeOf, Headers, RequestView } from '../../ui/body.tsx';
 import { settingDetails } from '../../ui/settings.tsx';
 import { Time } from '../../ui/time.tsx';
 import { Compare } from '../messages/compare.tsx';
 import { Happened } from '../messages/happened.tsx';
-import { hrefOfMessages } from '../messages/links.ts';
 import { happeningsOf } from '../messages/timeline.ts';
-import { DeadLetterActs } from './bulk.tsx';
+import { deadLetters, FailedActs } from './failed.tsx';
+import { hrefOfMessages, linkTo } from '../links.tsx';
 
 export const Status = ({ of }: { readonly of: number }) => (
   <State state="FAILED" name={of === 0 ? 'No answer' : String(of)} />
 );
 
 export function DeadLetter({ dlqId, place }: { readonly dlqId: string; readonly place: Place }) {
-  const asked = useAsked(deadLetter, { path: path`v2/dlq/${dlqId}` });
-  const mayWrite = useMayWrite();
   const list = href(['dead-letters'], place.query);
-  const { answer } = asked;
   return (
-    <Page
+    <ResourcePage
+      shape={deadLetter}
+      path={path`v2/dlq/${dlqId}`}
       title={dlqId}
       back={{ href: list, name: 'Dead letters' }}
-      actions={
-        mayWrite &&
-        answer && (
-          <DeadLetterActs
-            which="it"
-            ids={[dlqId]}
-            query={new URLSearchParams()}
-            then={(sent) => {
-              go(sent.length === 0 ? list : hrefOfMessages(sent));
-            }}
-          />
-        )
-      }
+      actions={() => (
+        <FailedActs
+          of={deadLetters}
+          which="it"
+          ids={[dlqId]}
+          query={new URLSearchParams()}
+          then={(sent) => {
+            go(sent.length === 0 ? list : hrefOfMessages(sent));
+          }}
+        />
+      )}
     >
-      <Loaded of={asked}>{(letter) => <Details of={letter} />}</Loaded>
-    </Page>
+      {(letter) => <Details of={letter} />}
+    </ResourcePage>
   );
 }
-
-const linkTo = (messageId: string | undefined) =>
-  messageId && <a href={href(['messages', messageId])}>{messageId}</a>;
 
 function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
   return (
@@ -89,18 +82,15 @@ function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
       <Card title="Settings">
         <DetailList
           of={[
-            ['Message', <a href={href(['messages', letter.messageId])}>{letter.messageId}</a>],
-            ['Made from', linkTo(letter.retriedFrom)],
-            ['Sent again as', linkTo(letter.retriedAs)],
+            ['Message', linkTo('messages', letter.messageId)],
+            ['Made from', linkTo('messages', letter.retriedFrom)],
+            ['Sent again as', linkTo('messages', letter.retriedAs)],
             ['Published', <Time at={letter.createdAt} isExact />],
             ['Published from', letter.callerIp],
             ['URL group', letter.topicName],
             ['Endpoint', letter.endpointName],
             ['Queue', letter.queueName],
-            [
-              'Schedule',
-              letter.scheduleId && <a href={href(['schedules', letter.scheduleId])}>{letter.scheduleId}</a>,
-            ],
+            ['Schedule', linkTo('schedules', letter.scheduleId)],
             ...settingDetails(letter),
           ]}
         />

@@ -3,13 +3,12 @@ import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import type { deadLetterCount } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useState } from 'preact/hooks';
 import { href, type Place } from '../../place.ts';
-import { Button, Card, count, Cut } from '../../ui/basics.tsx';
-import { setFilter } from '../../ui/filters.tsx';
+import { Button, Card } from '../../ui/basics.tsx';
+import { FilterChoices } from '../../ui/filters.tsx';
 import { Status } from './deadLetter.tsx';
 import { Table } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
 
-type Counts = Answer<typeof deadLetterCount>;
+export type Counts = Answer<typeof deadLetterCount>;
 
 interface Group {
   readonly name: string;
@@ -20,7 +19,7 @@ interface Group {
   readonly filters: Readonly<Record<string, string>>;
 }
 
-interface Kind {
+export interface Kind {
   /** The value of the grouping in the address. */
   readonly by: string;
   readonly head: string;
@@ -90,20 +89,14 @@ export function Groups({ place, counts, kinds, total, noun }: GroupsProps) {
       title={`${total} by ${kind.by}`}
       actions={
         <>
-          {offered.length > 1 &&
-            offered.map(({ by }) => (
-              <Button
-                key={by}
-                kind="quiet"
-                aria-label={`Group by ${by}`}
-                aria-pressed={by === kind.by}
-                onClick={() => {
-                  setFilter('by', by);
-                }}
-              >
-                {by}
-              </Button>
-            ))}
+          {offered.length > 1 && (
+            <FilterChoices
+              filter="by"
+              of={offered.map(({ by }) => [by, by] as const)}
+              chosen={kind.by}
+              labelOf={(by) => `Group by ${by}`}
+            />
+          )}
           {groups.length > mostShown && (
             <Button
               kind="quiet"
@@ -125,22 +118,14 @@ export function Groups({ place, counts, kinds, total, noun }: GroupsProps) {
           ...(groups.some(({ status }) => status !== undefined)
             ? [{ head: 'Status', cell: ({ status = 0 }: Group) => <Status of={status} /> }]
             : []),
-          {
-            head: kind.head,
-            isWide: true,
-            cell: ({ name, filters }) => (
-              <a href={linkTo(filters)}>
-                <Cut text={name} />
-              </a>
-            ),
-          },
-          { head: noun, isNumber: true, cell: (group) => count(group.count) },
+          { head: kind.head, isWide: true, text: ({ name }) => name, to: ({ filters }) => linkTo(filters) },
+          { head: noun, count: (group) => group.count },
           {
             head: counts.atLeast === true ? 'First of those counted' : 'First failed',
             isExtra: true,
-            cell: ({ firstFailedAt }) => <Time at={firstFailedAt} />,
+            time: ({ firstFailedAt }) => firstFailedAt,
           },
-          { head: 'Last failed', cell: ({ lastFailedAt }) => <Time at={lastFailedAt} /> },
+          { head: 'Last failed', time: ({ lastFailedAt }) => lastFailedAt },
         ]}
       />
     </Card>

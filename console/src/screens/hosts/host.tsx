@@ -2,16 +2,16 @@
 import { circuits, counted } from '../../../../lambdas/wire/answers.ts';
 import { deadLetterCount, hostTimes } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useMayWrite } from '../../access.ts';
-import { path } from '../../api/client.ts';
 import { countedText, useAsked } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import { Act, Loaded } from '../../ui/act.tsx';
-import { ButtonLink, Card, count, countOf, DetailList, Page, State } from '../../ui/basics.tsx';
+import { Act } from '../../ui/action.tsx';
+import { Loaded } from '../../ui/resourcePage.tsx';
+import { ButtonLink, Card, count, countOf, DetailList, Page, State, percentOf } from '../../ui/basics.tsx';
 import { Bars } from '../../ui/charts.tsx';
-import { PeriodButtons } from '../../ui/filters.tsx';
-import { clockTime, exactTime, Time, timeToMinute } from '../../ui/time.tsx';
-import { DeadLetterActs } from '../deadLetters/bulk.tsx';
-import { inMs, part } from './links.ts';
+import { FilterChoices } from '../../ui/filters.tsx';
+import { Time, clockTime, exactTime, exactly, inMs, timeToMinute } from '../../ui/time.tsx';
+import { deadLetters, FailedActs } from '../deadLetters/failed.tsx';
+import { closes } from '../lanes/circuits.tsx';
 
 const hourMs = 3_600_000;
 /** The selectable periods. The first is the default. */
@@ -44,7 +44,7 @@ export function Host({ place }: { readonly place: Place }) {
     >
       <Card
         title={`Attempts in the last ${period}`}
-        actions={<PeriodButtons periods={periods} over={over} />}
+        actions={<FilterChoices filter="over" of={periods} chosen={over} />}
       >
         <Loaded of={asked}>
           {({ attempts, hosts: [times], steps = [], lookedFrom }) => (
@@ -90,7 +90,6 @@ const beforeThat = (failingSince: number | undefined): number | undefined =>
 type Times = NonNullable<ReturnType<typeof useAsked<typeof hostTimes>>['answer']>['hosts'][number];
 
 function Figures({ of }: { readonly of: Times }) {
-  const time = (at: number | undefined) => at && <Time at={at} isExact />;
   const { failingSince, lastSuccess, failuresInRow, failures, attempts, lastStatus } = of;
   return (
     <>
@@ -106,12 +105,12 @@ function Figures({ of }: { readonly of: Times }) {
       <DetailList
         of={[
           ['Attempts', count(attempts)],
-          ['Failures', failures === 0 ? '0' : `${count(failures)} (${part(failures, attempts)})`],
+          ['Failures', failures === 0 ? '0' : `${count(failures)} (${percentOf(failures, attempts)})`],
           ['p50', inMs(of.p50)],
           ['p95', inMs(of.p95)],
-          ['First failure', time(of.firstFailure)],
-          ['Last failure', time(of.lastFailure)],
-          ['Last success', time(lastSuccess)],
+          ['First failure', exactly(of.firstFailure)],
+          ['Last failure', exactly(of.lastFailure)],
+          ['Last success', exactly(lastSuccess)],
         ]}
       />
     </>
@@ -138,15 +137,7 @@ function Waiting({ host }: { readonly host: string }) {
           <ButtonLink kind="quiet" href={href(['messages'], { host, state: 'CREATED' })}>
             Waiting
           </ButtonLink>
-          {circuit && mayWrite && (
-            <Act
-              request={{ path: path`v2/circuits/${host}/close` }}
-              said={`The circuit of “${host}” is closed.`}
-              then={asked.again}
-            >
-              Close the circuit
-            </Act>
-          )}
+          {circuit && mayWrite && <Act name="Close the circuit" work={closes(host)} then={asked.again} />}
         </>
       }
     >
@@ -165,8 +156,8 @@ function Waiting({ host }: { readonly host: string }) {
           of={[
             ['Circuit', <State state={circuit.state} />],
             ['Held back', countOf(circuit.waiting, 'message')],
-            ['Since', circuit.openedAt && <Time at={circuit.openedAt} isExact />],
-            ['Next probe', circuit.nextProbeAt && <Time at={circuit.nextProbeAt} isExact />],
+            ['Since', exactly(circuit.openedAt)],
+            ['Next probe', exactly(circuit.nextProbeAt)],
           ]}
         />
       )}
@@ -191,7 +182,8 @@ function DeadLettersOf({ host, since }: { readonly host: string; readonly since:
             Show them
           </ButtonLink>
           {mayWrite && (
-            <DeadLetterActs
+            <FailedActs
+              of={deadLetters}
               which={`all ${some}${since === undefined ? '' : ` since ${clockTime(since)}`}`}
               isHidden={number === 0}
               query={query}

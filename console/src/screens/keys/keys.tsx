@@ -1,78 +1,62 @@
 /** The keys that sign deliveries, and the account's tokens. */
 import { useState } from 'preact/hooks';
 import { signingKeys } from '../../../../lambdas/wire/accountAnswers.ts';
-import { useMayWrite } from '../../access.ts';
-import { ask } from '../../api/client.ts';
-import { useAsked } from '../../api/useAsked.ts';
-import { Opens, Loaded } from '../../ui/act.tsx';
-import { Button, Card, Copy, Page } from '../../ui/basics.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
+import { sends, ActionForm } from '../../ui/action.tsx';
+import { ResourcePage } from '../../ui/resourcePage.tsx';
+import { Button, Card, Copy } from '../../ui/basics.tsx';
 import { OwnTokens } from '../accounts/tokens.tsx';
 
-export function Keys() {
-  const asked = useAsked(signingKeys, { path: 'v2/keys' });
-  const mayWrite = useMayWrite();
-  const rotate = async (): Promise<string> => {
-    await ask(signingKeys, { method: 'POST', path: 'v2/keys/rotate' });
-    return 'The signing keys are rotated.';
-  };
-  return (
-    <Page
+export const Keys = () => (
+  <>
+    <ResourcePage
+      shape={signingKeys}
+      path="v2/keys"
       title="Keys"
-      actions={
-        mayWrite && (
-          <Opens name="Rotate…" then={asked.again}>
-            {(onClose) => (
-              <Confirm
-                title="Rotate the signing keys?"
-                yes="Rotate"
-                isDangerous
-                work={rotate}
-                onClose={onClose}
-              >
-                <ol class="numbered">
-                  <li>The current key is lost, and cannot be restored.</li>
-                  <li>The next key becomes the current key, which signs deliveries from now on.</li>
-                  <li>A new key becomes the next key.</li>
-                </ol>
-                <p>
-                  Receivers that know both keys are not affected. Give them the new next key before you rotate
-                  again: after two rotations they would know neither. Receivers that only know the current key
-                  refuse deliveries from now on.
-                </p>
-              </Confirm>
-            )}
-          </Opens>
-        )
-      }
+      actions={(_keys, again) => (
+        <ActionForm
+          name="Rotate…"
+          title="Rotate the signing keys?"
+          yes="Rotate"
+          isDangerous
+          work={sends({ path: 'v2/keys/rotate' }, 'The signing keys are rotated.')}
+          then={again}
+        >
+          <ol class="numbered">
+            <li>The current key is lost, and cannot be restored.</li>
+            <li>The next key becomes the current key, which signs deliveries from now on.</li>
+            <li>A new key becomes the next key.</li>
+          </ol>
+          <p>
+            Receivers that know both keys are not affected. Give them the new next key before you rotate
+            again: after two rotations they would know neither. Receivers that only know the current key
+            refuse deliveries from now on.
+          </p>
+        </ActionForm>
+      )}
     >
-      <Loaded of={asked}>
-        {({ current, next }) => (
-          <Card title="Signing keys">
-            <p class="hint">
-              Each delivery has a signature. A receiver that checks it with both keys still recognizes
-              deliveries after a rotation.
-            </p>
-            <Secret name="Current key" hint="Deliveries are signed with it." text={current} />
-            <Secret name="Next key" hint="It is the current key after the next rotation." text={next} />
-          </Card>
-        )}
-      </Loaded>
-      <OwnTokens />
-    </Page>
-  );
-}
+      {({ current, next }) => (
+        <Card title="Signing keys">
+          <p class="hint">
+            Each delivery has a signature. A receiver that checks it with both keys still recognizes
+            deliveries after a rotation.
+          </p>
+          <Secret name="Current key" hint="Deliveries are signed with it." text={current} />
+          <Secret name="Next key" hint="It is the current key after the next rotation." text={next} />
+        </Card>
+      )}
+    </ResourcePage>
+    <OwnTokens />
+  </>
+);
 
-/** A secret, shown on demand only, because someone may be watching the screen. */
-function Secret({
-  name,
-  hint,
-  text,
-}: {
+interface SecretProps {
   readonly name: string;
   readonly hint: string;
   readonly text: string;
-}) {
+}
+
+/** A secret, shown on demand only, because someone may be watching the screen. */
+function Secret({ name, hint, text }: SecretProps) {
   const [isShown, setShown] = useState(false);
   return (
     <div class="secret">

@@ -1,66 +1,49 @@
 /** Circuits of failing hosts. Deliveries to these hosts wait. */
 import { circuits, type Answer, type circuit } from '../../../../lambdas/wire/answers.ts';
-import { useMayWrite } from '../../access.ts';
 import { path } from '../../api/client.ts';
 import { usePages, type Paged } from '../../api/useAsked.ts';
-import { Act } from '../../ui/act.tsx';
-import { Card, count, Cut, State } from '../../ui/basics.tsx';
-import { Listed, Table, type Column } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { ListTable } from '../../lists/resourceList.tsx';
+import { Act, sends } from '../../ui/action.tsx';
+import { Card } from '../../ui/basics.tsx';
 
 type Circuit = Answer<typeof circuit>;
 
 export const useCircuits = (): Paged<Circuit> => usePages(circuits, { path: 'v2/circuits' }, (all) => all);
 
+export const closes = (host: string) =>
+  sends({ path: path`v2/circuits/${host}/close` }, `The circuit of “${host}” is closed.`);
+
 export function Circuits({ of: page }: { readonly of: Paged<Circuit> }) {
-  const mayWrite = useMayWrite();
   if (page.error === undefined && (page.items ?? []).length === 0) return null;
-  const actions: Column<Circuit> = {
-    head: 'Actions',
-    isNumber: true,
-    cell: ({ host }) => (
-      <Act
-        kind="quiet"
-        label={`Close the circuit of ${host}`}
-        request={{ path: path`v2/circuits/${host}/close` }}
-        said={`The circuit of “${host}” is closed.`}
-        then={page.again}
-      >
-        Close
-      </Act>
-    ),
-  };
   return (
     <Card title="Hosts that are down">
-      <Listed list={page} empty={null}>
-        {(all) => (
-          <Table
-            caption="Open circuits, by host"
-            rows={all}
-            keyOf={({ host }) => host}
-            columns={[
-              { head: 'Host', isWide: true, cell: ({ host }) => <Cut text={host} /> },
-              { head: 'Circuit', cell: ({ state }) => <State state={state} /> },
-              { head: 'Waiting', isNumber: true, cell: ({ waiting }) => count(waiting) },
-              { head: 'Failures', isNumber: true, isExtra: true, cell: ({ failures }) => count(failures) },
-              {
-                head: 'Last answer',
-                isWide: true,
-                cell: ({ lastStatus, lastError }) => <Cut text={lastError ?? String(lastStatus)} />,
-              },
-              {
-                head: 'Since',
-                cell: ({ openedAt }) => (openedAt === undefined ? '–' : <Time at={openedAt} />),
-              },
-              {
-                head: 'Next probe',
-                cell: ({ nextProbeAt }) => (nextProbeAt === undefined ? '–' : <Time at={nextProbeAt} />),
-              },
-              ...(mayWrite ? [actions] : []),
-            ]}
+      <ListTable
+        list={page}
+        caption="Open circuits, by host"
+        keyOf={({ host }) => host}
+        columns={[
+          { head: 'Host', isWide: true, text: ({ host }) => host },
+          { head: 'Circuit', state: ({ state }) => state },
+          { head: 'Waiting', count: ({ waiting }) => waiting },
+          { head: 'Failures', isExtra: true, count: ({ failures }) => failures },
+          {
+            head: 'Last answer',
+            isWide: true,
+            text: ({ lastStatus, lastError }) => lastError ?? String(lastStatus),
+          },
+          { head: 'Since', time: ({ openedAt }) => openedAt },
+          { head: 'Next probe', time: ({ nextProbeAt }) => nextProbeAt },
+        ]}
+        acts={({ host }, again) => (
+          <Act
+            name="Close"
+            kind="quiet"
+            label={`Close the circuit of ${host}`}
+            work={closes(host)}
+            then={again}
           />
         )}
-      </Listed>
+      />
     </Card>
   );
 }

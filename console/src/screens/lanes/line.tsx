@@ -11,8 +11,8 @@ import {
 import { path } from '../../api/client.ts';
 import { defaultIntervalMs, useAsked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
+import { Loaded } from '../../ui/resourcePage.tsx';
 import { Card, count, countOf } from '../../ui/basics.tsx';
-import { Loaded } from '../../ui/act.tsx';
 import { Bars } from '../../ui/charts.tsx';
 import { duration, Time, timeToMinute, useNow } from '../../ui/time.tsx';
 import { Actor } from '../audit/actors.tsx';

@@ -1,7 +1,7 @@
 /** A lane's waiting messages and attempts over the last day. */
 import { laneTimes } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useAsked } from '../../api/useAsked.ts';
-import { Loaded } from '../../ui/act.tsx';
+import { Loaded } from '../../ui/resourcePage.tsx';
 import { Card, count } from '../../ui/basics.tsx';
 import { Bars } from '../../ui/charts.tsx';
 import { Time, timeToMinute } from '../../ui/time.tsx';

@@ -3,8 +3,8 @@ import { path } from '../../api/client.ts';
 import { useLive } from '../../api/live.ts';
 import { defaultIntervalMs, useAsked, usePages } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
-import { Act } from '../../ui/act.tsx';
-import { ButtonLink, Card, count, Cut, Failure, State } from '../../ui/basics.tsx';
+import { Act, sends } from '../../ui/action.tsx';
+import { ButtonLink, Card, Failure, State } from '../../ui/basics.tsx';
 import { Meter } from '../../ui/charts.tsx';
 import { Listed, Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -45,14 +45,15 @@ export function Pause({ of, name, isPaused, then, isQuiet = false }: PauseProps)
   const verb = isPaused ? 'Resume' : 'Pause';
   return (
     <Act
+      name={verb}
       kind={isQuiet ? 'quiet' : 'plain'}
       label={`${verb} ${name}`}
-      request={{ path: path`v2/${of}/${name}/${verb.toLowerCase()}` }}
-      said={`“${name}” is ${isPaused ? 'resumed' : 'paused'}.`}
+      work={sends(
+        { path: path`v2/${of}/${name}/${verb.toLowerCase()}` },
+        `“${name}” is ${isPaused ? 'resumed' : 'paused'}.`,
+      )}
       then={then}
-    >
-      {verb}
-    </Act>
+    />
   );
 }
 
@@ -81,8 +82,8 @@ export function FairKeys({ of }: { readonly of: Answer<typeof queue>['fairKeys']
         rows={of}
         keyOf={({ fairKey }) => fairKey}
         columns={[
-          { head: 'Fair key', isWide: true, cell: ({ fairKey }) => <Cut text={fairKey} /> },
-          { head: 'Waiting', isNumber: true, cell: (one) => count(one.waiting) },
+          { head: 'Fair key', isWide: true, text: ({ fairKey }) => fairKey },
+          { head: 'Waiting', count: ({ waiting }) => waiting },
         ]}
       />
     </Card>

@@ -1,11 +1,12 @@
 /** Shows the answers of two attempts side by side. Differences are marked. */
 import { useState } from 'preact/hooks';
 import { isSecretHeader } from '../../../../lambdas/wire/secretHeaders.ts';
+import { Opens } from '../../ui/action.tsx';
 import { textOf } from '../../ui/base64.ts';
-import { Button, classes, State, Visible } from '../../ui/basics.tsx';
+import { classes, State, Visible } from '../../ui/basics.tsx';
 import { laidOut } from '../../ui/body.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { SelectField } from '../../ui/fields.tsx';
+import { Field } from '../../ui/fields.tsx';
 import { duration, Time } from '../../ui/time.tsx';
 import { statusOf } from './messageTable.tsx';
 import type { Happening } from './timeline.ts';
@@ -13,28 +14,19 @@ import type { Happening } from './timeline.ts';
 const numberOf = ({ last }: Happening): number => (last.retried ?? 0) + 1;
 
 export function Compare({ of }: { readonly of: readonly Happening[] }) {
-  const [isOpen, setOpen] = useState(false);
   const failed = of.filter(({ failure }) => failure !== undefined);
   if (failed.length < 2) return null;
   return (
-    <>
-      <Button
-        kind="quiet"
-        onClick={() => {
-          setOpen(true);
-        }}
-      >
-        Compare answers
-      </Button>
-      {isOpen && (
+    <Opens name="Compare answers" kind="quiet">
+      {(close) => (
         <Comparison
           of={failed}
           onClose={() => {
-            setOpen(false);
+            close(false);
           }}
         />
       )}
-    </>
+    </Opens>
   );
 }
 
@@ -50,7 +42,7 @@ function Comparison({ of, onClose }: { readonly of: readonly Happening[]; readon
           const others = new Set(texts[1 - side]);
           return (
             <section key={side} aria-label={side === 0 ? 'Left' : 'Right'}>
-              <SelectField
+              <Field
                 label={side === 0 ? 'One attempt' : 'The other'}
                 value={String(chosen[side])}
                 options={of.map((attempt, index) => [String(index), `Attempt ${numberOf(attempt)}`] as const)}

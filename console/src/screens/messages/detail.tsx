@@ -1,41 +1,38 @@
 /** One message: its status, its history, and actions. */
-import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type * as z from 'zod/mini';
 import {
   deadLetterPage,
   logPage,
   messageIdAnswer,
   messageInAnyState,
   messagePage,
+  type Answer,
 } from '../../../../lambdas/wire/answers.ts';
-import type { Readable } from '../../../../lambdas/options/option.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, baseUrl, path } from '../../api/client.ts';
 import { isSettled, defaultIntervalMs, useAsked, useOnceTrue, usePages } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
+import { sends, ActionForm } from '../../ui/action.tsx';
 import { ButtonLink, Card, Copy, DetailList, Failure, Loading, Page, State } from '../../ui/basics.tsx';
 import { RequestView } from '../../ui/body.tsx';
-import { change, Opens } from '../../ui/act.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
 import { settingDetails } from '../../ui/settings.tsx';
 import { Listed } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Time, exactly } from '../../ui/time.tsx';
 import { showToast } from '../../ui/toast.tsx';
-import { RetryOne } from '../deadLetters/bulk.tsx';
+import { RetryOne } from '../deadLetters/failed.tsx';
 import { curlOf, directCurlOf } from '../publish/curl.ts';
 import { draftOf } from '../publish/draft.ts';
 import { Change } from './change.tsx';
 import { Compare } from './compare.tsx';
 import { Complete } from './complete.tsx';
 import { Happened } from './happened.tsx';
-import { hrefOfMessages } from './links.ts';
 import { MessageTable } from './messageTable.tsx';
 import { happeningsOf } from './timeline.ts';
+import { hrefOfMessages, linkTo } from '../links.tsx';
 
 const minuteMs = 60_000;
 
-type Message = Readable<z.infer<typeof messageInAnyState>>;
+type Message = Answer<typeof messageInAnyState>;
 type Circuit = NonNullable<Message['heldBy']>;
 
 export function MessageDetail({ messageId }: { readonly messageId: string }) {
@@ -118,10 +115,6 @@ interface ActionsProps {
 function Actions({ of, isDead, again }: ActionsProps) {
   const mayWrite = useMayWrite();
   const { messageId, workflowRunId, dlqId } = of;
-  const cancel = async (): Promise<string> => {
-    await change({ method: 'DELETE', path: path`v2/messages/${messageId}` });
-    return 'The message is cancelled.';
-  };
   // Messages of runs are managed by their runs.
   const mayAct = mayWrite && workflowRunId === undefined;
   return (
@@ -139,25 +132,23 @@ function Actions({ of, isDead, again }: ActionsProps) {
         <Change of={of} then={again} />
       )}
       {mayAct && of.endedAt === undefined && (
-        <Opens name="Cancel" then={again}>
-          {(onClose) => (
-            <Confirm
-              title="Cancel 1 message?"
-              yes="Cancel the message"
-              isDangerous
-              work={cancel}
-              onClose={onClose}
-            >
-              <p>It will not be delivered. An attempt that is in flight may still arrive.</p>
-            </Confirm>
+        <ActionForm
+          name="Cancel"
+          title="Cancel 1 message?"
+          yes="Cancel the message"
+          isDangerous
+          work={sends(
+            { method: 'DELETE', path: path`v2/messages/${messageId}` },
+            'The message is cancelled.',
           )}
-        </Opens>
+          then={again}
+        >
+          <p>It will not be delivered. An attempt that is in flight may still arrive.</p>
+        </ActionForm>
       )}
       {mayAct && (
         <>
-          <Opens name="Publish again…" kind={isDead || of.state === 'ACTIVE' ? 'plain' : 'main'}>
-            {(onClose) => <PublishAgain of={of} isDead={isDead} onClose={onClose} />}
-          </Opens>
+          <PublishAgain of={of} isDead={isDead} />
           <ButtonLink href={href(['publish'], { message: messageId })}>Edit and publish</ButtonLink>
         </>
       )}
@@ -168,35 +159,31 @@ function Actions({ of, isDead, again }: ActionsProps) {
   );
 }
 
-interface PublishAgainProps extends Pick<ActionsProps, 'of' | 'isDead'> {
-  readonly onClose: (isDone: boolean) => void;
-}
-
-function PublishAgain({ of: { messageId, endedAt }, isDead, onClose }: PublishAgainProps) {
-  const work = async (): Promise<undefined> => {
-    const made = await ask(messageIdAnswer, { method: 'POST', path: path`v2/messages/${messageId}/publish` });
-    const place = href(['messages', made.messageId]);
-    showToast('Published again.', 'done', place);
-    go(place);
-  };
-  return (
-    <Confirm title="Publish the message again?" yes="Publish again" work={work} onClose={onClose}>
-      <p>
-        A new message is sent at once, with this one’s destination, body and settings.{' '}
-        {isDead
-          ? 'The dead letter stays: “Retry” sends it again and takes it out.'
-          : endedAt === undefined
-            ? 'This one still waits, and is delivered, too.'
-            : 'This one stays as it is.'}
-      </p>
-    </Confirm>
-  );
-}
-
-const named = (screen: string, name: string | undefined): ComponentChildren | undefined =>
-  name === undefined ? undefined : <a href={href([screen, name])}>{name}</a>;
-
-const linkTo = (messageId: string | undefined): ComponentChildren | undefined => named('messages', messageId);
+const PublishAgain = ({ of: { messageId, endedAt, state }, isDead }: Pick<ActionsProps, 'of' | 'isDead'>) => (
+  <ActionForm
+    name="Publish again…"
+    kind={isDead || state === 'ACTIVE' ? 'plain' : 'main'}
+    title="Publish the message again?"
+    yes="Publish again"
+    work={async () => {
+      const again = path`v2/messages/${messageId}/publish`;
+      const made = await ask(messageIdAnswer, { method: 'POST', path: again });
+      const place = href(['messages', made.messageId]);
+      showToast('Published again.', 'done', place);
+      go(place);
+      return undefined;
+    }}
+  >
+    <p>
+      A new message is sent at once, with this one’s destination, body and settings.{' '}
+      {isDead
+        ? 'The dead letter stays: “Retry” sends it again and takes it out.'
+        : endedAt === undefined
+          ? 'This one still waits, and is delivered, too.'
+          : 'This one stays as it is.'}
+    </p>
+  </ActionForm>
+);
 
 function Status({ of, isDead }: Pick<ActionsProps, 'of' | 'isDead'>) {
   const { dlqId, nextDeliveryTime, endedAt, topicName, endpointName, heldBy, completionDeadline } = of;
@@ -216,7 +203,7 @@ function Status({ of, isDead }: Pick<ActionsProps, 'of' | 'isDead'>) {
             heldBy === undefined ? nextDeliveryTime && <Time at={nextDeliveryTime} /> : undefined,
           ],
           ['Waits for its completion', completionDeadline && <Until at={completionDeadline} />],
-          ['Ended', endedAt && <Time at={endedAt} isExact />],
+          ['Ended', exactly(endedAt)],
           ['Held', heldBy && <Held by={heldBy} />],
           [
             'Dead letter',
@@ -224,21 +211,21 @@ function Status({ of, isDead }: Pick<ActionsProps, 'of' | 'isDead'>) {
               <a href={href(['dead-letters', dlqId])}>Retry or inspect the dead letter</a>
             ) : undefined,
           ],
-          ['Made from', linkTo(of.retriedFrom)],
-          ['Sent again as', linkTo(of.retriedAs)],
-          ['Callback of', linkTo(of.callbackOf)],
+          ['Made from', linkTo('messages', of.retriedFrom)],
+          ['Sent again as', linkTo('messages', of.retriedAs)],
+          ['Callback of', linkTo('messages', of.callbackOf)],
           ['Attempts', `${of.retried} of at most ${of.maxRetries + 1}`],
           [
             'URL group',
             topicName && (
               <>
-                {named('url-groups', topicName)} {endpointName}
+                {linkTo('url-groups', topicName)} {endpointName}
               </>
             ),
           ],
-          ['Queue', named('queues', of.queueName)],
-          ['Schedule', named('schedules', of.scheduleId)],
-          ['Workflow run', named('runs', of.workflowRunId)],
+          ['Queue', linkTo('queues', of.queueName)],
+          ['Schedule', linkTo('schedules', of.scheduleId)],
+          ['Workflow run', linkTo('runs', of.workflowRunId)],
           ...settingDetails(of),
           ['Published from', of.callerIp],
         ]}

@@ -2,27 +2,21 @@
 import { cancelled, messagePage } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { pagesOf } from '../../api/client.ts';
-import { usePages } from '../../api/useAsked.ts';
-import { Export } from '../../lists/export.tsx';
+import { Bulk } from '../../lists/bulk.tsx';
+import { ResourceList } from '../../lists/resourceList.tsx';
 import { href, type Place } from '../../place.ts';
-import { Opens } from '../../ui/act.tsx';
-import { ButtonLink, Empty, Page } from '../../ui/basics.tsx';
-import { Bulk } from '../../ui/bulk.tsx';
+import { ButtonLink } from '../../ui/basics.tsx';
 import {
   bodyField,
   destinationFields,
-  FilterBar,
   filtersOf,
-  isFiltered,
-  noMatch,
   type FilterField,
   originFields,
   periodFields,
   valuesIn,
 } from '../../ui/filters.tsx';
-import { Listed } from '../../ui/table.tsx';
 import { MessageDetail } from './detail.tsx';
-import { MessageTable } from './messageTable.tsx';
+import { messageColumns } from './messageTable.tsx';
 import { FoundMessages } from './search.tsx';
 
 /** The states in which messages can be cancelled. */
@@ -65,101 +59,72 @@ export function Messages({ place }: { readonly place: Place }) {
   return messageId === undefined ? <List place={place} /> : <MessageDetail messageId={messageId} />;
 }
 
+interface CancelProps {
+  readonly query: URLSearchParams;
+  readonly then: () => void;
+}
+
 /** Cancels all waiting messages that match the filters. Filters for ended messages are left out. */
-function CancelAll({ query, then }: { readonly query: URLSearchParams; readonly then: () => void }) {
+function CancelAll({ query, then }: CancelProps) {
   const selected = new URLSearchParams(query);
   selected.delete('state');
-  const state = query.get('state') ?? '';
   const isOfList = ['messageIds', 'kind', 'body'].some((name) => query.has(name));
-  if ((state !== 'ALL' && state !== waiting) || isOfList) return null;
+  if (!['ALL', waiting].includes(query.get('state') ?? '') || isOfList) return null;
   return (
-    <Opens name="Cancel all waiting" then={then}>
-      {(onClose) => (
-        <Bulk
-          verb="Cancel"
-          done="cancelled"
-          noun="message"
-          path="v2/messages/count"
-          query={selected}
-          isDangerous
-          onClose={onClose}
-          work={async function* (query) {
-            for await (const part of pagesOf(cancelled, { method: 'DELETE', path: 'v2/messages', query })) {
-              yield part.cancelled;
-            }
-          }}
-        >
-          <p>
-            {selected.size === 0 ? 'All waiting messages' : 'All waiting messages that match the filters'}{' '}
-            will not be delivered. An attempt that is in flight may still arrive.
-          </p>
-        </Bulk>
-      )}
-    </Opens>
+    <Bulk
+      name="Cancel all waiting"
+      verb="Cancel"
+      done="cancelled"
+      noun="message"
+      path="v2/messages/count"
+      query={selected}
+      isDangerous
+      then={then}
+      work={async function* (query) {
+        const request = { method: 'DELETE', path: 'v2/messages', query } as const;
+        for await (const part of pagesOf(cancelled, request)) yield part.cancelled;
+      }}
+    >
+      <p>
+        {selected.size === 0 ? 'All waiting messages' : 'All waiting messages that match the filters'} will
+        not be delivered. An attempt that is in flight may still arrive.
+      </p>
+    </Bulk>
   );
 }
 
 function List({ place }: { readonly place: Place }) {
-  const mayWrite = useMayWrite();
   const query = filtersOf(place, fields);
-  const isSearch = query.has('body');
   if (!query.has('state')) query.set('state', 'ALL');
-  const list = usePages(
-    messagePage,
-    isSearch ? undefined : { path: 'v2/messages', query },
-    ({ messages }) => messages,
-  );
-  const publish = mayWrite && (
+  const publish = useMayWrite() && (
     <ButtonLink kind="main" href={href(['publish'])}>
       Publish a message
     </ButtonLink>
   );
   return (
-    <Page
+    <ResourceList
       title="Messages"
       isSticky
-      actions={
-        mayWrite && (
-          <>
-            <CancelAll query={query} then={list.again} />
-            {publish}
-          </>
-        )
-      }
-    >
-      <FilterBar
-        place={place}
-        fields={fields}
-        values={valuesIn(list.items)}
-        file={
-          isSearch ? undefined : (
-            <Export
-              name="messages"
-              shape={messagePage}
-              request={{ path: 'v2/messages', query }}
-              rowsOf={({ messages }) => messages}
-            />
-          )
-        }
-      />
-      {isSearch ? (
-        <FoundMessages key={query.toString()} query={query} />
-      ) : (
-        <Listed
-          list={list}
-          empty={
-            isFiltered(place, fields) ? (
-              <Empty title="No message matches these filters.">{noMatch(place, fields)}</Empty>
-            ) : (
-              <Empty title="No messages yet.">
-                {publish || 'They are shown here as soon as one is published.'}
-              </Empty>
-            )
-          }
-        >
-          {(messages) => <MessageTable caption="Messages, the newest first" of={messages} />}
-        </Listed>
+      place={place}
+      fields={fields}
+      shape={messagePage}
+      path="v2/messages"
+      query={{ state: 'ALL' }}
+      rowsOf={({ messages }) => messages}
+      valuesOf={valuesIn}
+      file="messages"
+      instead={query.has('body') && <FoundMessages key={query.toString()} query={query} />}
+      actions={({ again }) => (
+        <>
+          <CancelAll query={query} then={again} />
+          {publish}
+        </>
       )}
-    </Page>
+      noMatch="No message matches these filters."
+      empty={['No messages yet.', publish || 'They are shown here as soon as one is published.']}
+      caption="Messages, the newest first"
+      keyOf={({ messageId }) => messageId}
+      columns={messageColumns}
+    />
   );
 }

@@ -1,8 +1,6 @@
-import type * as z from 'zod/mini';
-import type { logEntry } from '../../../../lambdas/wire/answers.ts';
-import type { Readable } from '../../../../lambdas/options/option.ts';
+import type { Answer, logEntry } from '../../../../lambdas/wire/answers.ts';
 
-export type LogEntry = Readable<z.infer<typeof logEntry>>;
+export type LogEntry = Answer<typeof logEntry>;
 
 export interface Happening {
   /** The start, in Unix milliseconds. */

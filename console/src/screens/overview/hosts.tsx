@@ -1,10 +1,10 @@
 import { hostTimes } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useAsked } from '../../api/useAsked.ts';
-import { Loaded } from '../../ui/act.tsx';
-import { Card, count, countOf, Cut } from '../../ui/basics.tsx';
+import { Loaded } from '../../ui/resourcePage.tsx';
+import { Card, count, countOf, percentOf } from '../../ui/basics.tsx';
 import { Table } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
-import { hrefOfHost, inMs, part } from '../hosts/links.ts';
+import { Time, inMs } from '../../ui/time.tsx';
+import { hrefOfHost } from '../links.tsx';
 
 /** Milliseconds. An answer reads a thousand records. */
 const hostsEveryMs = 30_000;
@@ -29,29 +29,17 @@ export function Hosts() {
                   {
                     head: 'Host',
                     isWide: true,
-                    cell: ({ host }) => (
-                      <a href={hrefOfHost(host)}>
-                        <Cut text={host} />
-                      </a>
-                    ),
+                    text: ({ host }) => host,
+                    to: ({ host }) => hrefOfHost(host),
                   },
-                  {
-                    head: `Of the last ${countOf(attempts, 'attempt')}`,
-                    isNumber: true,
-                    cell: (one) => count(one.attempts),
-                  },
+                  { head: `Of the last ${countOf(attempts, 'attempt')}`, count: (one) => one.attempts },
                   {
                     head: 'Failures',
                     isNumber: true,
                     cell: ({ failures, attempts: all }) =>
-                      failures === 0 ? '0' : `${count(failures)} (${part(failures, all)})`,
+                      failures === 0 ? '0' : `${count(failures)} (${percentOf(failures, all)})`,
                   },
-                  {
-                    head: 'Failing since',
-                    isExtra: true,
-                    cell: ({ failingSince }) =>
-                      failingSince === undefined ? '–' : <Time at={failingSince} />,
-                  },
+                  { head: 'Failing since', isExtra: true, time: ({ failingSince }) => failingSince },
                   { head: 'p50', isNumber: true, cell: ({ p50 }) => inMs(p50) },
                   { head: 'p95', isNumber: true, cell: ({ p95 }) => inMs(p95) },
                 ]}

@@ -2,7 +2,7 @@
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import type { ownStats } from '../../../../lambdas/wire/accountAnswers.ts';
 import { href } from '../../place.ts';
-import { count } from '../../ui/basics.tsx';
+import { count, dollars } from '../../ui/basics.tsx';
 
 export type Usage = Answer<typeof ownStats>;
 
@@ -19,8 +19,6 @@ export interface UsedLimit {
   /** Whether reaching the limit is no problem, because the rest waits. */
   readonly isFullFine?: boolean;
 }
-
-export const dollars = (value: number): string => `$${value.toFixed(2)}`;
 
 export const usedLimits = ({ today, month, limits, inFlight, deadLetters }: Usage): readonly UsedLimit[] => [
   {

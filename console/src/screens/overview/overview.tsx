@@ -9,11 +9,11 @@ import { baseUrl } from '../../api/client.ts';
 import { StatsOf, useAttention, type Stats } from '../../api/attention.ts';
 import { countedText, isSettled, useAsked, useOnceTrue } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import { ButtonLink, bytes, Card, count, Cut, Empty, Loading, Page } from '../../ui/basics.tsx';
-import { Loaded } from '../../ui/act.tsx';
+import { Loaded } from '../../ui/resourcePage.tsx';
+import { ButtonLink, bytes, Card, count, Empty, Loading, Page } from '../../ui/basics.tsx';
 import { Body } from '../../ui/body.tsx';
 import { Bars, Meter } from '../../ui/charts.tsx';
-import { PeriodButtons } from '../../ui/filters.tsx';
+import { FilterChoices } from '../../ui/filters.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time, timeToMinute } from '../../ui/time.tsx';
 import { curlOf } from '../publish/curl.ts';
@@ -163,7 +163,7 @@ function Traffic({ of, place }: { readonly of: Stats; readonly place: Place }) {
   const { names, ended, ...shown } = shownOver(over, of);
   const waiting = of.countedUntil === undefined ? shown.waiting : undefined;
   return (
-    <Card title="Traffic" actions={<PeriodButtons periods={spans} over={over} />}>
+    <Card title="Traffic" actions={<FilterChoices filter="over" of={spans} chosen={over} />}>
       <Bars
         title="Delivered and failed"
         names={names}
@@ -222,15 +222,12 @@ function Failing({ hasNone }: { readonly hasNone: boolean }) {
                   {
                     head: 'Host',
                     isWide: true,
-                    cell: ({ host, responseStatus }) => (
-                      <a href={href(['dead-letters'], { host, responseStatus })}>
-                        <Cut text={host} />
-                      </a>
-                    ),
+                    text: ({ host }) => host,
+                    to: ({ host, responseStatus }) => href(['dead-letters'], { host, responseStatus }),
                   },
                   { head: 'Status', isNumber: true, cell: statusOf },
-                  { head: 'Dead letters', isNumber: true, cell: ({ count: many }) => count(many) },
-                  { head: 'Last failed', cell: ({ lastFailedAt }) => <Time at={lastFailedAt} /> },
+                  { head: 'Dead letters', count: (group) => group.count },
+                  { head: 'Last failed', time: ({ lastFailedAt }) => lastFailedAt },
                 ]}
               />
             )

@@ -4,10 +4,8 @@ import { useAttention, type Attention, type AttentionPart } from '../../api/atte
 import { href } from '../../place.ts';
 import { classes, count, countOf, Failure, Visible } from '../../ui/basics.tsx';
 import { clockTime, Time } from '../../ui/time.tsx';
-import { hrefOfHost } from '../hosts/links.ts';
-import { hrefOf as hrefOfRun, sayHanging } from '../runs/links.ts';
-import { hrefOf } from '../schedules/links.ts';
 import { nearLimits, type Usage } from './limits.ts';
+import { hrefOfHost, hrefOfRun, hrefOfSchedule, sayHanging } from '../links.tsx';
 
 interface Part {
   readonly key: string;
@@ -89,7 +87,7 @@ function partsOf(of: Attention, usage: Usage): readonly Part[] {
       of.failingSchedules ?? [],
       ({ scheduleId, firedAt, error }) => ({
         key: `schedule ${scheduleId}`,
-        address: hrefOf(scheduleId),
+        address: hrefOfSchedule(scheduleId),
         text: `The schedule ${scheduleId} failed with its last fire${error === undefined ? '' : `: ${error}`}`,
         since: firedAt,
       }),
@@ -125,7 +123,7 @@ export function Verdict({ usage }: { readonly usage: Usage }) {
   const { answer, error, again } = useAttention();
   if (answer === undefined) {
     return (
-      <Frame tone="unknown" title="It is unknown whether all is well.">
+      <Frame tone="idle" title="It is unknown whether all is well.">
         {error !== undefined && <Failure error={error} again={again} />}
       </Frame>
     );
@@ -151,7 +149,7 @@ export function Verdict({ usage }: { readonly usage: Usage }) {
   );
   if (parts.length === 0) {
     return (
-      <Frame tone={isWhole ? 'good' : 'unknown'} title={isWhole ? 'All is well' : 'Nothing was found'}>
+      <Frame tone={isWhole ? 'good' : 'idle'} title={isWhole ? 'All is well' : 'Nothing was found'}>
         <p class="hint">
           No host is down or fails, no run hangs, nothing is paused, no schedule fails, no limit is near, and
           nothing has failed permanently within a day{!isWhole && ', as far as the service has checked'}.
@@ -186,7 +184,7 @@ const Frame = ({
   title,
   children,
 }: {
-  readonly tone: 'good' | 'bad' | 'unknown';
+  readonly tone: 'good' | 'bad' | 'idle';
   readonly title: string;
   readonly children: ComponentChildren;
 }) => (

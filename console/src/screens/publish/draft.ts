@@ -1,8 +1,6 @@
 /** The content of the publish form, and the request that it makes. */
 
-import type * as z from 'zod/mini';
-import type { messageInAnyState } from '../../../../lambdas/wire/answers.ts';
-import type { Readable } from '../../../../lambdas/options/option.ts';
+import type { Answer, messageInAnyState } from '../../../../lambdas/wire/answers.ts';
 import { writeOptions } from '../../../../lambdas/options/options.ts';
 import { isRedacted } from '../../../../lambdas/options/redaction.ts';
 import { textOf } from '../../ui/base64.ts';
@@ -46,7 +44,7 @@ const secondMs = 1_000;
  *
  * @param now Unix milliseconds; a delay that has passed is left out
  */
-export function draftOf(message: Readable<z.infer<typeof messageInAnyState>>, now: number): Draft {
+export function draftOf(message: Answer<typeof messageInAnyState>, now: number): Draft {
   const { header, bodyBase64, notBefore } = message;
   const text = bodyBase64 === undefined ? message.body : textOf(bodyBase64);
   const isType = (name: string): boolean => name.toLowerCase() === 'content-type';

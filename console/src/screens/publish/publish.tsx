@@ -6,9 +6,9 @@ import { useMayWrite } from '../../access.ts';
 import { ask, baseUrl, path } from '../../api/client.ts';
 import { useAction, useAsked } from '../../api/useAsked.ts';
 import { go, href, type Place } from '../../place.ts';
-import { Button, bytes, Card, countOf, Empty, Page } from '../../ui/basics.tsx';
-import { TextField } from '../../ui/fields.tsx';
-import { Loaded } from '../../ui/act.tsx';
+import { Loaded } from '../../ui/resourcePage.tsx';
+import { Button, bytes, Card, Choices, countOf, Empty, Page } from '../../ui/basics.tsx';
+import { Field } from '../../ui/fields.tsx';
 import { bytesOf } from '../../ui/base64.ts';
 import { Body } from '../../ui/body.tsx';
 import { SettingFields } from '../../ui/settings.tsx';
@@ -88,9 +88,9 @@ function Form({ initial }: { readonly initial: Draft }) {
   const text = (
     name: TextName,
     label: string,
-    more: Partial<Omit<Parameters<typeof TextField>[0], 'label' | 'error'>> = {},
+    more: Partial<Omit<Parameters<typeof Field>[0], 'label' | 'error'>> = {},
   ) => (
-    <TextField
+    <Field
       label={label}
       value={draft[name]}
       onInput={(value) => {
@@ -220,34 +220,28 @@ function CallbackSettings({
   );
 }
 
-const writers = [
-  ['curl', curlOf],
-  ['TypeScript', clientCodeOf],
-] as const;
+const writers = { curl: curlOf, TypeScript: clientCodeOf };
+const writerNames = ['curl', 'TypeScript'] as const;
 
 /** The request as code to copy. It follows the form. */
 function Code({ draft }: { readonly draft: Draft }) {
-  const [shown, setShown] = useState(0);
-  const [name, write] = writers[shown] ?? writers[0];
+  const [name, setName] = useState<keyof typeof writers>('curl');
   const destination = draft.destination.trim();
-  const isEncoded = write === curlOf && !requestOf(draft).path.endsWith(`/${destination}`);
+  const isEncoded = name === 'curl' && !requestOf(draft).path.endsWith(`/${destination}`);
   return (
     <Card
       title="As code"
-      actions={writers.map(([name], index) => (
-        <Button
-          key={name}
-          kind="quiet"
-          aria-pressed={index === shown}
-          onClick={() => {
-            setShown(index);
+      actions={
+        <Choices
+          of={writerNames.map((one) => [one, one] as const)}
+          chosen={name}
+          onChoose={(chosen) => {
+            setName(writerNames.find((one) => one === chosen) ?? name);
           }}
-        >
-          {name}
-        </Button>
-      ))}
+        />
+      }
     >
-      <Body text={write(draft, baseUrl)} label={name} />
+      <Body text={writers[name](draft, baseUrl)} label={name} />
       <p class="hint">
         The token is the variable <code>SVC_TOKEN</code>.{' '}
         {isEncoded && (

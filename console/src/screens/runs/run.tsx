@@ -5,18 +5,17 @@ import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
 import { defaultIntervalMs, useAsked } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import { Act, change, Opens, Loaded } from '../../ui/act.tsx';
+import { Act, sends, ActionForm } from '../../ui/action.tsx';
+import { Loaded } from '../../ui/resourcePage.tsx';
 import { Card, Empty, DetailList, Failure, Page, State } from '../../ui/basics.tsx';
-import { TextField } from '../../ui/fields.tsx';
 import { Body, Headers } from '../../ui/body.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
-import { duration, Time } from '../../ui/time.tsx';
+import { Time, duration, exactly } from '../../ui/time.tsx';
 import { returnedIn } from './failure.ts';
-import { hrefOf, sayHanging } from './links.ts';
 import { RerunHanging, RerunOne } from './rerun.tsx';
 import { Refused, Requests } from './requests.tsx';
 import { Errors, RunState, Timeline } from './steps.tsx';
 import type { Run, Step } from './timeline.ts';
+import { hrefOfRun, linkTo, sayHanging } from '../links.tsx';
 
 export function OneRun({ place, id }: { readonly place: Place; readonly id: string }) {
   const workflowCreatedAt = place.query.get('workflowCreatedAt') ?? undefined;
@@ -66,12 +65,24 @@ const Actions = ({ run, then }: ActionsProps) =>
   run.workflowState === 'RUN_STARTED' ? (
     <>
       {run.hanging !== undefined && <RerunHanging run={run} />}
-      <Opens name="Notify" then={then}>
-        {(onClose) => <Notify run={run} onClose={onClose} />}
-      </Opens>
-      <Opens name="Cancel" then={then}>
-        {(onClose) => <Cancel run={run} onClose={onClose} />}
-      </Opens>
+      <Notify run={run} then={then} />
+      <ActionForm
+        name="Cancel"
+        title="Cancel the run?"
+        yes="Cancel the run"
+        isDangerous
+        work={sends(
+          {
+            method: 'DELETE',
+            path: path`v2/workflows/runs/${run.workflowRunId}`,
+            headers: [['svc-workflow-createdat', String(run.workflowRunCreatedAt)]],
+          },
+          'The run is cancelled.',
+        )}
+        then={then}
+      >
+        <p>Its remaining steps are dropped. A cancelled run cannot be resumed.</p>
+      </ActionForm>
     </>
   ) : (
     <FailedActions run={run} then={then} />
@@ -98,57 +109,33 @@ function FailedActions({ run, then }: ActionsProps) {
     <>
       <RerunOne dlqId={dlqId} />
       {told === 'CALLBACK_FAIL' && (
-        <Act request={{ path: callback }} said="The failure function is called again." then={afterwards}>
-          Call failure function
-        </Act>
+        <Act
+          name="Call failure function"
+          work={sends({ path: callback }, 'The failure function is called again.')}
+          then={afterwards}
+        />
       )}
       {told === 'CALLBACK_INPROGRESS' && (
         <Act
-          request={{ method: 'DELETE', path: callback }}
-          said="The failure function is cancelled."
+          name="Cancel failure function"
+          work={sends({ method: 'DELETE', path: callback }, 'The failure function is cancelled.')}
           then={afterwards}
-        >
-          Cancel failure function
-        </Act>
+        />
       )}
-      <Opens name="Delete" then={afterwards}>
-        {(onClose) => (
-          <Confirm
-            title="Delete the dead letter of the run?"
-            yes="Delete"
-            isDangerous
-            onClose={onClose}
-            work={async () => {
-              await change({ method: 'DELETE', path: path`v2/workflows/dlq/${dlqId}` });
-              return 'The dead letter is deleted.';
-            }}
-          >
-            <p>The run can no longer be resumed. The log shows it while it is kept.</p>
-          </Confirm>
+      <ActionForm
+        name="Delete"
+        title="Delete the dead letter of the run?"
+        yes="Delete"
+        isDangerous
+        work={sends(
+          { method: 'DELETE', path: path`v2/workflows/dlq/${dlqId}` },
+          'The dead letter is deleted.',
         )}
-      </Opens>
+        then={afterwards}
+      >
+        <p>The run can no longer be resumed. The log shows it while it is kept.</p>
+      </ActionForm>
     </>
-  );
-}
-
-interface DialogProps {
-  readonly run: Run;
-  readonly onClose: (isDone: boolean) => void;
-}
-
-function Cancel({ run: { workflowRunId, workflowRunCreatedAt }, onClose }: DialogProps) {
-  const work = async (): Promise<string> => {
-    await change({
-      method: 'DELETE',
-      path: path`v2/workflows/runs/${workflowRunId}`,
-      headers: [['svc-workflow-createdat', String(workflowRunCreatedAt)]],
-    });
-    return 'The run is cancelled.';
-  };
-  return (
-    <Confirm title="Cancel the run?" yes="Cancel the run" isDangerous work={work} onClose={onClose}>
-      <p>Its remaining steps are dropped. A cancelled run cannot be resumed.</p>
-    </Confirm>
   );
 }
 
@@ -166,41 +153,42 @@ function checkJson(data: string): void {
   }
 }
 
-function Notify({ run, onClose }: DialogProps) {
+function Notify({ run, then }: ActionsProps) {
   const wait = stepsOf(run).find(({ stepType, state }) => stepType === 'Wait' && state === 'STEP_PROGRESS');
-  const [eventId, setEventId] = useState(wait?.waitEventId ?? '');
-  const [data, setData] = useState('');
-  const work = async (): Promise<string> => {
-    checkJson(data);
-    const at = path`v2/notify/${run.workflowRunId}/${eventId}`;
-    const answers = await ask(notified, { method: 'POST', path: at, body: data });
-    const wrong = answers.find(({ error }) => error !== '');
-    if (wrong !== undefined) throw new Error(wrong.error);
-    return answers.some(({ waiter }) => waiter !== undefined)
-      ? 'The run continues with the event.'
-      : 'The event is kept until the run waits for it.';
-  };
   return (
-    <Confirm title="Notify the run" yes="Notify" work={work} onClose={onClose}>
-      <TextField
-        label="Event id"
-        about="The id of the event"
-        value={eventId}
-        onInput={setEventId}
-        required
-        autoFocus
-      />
-      <TextField
-        label="Data"
-        about="The body"
-        rows={5}
-        isCode
-        value={data}
-        onInput={setData}
-        placeholder={'{"approved": true}'}
-        hint="JSON, as clients send it. Leave empty to send no data."
-      />
-    </Confirm>
+    <ActionForm
+      name="Notify"
+      title="Notify the run"
+      yes="Notify"
+      then={then}
+      fields={{
+        eventId: {
+          label: 'Event id',
+          about: 'The id of the event',
+          value: wait?.waitEventId,
+          required: true,
+          autoFocus: true,
+        },
+        data: {
+          label: 'Data',
+          about: 'The body',
+          rows: 5,
+          isCode: true,
+          placeholder: '{"approved": true}',
+          hint: 'JSON, as clients send it. Leave empty to send no data.',
+        },
+      }}
+      work={async ({ eventId, data }) => {
+        checkJson(data);
+        const at = path`v2/notify/${run.workflowRunId}/${eventId}`;
+        const answers = await ask(notified, { method: 'POST', path: at, body: data });
+        const wrong = answers.find(({ error }) => error !== '');
+        if (wrong !== undefined) throw new Error(wrong.error);
+        return answers.some(({ waiter }) => waiter !== undefined)
+          ? 'The run continues with the event.'
+          : 'The event is kept until the run waits for it.';
+      }}
+    />
   );
 }
 
@@ -211,8 +199,8 @@ function Hangs({ hanging }: { readonly hanging: NonNullable<Run['hanging']> }) {
       <p class="wrong">{sayHanging(hanging)}</p>
       <DetailList
         of={[
-          ['Last request', requestedAt && <Time at={requestedAt} isExact />],
-          ['Its message', messageId && <a href={href(['messages', messageId])}>{messageId}</a>],
+          ['Last request', exactly(requestedAt)],
+          ['Its message', linkTo('messages', messageId)],
           ['Answer', hanging.status],
           ['Last refusal', refusal && <Refused of={refusal} />],
         ]}
@@ -226,8 +214,8 @@ function Hangs({ hanging }: { readonly hanging: NonNullable<Run['hanging']> }) {
   );
 }
 
-const linkTo = (of: Run['resumedFrom']) =>
-  of && <a href={hrefOf(of.workflowRunId, of.workflowRunCreatedAt)}>{of.workflowRunId}</a>;
+const linkToRun = (of: Run['resumedFrom']) =>
+  of && <a href={hrefOfRun(of.workflowRunId, of.workflowRunCreatedAt)}>{of.workflowRunId}</a>;
 
 function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
   const { workflowRunCreatedAt: from, workflowRunCompletedAt: until, invoker, failureFunction } = run;
@@ -252,23 +240,11 @@ function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
             ['Started', <Time at={from} />],
             ['Took', until && duration(until - from)],
             ['Labels', run.labels?.join(', ')],
-            [
-              'Flow-control key',
-              run.flowControlKey && (
-                <a href={href(['flow-control', run.flowControlKey])}>{run.flowControlKey}</a>
-              ),
-            ],
+            ['Flow-control key', linkTo('flow-control', run.flowControlKey)],
             ['Started from', run.workflowRunCallerIp],
-            [
-              'Invoked by',
-              invoker && (
-                <a href={hrefOf(invoker.workflowRunId, invoker.workflowRunCreatedAt)}>
-                  {invoker.workflowRunId}
-                </a>
-              ),
-            ],
-            ['Made from', linkTo(run.resumedFrom)],
-            ['Went on as', linkTo(run.resumedAs)],
+            ['Invoked by', linkToRun(invoker)],
+            ['Made from', linkToRun(run.resumedFrom)],
+            ['Went on as', linkToRun(run.resumedAs)],
           ]}
         />
       </Card>

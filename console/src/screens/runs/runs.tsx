@@ -1,41 +1,28 @@
 /** Workflow runs: all of them, or the failed ones, which can be resumed. */
-import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
 import { counted } from '../../../../lambdas/wire/answers.ts';
-import { deadLetterCount } from '../../../../lambdas/wire/statsAnswers.ts';
 import { runDeadLetterPage, runPage } from '../../../../lambdas/wire/workflowAnswers.ts';
-import { useMayWrite } from '../../access.ts';
-import { countedText, isSettled, useAsked, usePages } from '../../api/useAsked.ts';
-import { href, type Place } from '../../place.ts';
-import { count, Cut, Empty, Failure, Page, State } from '../../ui/basics.tsx';
-import {
-  FilterBar,
-  filtersOf,
-  inWords,
-  isFiltered,
-  type FilterField,
-  periodFields,
-} from '../../ui/filters.tsx';
-import { Groups, kindsOfRuns } from '../deadLetters/groups.tsx';
-import { CutMiddle, Labels, Listed, Table } from '../../ui/table.tsx';
-import { duration, Time } from '../../ui/time.tsx';
-import { hrefOf } from './links.ts';
-import { CancelAll, ChangeFailed } from './rerun.tsx';
 import { firstLineOf } from '../../../../lambdas/value/failureText.ts';
+import { countedText, useAsked } from '../../api/useAsked.ts';
+import { ResourceList } from '../../lists/resourceList.tsx';
+import { href, type Place } from '../../place.ts';
+import { Cut } from '../../ui/basics.tsx';
+import { filtersOf, type FilterField, periodFields, stateOptions } from '../../ui/filters.tsx';
+import { duration } from '../../ui/time.tsx';
+import { failedRuns } from '../deadLetters/failed.tsx';
+import { FailedList } from '../deadLetters/failedList.tsx';
+import { kindsOfRuns } from '../deadLetters/groups.tsx';
 import { statusOfRun } from './failure.ts';
+import { CancelAll } from './rerun.tsx';
 import { OneRun } from './run.tsx';
 import { RunState } from './steps.tsx';
+import { hrefOfRun } from '../links.tsx';
 
 const state: FilterField = {
   name: 'state',
   label: 'State',
   isMain: true,
   options: [
-    ['', 'All'],
-    ['RUN_STARTED', 'Running'],
-    ['RUN_SUCCESS', 'Succeeded'],
-    ['RUN_FAILED', 'Failed'],
-    ['RUN_CANCELED', 'Cancelled'],
+    ...stateOptions('RUN_STARTED', 'RUN_SUCCESS', 'RUN_FAILED', 'RUN_CANCELED'),
     ['STEP_RETRY', 'With a retried step'],
   ],
 };
@@ -64,14 +51,8 @@ const fieldsOfFailed = [
   {
     name: 'failureFunctionState',
     label: 'Failure function',
-    options: [
-      ['', 'All'],
-      ['CALLBACK_INPROGRESS', 'Running'],
-      ['CALLBACK_SUCCESS', 'Succeeded'],
-      ['CALLBACK_FAIL', 'Failed'],
-      ['CALLBACK_CANCELED', 'Cancelled'],
-    ],
-  } satisfies FilterField,
+    options: stateOptions('CALLBACK_INPROGRESS', 'CALLBACK_SUCCESS', 'CALLBACK_FAIL', 'CALLBACK_CANCELED'),
+  },
   ...last,
 ];
 
@@ -84,13 +65,8 @@ export function Runs({ place }: { readonly place: Place }) {
   return place.query.get('list') === 'failed' ? <FailedRuns place={place} /> : <AllRuns place={place} />;
 }
 
-interface ListProps {
-  readonly place: Place;
-  readonly fields: readonly FilterField[];
-  readonly actions: ComponentChildren;
-  readonly isFailed?: boolean;
-  readonly children: ComponentChildren;
-}
+/** Milliseconds. A count reads every entry that it counts. */
+const countedEveryMs = 10_000;
 
 function FailedCount() {
   const asked = useAsked(counted, { path: 'v2/workflows/dlq/count' }, countedEveryMs);
@@ -102,177 +78,90 @@ function FailedCount() {
   );
 }
 
-/** The frame of both lists. */
-const List = ({ place, fields, actions, isFailed = false, children }: ListProps) => (
-  <Page title="Workflow runs" actions={useMayWrite() && actions} isSticky>
-    <nav class="tabs" aria-label="Lists">
-      <a href={href(['runs'])} aria-current={isFailed ? undefined : 'page'}>
-        All runs
-      </a>
-      <a href={href(['runs'], { list: 'failed' })} aria-current={isFailed ? 'page' : undefined}>
-        Failed, can be resumed
-        <FailedCount />
-      </a>
-    </nav>
-    <FilterBar place={place} fields={fields} />
-    {children}
-  </Page>
+const Tabs = ({ isFailed = false }: { readonly isFailed?: boolean }) => (
+  <nav class="tabs" aria-label="Lists">
+    <a href={href(['runs'])} aria-current={isFailed ? undefined : 'page'}>
+      All runs
+    </a>
+    <a href={href(['runs'], { list: 'failed' })} aria-current={isFailed ? 'page' : undefined}>
+      Failed, can be resumed
+      <FailedCount />
+    </a>
+  </nav>
 );
 
-const noMatch = <Empty title="No run matches these filters." />;
+const noMatch = 'No run matches these filters.';
 
-function AllRuns({ place }: { readonly place: Place }) {
-  const query = filtersOf(place, fieldsOfAll);
-  query.set('count', String(pageLength));
-  query.set('trimBody', '-1');
-  const list = usePages(runPage, { path: 'v2/workflows/logs', query }, ({ runs }) => runs);
-  return (
-    <List
-      place={place}
-      fields={fieldsOfAll}
-      actions={<CancelAll query={filtersOf(place, fieldsOfAll)} then={list.again} />}
-    >
-      <Listed
-        list={list}
-        empty={
-          isFiltered(place, fieldsOfAll) ? (
-            noMatch
-          ) : (
-            <Empty title="No runs yet.">
-              <p>A client starts them, or a POST to v2/trigger/ and the workflow’s URL.</p>
-            </Empty>
-          )
-        }
-      >
-        {(runs) => (
-          <Table
-            caption="Workflow runs, the newest first"
-            rows={runs}
-            keyOf={({ workflowRunId, workflowRunCreatedAt }) => `${workflowRunId}@${workflowRunCreatedAt}`}
-            columns={[
-              { head: 'State', cell: (run) => <RunState of={run} /> },
-              {
-                head: 'Workflow',
-                isWide: true,
-                cell: ({ workflowUrl, workflowRunId, workflowRunCreatedAt }) => (
-                  <a href={hrefOf(workflowRunId, workflowRunCreatedAt)}>
-                    <CutMiddle text={workflowUrl} />
-                  </a>
-                ),
-              },
-              { head: 'Run', cell: ({ workflowRunId }) => <Cut isCode text={workflowRunId} /> },
-              { head: 'Label', cell: ({ labels }) => <Labels of={labels} /> },
-              { head: 'Started', cell: ({ workflowRunCreatedAt }) => <Time at={workflowRunCreatedAt} /> },
-              {
-                head: 'Took',
-                isNumber: true,
-                cell: ({ workflowRunCreatedAt: from, workflowRunCompletedAt: until }) =>
-                  until === undefined ? '–' : duration(until - from),
-              },
-            ]}
-          />
-        )}
-      </Listed>
-    </List>
-  );
-}
+const AllRuns = ({ place }: { readonly place: Place }) => (
+  <ResourceList
+    title="Workflow runs"
+    isSticky
+    place={place}
+    fields={fieldsOfAll}
+    shape={runPage}
+    path="v2/workflows/logs"
+    query={{ count: String(pageLength), trimBody: '-1' }}
+    rowsOf={({ runs }) => runs}
+    actions={({ again }) => <CancelAll query={filtersOf(place, fieldsOfAll)} then={again} />}
+    noMatch={noMatch}
+    empty={['No runs yet.', <p>A client starts them, or a POST to v2/trigger/ and the workflow’s URL.</p>]}
+    caption="Workflow runs, the newest first"
+    keyOf={({ workflowRunId, workflowRunCreatedAt }) => `${workflowRunId}@${workflowRunCreatedAt}`}
+    columns={[
+      { head: 'State', cell: (run) => <RunState of={run} /> },
+      {
+        head: 'Workflow',
+        isWide: true,
+        address: ({ workflowUrl }) => workflowUrl,
+        to: ({ workflowRunId, workflowRunCreatedAt }) => hrefOfRun(workflowRunId, workflowRunCreatedAt),
+      },
+      { head: 'Run', cell: ({ workflowRunId }) => <Cut isCode text={workflowRunId} /> },
+      { head: 'Label', labels: ({ labels }) => labels },
+      { head: 'Started', time: ({ workflowRunCreatedAt }) => workflowRunCreatedAt },
+      {
+        head: 'Took',
+        isNumber: true,
+        cell: ({ workflowRunCreatedAt: from, workflowRunCompletedAt: until }) =>
+          until === undefined ? '–' : duration(until - from),
+      },
+    ]}
+  >
+    <Tabs />
+  </ResourceList>
+);
 
-/** Milliseconds. A count reads every entry that it counts. */
-const countedEveryMs = 10_000;
-
-function FailedRuns({ place }: { readonly place: Place }) {
-  const query = filtersOf(place, fieldsOfFailed);
-  const list = usePages(runDeadLetterPage, { path: 'v2/workflows/dlq', query }, ({ messages }) => messages);
-  const counts = useAsked(deadLetterCount, { path: 'v2/workflows/dlq/count', query }, countedEveryMs);
-  // The groups are above the rows. The rows are hidden until the groups are loaded, so that they don't jump.
-  const shown = isSettled(counts) ? list : { ...list, items: undefined, more: undefined };
-  const mayWrite = useMayWrite();
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  // Entries that are gone, or hidden by a filter, are no longer selected.
-  const ids = list.items?.flatMap(({ dlqId }) => (selected.has(dlqId) ? dlqId : [])) ?? [];
-  const { count: number } = counts.answer ?? { count: 0 };
-  const some = countedText(counts);
-  const which =
-    ids.length > 0
-      ? `the ${count(ids.length)} selected`
-      : isFiltered(place, fieldsOfFailed)
-        ? `the ${some} ${number === 1 ? 'match' : 'matches'}`
-        : `all ${some}`;
-  return (
-    <List
-      place={place}
-      fields={fieldsOfFailed}
-      actions={
-        <ChangeFailed
-          query={query}
-          which={which}
-          isHidden={number === 0 && ids.length === 0}
-          {...(ids.length > 0 ? { ids } : { words: inWords(query, fieldsOfFailed) })}
-          then={() => {
-            setSelected(new Set());
-            list.again();
-            counts.again();
-          }}
-        />
-      }
-      isFailed
-    >
-      {counts.error !== undefined && list.error === undefined && (
-        <Failure error={counts.error} again={counts.again} />
-      )}
-      {counts.answer && (
-        <Groups place={place} counts={counts.answer} kinds={kindsOfRuns} total={some} noun="Failed runs" />
-      )}
-      <Listed
-        list={shown}
-        empty={
-          isFiltered(place, fieldsOfFailed) ? (
-            noMatch
-          ) : (
-            <Empty title="There is no failed run to resume.">
-              <p>A run that fails stays here until it is resumed, restarted or deleted.</p>
-            </Empty>
-          )
-        }
-      >
-        {(messages) => (
-          <Table
-            caption="Failed runs, the newest first"
-            rows={messages}
-            keyOf={({ dlqId }) => dlqId}
-            nameOf={({ workflowUrl, workflowRunId }) => `${workflowUrl} ${workflowRunId}`}
-            {...(mayWrite && { selection: { selected, onChange: setSelected } })}
-            columns={[
-              {
-                head: 'Workflow',
-                isWide: true,
-                cell: (one) => (
-                  <div>
-                    <a href={hrefOf(one.workflowRunId, one.workflowCreatedAt)}>
-                      <CutMiddle text={one.workflowUrl} />
-                    </a>
-                    <span class="hint">
-                      <Cut text={firstLineOf(one)} />
-                    </span>
-                  </div>
-                ),
-              },
-              { head: 'Run', cell: ({ workflowRunId }) => <Cut isCode text={workflowRunId} /> },
-              {
-                head: 'Status',
-                isNumber: true,
-                cell: ({ responseStatus }) => statusOfRun(responseStatus),
-              },
-              { head: 'Label', cell: ({ labels }) => <Labels of={labels} /> },
-              {
-                head: 'Failure function',
-                cell: ({ failureFunctionState: told }) => (told === undefined ? '–' : <State state={told} />),
-              },
-              { head: 'Failed', cell: ({ failedAt }) => <Time at={failedAt} /> },
-            ]}
-          />
-        )}
-      </Listed>
-    </List>
-  );
-}
+const FailedRuns = ({ place }: { readonly place: Place }) => (
+  <FailedList
+    of={failedRuns}
+    title="Workflow runs"
+    place={place}
+    fields={fieldsOfFailed}
+    shape={runDeadLetterPage}
+    rowsOf={({ messages }) => messages}
+    kinds={kindsOfRuns}
+    groupsOf="Failed runs"
+    noMatch={noMatch}
+    empty={[
+      'There is no failed run to resume.',
+      <p>A run that fails stays here until it is resumed, restarted or deleted.</p>,
+    ]}
+    caption="Failed runs, the newest first"
+    nameOf={({ workflowUrl, workflowRunId }) => `${workflowUrl} ${workflowRunId}`}
+    columns={[
+      {
+        head: 'Workflow',
+        isWide: true,
+        address: ({ workflowUrl }) => workflowUrl,
+        to: ({ workflowRunId, workflowCreatedAt }) => hrefOfRun(workflowRunId, workflowCreatedAt),
+        hint: (run) => firstLineOf(run),
+      },
+      { head: 'Run', cell: ({ workflowRunId }) => <Cut isCode text={workflowRunId} /> },
+      { head: 'Status', isNumber: true, cell: ({ responseStatus }) => statusOfRun(responseStatus) },
+      { head: 'Label', labels: ({ labels }) => labels },
+      { head: 'Failure function', state: ({ failureFunctionState }) => failureFunctionState },
+      { head: 'Failed', time: ({ failedAt }) => failedAt },
+    ]}
+  >
+    <Tabs isFailed />
+  </FailedList>
+);

@@ -2,10 +2,9 @@
 import { href, type Place } from '../../place.ts';
 import { Card, Empty, DetailList, State, toneOf, Visible } from '../../ui/basics.tsx';
 import { Body } from '../../ui/body.tsx';
-import { clockTime, duration, Time, useNow } from '../../ui/time.tsx';
+import { Time, clockTime, duration, exactly, useNow } from '../../ui/time.tsx';
 import { thrownIn } from '../../../../lambdas/value/failureText.ts';
 import { notRetried } from './failure.ts';
-import { hrefOf } from './links.ts';
 import {
   awaitedBy,
   doingOf,
@@ -16,6 +15,7 @@ import {
   type Run,
   type Step,
 } from './timeline.ts';
+import { hrefOfRun, linkTo } from '../links.tsx';
 
 interface TimelineProps {
   readonly run: Run;
@@ -125,7 +125,7 @@ function Row({ bar, begun, length, place, keptFrom }: RowProps) {
         {isKept && keptFrom !== undefined && (
           <span class="hint note">
             kept from{' '}
-            <a href={hrefOf(keptFrom.workflowRunId, keptFrom.workflowRunCreatedAt)}>
+            <a href={hrefOfRun(keptFrom.workflowRunId, keptFrom.workflowRunCreatedAt)}>
               {keptFrom.workflowRunId}
             </a>
           </span>
@@ -163,7 +163,6 @@ const isWaiting = ({ stepType, state }: Step): boolean =>
 
 function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
   const { invokedWorkflowRunId: invoked, invokedWorkflowCreatedAt: invokedAt = 0 } = step;
-  const timeOf = (at: number | undefined) => at && <Time at={at} isExact />;
   const bodies: readonly (readonly [string, string | undefined])[] = [
     // A call's result repeats its answer.
     ['Result', step.callResponseBody === undefined ? step.out : undefined],
@@ -174,14 +173,14 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
     <div class="step-details">
       <DetailList
         of={[
-          ['Message', <a href={href(['messages', step.messageId])}>{step.messageId}</a>],
-          ['Began', timeOf(from)],
-          ['Ended', timeOf(/PROGRESS|RETRY/.test(step.state) ? undefined : until)],
+          ['Message', linkTo('messages', step.messageId)],
+          ['Began', exactly(from)],
+          ['Ended', exactly(/PROGRESS|RETRY/.test(step.state) ? undefined : until)],
           ['Retries, at most', step.retries],
           ['Retry delay', step.retryDelay],
-          ['Next attempt', timeOf(step.nextDeliveryTime)],
+          ['Next attempt', exactly(step.nextDeliveryTime)],
           ['Sleeps for', step.sleepFor && duration(step.sleepFor)],
-          ['Sleeps until', timeOf(step.sleepUntil)],
+          ['Sleeps until', exactly(step.sleepUntil)],
           [
             'Waits for the event',
             step.waitEventId && (
@@ -191,7 +190,7 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
             ),
           ],
           ['For at most', step.waitTimeoutDuration],
-          ['Continues without it', timeOf(step.waitTimeoutDeadline)],
+          ['Continues without it', exactly(step.waitTimeoutDeadline)],
           [
             'Went on',
             step.waitTimeout === undefined
@@ -202,7 +201,7 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
           ],
           ['Calls', step.callUrl && <code>{`${step.callMethod ?? ''} ${step.callUrl}`}</code>],
           ['Status', step.callResponseStatus],
-          ['Invokes', invoked && <a href={hrefOf(invoked, invokedAt)}>{invoked}</a>],
+          ['Invokes', invoked && <a href={hrefOfRun(invoked, invokedAt)}>{invoked}</a>],
         ]}
       />
       {bodies.map(

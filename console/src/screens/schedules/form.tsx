@@ -3,12 +3,13 @@ import { schedule, scheduled, type Answer } from '../../../../lambdas/wire/answe
 import { writeOptions } from '../../../../lambdas/options/options.ts';
 import { isRedacted } from '../../../../lambdas/options/redaction.ts';
 import { ask, path, Refusal } from '../../api/client.ts';
-import { isSettled, useAction, useAsked, useOnceTrue } from '../../api/useAsked.ts';
+import { isSettled, useAction, useOnceTrue } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
-import { Loaded } from '../../ui/act.tsx';
+import { ResourcePage } from '../../ui/resourcePage.tsx';
 import { textOf } from '../../ui/base64.ts';
 import { Button, ButtonLink, Card, Loading, Page } from '../../ui/basics.tsx';
-import { Checkbox, Refused, TextField, useRefusal } from '../../ui/fields.tsx';
+import { Form } from '../../ui/dialog.tsx';
+import { Checkbox, Field } from '../../ui/fields.tsx';
 import { fromLines, toLines } from '../../ui/headerLines.ts';
 import { SettingFields } from '../../ui/settings.tsx';
 import {
@@ -21,7 +22,7 @@ import {
 } from '../../ui/settingTexts.ts';
 import { isSetting } from '../publish/draft.ts';
 import { NextFires, useExplained, viewersZone } from './fires.tsx';
-import { hrefOf } from './links.ts';
+import { hrefOfSchedule } from '../links.tsx';
 
 interface Draft {
   readonly destination: string;
@@ -67,8 +68,8 @@ export function NewSchedule() {
   };
   return (
     <Page title="New schedule" back={{ href: list, name: 'Schedules' }}>
-      <Form draft={draft} onChange={setDraft} yes="Create" cancel={list} save={save}>
-        <TextField
+      <ScheduleForm draft={draft} onChange={setDraft} yes="Create" cancel={list} save={save}>
+        <Field
           label="Id"
           about={/^There is a schedule|Schedule-Id\b/i}
           value={id}
@@ -76,7 +77,7 @@ export function NewSchedule() {
           placeholder="nightly-report"
           hint="Leave empty for a random id."
         />
-      </Form>
+      </ScheduleForm>
     </Page>
   );
 }
@@ -92,14 +93,16 @@ async function isTaken(id: string): Promise<boolean> {
   }
 }
 
-export function EditSchedule({ scheduleId }: { readonly scheduleId: string }) {
-  const asked = useAsked(schedule, { path: path`v2/schedules/${scheduleId}` });
-  return (
-    <Page title={`Edit ${scheduleId}`} back={{ href: hrefOf(scheduleId), name: scheduleId }}>
-      <Loaded of={asked}>{(shown) => <EditForm of={shown} />}</Loaded>
-    </Page>
-  );
-}
+export const EditSchedule = ({ scheduleId }: { readonly scheduleId: string }) => (
+  <ResourcePage
+    shape={schedule}
+    path={path`v2/schedules/${scheduleId}`}
+    title={`Edit ${scheduleId}`}
+    back={{ href: hrefOfSchedule(scheduleId), name: scheduleId }}
+  >
+    {(of) => <EditForm of={of} />}
+  </ResourcePage>
+);
 
 function EditForm({ of }: { readonly of: Answer<typeof schedule> }) {
   const [before] = useState(() => draftOf(of));
@@ -114,12 +117,18 @@ function EditForm({ of }: { readonly of: Answer<typeof schedule> }) {
     return scheduleId;
   };
   return (
-    <Form draft={draft} onChange={setDraft} yes="Save" cancel={hrefOf(of.scheduleId)} save={save}>
+    <ScheduleForm
+      draft={draft}
+      onChange={setDraft}
+      yes="Save"
+      cancel={hrefOfSchedule(of.scheduleId)}
+      save={save}
+    >
       <p class="hint">
         Fields that you do not change keep their values, including those that are not shown: redacted values,
         passwords in URLs, and the settings of callbacks.
       </p>
-    </Form>
+    </ScheduleForm>
   );
 }
 
@@ -199,117 +208,97 @@ interface FormProps {
   readonly children: preact.ComponentChildren;
 }
 
-function Form({ draft, onChange, yes, cancel, save, children }: FormProps) {
+function ScheduleForm({ draft, onChange, yes, cancel, save, children }: FormProps) {
   const action = useAction();
-  const { form, refused, atEnd } = useRefusal(action.error);
-  const { destination, headers, body, cron: cronText, texts } = draft;
+  const { body, cron: cronText, texts } = draft;
   const cron = useExplained(cronText);
   const isNew = yes === 'Create';
+  const text = (name: 'destination' | 'headers' | 'cron' | 'body') => ({
+    value: draft[name] ?? '',
+    onInput: (value: string) => {
+      onChange({ ...draft, [name]: value });
+    },
+  });
   // The form waits for the explanation of its expression, which would otherwise push the fields down.
   if (!useOnceTrue(isSettled(cron))) return <Loading />;
   return (
-    <Refused.Provider value={refused}>
-      <form
-        ref={form}
-        class="stack"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void action.run(async () => {
-            go(hrefOf(await save()));
-            return 'The schedule is saved.';
-          });
-        }}
-      >
-        <Card title="When">
-          <TextField
-            label="Expression"
-            isCode
-            required
-            value={cronText}
-            onInput={(text) => {
-              onChange({ ...draft, cron: text });
-            }}
-            error={cron.error}
-            hint="Minute, hour, day of month, month, day of week, after CRON_TZ=<zone> unless the zone is UTC. Or a word such as @daily."
-          />
-          {cron.answer && <NextFires of={cron.answer} />}
-        </Card>
-        <Card title="What it publishes">
-          {children}
-          <TextField
-            label="Destination"
-            about={/^The destination|URL group/}
-            required
-            value={destination}
-            placeholder="https://example.com/report"
-            hint="A URL, or the name of a URL group."
-            onInput={(text) => {
-              onChange({ ...draft, destination: text });
-            }}
-          />
-          <TextField
-            label="Headers"
-            about={/ is not a header; |^The header /}
-            rows={3}
-            isCode
-            value={headers}
-            placeholder="X-Tenant: acme"
-            hint={
-              <>
-                One per line. Those that begin with <code>Svc-</code> are settings.
-              </>
-            }
-            onInput={(text) => {
-              onChange({ ...draft, headers: text });
-            }}
-          />
-          {body === undefined ? (
-            <>
-              <p class="hint">The body is redacted or not text, so it is not shown. It stays as it is.</p>
-              <Checkbox
-                label="Replace the body"
-                checked={false}
-                onInput={() => {
-                  onChange({ ...draft, body: '' });
-                }}
-              />
-            </>
-          ) : (
-            <TextField
-              label="Body"
-              rows={6}
-              isCode
-              value={body}
-              onInput={(text) => {
-                onChange({ ...draft, body: text });
-              }}
-            />
-          )}
-        </Card>
-        <Card title="Settings">
-          <div class="fields">
-            <SettingFields
-              form="schedule"
-              texts={texts}
-              onChange={(changed) => {
-                onChange({ ...draft, texts: { ...texts, ...changed } });
-              }}
-              without={isNew ? [] : ['redact-fields']}
-            />
-          </div>
-        </Card>
-        {atEnd !== undefined && (
-          <p class="wrong" role="alert">
-            {atEnd}
-          </p>
-        )}
+    <Form
+      class="stack"
+      action={action}
+      work={async () => {
+        go(hrefOfSchedule(await save()));
+        return 'The schedule is saved.';
+      }}
+      end={
         <div class="actions">
           <Button type="submit" kind="main" isBusy={action.isRunning} disabled={cron.error !== undefined}>
             {yes}
           </Button>
           <ButtonLink href={cancel}>Cancel</ButtonLink>
         </div>
-      </form>
-    </Refused.Provider>
+      }
+    >
+      <Card title="When">
+        <Field
+          label="Expression"
+          isCode
+          required
+          {...text('cron')}
+          error={cron.error}
+          hint="Minute, hour, day of month, month, day of week, after CRON_TZ=<zone> unless the zone is UTC. Or a word such as @daily."
+        />
+        {cron.answer && <NextFires of={cron.answer} />}
+      </Card>
+      <Card title="What it publishes">
+        {children}
+        <Field
+          label="Destination"
+          about={/^The destination|URL group/}
+          required
+          {...text('destination')}
+          placeholder="https://example.com/report"
+          hint="A URL, or the name of a URL group."
+        />
+        <Field
+          label="Headers"
+          about={/ is not a header; |^The header /}
+          rows={3}
+          isCode
+          {...text('headers')}
+          placeholder="X-Tenant: acme"
+          hint={
+            <>
+              One per line. Those that begin with <code>Svc-</code> are settings.
+            </>
+          }
+        />
+        {body === undefined ? (
+          <>
+            <p class="hint">The body is redacted or not text, so it is not shown. It stays as it is.</p>
+            <Checkbox
+              label="Replace the body"
+              checked={false}
+              onInput={() => {
+                onChange({ ...draft, body: '' });
+              }}
+            />
+          </>
+        ) : (
+          <Field label="Body" rows={6} isCode {...text('body')} />
+        )}
+      </Card>
+      <Card title="Settings">
+        <div class="fields">
+          <SettingFields
+            form="schedule"
+            texts={texts}
+            onChange={(changed) => {
+              onChange({ ...draft, texts: { ...texts, ...changed } });
+            }}
+            without={isNew ? [] : ['redact-fields']}
+          />
+        </div>
+      </Card>
+    </Form>
   );
 }

@@ -2,12 +2,12 @@ import { messagePage, type schedule, scheduleFires, type Answer } from '../../..
 import { path } from '../../api/client.ts';
 import { defaultIntervalMs, useAsked, type Asked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
-import { Loaded } from '../../ui/act.tsx';
+import { Loaded } from '../../ui/resourcePage.tsx';
 import { ButtonLink, Card, countOf, Cut, State } from '../../ui/basics.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { hrefOfMessages } from '../messages/links.ts';
 import { statusOf } from '../messages/messageTable.tsx';
+import { hrefOfMessages } from '../links.tsx';
 
 type Fire = Answer<typeof scheduleFires>['fires'][number];
 type State = NonNullable<Fire['states']>[string];

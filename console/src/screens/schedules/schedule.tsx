@@ -1,108 +1,85 @@
 import { publishAnswer, schedule, type Answer } from '../../../../lambdas/wire/answers.ts';
-import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
-import { isSettled, defaultIntervalMs, useAction, useAsked, useOnceTrue } from '../../api/useAsked.ts';
+import { isSettled, defaultIntervalMs, useOnceTrue } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
-import { Act, change, Opens, Loaded } from '../../ui/act.tsx';
-import { Button, ButtonLink, Card, countOf, DetailList, Loading, Page, State } from '../../ui/basics.tsx';
+import { Act, sends, ActionForm } from '../../ui/action.tsx';
+import { ResourcePage } from '../../ui/resourcePage.tsx';
+import { ButtonLink, Card, countOf, DetailList, Loading, State } from '../../ui/basics.tsx';
 import { RequestView } from '../../ui/body.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
 import { settingDetails } from '../../ui/settings.tsx';
 import { duration, Time } from '../../ui/time.tsx';
 import { showToast } from '../../ui/toast.tsx';
-import { hrefOfMessages } from '../messages/links.ts';
 import { LastFires, useLastFires, WhyFailed, worstOf } from './lastFires.tsx';
 import { NextFires, useExplained } from './fires.tsx';
-
-export function Schedule({ scheduleId }: { readonly scheduleId: string }) {
-  const asked = useAsked(schedule, { path: path`v2/schedules/${scheduleId}` }, defaultIntervalMs);
-  const mayWrite = useMayWrite();
-  return (
-    <Page
-      title={scheduleId}
-      back={{ href: list, name: 'Schedules' }}
-      actions={mayWrite && asked.answer && <Actions of={asked.answer} again={asked.again} />}
-    >
-      <Loaded of={asked}>{(shown) => <Details of={shown} />}</Loaded>
-    </Page>
-  );
-}
+import { hrefOfMessages } from '../links.tsx';
 
 const list = href(['schedules']);
 
-const secondMs = 1_000;
+export const Schedule = ({ scheduleId }: { readonly scheduleId: string }) => (
+  <ResourcePage
+    shape={schedule}
+    path={path`v2/schedules/${scheduleId}`}
+    everyMs={defaultIntervalMs}
+    title={scheduleId}
+    back={{ href: list, name: 'Schedules' }}
+    actions={(of, again) => (
+      <>
+        <Act name="Run now" kind="main" work={() => run(scheduleId)} />
+        <Pause of={of} then={again} />
+        <ButtonLink href={href(['schedules', scheduleId, 'edit'])}>Edit</ButtonLink>
+        <ActionForm
+          name="Delete…"
+          title="Delete 1 schedule?"
+          yes="Delete"
+          isDangerous
+          work={sends(
+            { method: 'DELETE', path: path`v2/schedules/${scheduleId}` },
+            `The schedule ${scheduleId} is deleted.`,
+          )}
+          leadsTo={list}
+        >
+          <p>
+            <strong>{scheduleId}</strong> no longer fires. Its published messages stay.
+          </p>
+        </ActionForm>
+      </>
+    )}
+  >
+    {(of) => <Details of={of} />}
+  </ResourcePage>
+);
 
-interface ActionsProps {
-  readonly of: Answer<typeof schedule>;
-  readonly again: () => void;
+async function run(scheduleId: string): Promise<undefined> {
+  const made = await ask(publishAnswer, { method: 'POST', path: path`v2/schedules/${scheduleId}/run` });
+  const ids = [made].flat().map(({ messageId }) => messageId);
+  const place = hrefOfMessages(ids, { scheduleId });
+  showToast(`${countOf(ids.length, 'message')} published.`, 'done', place);
+  go(place);
 }
 
-export function Pause({
-  of: { scheduleId, isPaused },
-  then,
-  isQuiet = false,
-}: {
+interface PauseProps {
   readonly of: Answer<typeof schedule>;
   readonly then: () => void;
   readonly isQuiet?: boolean;
-}) {
+}
+
+export function Pause({ of: { scheduleId, isPaused }, then, isQuiet = false }: PauseProps) {
   const verb = isPaused ? 'Resume' : 'Pause';
   return (
     <Act
-      request={{ path: path`v2/schedules/${scheduleId}/${verb.toLowerCase()}` }}
-      said={isPaused ? 'The schedule is resumed.' : 'The schedule is paused.'}
-      then={then}
+      name={verb}
       kind={isQuiet ? 'quiet' : 'plain'}
       label={isQuiet ? `${verb} ${scheduleId}` : undefined}
-    >
-      {verb}
-    </Act>
+      work={sends(
+        { path: path`v2/schedules/${scheduleId}/${verb.toLowerCase()}` },
+        isPaused ? 'The schedule is resumed.' : 'The schedule is paused.',
+      )}
+      then={then}
+    />
   );
 }
 
-function Actions({ of, again }: ActionsProps) {
-  const { scheduleId } = of;
-  const action = useAction('toast');
-  const run = async (): Promise<undefined> => {
-    const made = await ask(publishAnswer, { method: 'POST', path: path`v2/schedules/${scheduleId}/run` });
-    const ids = [made].flat().map(({ messageId }) => messageId);
-    const place = hrefOfMessages(ids, { scheduleId });
-    showToast(`${countOf(ids.length, 'message')} published.`, 'done', place);
-    go(place);
-  };
-  return (
-    <>
-      <Button kind="main" isBusy={action.isRunning} onClick={() => void action.run(run)}>
-        Run now
-      </Button>
-      <Pause of={of} then={again} />
-      <ButtonLink href={href(['schedules', scheduleId, 'edit'])}>Edit</ButtonLink>
-      <Opens
-        name="Delete…"
-        then={() => {
-          go(list);
-        }}
-      >
-        {(onClose) => (
-          <Confirm
-            title="Delete 1 schedule?"
-            yes="Delete"
-            isDangerous
-            work={async () => {
-              await change({ method: 'DELETE', path: path`v2/schedules/${scheduleId}` });
-              return `The schedule ${scheduleId} is deleted.`;
-            }}
-            onClose={onClose}
-          >
-            <p>
-              <strong>{scheduleId}</strong> no longer fires. Its published messages stay.
-            </p>
-          </Confirm>
-        )}
-      </Opens>
-    </>
-  );
-}
+const secondMs = 1_000;
 
 function Details({ of }: { readonly of: Answer<typeof schedule> }) {
   const explained = useExplained(of.cron);

@@ -1,16 +1,16 @@
 import { schedules, type Answer, type schedule } from '../../../../lambdas/wire/answers.ts';
 import { useMayWrite } from '../../access.ts';
 import { usePages } from '../../api/useAsked.ts';
+import { ListTable } from '../../lists/resourceList.tsx';
 import { href, type Place } from '../../place.ts';
-import { ButtonLink, count, Cut, Empty, Page, State } from '../../ui/basics.tsx';
+import { ButtonLink, count, Page, State } from '../../ui/basics.tsx';
 import { FilterBar, filtersOf, isFiltered, type FilterField } from '../../ui/filters.tsx';
-import { Listed, Table, type Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { WhyFailed, worstOf } from './lastFires.tsx';
 import { nameOfZone } from './fires.tsx';
 import { EditSchedule, NewSchedule } from './form.tsx';
-import { hrefOf } from './links.ts';
 import { Pause, Schedule } from './schedule.tsx';
+import { hrefOfSchedule } from '../links.tsx';
 
 type One = Answer<typeof schedule>;
 
@@ -74,83 +74,55 @@ function List({ place }: { readonly place: Place }) {
     { path: 'v2/schedules', query: filtersOf(place, [search]) },
     (page) => page,
   );
-  const isSearched = isFiltered(place, fields);
   const items = list.items && chosen(list.items, place);
   const isPart = list.more !== undefined && (place.query.has('show') || place.query.has('sort'));
-  const mayWrite = useMayWrite();
-  const create = mayWrite && (
+  const hasFilters =
+    isFiltered(place, fields) || (list.items ?? []).length >= many || list.more !== undefined;
+  const create = useMayWrite() && (
     <ButtonLink kind="main" href={href(['schedules', 'new'])}>
       New schedule
     </ButtonLink>
   );
-  const actions: Column<One> = {
-    head: 'Actions',
-    isNumber: true,
-    cell: (one) => <Pause of={one} then={list.again} isQuiet />,
-  };
   return (
     <Page title="Schedules" actions={create}>
-      {(isSearched || (list.items ?? []).length >= many || list.more !== undefined) && (
-        <FilterBar place={place} fields={fields} />
-      )}
+      {hasFilters && <FilterBar place={place} fields={fields} />}
       {isPart && (
         <p class="hint">These are of the {count(list.items?.length ?? 0)} schedules that are loaded.</p>
       )}
-      <Listed
+      <ListTable
         list={{ ...list, items }}
-        empty={
-          isSearched ? (
-            <Empty title="No schedule matches these filters." />
-          ) : (
-            <Empty title="No schedules yet.">
-              A schedule publishes a message repeatedly, according to a cron expression.
-            </Empty>
-          )
-        }
-      >
-        {(items) => (
-          <Table
-            caption="Schedules by id"
-            rows={items}
-            keyOf={({ scheduleId }) => scheduleId}
-            columns={[
-              {
-                head: 'Schedule',
-                isWide: true,
-                cell: ({ scheduleId, method, destination }) => (
-                  <div>
-                    <a href={hrefOf(scheduleId)}>
-                      <Cut text={scheduleId} />
-                    </a>
-                    <span class="hint">
-                      <Cut text={`${method} ${destination}`} />
-                    </span>
-                  </div>
-                ),
-              },
-              {
-                head: 'Fires',
-                isWide: true,
-                cell: ({ cron, cronInWords, timezone }) => (
-                  <div>
-                    <Cut text={cronInWords} />
-                    <span class="hint">
-                      <Cut text={`${nameOfZone(timezone)} · ${cron.replace(/^CRON_TZ=\S+\s+/, '')}`} />
-                    </span>
-                  </div>
-                ),
-              },
-              { head: 'Last fire', cell: (one) => <LastFire of={one} /> },
-              {
-                head: 'Next fire',
-                cell: ({ nextScheduleTime: next }) =>
-                  next === undefined ? <State state="paused" /> : <Time at={next} />,
-              },
-              ...(mayWrite ? [actions] : []),
-            ]}
-          />
-        )}
-      </Listed>
+        place={place}
+        fields={fields}
+        noMatch="No schedule matches these filters."
+        empty={[
+          'No schedules yet.',
+          'A schedule publishes a message repeatedly, according to a cron expression.',
+        ]}
+        caption="Schedules by id"
+        keyOf={({ scheduleId }) => scheduleId}
+        columns={[
+          {
+            head: 'Schedule',
+            isWide: true,
+            text: ({ scheduleId }) => scheduleId,
+            to: ({ scheduleId }) => hrefOfSchedule(scheduleId),
+            hint: ({ method, destination }) => `${method} ${destination}`,
+          },
+          {
+            head: 'Fires',
+            isWide: true,
+            text: ({ cronInWords }) => cronInWords,
+            hint: ({ cron, timezone }) => `${nameOfZone(timezone)} · ${cron.replace(/^CRON_TZ=\S+\s+/, '')}`,
+          },
+          { head: 'Last fire', cell: (one) => <LastFire of={one} /> },
+          {
+            head: 'Next fire',
+            cell: ({ nextScheduleTime: next }) =>
+              next === undefined ? <State state="paused" /> : <Time at={next} />,
+          },
+        ]}
+        acts={(of, again) => <Pause of={of} then={again} isQuiet />}
+      />
     </Page>
   );
 }

@@ -1,13 +1,15 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { chunksOf } from '../../../lambdas/shared/lists.ts';
-import { counted, deleted } from '../../../lambdas/wire/answers.ts';
+import { counted } from '../../../lambdas/wire/answers.ts';
 import { pagesOf, sentenceOf } from '../api/client.ts';
-import { count as shown, countOf, Visible } from './basics.tsx';
-import { Confirm } from './dialog.tsx';
-import { showToast } from './toast.tsx';
+import { Opens, type OpensProps } from '../ui/action.tsx';
+import { count as shown, countOf, Visible } from '../ui/basics.tsx';
+import { Confirm } from '../ui/dialog.tsx';
+import type { SettingTexts } from '../ui/settingTexts.ts';
+import { showToast } from '../ui/toast.tsx';
 
-interface BulkProps {
+interface DialogProps {
   /** The verb: `Resume`. */
   readonly verb: string;
   /** The past participle: `resumed`. */
@@ -25,21 +27,42 @@ interface BulkProps {
   readonly words?: string | undefined;
   readonly isDangerous?: boolean;
   readonly children: ComponentChildren;
-  /** Changes what a query selects, and yields each part's size. The user can stop it after each part. */
-  readonly work: (query: URLSearchParams) => AsyncIterable<number>;
-  readonly linkOf?: () => string | undefined;
+  /** The fields of the settings of the work. */
+  readonly settings?: (props: SettingsProps) => ComponentChildren;
+  /** Changes what a query selects. Yields the size of each part, or the ids of what it made. The user can stop it after each. */
+  readonly work: (query: URLSearchParams, texts: SettingTexts) => AsyncIterable<number | readonly string[]>;
+  /** The address of what was made. */
+  readonly hrefOf?: ((ids: readonly string[]) => string) | undefined;
+  /** @param made ids of what was made */
+  readonly then?: (made: readonly string[]) => void;
   readonly onClose: (isDone: boolean) => void;
 }
 
-export function Bulk({ verb, done, noun, path, query, isDangerous = false, ...props }: BulkProps) {
+export interface SettingsProps {
+  readonly texts: SettingTexts;
+  readonly onChange: (texts: SettingTexts) => void;
+}
+
+type BulkProps = Omit<DialogProps, 'onClose'> & Omit<OpensProps, 'children' | 'then'>;
+
+/** A button that opens a dialogue, in which many entries are changed. */
+export const Bulk = ({ name, kind, label, isHidden, ...work }: BulkProps) => (
+  <Opens name={name} kind={kind} label={label} isHidden={isHidden}>
+    {(onClose) => <BulkDialog {...work} onClose={onClose} />}
+  </Opens>
+);
+
+function BulkDialog({ verb, done, noun, path, query, isDangerous = false, ...props }: DialogProps) {
   // The dialogue keeps the selection that it was opened with, even if the list changes.
   const [ids] = useState(props.ids);
+  const [texts, setTexts] = useState<SettingTexts>({});
   // Entries that are added after the count are not changed.
   const [selected] = useState(() => upToNow(query));
   const { count, isOver = false, error } = useCount(path, selected, ids?.length);
   const [isRunning, setRunning] = useState(false);
   const [changed, setChanged] = useState(0);
   const isStopped = useRef(false);
+  const made = useRef<readonly string[]>([]);
   const number = `${isOver ? '' : 'more than '}${countOf(count, noun)}`;
   const isKnown = isOver || count > 0;
   const work = async (): Promise<undefined> => {
@@ -49,8 +72,9 @@ export function Bulk({ verb, done, noun, path, query, isDangerous = false, ...pr
     setRunning(true);
     try {
       for (const part of queriesOf(selected, ids, props.atOnce ?? Infinity)) {
-        for await (const some of props.work(part)) {
-          sum += some;
+        for await (const some of props.work(part, texts)) {
+          if (typeof some !== 'number') made.current = [...made.current, ...some];
+          sum += typeof some === 'number' ? some : some.length;
           setChanged(sum);
           if (isStopped.current) break;
         }
@@ -64,7 +88,7 @@ export function Bulk({ verb, done, noun, path, query, isDangerous = false, ...pr
     let text = `${countOf(sum, noun)} ${done}`;
     if (isStopped.current) text += '; it was stopped then';
     else if (isOver && sum < count) text += `, ${shown(count - sum)} not`;
-    showToast(`${text}.`, 'done', props.linkOf?.());
+    showToast(`${text}.`, 'done', made.current.length === 0 ? undefined : props.hrefOf?.(made.current));
   };
   return (
     <Confirm
@@ -75,7 +99,10 @@ export function Bulk({ verb, done, noun, path, query, isDangerous = false, ...pr
       onStop={() => {
         isStopped.current = true;
       }}
-      onClose={props.onClose}
+      onClose={(isDone) => {
+        props.onClose(isDone);
+        if (isDone) props.then?.(made.current);
+      }}
       work={work}
     >
       {/* The form keeps its values for another try. */}
@@ -86,6 +113,7 @@ export function Bulk({ verb, done, noun, path, query, isDangerous = false, ...pr
           </p>
         )}
         {props.children}
+        {props.settings?.({ texts, onChange: setTexts })}
       </div>
       {(isRunning || changed > 0) && (
         <div role="status">
@@ -149,17 +177,3 @@ function queriesOf(query: URLSearchParams, ids: readonly string[] | undefined, a
     return chunksOf(ids, atOnce).map((some) => new URLSearchParams({ dlqIds: some.join(',') }));
   return [new URLSearchParams([...query, ...(atOnce === Infinity ? [] : [['count', String(atOnce)]])])];
 }
-
-/** @param path of the list */
-export const DeleteAll = ({ path, ...props }: Omit<BulkProps, 'verb' | 'done' | 'work'>) => (
-  <Bulk
-    {...props}
-    verb="Delete"
-    done="deleted"
-    path={`${path}/count`}
-    isDangerous
-    work={async function* (query) {
-      for await (const part of pagesOf(deleted, { method: 'DELETE', path, query })) yield part.deleted;
-    }}
-  />
-);

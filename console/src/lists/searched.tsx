@@ -1,5 +1,5 @@
 /** Lists of search results by body: how far the search got. */
-import { count } from './basics.tsx';
+import { count } from '../ui/basics.tsx';
 
 /** A row that was found, or the number of rows that a page has searched. */
 export interface SearchRow<T> {

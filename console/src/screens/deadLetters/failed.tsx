@@ -1,0 +1,216 @@
+/** Buttons that send again or delete what has failed permanently: one message or run, the selected ones, or all that match. */
+import { useState } from 'preact/hooks';
+import { deleted, retriedPage } from '../../../../lambdas/wire/answers.ts';
+import { rerunAnswers } from '../../../../lambdas/wire/workflowAnswers.ts';
+import { pagesOf, type Request } from '../../api/client.ts';
+import { Bulk, type SettingsProps } from '../../lists/bulk.tsx';
+import { Field } from '../../ui/fields.tsx';
+import { ChangedSettings } from '../../ui/settings.tsx';
+import { sentAs, settingHeaders, type SettingTexts } from '../../ui/settingTexts.ts';
+import { hrefOfMessages } from '../links.tsx';
+
+/** A way to send something again. */
+interface Way {
+  /** The last part of the path. */
+  readonly kind: string;
+  readonly verb: string;
+  readonly done: string;
+  readonly effect: string;
+}
+
+/** A kind of things that fail. */
+export interface Failed {
+  readonly noun: string;
+  /** The path of the list. */
+  readonly path: string;
+  readonly atOnce: number;
+  readonly ways: readonly Way[];
+  /** Sends again what a request selects, and yields the ids of the new messages or runs. */
+  readonly send: (request: Request) => AsyncIterable<readonly string[]>;
+  /** The address of what was sent. */
+  readonly hrefOf?: (ids: readonly string[]) => string;
+  readonly form: 'retry' | 'resume';
+  readonly hasPace?: boolean;
+  readonly afterDeletion: string;
+  /** The words for the selected ones, after a verb. */
+  readonly selected: (count: string) => string;
+}
+
+const retry: Way = {
+  kind: 'retry',
+  verb: 'Retry',
+  done: 'sent again',
+  effect: 'Each is sent again as a new message, and disappears from this list.',
+};
+
+export const deadLetters: Failed = {
+  noun: 'dead letter',
+  path: 'v2/dlq',
+  atOnce: 100,
+  ways: [retry],
+  send: async function* (request) {
+    for await (const page of pagesOf(retriedPage, request))
+      yield page.responses.map(({ messageId }) => messageId);
+  },
+  hrefOf: hrefOfMessages,
+  form: 'retry',
+  hasPace: true,
+  afterDeletion: 'They can no longer be sent again or inspected.',
+  selected: (count) => `${count} selected`,
+};
+
+/** The ways to run a failed run again, each with what the new run does. */
+export const rerunWays = [
+  {
+    kind: 'resume',
+    verb: 'Resume',
+    done: 'resumed',
+    means: 'keeps the completed steps, and continues where it failed',
+  },
+  { kind: 'restart', verb: 'Restart', done: 'restarted', means: 'starts from the first step' },
+] as const;
+
+export const failedRuns: Failed = {
+  noun: 'run',
+  path: 'v2/workflows/dlq',
+  atOnce: 20,
+  ways: rerunWays.map(({ means, ...way }) => ({ ...way, effect: `Each gets a new run ${means}.` })),
+  send: async function* (request) {
+    for await (const page of pagesOf(rerunAnswers, request))
+      yield page.workflowRuns.map(({ workflowRunId }) => workflowRunId);
+  },
+  form: 'resume',
+  afterDeletion: 'They can no longer be resumed. The log shows them while it is kept.',
+  selected: (count) => `the ${count} selected`,
+};
+
+/** The part of a request that changes settings. Values that don't fit a header are in the query. */
+export function settingsIn(texts: SettingTexts, selected?: URLSearchParams) {
+  const { headers, query } = sentAs(settingHeaders(texts));
+  return { headers, query: new URLSearchParams([...(selected ?? []), ...query]) };
+}
+
+interface Selected {
+  /** The ids; undefined for all that the query selects. */
+  readonly ids?: readonly string[];
+  readonly query: URLSearchParams;
+  /** The filter in words; empty if there is no filter. */
+  readonly words?: string;
+  /** Whether the buttons are hidden because there is nothing. An open dialogue stays open. */
+  readonly isHidden?: boolean;
+  /** @param sent ids of what was sent again */
+  readonly then: (sent: readonly string[]) => void;
+}
+
+interface AgainProps extends Selected {
+  readonly of: Failed;
+  readonly way: Way;
+  readonly name: string;
+  readonly kind?: 'main';
+}
+
+const Again = ({ of, way, name, kind, ...selected }: AgainProps) => (
+  <Bulk
+    {...selected}
+    name={name}
+    kind={kind}
+    verb={way.verb}
+    done={way.done}
+    noun={of.noun}
+    atOnce={of.atOnce}
+    path={`${of.path}/count`}
+    hrefOf={of.hrefOf}
+    settings={(props) => (
+      <>
+        {of.hasPace === true && selected.ids?.length !== 1 && <Pace {...props} />}
+        <ChangedSettings form={of.form} {...props} />
+      </>
+    )}
+    work={(query, texts) =>
+      of.send({ method: 'POST', path: `${of.path}/${way.kind}`, ...settingsIn(texts, query) })
+    }
+  >
+    <p>{way.effect}</p>
+  </Bulk>
+);
+
+/** The button of one dead letter. */
+export const RetryOne = ({ dlqId, then }: { readonly dlqId: string; readonly then: Selected['then'] }) => (
+  <Again
+    of={deadLetters}
+    way={retry}
+    name="Retry…"
+    kind="main"
+    ids={[dlqId]}
+    query={new URLSearchParams()}
+    then={then}
+  />
+);
+
+interface FailedActsProps extends Selected {
+  readonly of: Failed;
+  /** The words after the verb: `all 12`. */
+  readonly which: string;
+}
+
+export const FailedActs = ({ of, which, ...selected }: FailedActsProps) => (
+  <>
+    {of.ways.map((way) => (
+      <Again key={way.kind} {...selected} of={of} way={way} name={`${way.verb} ${which}…`} />
+    ))}
+    <Bulk
+      {...selected}
+      name={`Delete ${which}…`}
+      verb="Delete"
+      done="deleted"
+      noun={of.noun}
+      atOnce={of.atOnce}
+      path={`${of.path}/count`}
+      isDangerous
+      then={() => {
+        selected.then([]);
+      }}
+      work={async function* (query) {
+        const request = { method: 'DELETE', path: of.path, query } as const;
+        for await (const part of pagesOf(deleted, request)) yield part.deleted;
+      }}
+    >
+      <p>{of.afterDeletion}</p>
+    </Bulk>
+  </>
+);
+
+/** Names a retry's flow-control key: `retry-2026-11-27-18-05-00`. */
+const newKey = (): string => `retry-${new Date().toISOString().slice(0, 19).replaceAll(/[T:]/g, '-')}`;
+
+/** Slows down a retry with a separate flow-control key, unless the settings name another. */
+function Pace({ texts, onChange }: SettingsProps) {
+  const [made] = useState(newKey);
+  const rate = texts['rate'] ?? '';
+  const key = texts['flow-control-key'] ?? '';
+  return (
+    <Field
+      label="At most this many a second"
+      type="number"
+      placeholder="all at once"
+      value={texts['period'] === '1s' ? rate : ''}
+      onInput={(text) => {
+        const isOwn = key === '' || key === made;
+        onChange({
+          ...texts,
+          rate: text,
+          period: text === '' ? '' : '1s',
+          'flow-control-key': isOwn ? (text === '' ? '' : made) : key,
+        });
+      }}
+      hint={
+        key === made && (
+          <>
+            They get the flow-control key <code>{made}</code>, with which you can pause them or change their
+            speed.
+          </>
+        )
+      }
+    />
+  );
+}

@@ -1,0 +1,39 @@
+/** The addresses of things, and links to them. */
+import { href, type Query } from '../place.ts';
+import { clockTime } from '../ui/time.tsx';
+
+/** A link to a thing's page, if there is one. */
+export const linkTo = (screen: string, id: string | undefined) => id && <a href={href([screen, id])}>{id}</a>;
+
+export const hrefOfHost = (host: string): string => href(['overview', 'hosts', host]);
+
+/** The address of a schedule. `new` is a valid id, but also the address of the form. */
+export const hrefOfSchedule = (scheduleId: string): string =>
+  href(['schedules', scheduleId, ...(scheduleId === 'new' ? ['details'] : [])]);
+
+/** The most ids in an address. Some programs don't take longer addresses. */
+const mostIds = 50;
+
+/**
+ * Makes the address of one message, or of a list.
+ *
+ * @param instead the list's filter if there are too many ids for an address
+ */
+export function hrefOfMessages(ids: readonly string[], instead: Query = {}): string {
+  const [only] = ids;
+  if (ids.length === 1 && only !== undefined) return href(['messages', only]);
+  return href(['messages'], ids.length > mostIds ? instead : { messageIds: ids.join(',') });
+}
+
+/** The address of a run. Ids can be reused, so it also has the start. */
+export const hrefOfRun = (workflowRunId: string, workflowCreatedAt: number): string =>
+  href(['runs', workflowRunId], { workflowCreatedAt });
+
+interface Hanging {
+  readonly since: number;
+  /** The endpoint's last status. */
+  readonly status?: number | undefined;
+}
+
+export const sayHanging = ({ since, status }: Hanging): string =>
+  `Nothing is pending since ${clockTime(since)}${status === undefined ? '' : `; the endpoint answered ${status} and submitted nothing`}.`;

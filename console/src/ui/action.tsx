@@ -1,0 +1,189 @@
+/** Buttons that change something, at once or after a dialogue, and forms that are described by their fields. */
+import { Fragment, type ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { nothing } from '../../../lambdas/wire/answers.ts';
+import { ask, type Request } from '../api/client.ts';
+import { useAction, type Work } from '../api/useAsked.ts';
+import { go } from '../place.ts';
+import { Button } from './basics.tsx';
+import { Confirm, type ConfirmProps } from './dialog.tsx';
+import { Field, type FieldProps } from './fields.tsx';
+
+/** Sends a change whose answer is not shown. Default method: POST. */
+export const change = async (request: Request): Promise<void> => {
+  await ask(nothing, { method: 'POST', ...request });
+};
+
+/** The work that sends a change, and reports it with a sentence. */
+export const sends =
+  (request: Request, said: string): Work =>
+  async () => {
+    await change(request);
+    return said;
+  };
+
+export interface ActionButton {
+  /** The text of the button. */
+  readonly name: ComponentChildren;
+  readonly kind?: 'plain' | 'main' | 'quiet';
+  /** The button's name for screen readers, if its text alone is unclear. */
+  readonly label?: string | undefined;
+  readonly then?: () => void;
+}
+
+/** A button that changes something at once, because the change can be undone. */
+export function Act({ name, kind, label, then, work }: ActionButton & { readonly work: Work }) {
+  const action = useAction('toast');
+  const run = async (): Promise<void> => {
+    if (await action.run(work)) then?.();
+  };
+  return (
+    <Button kind={kind} aria-label={label} isBusy={action.isRunning} onClick={() => void run()}>
+      {name}
+    </Button>
+  );
+}
+
+export interface OpensProps extends ActionButton {
+  /** Whether the button is hidden, because there is nothing to do. An open dialogue stays open. */
+  readonly isHidden?: boolean | undefined;
+  readonly children: (close: (isDone: boolean) => void) => ComponentChildren;
+}
+
+/** A button that opens a dialogue. */
+export function Opens({ name, kind, label, isHidden, then, children }: OpensProps) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      {isHidden !== true && (
+        <Button
+          kind={kind}
+          aria-label={label}
+          onClick={() => {
+            setOpen(true);
+          }}
+        >
+          {name}
+        </Button>
+      )}
+      {isOpen &&
+        children((isDone) => {
+          setOpen(false);
+          if (isDone) then?.();
+        })}
+    </>
+  );
+}
+
+/** A field of a form. */
+export interface FormField extends Omit<FieldProps, 'value' | 'onInput' | 'error'> {
+  /** The text at first. Default: empty. */
+  readonly value?: string | undefined;
+  /** A sentence above the field, in a separate line. */
+  readonly above?: string;
+  readonly isShown?: (texts: Readonly<Record<string, string>>) => boolean;
+}
+
+/** The fields by the API's names, to which its errors refer. */
+export type FormFields<Name extends string> = Readonly<Record<Name, FormField>>;
+export type FormTexts<Name extends string> = Readonly<Record<Name, string>>;
+
+/** The texts that the fields begin with. */
+export const firstTexts = <Name extends string>(fields: FormFields<Name>): FormTexts<Name> =>
+  Object.fromEntries(
+    Object.entries<FormField>(fields).map(([name, { value = '' }]) => [name, value]),
+  ) as FormTexts<Name>;
+
+interface FieldsOfProps<Name extends string> {
+  readonly fields: FormFields<Name>;
+  /** The fields that are shown. Default: all. */
+  readonly only?: readonly NoInfer<Name>[];
+  readonly texts: FormTexts<NoInfer<Name>>;
+  readonly onChange: (changed: FormTexts<NoInfer<Name>>) => void;
+}
+
+/** The fields of a form. */
+export function FieldsOf<Name extends string>({ fields, only, texts, onChange }: FieldsOfProps<Name>) {
+  const all: Readonly<Record<string, string>> = texts;
+  return (
+    <>
+      {Object.entries<FormField>(fields).map(([name, { isShown, above, ...field }]) =>
+        isShown?.(texts) === false || only?.some((one) => one === name) === false ? null : (
+          <Fragment key={name}>
+            {above !== undefined && <p class="hint">{above}</p>}
+            <Field
+              about={name}
+              {...field}
+              value={all[name] ?? ''}
+              onInput={(text) => {
+                onChange({ ...texts, [name]: text });
+              }}
+            />
+          </Fragment>
+        ),
+      )}
+    </>
+  );
+}
+
+interface FormProps<Name extends string> extends Omit<ConfirmProps, 'work' | 'isReady' | 'onClose'> {
+  readonly fields?: FormFields<Name>;
+  /** Whether the fields are beside each other. */
+  readonly isGrid?: boolean;
+  /** Whether the texts can be sent. Default: always. */
+  readonly isReady?: (texts: FormTexts<NoInfer<Name>>) => boolean;
+  /** @param changed the texts that differ from those at first */
+  readonly work: (
+    texts: FormTexts<NoInfer<Name>>,
+    changed: readonly (readonly [name: string, text: string])[],
+  ) => ReturnType<Work>;
+}
+
+interface ActionFormProps<Name extends string> extends FormProps<Name>, ActionButton {
+  /** The address of the screen that shows the result. */
+  readonly leadsTo?: string;
+}
+
+/** A button that asks for confirmation, and for the values of fields, before it changes something. */
+export function ActionForm<Name extends string = never>({
+  name,
+  kind,
+  label,
+  then,
+  leadsTo,
+  ...form
+}: ActionFormProps<Name>) {
+  const after = (): void => {
+    then?.();
+    if (leadsTo !== undefined) go(leadsTo);
+  };
+  return (
+    <Opens name={name} kind={kind} label={label} then={after}>
+      {(onClose) => <FormDialog {...form} onClose={onClose} />}
+    </Opens>
+  );
+}
+
+function FormDialog<Name extends string>({
+  fields = {} as FormFields<Name>,
+  isGrid = false,
+  isReady,
+  work,
+  children,
+  ...dialog
+}: FormProps<Name> & Pick<ConfirmProps, 'onClose'>) {
+  const [before] = useState(() => firstTexts(fields));
+  const [texts, setTexts] = useState(before);
+  const shown = <FieldsOf fields={fields} texts={texts} onChange={setTexts} />;
+  const run: Work = () => {
+    const known: Readonly<Record<string, string>> = before;
+    const changed = Object.entries<string>(texts).filter(([name, text]) => text !== known[name]);
+    return work(texts, changed);
+  };
+  return (
+    <Confirm {...dialog} isReady={isReady?.(texts) ?? true} work={run}>
+      {children}
+      {isGrid ? <div class="fields">{shown}</div> : shown}
+    </Confirm>
+  );
+}

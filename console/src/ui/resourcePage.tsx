@@ -1,0 +1,59 @@
+/** The screen of one resource. */
+import type { ComponentChildren } from 'preact';
+import type * as z from 'zod/mini';
+import type { Readable } from '../../../lambdas/options/option.ts';
+import { useMayWrite } from '../access.ts';
+import type { Request } from '../api/client.ts';
+import { useAsked, type Asked } from '../api/useAsked.ts';
+import { Failure, Loading, Page } from './basics.tsx';
+
+interface LoadedProps<T> {
+  readonly of: Asked<T>;
+  readonly children: (answer: T) => ComponentChildren;
+}
+
+/** Shows an answer, or the reason why there is none. */
+export const Loaded = <T,>({ of: { answer, error, again }, children }: LoadedProps<T>) => (
+  <>
+    {error !== undefined && <Failure error={error} again={again} />}
+    {answer !== undefined ? children(answer) : error === undefined && <Loading />}
+  </>
+);
+
+interface ResourcePageProps<Shape extends z.ZodMiniType> extends Pick<Request, 'api' | 'path'> {
+  readonly shape: Shape;
+  /** The interval at which it is loaded again, in milliseconds. Default: once. */
+  readonly everyMs?: number;
+  readonly title: string | ((of: Readable<z.infer<Shape>> | undefined) => string);
+  readonly back?: { readonly href: string; readonly name: string };
+  /** Buttons for all users. */
+  readonly links?: ComponentChildren;
+  /** Buttons for users who may write. */
+  readonly actions?: (of: Readable<z.infer<Shape>>, again: () => void) => ComponentChildren;
+  readonly children: (of: Readable<z.infer<Shape>>, again: () => void) => ComponentChildren;
+}
+
+export function ResourcePage<Shape extends z.ZodMiniType>(props: ResourcePageProps<Shape>) {
+  const { shape, path, api, everyMs, title, back, links, actions, children } = props;
+  const asked = useAsked(shape, { path, api }, everyMs);
+  const mayAct = useMayWrite() && actions !== undefined;
+  const { answer, again } = asked;
+  const own = mayAct && answer !== undefined && actions(answer, again);
+  const all = (
+    <>
+      {links}
+      {own}
+    </>
+  );
+  // Without actions, the title has the whole line.
+  const hasNone = links === undefined && (!mayAct || (answer !== undefined && own === false));
+  return (
+    <Page
+      title={typeof title === 'string' ? title : title(answer)}
+      back={back}
+      actions={hasNone ? false : answer && all}
+    >
+      <Loaded of={asked}>{(of) => children(of, again)}</Loaded>
+    </Page>
+  );
+}
