@@ -35,12 +35,16 @@ function tokensOf(text: string): readonly Token[] {
   return [...tokens, { kind: 'end', text: '<EOF>', start: text.length, end: text.length }];
 }
 
+const maxOperators = 300;
+
 /** The tokens of an expression, and the position in them. */
 export class Tokens {
   readonly #kind: ExpressionKind;
   readonly #text: string;
   readonly #tokens: readonly Token[];
   #at = 0;
+  #operators = 0;
+  #problem: AwsError | undefined;
 
   constructor(kind: ExpressionKind, text: string) {
     this.#kind = kind;
@@ -61,6 +65,12 @@ export class Tokens {
     const token = this.peek();
     this.#at += 1;
     return token;
+  }
+
+  /** Takes a token that counts as an operator: a comparator, a keyword, a function's name, or a sign of a sum. */
+  takeOperator(): Token {
+    this.#operators += 1;
+    return this.take();
   }
 
   takeSign(sign: string): boolean {
@@ -89,6 +99,20 @@ export class Tokens {
   isKeyword(keyword: string): boolean {
     const { kind, text } = this.peek();
     return kind === 'word' && text.toUpperCase() === keyword;
+  }
+
+  /** Notes a problem, which is reported only if the syntax is right. The first one counts. */
+  wrong(message: string): void {
+    this.#problem ??= this.refused(message);
+  }
+
+  /** @throws AwsError if this is not the end, or a problem was noted */
+  end(): void {
+    if (this.peek().kind !== 'end') throw this.syntaxError();
+    if (this.#operators > maxOperators) {
+      this.wrong(`The expression contains too many operators; operator count: ${this.#operators}`);
+    }
+    if (this.#problem !== undefined) throw this.#problem;
   }
 
   /** Makes the error about the next token, with its neighbours. */

@@ -11,7 +11,7 @@ import {
   type Value,
 } from '../values.ts';
 import { readPath, readValue } from './condition.ts';
-import type { Action, CallNode, Operand, Update } from './nodes.ts';
+import type { Action, CallNode, Operand } from './nodes.ts';
 import { pathTree, type PathTree } from './paths.ts';
 import type { Read, Scope, Values } from './scope.ts';
 
@@ -37,7 +37,7 @@ export interface CompiledUpdate {
 }
 
 /** @throws AwsError if the expression is invalid with the scope's names */
-export function compileUpdate({ actions }: Update, scope: Scope): CompiledUpdate {
+export function compileUpdate(actions: readonly Action[], scope: Scope): CompiledUpdate {
   const targets = actions.map((action) => scope.steps(action.path));
   // Finds overlaps first. Only these paths count as touched by the update.
   pathTree(
