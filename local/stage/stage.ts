@@ -45,7 +45,6 @@ import {
   type StandInOptions,
   type StandIns,
 } from './standIns.ts';
-import { takeOverClock, type TestClock } from './testClock.ts';
 import { startTestControl, type TestControl } from './testControl.ts';
 import { loadTimed, startTimers } from './timers.ts';
 
@@ -100,8 +99,6 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   }
   const ready = readiness(() => disk);
   if (options.dev) giveDevCredentials();
-  const testClock = options.testControl ? takeOverClock() : undefined;
-  if (testClock !== undefined) endings.push(testClock.release);
   const functions = new Map<ApiFunction, LambdaFunction>();
   const loading = pending();
   const guard: Guard = options.dev ? (listener) => guardDevMode(ready.guard(listener)) : ready.guard;
@@ -169,8 +166,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     const loaded = name === 'console' ? consoleFunction(limits) : await load(name, limits);
     functions.set(name, name === 'publish' ? inTurns(loaded, publishesAtOnce) : loaded);
   }
-  const testControl =
-    testClock === undefined ? undefined : await offerTestControl(testClock, options, standIns, endings);
+  const testControl = await offerTestControl(options, standIns, endings);
   const [fed, timed] = await Promise.all([loadFed(options), loadTimed(region, load)]);
   if (data !== undefined) await sendLostMessages(data.store);
   loading.resolve();
@@ -303,22 +299,19 @@ function feed(
 }
 
 async function offerTestControl(
-  clock: TestClock,
   { report }: StageOptions,
   { sqs, scheduler, expiry, store }: StandIns,
   endings: Endings,
-): Promise<TestControl> {
-  const names = fedQueues.map(({ name }) => name);
+): Promise<TestControl | undefined> {
   const control = await startTestControl({
-    clock,
     queues: sqs.queues,
     scheduler,
-    fedQueues: names,
+    fedQueues: fedQueues.map(({ name }) => name),
     expireNow: expiry.expireNow,
     written: () => store.committed(),
     report,
   });
-  endings.push(control.close);
+  if (control !== undefined) endings.push(control.close);
   return control;
 }
 

@@ -4,6 +4,9 @@ import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { parseOptions } from '../../local/stage/options.ts';
 import { startStage } from '../../local/stage/stage.ts';
+import { controlStages } from '../../local/stage/testControl.ts';
+import { takeOverClock } from '../support/testClock.ts';
+import { startTestControl } from '../support/testControl.ts';
 import { Chance, streamsOf } from './chance.ts';
 import { connectionsWithin } from './connections.ts';
 import { openFaultProxies } from './faultProxy.ts';
@@ -51,9 +54,9 @@ const threads = new FunctionThreads({
   count,
 });
 
-const options = parseOptions(['--port', String(init.port), '--data-dir', init.dataDirectory], {
-  SVC_TEST_CONTROL: '1',
-});
+const clock = takeOverClock();
+controlStages((controlled) => startTestControl({ ...controlled, clock }));
+const options = parseOptions(['--port', String(init.port), '--data-dir', init.dataDirectory], {});
 const report = (error: unknown): void => {
   if (!(error instanceof ProcessDied)) console.error(error);
 };
