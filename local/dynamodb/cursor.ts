@@ -1,5 +1,5 @@
 /** Cursors: the `ExclusiveStartKey` of a Query or a Scan, which is the key of the previous page's last row. */
-import { AwsError } from '../aws/awsError.ts';
+import { AwsError, refused } from '../aws/awsError.ts';
 import type { KeyRange } from './expressions/bind.ts';
 import { entryKey } from './indexes.ts';
 import { next } from './keys.ts';
@@ -20,8 +20,6 @@ export interface Range {
 
 export const cursorNames = ({ table, index }: Source): readonly string[] =>
   index === undefined ? table.keyNames : [...new Set([...table.keyNames, index.partitionKey, index.sortKey])];
-
-const refused = (message: string): AwsError => new AwsError('ValidationException', message);
 
 /**
  * The rest of a range, after a cursor's row.

@@ -1,8 +1,13 @@
 /** The stand-in for Amazon DynamoDB: the operations that the service and its tests use, on the stage's store. */
 import { AwsError } from '../aws/awsError.ts';
 import type { HandOver } from '../aws/handOver.ts';
-import { checkedOperations, type Operation } from '../aws/operation.ts';
-import { handedOverBy, startJsonServer, type AwsServer } from '../aws/server.ts';
+import {
+  checkedOperations,
+  handedOverBy,
+  startJsonServer,
+  type AwsServer,
+  type Operation,
+} from '../aws/server.ts';
 import type { Store } from '../store/store.ts';
 import { bytesToText, membersToText, textToBytes } from './codec.ts';
 import {

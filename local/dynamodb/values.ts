@@ -1,5 +1,5 @@
 /** DynamoDB's values: their types, checks of values from clients, and comparisons. */
-import { AwsError } from '../aws/awsError.ts';
+import { AwsError, refused } from '../aws/awsError.ts';
 import { canonicalNumber, compareNumbers } from './numbers.ts';
 
 export type Value =
@@ -29,8 +29,7 @@ export const isTypeName = (name: string): name is TypeName => known.has(name);
 /** The deepest nesting: a text in a list is on the second level. */
 const maxDepth = 32;
 
-const refused = (message: string): AwsError => new AwsError('ValidationException', message);
-const invalid = (message: string): AwsError =>
+export const invalid = (message: string): AwsError =>
   refused(`One or more parameter values were invalid: ${message}`);
 
 export const attributeOf = (item: Item, name: string): Value | undefined =>

@@ -1,9 +1,10 @@
 /** The stand-in for AWS Secrets Manager: reads and replaces secrets. */
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import * as z from 'zod/mini';
 import { AwsError } from '../aws/awsError.ts';
-import { checkedOperations, type Operation } from '../aws/operation.ts';
-import { startJsonServer, type AwsServer } from '../aws/server.ts';
-import { tlsFile } from './tlsFiles.ts';
+import { checkedOperations, startJsonServer, type AwsServer, type Operation } from '../aws/server.ts';
+import { isSystemError } from '../stage/stageError.ts';
 
 interface Secrets {
   readonly values: Map<string, string>;
@@ -57,4 +58,29 @@ function valueOf({ values, tlsFolder }: Secrets, name: string): string {
   const value = values.get(name) ?? tlsFile(tlsFolder, name);
   if (value !== undefined) return value;
   throw new AwsError('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
+}
+
+/** The names of the secrets that are accounts' certificates, which are files on the local stage, with `*` for the name that an account gives. */
+export const tlsSecrets = 'tls/*.pem';
+
+/** Bytes of a secret ("AWS Secrets Manager quotas"). */
+const mostBytes = 65_536;
+
+/**
+ * @returns undefined if it is another secret, or the file does not exist
+ * @throws AwsError if the file cannot be read or is too large
+ */
+function tlsFile(folder: string | undefined, secretId: string): string | undefined {
+  const [, name] = /^tls\/([A-Za-z0-9_-]{1,64})\.pem$/.exec(secretId) ?? [];
+  if (folder === undefined || name === undefined) return undefined;
+  const path = join(folder, `${name}.pem`);
+  try {
+    if (statSync(path).size > mostBytes)
+      throw new AwsError('InvalidRequestException', `The file has more than ${mostBytes} bytes.`);
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (isSystemError(error, 'ENOENT')) return undefined;
+    if (!(error instanceof Error && 'code' in error) || error instanceof AwsError) throw error;
+    throw new AwsError('AccessDeniedException', `The file cannot be read: ${String(error.code)}`);
+  }
 }

@@ -1,7 +1,8 @@
 /** The SQS operations that the service and its tests use. */
 import { createHash } from 'node:crypto';
+import { accountId, queueArn } from '../aws/arns.ts';
 import { AwsError } from '../aws/awsError.ts';
-import { checkedOperations, type Operation } from '../aws/operation.ts';
+import { checkedOperations, type Operation } from '../aws/server.ts';
 import {
   attributesInput,
   changeVisibilityBatchInput,
@@ -20,7 +21,6 @@ import {
 } from './inputs.ts';
 import type { Queues, Received } from './queues.ts';
 import { formatReceipt } from './receipt.ts';
-import { systemAttributes } from './systemAttributes.ts';
 
 export interface SqsContext {
   readonly queues: Queues;
@@ -189,6 +189,19 @@ function toWire(message: Received, region: string, wanted: ReadonlySet<string>) 
     Body: message.body,
     MD5OfBody: md5(message.body),
     Attributes: Object.fromEntries(attributes.filter(([name]) => wanted.has('All') || wanted.has(name))),
+  };
+}
+
+/** A message's `MessageSystemAttributes`. Numbers are texts too. */
+export function systemAttributes(message: Received, region: string) {
+  const { sentAt, receives, firstReceivedAt, groupId, deadLetterSource } = message;
+  return {
+    SenderId: accountId,
+    SentTimestamp: String(sentAt),
+    ApproximateReceiveCount: String(receives),
+    ApproximateFirstReceiveTimestamp: String(firstReceivedAt),
+    ...(groupId !== undefined && { MessageGroupId: groupId }),
+    ...(deadLetterSource !== undefined && { DeadLetterQueueSourceArn: queueArn(region, deadLetterSource) }),
   };
 }
 

@@ -27,6 +27,7 @@ import type { AccountOf } from '../gateway/intake.ts';
 import type { QueueFunction } from '../lambda/handlers.ts';
 import { loadFunction, type LambdaFunction } from '../lambda/lambda.ts';
 import { withOwnProcess } from '../lambda/ownProcess.ts';
+import { loadTimed, startTimers } from '../lambda/timer.ts';
 import { inTurns } from '../lambda/turns.ts';
 import { pending } from '../pending.ts';
 import { sendLostMessages } from './lostMessages.ts';
@@ -46,7 +47,6 @@ import {
   type StandIns,
 } from './standIns.ts';
 import { startTestControl, type TestControl } from './testControl.ts';
-import { loadTimed, startTimers } from './timers.ts';
 
 export interface Stage {
   readonly url: string;

@@ -1,6 +1,6 @@
 /** Binds the expressions of a call to its names and values. */
-import { AwsError } from '../../aws/awsError.ts';
-import { checkedValue, type Item, type Value } from '../values.ts';
+import { AwsError, refused } from '../../aws/awsError.ts';
+import { checkedValue, invalid, type Item, type Value } from '../values.ts';
 import { compileCondition } from './condition.ts';
 import { expressions, valuesFor, type Compile, type Compiled, type Given, type Names } from './expression.ts';
 import { compileKeyCondition, type KeyRange, type KeyShape } from './keyCondition.ts';
@@ -43,8 +43,6 @@ const projections = expressions('ProjectionExpression', parseProjection, (paths,
     (message) => scope.refused(message),
   ),
 );
-
-const refused = (message: string): AwsError => new AwsError('ValidationException', message);
 
 /**
  * @param keys of the table or index that a Query reads
@@ -166,7 +164,5 @@ function checkFilter(paths: Compiled<unknown>['paths'], { partitionKey, sortKey 
 function checkTargets({ tree }: CompiledUpdate, primaryKey: readonly string[]): void {
   const key = primaryKey.find((name) => tree.fields.has(name));
   if (key === undefined) return;
-  throw refused(
-    `One or more parameter values were invalid: Cannot update attribute ${key}. This attribute is part of the key`,
-  );
+  throw invalid(`Cannot update attribute ${key}. This attribute is part of the key`);
 }

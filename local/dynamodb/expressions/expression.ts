@@ -1,5 +1,5 @@
 /** A cache of compiled expressions. A text is parsed once, and compiled again only for other names. */
-import { AwsError } from '../../aws/awsError.ts';
+import { refused } from '../../aws/awsError.ts';
 import type { Value } from '../values.ts';
 import { Scope, type Check, type Values } from './scope.ts';
 import type { Steps } from './paths.ts';
@@ -89,8 +89,7 @@ function nameOf(kind: ExpressionKind, placeholder: string, names: Names | undefi
     );
   }
   if (name !== '') return name;
-  throw new AwsError(
-    'ValidationException',
+  throw refused(
     `ExpressionAttributeNames contains invalid value: Empty attribute name for key ${placeholder}`,
   );
 }

@@ -1,5 +1,5 @@
 /** Turns the condition of a Query into the range of keys that it reads. */
-import { AwsError } from '../../aws/awsError.ts';
+import { refused, type AwsError } from '../../aws/awsError.ts';
 import { typeOf, type Value } from '../values.ts';
 import type { CallNode, Comparator, Condition, Operand } from './nodes.ts';
 import type { Scope, Values } from './scope.ts';
@@ -35,7 +35,6 @@ interface Term {
 
 type ReadRange = (values: Values, keys: KeyShape) => KeyRange;
 
-const refused = (message: string): AwsError => new AwsError('ValidationException', message);
 const invalid = (message: string): AwsError =>
   refused(`Invalid condition in KeyConditionExpression: ${message}`);
 

@@ -1,4 +1,4 @@
-import { AwsError } from '../../aws/awsError.ts';
+import { refused, type AwsError } from '../../aws/awsError.ts';
 
 type Kind = 'word' | 'name' | 'value' | 'index' | 'sign' | 'end';
 
@@ -17,7 +17,7 @@ export type ExpressionKind =
   | 'UpdateExpression';
 
 export const refusedExpression = (kind: ExpressionKind, message: string): AwsError =>
-  new AwsError('ValidationException', `Invalid ${kind}: ${message}`);
+  refused(`Invalid ${kind}: ${message}`);
 
 /** Words, placeholders of names and of values, digits, and signs. Any other character is a sign too. */
 const pattern = /\s*(?:([A-Za-z]\w*)|(#\w+)|(:\w+)|(\d+)|(<>|<=|>=|[^\s]))/gu;

@@ -1,4 +1,4 @@
-import { AwsError } from '../../aws/awsError.ts';
+import { refused, type AwsError } from '../../aws/awsError.ts';
 import { addNumbers } from '../numbers.ts';
 import {
   attributeOf,
@@ -25,7 +25,6 @@ export type Change = (item: Item, values: Values, isNew: boolean) => Item;
  */
 type Leaf = (current: Value | undefined, item: Item, values: Values) => Value | undefined;
 
-const refused = (message: string): AwsError => new AwsError('ValidationException', message);
 const wrongData = (): AwsError => refused('An operand in the update expression has an incorrect data type');
 const wrongPath = (): AwsError =>
   refused('The document path provided in the update expression is invalid for update');
