@@ -59,17 +59,19 @@ const failureCode = 'InternalServerError';
 
 const operation = checkedOperations<Rows>('ValidationException', wordsOf);
 
-const operations: ReadonlyMap<string, Operation<Rows>> = new Map([
-  ['GetItem', operation(getInput, getItem)],
-  ['BatchGetItem', operation(batchGetInput, batchGetItem)],
-  ['Query', operation(queryInput, query)],
-  ['Scan', operation(scanInput, scan)],
-  ['PutItem', operation(putInput, putItem)],
-  ['UpdateItem', operation(updateInput, updateItem)],
-  ['DeleteItem', operation(deleteInput, deleteItem)],
-  ['BatchWriteItem', operation(batchWriteInput, batchWriteItem)],
-  ['ListTables', () => ({ TableNames: allTables.map(({ name }) => name).toSorted() })],
-]);
+const operations: ReadonlyMap<string, Operation<Rows>> = new Map(
+  Object.entries({
+    GetItem: operation(getInput, getItem),
+    BatchGetItem: operation(batchGetInput, batchGetItem),
+    Query: operation(queryInput, query),
+    Scan: operation(scanInput, scan),
+    PutItem: operation(putInput, putItem),
+    UpdateItem: operation(updateInput, updateItem),
+    DeleteItem: operation(deleteInput, deleteItem),
+    BatchWriteItem: operation(batchWriteInput, batchWriteItem),
+    ListTables: () => ({ TableNames: allTables.map(({ name }) => name).toSorted() }),
+  }),
+);
 
 /** Over HTTP, bytes are base64. */
 const overHttp = new Map(

@@ -164,30 +164,23 @@ const create = operation(
   },
 );
 
-const operations = new Map<string, Operation<SchedulerContext>>([
-  ['POST /schedules/{Name}', create],
-  [
-    'GET /schedules/{Name}',
-    operation(namedSchedule, ({ schedules, region }, { Name, groupName }) => {
+const operations = new Map<string, Operation<SchedulerContext>>(
+  Object.entries({
+    'POST /schedules/{Name}': create,
+    'GET /schedules/{Name}': operation(namedSchedule, ({ schedules, region }, { Name, groupName }) => {
       const schedule = schedules.get({ group: groupName, name: Name });
       return { ...summaryOf(region, schedule), ...schedule.settings };
     }),
-  ],
-  [
-    'DELETE /schedules/{Name}',
-    operation(namedSchedule, async ({ schedules }, { Name, groupName }) => {
+    'DELETE /schedules/{Name}': operation(namedSchedule, async ({ schedules }, { Name, groupName }) => {
       await schedules.delete({ group: groupName, name: Name });
       return {};
     }),
-  ],
-  [
-    'GET /schedules',
-    operation(listInput, ({ schedules, region }, { ScheduleGroup, NamePrefix }) => {
+    'GET /schedules': operation(listInput, ({ schedules, region }, { ScheduleGroup, NamePrefix }) => {
       const found = schedules.list(ScheduleGroup).filter(({ name }) => name.startsWith(NamePrefix));
       return { Schedules: found.map((schedule) => summaryOf(region, schedule)) };
     }),
-  ],
-]);
+  }),
+);
 
 /** The part of a schedule that lists show too. Dates are in epoch seconds. */
 function summaryOf(region: string, schedule: StoredSchedule) {

@@ -28,17 +28,13 @@ export async function startSecretsManager(
 
 const operation = checkedOperations<Secrets>('InvalidRequestException');
 
-const operations = new Map<string, Operation<Secrets>>([
-  [
-    'GetSecretValue',
-    operation(z.object({ SecretId: z.string() }), (secrets, { SecretId }) => {
+const operations = new Map<string, Operation<Secrets>>(
+  Object.entries({
+    GetSecretValue: operation(z.object({ SecretId: z.string() }), (secrets, { SecretId }) => {
       const SecretString = valueOf(secrets, SecretId);
       return { Name: SecretId, SecretString, VersionStages: ['AWSCURRENT'] };
     }),
-  ],
-  [
-    'PutSecretValue',
-    operation(
+    PutSecretValue: operation(
       z.object({
         SecretId: z.string(),
         SecretString: z.string(),
@@ -50,8 +46,8 @@ const operations = new Map<string, Operation<Secrets>>([
         return { Name: SecretId, VersionId: ClientRequestToken };
       },
     ),
-  ],
-]);
+  }),
+);
 
 /** @throws AwsError */
 function valueOf({ values, tlsFolder }: Secrets, name: string): string {
