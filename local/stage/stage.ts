@@ -44,9 +44,8 @@ import {
   startStandIns,
   type Endings,
   type StandInOptions,
-  type StandIns,
 } from './standIns.ts';
-import { startTestControl, type TestControl } from './testControl.ts';
+import { startTestControl } from './testControl.ts';
 
 export interface Stage {
   readonly url: string;
@@ -105,29 +104,14 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   // Requests wait until the functions are loaded, so the settings that it reads are there.
   const accountOf: AccountOf = async (headers, query) =>
     (await import('../../lambdas/http/caller.ts')).accountOf(headers, query);
-  const gateway = await startGateway({
-    port: options.port,
-    network,
-    guard,
-    routes: gatewayRoutes,
-    functions,
-    ready: loading.promise,
-    report,
-    accountOf,
-  });
+  const front = { network, guard, report, accountOf, ready: loading.promise };
+  const gateway = await startGateway({ ...front, port: options.port, routes: gatewayRoutes, functions });
   endings.push(() => gateway.stop(AbortSignal.abort()));
+  const { publishPort } = options;
   const publishUrl =
-    options.publishPort === undefined
+    publishPort === undefined
       ? undefined
-      : await startFunctionUrl({
-          port: options.publishPort,
-          network,
-          guard,
-          accountOf,
-          called: () => functions.get('publish'),
-          ready: loading.promise,
-          report,
-        });
+      : await startFunctionUrl({ ...front, port: publishPort, called: () => functions.get('publish') });
   if (publishUrl !== undefined) endings.push(() => publishUrl.stop(AbortSignal.abort()));
   const servers = publishUrl === undefined ? [gateway] : [gateway, publishUrl];
 
@@ -166,7 +150,16 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     const loaded = name === 'console' ? consoleFunction(limits) : await load(name, limits);
     functions.set(name, name === 'publish' ? inTurns(loaded, publishesAtOnce) : loaded);
   }
-  const testControl = await offerTestControl(options, standIns, endings);
+  const { sqs, scheduler, expiry, store } = standIns;
+  const testControl = await startTestControl({
+    queues: sqs.queues,
+    scheduler,
+    fedQueues: fedQueues.map(({ name }) => name),
+    expireNow: expiry.expireNow,
+    written: () => store.committed(),
+    report,
+  });
+  if (testControl !== undefined) endings.push(testControl.close);
   const [fed, timed] = await Promise.all([loadFed(options), loadTimed(region, load)]);
   if (data !== undefined) await sendLostMessages(data.store);
   loading.resolve();
@@ -187,9 +180,9 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   // The event sources start last. Otherwise old messages would delay the start, and a failed start would have to stop their
   // deliveries.
   const running = { ...options, report };
-  const sources = feed(fed, running, standIns.sqs.queues, testControl?.leave);
+  const sources = feed(fed, running, sqs.queues, testControl?.leave);
   // Before the timers start, because one of them also receives parked jobs, which hides them.
-  await redriveAtStart(standIns.sqs.queues).catch(report);
+  await redriveAtStart(sqs.queues).catch(report);
   const clocks = startTimers(timed, report);
   await lookForMissedFires(standIns);
   endings.push(async () => {
@@ -296,23 +289,6 @@ function feed(
       ...(onLeft !== undefined && { onLeft }),
     }),
   );
-}
-
-async function offerTestControl(
-  { report }: StageOptions,
-  { sqs, scheduler, expiry, store }: StandIns,
-  endings: Endings,
-): Promise<TestControl | undefined> {
-  const control = await startTestControl({
-    queues: sqs.queues,
-    scheduler,
-    fedQueues: fedQueues.map(({ name }) => name),
-    expireNow: expiry.expireNow,
-    written: () => store.committed(),
-    report,
-  });
-  if (control !== undefined) endings.push(control.close);
-  return control;
 }
 
 /** Writes variables as lines `NAME=value` for a shell. */
