@@ -2,7 +2,7 @@
 import type * as z from 'zod/mini';
 import { AwsError, refused } from '../aws/awsError.ts';
 import { addUnits, consumed, consumedOfEach, isAsked, writeUnits, type Units } from './capacity.ts';
-import { bind, type Bound, type Given } from './expressions/bind.ts';
+import { bind, type Bound } from './expressions/bind.ts';
 import { checkIndexKeys } from './indexes.ts';
 import type { batchWriteInput, deleteInput, putInput, updateInput } from './inputs.ts';
 import type { Rows } from './rows.ts';
@@ -14,12 +14,7 @@ import { checkedItem, type Item } from './values.ts';
 const largestItem = 409_600;
 const mostWrites = 25;
 
-interface Write extends Given {
-  readonly TableName: string;
-  readonly ReturnValues?: string | undefined;
-  readonly ReturnValuesOnConditionCheckFailure?: string | undefined;
-  readonly ReturnConsumedCapacity?: string | undefined;
-}
+type Write = Omit<z.infer<typeof updateInput>, 'Key'>;
 
 async function write(
   rows: Rows,

@@ -119,7 +119,8 @@ class ConditionParser {
   #between(operand: Operand): Condition {
     this.#tokens.takeOperator();
     const low = this.#operand(this.#primary());
-    if (!this.#tokens.takeKeyword('AND')) throw this.#tokens.syntaxError();
+    if (!this.#tokens.isKeyword('AND')) throw this.#tokens.syntaxError();
+    this.#tokens.take();
     return { kind: 'between', operand, low, high: this.#operand(this.#primary()) };
   }
 

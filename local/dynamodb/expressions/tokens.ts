@@ -23,7 +23,7 @@ export const refusedExpression = (kind: ExpressionKind, message: string): AwsErr
 const pattern = /\s*(?:([A-Za-z]\w*)|(#\w+)|(:\w+)|(\d+)|(<>|<=|>=|[^\s]))/gu;
 
 function tokensOf(text: string): readonly Token[] {
-  const tokens = [...text.matchAll(pattern)].map((match): Token => {
+  return [...text.matchAll(pattern)].map((match): Token => {
     const [all, word, name, value, index, sign] = match;
     const end = match.index + all.length;
     const made = (kind: Kind, text: string): Token => ({ kind, text, start: end - text.length, end });
@@ -32,7 +32,6 @@ function tokensOf(text: string): readonly Token[] {
     if (value !== undefined) return made('value', value);
     return index === undefined ? made('sign', sign ?? '') : made('index', index);
   });
-  return [...tokens, { kind: 'end', text: '<EOF>', start: text.length, end: text.length }];
 }
 
 const maxOperators = 300;
@@ -42,6 +41,7 @@ export class Tokens {
   readonly #kind: ExpressionKind;
   readonly #text: string;
   readonly #tokens: readonly Token[];
+  readonly #end: Token;
   #at = 0;
   #operators = 0;
   #problem: AwsError | undefined;
@@ -50,6 +50,7 @@ export class Tokens {
     this.#kind = kind;
     this.#text = text;
     this.#tokens = tokensOf(text);
+    this.#end = { kind: 'end', text: '<EOF>', start: text.length, end: text.length };
   }
 
   placeholders(kind: 'name' | 'value'): readonly string[] {
@@ -58,7 +59,7 @@ export class Tokens {
   }
 
   peek(further = 0): Token {
-    return this.#tokens[Math.min(this.#at + further, this.#tokens.length - 1)] ?? this.#end;
+    return this.#tokens[this.#at + further] ?? this.#end;
   }
 
   take(): Token {
@@ -79,13 +80,6 @@ export class Tokens {
     return isNext;
   }
 
-  /** Takes the next token if it is this keyword, in any case. */
-  takeKeyword(keyword: string): boolean {
-    const isNext = this.isKeyword(keyword);
-    if (isNext) this.#at += 1;
-    return isNext;
-  }
-
   /** @throws AwsError if the next token is not this sign */
   needSign(sign: string): void {
     if (!this.takeSign(sign)) throw this.syntaxError();
@@ -96,6 +90,7 @@ export class Tokens {
     return kind === 'sign' && text === sign;
   }
 
+  /** Whether the next token is this keyword, in any case. */
   isKeyword(keyword: string): boolean {
     const { kind, text } = this.peek();
     return kind === 'word' && text.toUpperCase() === keyword;
@@ -127,9 +122,5 @@ export class Tokens {
 
   refused(message: string): AwsError {
     return refusedExpression(this.#kind, message);
-  }
-
-  get #end(): Token {
-    return { kind: 'end', text: '<EOF>', start: this.#text.length, end: this.#text.length };
   }
 }
