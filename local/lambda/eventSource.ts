@@ -100,7 +100,8 @@ export function startEventSource(options: EventSourceOptions): EventSource {
   };
 }
 
-async function aborted(signal: AbortSignal): Promise<void> {
+/** Waits until a signal aborts. */
+export async function aborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 

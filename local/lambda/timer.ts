@@ -1,5 +1,6 @@
 /** The stand-in for EventBridge rules with a rate: invokes a function at regular intervals. */
 import { timers, type TimedFunction } from '../../lambdas/aws/resources.ts';
+import { aborted } from './eventSource.ts';
 import { loadFunction, type LambdaFunction } from './lambda.ts';
 
 export interface Timer {
@@ -31,10 +32,7 @@ export function startTimer({ function: timed, everyMs, report }: TimerOptions): 
   return {
     stop: async (signal) => {
       clearInterval(interval);
-      const aborted = new Promise<unknown>((resolve) => {
-        signal.addEventListener('abort', resolve, { once: true });
-      });
-      if (!signal.aborted) await Promise.race([invocation, aborted]);
+      await Promise.race([invocation, aborted(signal)]);
     },
   };
 }

@@ -89,8 +89,8 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
 }
 
 /**
- * Sends a fire's message to the schedule's queue. If the queue refuses it, it goes straight to the dead letter queue, without the error's attributes,
- * because the SQS stand-in has no message attributes.
+ * Sends a fire's message to the schedule's queue. If the queue refuses it, it goes straight to the dead letter queue, without
+ * the error's attributes, because the SQS stand-in has no message attributes.
  */
 function invokeTarget(
   { sqs, report }: Pick<SchedulerOptions, 'sqs' | 'report'>,

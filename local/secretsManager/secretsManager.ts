@@ -56,7 +56,7 @@ function valueOf({ values, tlsFolder }: Secrets, name: string): string {
   throw new AwsError('ResourceNotFoundException', "Secrets Manager can't find the specified secret.");
 }
 
-/** The names of the secrets that are accounts' certificates, which are files on the local stage, with `*` for the name that an account gives. */
+/** The names of accounts' certificates, with `*` for the name that an account gives. On the local stage they are files. */
 export const tlsSecrets = 'tls/*.pem';
 
 /** Bytes of a secret ("AWS Secrets Manager quotas"). */

@@ -4,6 +4,7 @@ import { isReserved } from './reserved.ts';
 import type { Tokens } from './tokens.ts';
 
 interface Grammar {
+  /** For error messages. */
   readonly what: string;
   /** Words that are not names, in upper case. */
   readonly keywords: ReadonlySet<string>;
