@@ -65,13 +65,6 @@ const onlyOverTls =
     listener(request, response);
   };
 
-/** Finds a free port for a program that must be given one. The program fails if another takes the port first. */
-export async function freePort(): Promise<number> {
-  const { server, port } = await listen(() => undefined);
-  await close(server);
-  return port;
-}
-
 interface Place {
   readonly host: string;
   readonly port: number;

@@ -12,3 +12,6 @@ export class AwsError extends Error {
     this.members = members;
   }
 }
+
+/** The error of DynamoDB and Scheduler for an invalid request. */
+export const refused = (message: string): AwsError => new AwsError('ValidationException', message);

@@ -1,4 +1,4 @@
-/** HTTP servers for the stand-ins. */
+/** HTTP servers and operations of the stand-ins. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as z from 'zod/mini';
@@ -6,14 +6,13 @@ import { answerJson, close, listen, readBody } from '../http.ts';
 import { jsonOrUndefined } from '../json.ts';
 import { AwsError } from './awsError.ts';
 import type { HandOver } from './handOver.ts';
-import type { Operation } from './operation.ts';
 
 export interface AwsServer {
   readonly url: string;
   readonly close: () => Promise<void>;
 }
 
-export interface AwsServerOptions {
+interface AwsServerOptions {
   /** Answers a request, or throws an `AwsError` to refuse it. */
   readonly answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
   readonly refuse: (response: ServerResponse, refusal: AwsError) => void;
@@ -37,7 +36,31 @@ export async function startAwsServer(options: AwsServerOptions): Promise<AwsServ
   return { url, close: () => close(server) };
 }
 
-export interface JsonServiceOptions<Context> {
+/** An operation of a stand-in. It takes an unchecked input, and returns the answer as JSON. */
+export type Operation<Context> = (context: Context, input: unknown) => unknown;
+
+/**
+ * Makes operations that first check their input.
+ *
+ * @param code the error code for an invalid input
+ * @param wordsOf describes the problem
+ */
+export function checkedOperations<Context>(
+  code: string,
+  wordsOf: (input: unknown, error: z.core.$ZodError) => string = (_input, error) => z.prettifyError(error),
+) {
+  return <Schema extends z.ZodMiniType>(
+    schema: Schema,
+    run: (context: Context, input: z.infer<Schema>) => unknown,
+  ): Operation<Context> =>
+    (context, input) => {
+      const parsed = schema.safeParse(input);
+      if (!parsed.success) throw new AwsError(code, wordsOf(input, parsed.error));
+      return run(context, parsed.data);
+    };
+}
+
+interface JsonServiceOptions<Context> {
   readonly version: '1.0' | '1.1';
   readonly operations: ReadonlyMap<string, Operation<Context>>;
   /** Makes the context of an operation. `signal` aborts if the client hangs up. */
@@ -48,7 +71,7 @@ export interface JsonServiceOptions<Context> {
 }
 
 /** A stand-in that speaks AWS JSON: a header names the operation, and the body is its input. */
-export interface JsonService extends AwsServer {
+interface JsonService extends AwsServer {
   readonly handOver: HandOver;
 }
 

@@ -1,6 +1,6 @@
 /** Cursors: the `ExclusiveStartKey` of a Query or a Scan, which is the key of the previous page's last row. */
-import { AwsError } from '../aws/awsError.ts';
-import { isInside, type KeyRange } from './expressions/bind.ts';
+import { AwsError, refused } from '../aws/awsError.ts';
+import type { KeyRange } from './expressions/bind.ts';
 import { entryKey } from './indexes.ts';
 import { next } from './keys.ts';
 import { hasMembers, keyAttributes, keyOf, type Index, type Table } from './table.ts';
@@ -21,8 +21,6 @@ export interface Range {
 export const cursorNames = ({ table, index }: Source): readonly string[] =>
   index === undefined ? table.keyNames : [...new Set([...table.keyNames, index.partitionKey, index.sortKey])];
 
-const refused = (message: string): AwsError => new AwsError('ValidationException', message);
-
 /**
  * The rest of a range, after a cursor's row.
  *
@@ -37,13 +35,27 @@ export function behindCursor(
   isReverse: boolean,
 ): Range {
   const item = checkedItem(cursor);
-  checkCursor(source, item, keys);
-  const { table, index } = source;
-  const row = rowKeyOf(table, item);
-  const key = (index && entryKey(index, item, row.subarray(table.prefix.length))) ?? row;
+  checkCursor(source, item, keys !== undefined);
+  const key = storeKeyOf(source, item);
+  if (keys !== undefined) {
+    const { partitionKey } = source.index ?? source.table.keys;
+    // Its sort key is compared as if it were in the Query's partition.
+    const inside = storeKeyOf(source, { ...item, [partitionKey]: keys.partition });
+    if (inside.compare(range.from) < 0 || inside.compare(range.to) >= 0) {
+      throw refused('The provided starting key does not match the range key predicate');
+    }
+    if (!inside.equals(key)) {
+      throw refused('The provided starting key is outside query boundaries based on provided conditions');
+    }
+  }
   if (isReverse) return { from: range.from, to: key.compare(range.to) < 0 ? key : range.to };
   const behind = next(key);
   return { from: behind.compare(range.from) > 0 ? behind : range.from, to: range.to };
+}
+
+function storeKeyOf({ table, index }: Source, item: Item): Buffer {
+  const row = rowKeyOf(table, item);
+  return (index && entryKey(index, item, row.subarray(table.prefix.length))) ?? row;
 }
 
 function rowKeyOf(table: Table, item: Item): Buffer {
@@ -55,11 +67,11 @@ function rowKeyOf(table: Table, item: Item): Buffer {
   }
 }
 
-function checkCursor({ table, index, ...source }: Source, item: Item, keys: KeyRange | undefined): void {
+function checkCursor({ table, index, ...source }: Source, item: Item, isQuery: boolean): void {
   const wrong = 'The provided starting key is invalid';
   if (!hasMembers(item, cursorNames({ table, index, ...source }))) {
     throw refused(
-      keys === undefined && index === undefined
+      !isQuery && index === undefined
         ? `${wrong}: The provided key element does not match the schema`
         : wrong,
     );
@@ -69,17 +81,6 @@ function checkCursor({ table, index, ...source }: Source, item: Item, keys: KeyR
     [...table.keyNames, partitionKey].every((name) => isOf(item[name], 'S')) &&
     (sortKey === undefined || isOf(item[sortKey], sortType));
   if (!isOfTypes) throw refused(`${wrong}: The provided key element does not match the schema`);
-  if (keys === undefined) return;
-  const sort = sortKey === undefined ? undefined : item[sortKey];
-  if (keys.sort !== undefined && sort !== undefined && !isInside(sort, keys.sort)) {
-    throw refused('The provided starting key does not match the range key predicate');
-  }
-  const partition = item[partitionKey];
-  if (partition !== undefined && !sameText(partition, keys.partition)) {
-    throw refused('The provided starting key is outside query boundaries based on provided conditions');
-  }
 }
 
 const isOf = (value: Value | undefined, type: string): boolean => value !== undefined && type in value;
-
-const sameText = (a: Value, b: Value): boolean => 'S' in a && 'S' in b && a.S === b.S;

@@ -1,8 +1,13 @@
 /** The stand-in for Amazon DynamoDB: the operations that the service and its tests use, on the stage's store. */
 import { AwsError } from '../aws/awsError.ts';
 import type { HandOver } from '../aws/handOver.ts';
-import { checkedOperations, type Operation } from '../aws/operation.ts';
-import { handedOverBy, startJsonServer, type AwsServer } from '../aws/server.ts';
+import {
+  checkedOperations,
+  handedOverBy,
+  startJsonServer,
+  type AwsServer,
+  type Operation,
+} from '../aws/server.ts';
 import type { Store } from '../store/store.ts';
 import { bytesToText, membersToText, textToBytes } from './codec.ts';
 import {
@@ -54,17 +59,19 @@ const failureCode = 'InternalServerError';
 
 const operation = checkedOperations<Rows>('ValidationException', wordsOf);
 
-const operations: ReadonlyMap<string, Operation<Rows>> = new Map([
-  ['GetItem', operation(getInput, getItem)],
-  ['BatchGetItem', operation(batchGetInput, batchGetItem)],
-  ['Query', operation(queryInput, query)],
-  ['Scan', operation(scanInput, scan)],
-  ['PutItem', operation(putInput, putItem)],
-  ['UpdateItem', operation(updateInput, updateItem)],
-  ['DeleteItem', operation(deleteInput, deleteItem)],
-  ['BatchWriteItem', operation(batchWriteInput, batchWriteItem)],
-  ['ListTables', () => ({ TableNames: allTables.map(({ name }) => name).toSorted() })],
-]);
+const operations: ReadonlyMap<string, Operation<Rows>> = new Map(
+  Object.entries({
+    GetItem: operation(getInput, getItem),
+    BatchGetItem: operation(batchGetInput, batchGetItem),
+    Query: operation(queryInput, query),
+    Scan: operation(scanInput, scan),
+    PutItem: operation(putInput, putItem),
+    UpdateItem: operation(updateInput, updateItem),
+    DeleteItem: operation(deleteInput, deleteItem),
+    BatchWriteItem: operation(batchWriteInput, batchWriteItem),
+    ListTables: () => ({ TableNames: allTables.map(({ name }) => name).toSorted() }),
+  }),
+);
 
 /** Over HTTP, bytes are base64. */
 const overHttp = new Map(

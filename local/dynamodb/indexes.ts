@@ -1,8 +1,8 @@
 /** Index entries of rows: their keys and attributes. */
-import { AwsError } from '../aws/awsError.ts';
+import { refused, type AwsError } from '../aws/awsError.ts';
 import { indexKey } from './keys.ts';
-import { checkKeySize, invalid, type Index, type Table } from './table.ts';
-import { typeOf, type Item, type Value } from './values.ts';
+import { checkKeySize, type Index, type Table } from './table.ts';
+import { invalid, typeOf, type Item, type Value } from './values.ts';
 
 /** Where a row's new values come from. The error messages differ. */
 export type Source = 'item' | 'update';
@@ -39,13 +39,11 @@ const mismatch = ({ name }: Index, attribute: string, expected: string, value: V
     `Type mismatch for Index Key ${attribute} Expected: ${expected} Actual: ${typeOf(value)} IndexName: ${name}`,
   );
 const emptyKey = ({ name }: Index, attribute: string): AwsError =>
-  new AwsError(
-    'ValidationException',
+  refused(
     `One or more parameter values are not valid. A value specified for a secondary index key is not supported. The AttributeValue for a key attribute cannot contain an empty string value. IndexName: ${name}, IndexKey: ${attribute}`,
   );
 const emptied = (): AwsError =>
-  new AwsError(
-    'ValidationException',
+  refused(
     'One or more parameter values are not valid. The update expression attempted to update a secondary index key to a value that is not supported. The AttributeValue for a key attribute cannot contain an empty string value.',
   );
 

@@ -3,7 +3,7 @@
  * that equal numbers are equal texts.
  */
 import { Big } from 'big.js';
-import { AwsError } from '../aws/awsError.ts';
+import { refused } from '../aws/awsError.ts';
 
 const maxDigits = 38;
 /** The exponents of the largest and the smallest magnitude: 9.99…E+125 and 1E-130. */
@@ -12,8 +12,6 @@ const minExponent = -130;
 
 /** Decimals with up to this many characters are exact as doubles, and so are sums of two such integers. */
 const exactLength = 15;
-
-const refused = (message: string): AwsError => new AwsError('ValidationException', message);
 
 /** @throws AwsError if the text is not a number that DynamoDB can store */
 export function canonicalNumber(text: string): string {

@@ -1,6 +1,6 @@
 /** Reads rows: one, several by key, a partition, or all. */
 import type * as z from 'zod/mini';
-import { AwsError } from '../aws/awsError.ts';
+import { refused } from '../aws/awsError.ts';
 import { addUnits, consumed, consumedOfEach, readUnits, type Units } from './capacity.ts';
 import { behindCursor, cursorNames, type Range, type Source } from './cursor.ts';
 import { bind, type Bound, type KeyRange } from './expressions/bind.ts';
@@ -9,16 +9,14 @@ import type { batchGetInput, getInput, Page, queryInput } from './inputs.ts';
 import { behindAll, indexSort, indexText, next, partitionKey } from './keys.ts';
 import type { Rows } from './rows.ts';
 import { sizeOfItem } from './sizes.ts';
-import { checkedKey, invalid, keyAttributes, tableNamed } from './table.ts';
-import type { Item, Value } from './values.ts';
+import { checkedKey, keyAttributes, tableNamed } from './table.ts';
+import { invalid, type Item, type Value } from './values.ts';
 
 /** Bytes of rows per page, from "Paginating table query results". */
 const pageBytes = 1_048_576;
 /** Bytes of the answer to a `BatchGetItem`: 16 MB. */
 const batchBytes = 16 * 1_048_576;
 const mostGets = 100;
-
-const refused = (message: string): AwsError => new AwsError('ValidationException', message);
 
 export function getItem(rows: Rows, input: z.infer<typeof getInput>): object {
   const { TableName, Key, ConsistentRead, ...given } = input;

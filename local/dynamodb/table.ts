@@ -1,8 +1,8 @@
 import { tables, type TableShape } from '../../lambdas/aws/resources.ts';
-import { AwsError } from '../aws/awsError.ts';
+import { AwsError, refused } from '../aws/awsError.ts';
 import type { KeyShape } from './expressions/bind.ts';
 import { prefixOf, rowKey } from './keys.ts';
-import { checkedItem, typeOf, type Item } from './values.ts';
+import { checkedItem, invalid, typeOf, type Item } from './values.ts';
 
 export interface Index {
   readonly name: string;
@@ -100,8 +100,7 @@ export function checkKeyTypes({ keyNames }: Table, row: Item): void {
   }
 }
 
-const mismatched = (): AwsError =>
-  new AwsError('ValidationException', 'The provided key element does not match the schema');
+const mismatched = (): AwsError => refused('The provided key element does not match the schema');
 
 export const hasMembers = (item: Item, names: readonly string[]): boolean =>
   Object.keys(item).length === names.length && names.every((name) => Object.hasOwn(item, name));
@@ -118,8 +117,7 @@ function storeKey({ prefix, keys: { partitionKey, sortKey } }: Table, row: Item)
 function keyText(row: Item, name: string): string {
   const value = row[name];
   if (value !== undefined && 'S' in value && value.S !== '') return value.S;
-  throw new AwsError(
-    'ValidationException',
+  throw refused(
     `One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty string value. Key: ${name}`,
   );
 }
@@ -134,9 +132,6 @@ export function checkKeySize(text: string, part: 'partition' | 'sort'): void {
     throw invalid(`Aggregated size of all range keys has exceeded the size limit of ${longestSortKey} bytes`);
   }
 }
-
-export const invalid = (reason: string): AwsError =>
-  new AwsError('ValidationException', `One or more parameter values were invalid: ${reason}`);
 
 export const keyAttributes = (names: readonly string[], row: Item): Item =>
   Object.fromEntries(names.flatMap((name) => (row[name] === undefined ? [] : [[name, row[name]]])));

@@ -1,5 +1,5 @@
 /** DynamoDB's values: their types, checks of values from clients, and comparisons. */
-import { AwsError } from '../aws/awsError.ts';
+import { AwsError, refused } from '../aws/awsError.ts';
 import { canonicalNumber, compareNumbers } from './numbers.ts';
 
 export type Value =
@@ -29,8 +29,7 @@ export const isTypeName = (name: string): name is TypeName => known.has(name);
 /** The deepest nesting: a text in a list is on the second level. */
 const maxDepth = 32;
 
-const refused = (message: string): AwsError => new AwsError('ValidationException', message);
-const invalid = (message: string): AwsError =>
+export const invalid = (message: string): AwsError =>
   refused(`One or more parameter values were invalid: ${message}`);
 
 export const attributeOf = (item: Item, name: string): Value | undefined =>
@@ -224,31 +223,10 @@ export const textOfBytes = (bytes: Uint8Array): string =>
  * Compares two keys of one type: texts by their UTF-8 bytes, numbers, or bytes. Undefined for other types, which have no order.
  */
 export function compareValues(a: Value, b: Value): number | undefined {
-  if ('S' in a) return 'S' in b ? compareTexts(a.S, b.S) : undefined;
+  if ('S' in a) return 'S' in b ? Buffer.compare(Buffer.from(a.S), Buffer.from(b.S)) : undefined;
   if ('N' in a) return 'N' in b ? compareNumbers(a.N, b.N) : undefined;
   if ('B' in a) return 'B' in b ? Buffer.compare(a.B, b.B) : undefined;
   return undefined;
-}
-
-/** The first surrogate. Surrogate pairs sort after all other characters in UTF-8. */
-const firstSurrogate = 0xd800;
-const afterSurrogates = 0xe000;
-
-/** Compares texts by code point, which is also the order of their UTF-8 bytes. */
-export function compareTexts(a: string, b: string): number {
-  if (a === b) return 0;
-  const length = Math.min(a.length, b.length);
-  for (let at = 0; at < length; at += 1) {
-    const [one, other] = [a.charCodeAt(at), b.charCodeAt(at)];
-    if (one !== other) return rank(one) - rank(other);
-  }
-  return a.length - b.length;
-}
-
-/** Moves surrogates after the other code units. */
-function rank(code: number): number {
-  if (code < firstSurrogate) return code;
-  return code < afterSurrogates ? code + 0x10000 : code;
 }
 
 /** Whether two values have the same type and content. Sets are unordered. */

@@ -1,8 +1,8 @@
 /** Writes rows. Each write builds on all earlier ones, and is answered when it is on the disk. */
 import type * as z from 'zod/mini';
-import { AwsError } from '../aws/awsError.ts';
+import { AwsError, refused } from '../aws/awsError.ts';
 import { addUnits, consumed, consumedOfEach, isAsked, writeUnits, type Units } from './capacity.ts';
-import { bind, type Bound, type Given } from './expressions/bind.ts';
+import { bind, type Bound } from './expressions/bind.ts';
 import { checkIndexKeys } from './indexes.ts';
 import type { batchWriteInput, deleteInput, putInput, updateInput } from './inputs.ts';
 import type { Rows } from './rows.ts';
@@ -14,12 +14,7 @@ import { checkedItem, type Item } from './values.ts';
 const largestItem = 409_600;
 const mostWrites = 25;
 
-interface Write extends Given {
-  readonly TableName: string;
-  readonly ReturnValues?: string | undefined;
-  readonly ReturnValuesOnConditionCheckFailure?: string | undefined;
-  readonly ReturnConsumedCapacity?: string | undefined;
-}
+type Write = Omit<z.infer<typeof updateInput>, 'Key'>;
 
 async function write(
   rows: Rows,
@@ -109,10 +104,10 @@ export async function batchWriteItem(rows: Rows, input: z.infer<typeof batchWrit
     });
   });
   if (wanted.length > mostWrites) {
-    throw new AwsError('ValidationException', 'Too many items requested for the BatchWriteItem call');
+    throw refused('Too many items requested for the BatchWriteItem call');
   }
   if (new Set(wanted.map(({ key }) => key.toString('latin1'))).size < wanted.length) {
-    throw new AwsError('ValidationException', 'Provided list of item keys contains duplicates');
+    throw refused('Provided list of item keys contains duplicates');
   }
   const units = new Map<string, Units>();
   const committed = wanted.map(({ table, row, key }) => {
@@ -131,7 +126,7 @@ export async function batchWriteItem(rows: Rows, input: z.infer<typeof batchWrit
 
 /** @throws AwsError */
 function checkSize(item: Item, refusal: string): void {
-  if (sizeOfItem(item) > largestItem) throw new AwsError('ValidationException', refusal);
+  if (sizeOfItem(item) > largestItem) throw refused(refusal);
 }
 
 /** @returns the attributes for a write's answer, if it asked for some */

@@ -8,10 +8,9 @@ import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod/mini';
 import { leastConcurrency, mostConcurrency } from '../../lambdas/aws/resources.ts';
 import { queueArn } from '../aws/arns.ts';
-import { md5 } from '../sqs/operations.ts';
+import { md5, systemAttributes } from '../sqs/operations.ts';
 import type { Queues, Received } from '../sqs/queues.ts';
 import { formatReceipt } from '../sqs/receipt.ts';
-import { systemAttributes } from '../sqs/systemAttributes.ts';
 import type { LambdaFunction } from './lambda.ts';
 
 export interface EventSource {
@@ -101,7 +100,8 @@ export function startEventSource(options: EventSourceOptions): EventSource {
   };
 }
 
-async function aborted(signal: AbortSignal): Promise<void> {
+/** Waits until a signal aborts. */
+export async function aborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 

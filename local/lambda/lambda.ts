@@ -45,7 +45,10 @@ export function toFunction(name: string, handler: Handler, options: FunctionOpti
   return {
     name,
     invoke: async (event) => {
-      const returned = await inTime(handler(event, contextOf(name, options)), options.timeoutMs);
+      const { timeoutMs } = options;
+      const returned = await inTime(handler(event, contextOf(name, options)), timeoutMs, () => {
+        throw new TimedOut(timeoutMs);
+      });
       // A function that returns nothing answers null.
       const bytes = Buffer.byteLength(JSON.stringify(returned ?? null));
       if (bytes > largestPayload) {
@@ -65,18 +68,15 @@ export class TimedOut extends Error {
   }
 }
 
-/** @throws TimedOut */
-async function inTime(work: Promise<unknown>, timeoutMs: number): Promise<unknown> {
+/** @param late called after the time; its result is then returned */
+export async function inTime<T>(work: Promise<T>, timeoutMs: number, late: () => T): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new TimedOut(timeoutMs));
-    }, timeoutMs);
+  const time = new Promise<void>((resolve) => {
     // The timer must not keep a stopped stage's process alive.
-    timer.unref();
+    timer = setTimeout(resolve, timeoutMs).unref();
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, time.then(late)]);
   } finally {
     clearTimeout(timer);
   }

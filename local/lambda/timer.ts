@@ -1,5 +1,7 @@
 /** The stand-in for EventBridge rules with a rate: invokes a function at regular intervals. */
-import type { LambdaFunction } from './lambda.ts';
+import { timers, type TimedFunction } from '../../lambdas/aws/resources.ts';
+import { aborted } from './eventSource.ts';
+import { loadFunction, type LambdaFunction } from './lambda.ts';
 
 export interface Timer {
   /** Stops. Resolves when the invocation in flight has ended, or `signal` aborts. */
@@ -30,10 +32,28 @@ export function startTimer({ function: timed, everyMs, report }: TimerOptions): 
   return {
     stop: async (signal) => {
       clearInterval(interval);
-      const aborted = new Promise<unknown>((resolve) => {
-        signal.addEventListener('abort', resolve, { once: true });
-      });
-      if (!signal.aborted) await Promise.race([invocation, aborted]);
+      await Promise.race([invocation, aborted(signal)]);
     },
   };
+}
+
+interface Timed {
+  readonly everyMs: number;
+  readonly function: LambdaFunction;
+}
+
+/** Loads the functions that run at fixed times. */
+export function loadTimed(region: string, load = loadFunction): Promise<readonly Timed[]> {
+  const names: readonly TimedFunction[] = ['countOutcomes', 'redrive', 'lookForAlarms'];
+  return Promise.all(
+    names.map(async (name) => {
+      const { everyMinutes, functionTimeoutSeconds } = timers[name];
+      const timed = await load(name, { region, timeoutMs: functionTimeoutSeconds * 1000 });
+      return { everyMs: everyMinutes * 60 * 1000, function: timed };
+    }),
+  );
+}
+
+export function startTimers(timed: readonly Timed[], report: (error: unknown) => void): Timer[] {
+  return timed.map((one) => startTimer({ ...one, report }));
 }

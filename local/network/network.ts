@@ -87,10 +87,8 @@ export type OriginOf = (request: IncomingMessage) => Origin;
 
 /** Makes a function that finds a request's origin. Proxy headers count only if a trusted proxy sent the request. */
 export function originsBehind({ publicUrl, trustedProxies }: Network): OriginOf {
-  const trusted = parseNetworks(trustedProxies);
   // Checking an address takes time even with an empty list.
-  const isTrusted = (ip: string): boolean =>
-    trustedProxies.length > 0 && isIP(ip) > 0 && trusted.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4');
+  const isTrusted = trustedProxies.length === 0 ? () => false : isWithin(trustedProxies);
   const known = publicUrl === undefined ? undefined : new URL(publicUrl);
 
   return (request) => {
@@ -111,11 +109,13 @@ export function originsBehind({ publicUrl, trustedProxies }: Network): OriginOf 
 
 /** Makes a function that says whether many clients may share an address: this machine's or a trusted proxy's. */
 export function isManyClients({ trustedProxies }: Network): (address: string) => boolean {
-  const trusted = parseNetworks(['127.0.0.0/8', '::1', ...trustedProxies]);
-  return (address) => {
-    const ip = plain(address);
-    return isIP(ip) > 0 && trusted.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4');
-  };
+  const isShared = isWithin(['127.0.0.0/8', '::1', ...trustedProxies]);
+  return (address) => isShared(plain(address));
+}
+
+function isWithin(networks: readonly string[]): (ip: string) => boolean {
+  const list = parseNetworks(networks);
+  return (ip) => isIP(ip) > 0 && list.check(ip, isIP(ip) === 6 ? 'ipv6' : 'ipv4');
 }
 
 /** Finds the client: the last address in `X-Forwarded-For` that is not a trusted proxy's. Those before it may be invented. */

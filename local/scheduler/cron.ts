@@ -3,7 +3,8 @@
  * guide): six fields, days of the week from 1 = Sunday, `?` in exactly one day field, and `*`, lists, ranges, and steps from a
  * first value. Everything else is refused, even if AWS accepts it.
  */
-import { momentOf, wallTimeAt } from './wallClock.ts';
+import { dayMs, minuteMs } from '../../lambdas/shared/clock.ts';
+import type { WallClock } from '../../lambdas/value/wallClock.ts';
 
 /** The values of each field, ascending. */
 export interface Cron {
@@ -63,8 +64,12 @@ export function parseCron(text: string): Cron {
  *
  * @returns undefined if there is no time until the end of 2199
  */
-export function nextCronTime(cron: Cron, zone: string, after: number): number | undefined {
-  const from = Math.floor(wallTimeAt(zone, after) / minuteMs) * minuteMs;
+export function nextCronTime(
+  cron: Cron,
+  { wallAt, firstTimeOf }: WallClock,
+  after: number,
+): number | undefined {
+  const from = Math.floor(wallAt(after) / minuteMs) * minuteMs;
   const end = Date.UTC(lastYear + 1, 0);
   for (let midnight = Math.floor(from / dayMs) * dayMs; midnight < end; midnight += dayMs) {
     if (!hasDay(cron, new Date(midnight))) continue;
@@ -72,16 +77,13 @@ export function nextCronTime(cron: Cron, zone: string, after: number): number | 
       for (const minute of cron.minutes) {
         const wall = midnight + (60 * hour + minute) * minuteMs;
         if (wall < from) continue;
-        const moment = momentOf(zone, wall);
+        const moment = firstTimeOf(wall);
         if (moment !== undefined && moment > after) return moment;
       }
     }
   }
   return undefined;
 }
-
-const minuteMs = 60_000;
-const dayMs = 86_400_000;
 
 /** @param day midnight as wall time, written as if it were UTC */
 function hasDay({ daysOfMonth, months, daysOfWeek }: Cron, day: Date): boolean {

@@ -4,17 +4,15 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import * as z from 'zod/mini';
 import { scheduleArn } from '../aws/arns.ts';
 import { AwsError } from '../aws/awsError.ts';
-import { checkedOperations, type Operation } from '../aws/operation.ts';
 import type { HandedOver } from '../aws/handOver.ts';
-import { handedOverBy, startAwsServer } from '../aws/server.ts';
+import { checkedOperations, handedOverBy, startAwsServer, type Operation } from '../aws/server.ts';
 import { answerJson, readBody } from '../http.ts';
 import { jsonOrUndefined } from '../json.ts';
 import type { Sqs } from '../sqs/sqs.ts';
 import type { Store } from '../store/store.ts';
-import { Schedules } from './schedules.ts';
-import { createInput, resourceName } from './settings.ts';
+import { Schedules, type Invocation } from './schedules.ts';
+import { createInput, resourceName, scheduledTime } from './settings.ts';
 import type { StoredSchedule } from './storedSchedules.ts';
-import { invokeTarget } from './target.ts';
 
 export interface Scheduler {
   readonly url: string;
@@ -90,6 +88,47 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
   };
 }
 
+/**
+ * Sends a fire's message to the schedule's queue. If the queue refuses it, it goes straight to the dead letter queue, without
+ * the error's attributes, because the SQS stand-in has no message attributes.
+ */
+function invokeTarget(
+  { sqs, report }: Pick<SchedulerOptions, 'sqs' | 'report'>,
+  invocation: Invocation,
+): void {
+  const { name, settings } = invocation.schedule;
+  const { Arn, DeadLetterConfig } = settings.Target;
+  const body = bodyOf(invocation);
+  const refusal = refusalOf(sqs, Arn, body);
+  if (refusal === undefined) return;
+  const undelivered = `Schedule ${name} could not fire to ${Arn}: ${refusal}`;
+  if (DeadLetterConfig?.Arn === undefined) {
+    report(new Error(undelivered));
+    return;
+  }
+  const secondRefusal = refusalOf(sqs, DeadLetterConfig.Arn, body);
+  if (secondRefusal === undefined) return;
+  report(new Error(`${undelivered} Nor could its dead letter queue be reached: ${secondRefusal}`));
+}
+
+/** Sends a message, and returns the queue's error, if any. */
+function refusalOf(sqs: SchedulerOptions['sqs'], arn: string, body: string): string | undefined {
+  try {
+    // The caller handles disk errors.
+    sqs.send(arn.slice(arn.lastIndexOf(':') + 1), body).catch(() => undefined);
+    return undefined;
+  } catch (error) {
+    if (error instanceof AwsError) return error.message;
+    throw error;
+  }
+}
+
+/** Replaces the context attribute in the input by the schedule's time, to the second. */
+function bodyOf({ schedule, scheduledAt }: Invocation): string {
+  const time = new Date(scheduledAt).toISOString().replace(/\.\d+Z$/, 'Z');
+  return schedule.settings.Target.Input.replaceAll(scheduledTime, time);
+}
+
 const failureCode = 'InternalServerException';
 const headers = (): Record<string, string> => ({ 'x-amzn-requestid': randomUUID() });
 
@@ -125,30 +164,23 @@ const create = operation(
   },
 );
 
-const operations = new Map<string, Operation<SchedulerContext>>([
-  ['POST /schedules/{Name}', create],
-  [
-    'GET /schedules/{Name}',
-    operation(namedSchedule, ({ schedules, region }, { Name, groupName }) => {
+const operations = new Map<string, Operation<SchedulerContext>>(
+  Object.entries({
+    'POST /schedules/{Name}': create,
+    'GET /schedules/{Name}': operation(namedSchedule, ({ schedules, region }, { Name, groupName }) => {
       const schedule = schedules.get({ group: groupName, name: Name });
       return { ...summaryOf(region, schedule), ...schedule.settings };
     }),
-  ],
-  [
-    'DELETE /schedules/{Name}',
-    operation(namedSchedule, async ({ schedules }, { Name, groupName }) => {
+    'DELETE /schedules/{Name}': operation(namedSchedule, async ({ schedules }, { Name, groupName }) => {
       await schedules.delete({ group: groupName, name: Name });
       return {};
     }),
-  ],
-  [
-    'GET /schedules',
-    operation(listInput, ({ schedules, region }, { ScheduleGroup, NamePrefix }) => {
+    'GET /schedules': operation(listInput, ({ schedules, region }, { ScheduleGroup, NamePrefix }) => {
       const found = schedules.list(ScheduleGroup).filter(({ name }) => name.startsWith(NamePrefix));
       return { Schedules: found.map((schedule) => summaryOf(region, schedule)) };
     }),
-  ],
-]);
+  }),
+);
 
 /** The part of a schedule that lists show too. Dates are in epoch seconds. */
 function summaryOf(region: string, schedule: StoredSchedule) {

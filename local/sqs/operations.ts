@@ -1,7 +1,8 @@
 /** The SQS operations that the service and its tests use. */
 import { createHash } from 'node:crypto';
+import { accountId, queueArn } from '../aws/arns.ts';
 import { AwsError } from '../aws/awsError.ts';
-import { checkedOperations, type Operation } from '../aws/operation.ts';
+import { checkedOperations, type Operation } from '../aws/server.ts';
 import {
   attributesInput,
   changeVisibilityBatchInput,
@@ -20,7 +21,6 @@ import {
 } from './inputs.ts';
 import type { Queues, Received } from './queues.ts';
 import { formatReceipt } from './receipt.ts';
-import { systemAttributes } from './systemAttributes.ts';
 
 export interface SqsContext {
   readonly queues: Queues;
@@ -30,10 +30,9 @@ export interface SqsContext {
 
 const operation = checkedOperations<SqsContext>('InvalidParameterValue');
 
-export const sqsOperations = new Map<string, Operation<SqsContext>>([
-  [
-    'SendMessage',
-    operation(sendInput, async ({ queues }, { QueueUrl, ...message }) => {
+export const sqsOperations = new Map<string, Operation<SqsContext>>(
+  Object.entries({
+    SendMessage: operation(sendInput, async ({ queues }, { QueueUrl, ...message }) => {
       const name = queueIn(queues, QueueUrl);
       checkSize([message.MessageBody], 'InvalidParameterValue');
       const {
@@ -43,10 +42,7 @@ export const sqsOperations = new Map<string, Operation<SqsContext>>([
       await sent;
       return { MessageId, MD5OfMessageBody: md5(message.MessageBody) };
     }),
-  ],
-  [
-    'SendMessageBatch',
-    operation(sendBatchInput, async ({ queues }, { QueueUrl, Entries }) => {
+    SendMessageBatch: operation(sendBatchInput, async ({ queues }, { QueueUrl, Entries }) => {
       const name = queueIn(queues, QueueUrl);
       checkBatch(Entries);
       const bodies = Entries.map(({ MessageBody }) => MessageBody);
@@ -64,10 +60,7 @@ export const sqsOperations = new Map<string, Operation<SqsContext>>([
       }));
       return { Successful, Failed };
     }),
-  ],
-  [
-    'ReceiveMessage',
-    operation(receiveInput, async ({ queues, region, signal }, input) => {
+    ReceiveMessage: operation(receiveInput, async ({ queues, region, signal }, input) => {
       const { VisibilityTimeout } = input;
       const received = await queues.receive(queueIn(queues, input.QueueUrl), {
         max: input.MaxNumberOfMessages,
@@ -78,60 +71,48 @@ export const sqsOperations = new Map<string, Operation<SqsContext>>([
       const wanted = new Set(input.MessageSystemAttributeNames);
       return { Messages: received.map((message) => toWire(message, region, wanted)) };
     }),
-  ],
-  [
-    'DeleteMessage',
-    operation(deleteInput, ({ queues }, { QueueUrl, ReceiptHandle }) => {
+    DeleteMessage: operation(deleteInput, ({ queues }, { QueueUrl, ReceiptHandle }) => {
       queueIn(queues, QueueUrl);
       queues.delete([toReceipt(ReceiptHandle)]);
       return {};
     }),
-  ],
-  [
-    'DeleteMessageBatch',
-    operation(deleteBatchInput, ({ queues }, { QueueUrl, Entries }) => {
+    DeleteMessageBatch: operation(deleteBatchInput, ({ queues }, { QueueUrl, Entries }) => {
       queueIn(queues, QueueUrl);
       checkBatch(Entries);
       const { done, Failed } = sift(Entries, ({ ReceiptHandle }) => toReceipt(ReceiptHandle));
       queues.delete(done.map(({ value }) => value));
       return { Successful: done.map(({ entry }) => ({ Id: entry.Id })), Failed };
     }),
-  ],
-  [
-    'ChangeMessageVisibility',
-    operation(changeVisibilityInput, ({ queues }, { QueueUrl, ReceiptHandle, VisibilityTimeout }) => {
-      queueIn(queues, QueueUrl);
-      changeVisibility(queues, { ReceiptHandle, VisibilityTimeout });
-      return {};
-    }),
-  ],
-  [
-    'ChangeMessageVisibilityBatch',
-    operation(changeVisibilityBatchInput, ({ queues }, { QueueUrl, Entries }) => {
-      queueIn(queues, QueueUrl);
-      checkBatch(Entries);
-      const { done, Failed } = sift(Entries, (entry) => {
-        changeVisibility(queues, entry);
-      });
-      return { Successful: done.map(({ entry }) => ({ Id: entry.Id })), Failed };
-    }),
-  ],
-  [
-    'GetQueueAttributes',
-    operation(attributesInput, ({ queues }, { QueueUrl, AttributeNames }) => {
+    ChangeMessageVisibility: operation(
+      changeVisibilityInput,
+      ({ queues }, { QueueUrl, ReceiptHandle, VisibilityTimeout }) => {
+        queueIn(queues, QueueUrl);
+        changeVisibility(queues, { ReceiptHandle, VisibilityTimeout });
+        return {};
+      },
+    ),
+    ChangeMessageVisibilityBatch: operation(
+      changeVisibilityBatchInput,
+      ({ queues }, { QueueUrl, Entries }) => {
+        queueIn(queues, QueueUrl);
+        checkBatch(Entries);
+        const { done, Failed } = sift(Entries, (entry) => {
+          changeVisibility(queues, entry);
+        });
+        return { Successful: done.map(({ entry }) => ({ Id: entry.Id })), Failed };
+      },
+    ),
+    GetQueueAttributes: operation(attributesInput, ({ queues }, { QueueUrl, AttributeNames }) => {
       const depths = queues.depths(queueIn(queues, QueueUrl));
       const shown = AttributeNames.map((name) => [name, String(depths[depthAttributes[name]])] as const);
       return { Attributes: Object.fromEntries(shown) };
     }),
-  ],
-  [
-    'PurgeQueue',
-    operation(purgeInput, ({ queues }, { QueueUrl }) => {
+    PurgeQueue: operation(purgeInput, ({ queues }, { QueueUrl }) => {
       queues.purge(queueIn(queues, QueueUrl));
       return {};
     }),
-  ],
-]);
+  }),
+);
 
 /** @throws AwsError */
 export function checkQueue(queues: Queues, name: string): void {
@@ -189,6 +170,19 @@ function toWire(message: Received, region: string, wanted: ReadonlySet<string>) 
     Body: message.body,
     MD5OfBody: md5(message.body),
     Attributes: Object.fromEntries(attributes.filter(([name]) => wanted.has('All') || wanted.has(name))),
+  };
+}
+
+/** A message's `MessageSystemAttributes`. Numbers are texts too. */
+export function systemAttributes(message: Received, region: string) {
+  const { sentAt, receives, firstReceivedAt, groupId, deadLetterSource } = message;
+  return {
+    SenderId: accountId,
+    SentTimestamp: String(sentAt),
+    ApproximateReceiveCount: String(receives),
+    ApproximateFirstReceiveTimestamp: String(firstReceivedAt),
+    ...(groupId !== undefined && { MessageGroupId: groupId }),
+    ...(deadLetterSource !== undefined && { DeadLetterQueueSourceArn: queueArn(region, deadLetterSource) }),
   };
 }
 

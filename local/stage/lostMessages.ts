@@ -1,4 +1,7 @@
-/** Messages that no queue, schedule or line has. A kill in the middle of an enqueue leaves one: its row is written before its place. */
+/**
+ * At its start, a stage sends the messages that no queue, schedule or line has, and looks for missed fires. A kill in the middle
+ * of an enqueue leaves such a message: its row is written before its place.
+ */
 import * as z from 'zod/mini';
 import type { KnownAttempt } from '../../lambdas/recovery/missing.ts';
 import { jsonOrUndefined } from '../json.ts';
@@ -6,6 +9,7 @@ import { storedSchedules } from '../scheduler/storedSchedules.ts';
 import { storedMessages } from '../sqs/storedMessages.ts';
 import { killedAtOf, noteKill } from '../store/openStore.ts';
 import type { Store } from '../store/store.ts';
+import type { StandIns } from './standIns.ts';
 
 const attempt = z.object({ accountId: z.string(), messageId: z.string(), attempt: z.number() });
 
@@ -24,4 +28,16 @@ export async function sendLostMessages(store: Store): Promise<void> {
   const { sendLost } = await import('../../lambdas/recovery/missing.ts');
   await sendLost(knownAttempts(store));
   await noteKill(store, undefined);
+}
+
+const notice = z.object({ accountId: z.string(), scheduleId: z.string(), saveId: z.string() });
+
+/** Starts the search for fires that schedules with `Svc-Catch-Up` missed while the stage was down. */
+export async function lookForMissedFires({ scheduler, sqs }: StandIns): Promise<void> {
+  const time = new Date().toISOString();
+  const looks = [...scheduler.inputs()].flatMap((input) => {
+    const fire = notice.safeParse(jsonOrUndefined(input)).data;
+    return fire === undefined ? [] : [JSON.stringify({ ...fire, time, kind: 'look' })];
+  });
+  await Promise.all(looks.map((text) => sqs.send('fire', text)));
 }

@@ -30,8 +30,6 @@ export interface Options {
   readonly pricePerMessage: number;
   /** Whether the stage serves the published clients' development mode; see `devMode.ts`. */
   readonly dev: boolean;
-  /** Whether tests may set the stage's clock (SVC_TEST_CONTROL=1). Only for tests, so there is no flag. */
-  readonly testControl: boolean;
   /** Limits waits for answers as on AWS (SVC_TEST_LONG_DELIVERY) instead of by this machine. Only for tests. */
   readonly longDelivery?: LongDelivery | undefined;
   /** The URL of another DynamoDB with the tables (SVC_TEST_DYNAMODB_URL). Only for tests. */
@@ -190,7 +188,6 @@ export function parseOptions(
     tlsFolder: flags.tlsDir ?? otherwise('SVC_TLS_DIR', folder),
     pricePerMessage: flags.pricePerMessage ?? otherwise('SVC_PRICE_PER_MESSAGE', price) ?? 0.000_01,
     dev,
-    testControl: environment['SVC_TEST_CONTROL'] === '1',
     longDelivery: longDeliveries.find((one) => one === environment['SVC_TEST_LONG_DELIVERY']),
     dynamodbUrl: environment['SVC_TEST_DYNAMODB_URL'],
   };

@@ -17,7 +17,7 @@ import { isOpen, ownHosts } from '../network/network.ts';
 import { ownCalls, type CallOwn } from '../network/ownCalls.ts';
 import { guardDevMode } from './devGuard.ts';
 import { giveDevCredentials } from './devMode.ts';
-import { openDataDirectory } from './dataDirectory.ts';
+import { checkStrength, openDataDirectory } from './dataDirectory.ts';
 import { consoleFunction } from '../lambda/console.ts';
 import { developersSqs, isolate, setVariables } from '../lambda/environment.ts';
 import { startEventSource, type EventSource, type EventSourceOptions } from '../lambda/eventSource.ts';
@@ -27,14 +27,13 @@ import type { AccountOf } from '../gateway/intake.ts';
 import type { QueueFunction } from '../lambda/handlers.ts';
 import { loadFunction, type LambdaFunction } from '../lambda/lambda.ts';
 import { withOwnProcess } from '../lambda/ownProcess.ts';
+import { loadTimed, startTimers } from '../lambda/timer.ts';
 import { inTurns } from '../lambda/turns.ts';
 import { pending } from '../pending.ts';
-import { sendLostMessages } from './lostMessages.ts';
-import { lookForMissedFires } from './missedFires.ts';
+import { lookForMissedFires, sendLostMessages } from './lostMessages.ts';
 import { localAccount, reachableDestinations, type Management } from './localAccount.ts';
 import type { Options } from './options.ts';
 import { StageError } from './stageError.ts';
-import { checkStrength } from './strength.ts';
 import type { Queues } from '../sqs/queues.ts';
 import { redriveAtStart } from '../sqs/redrive.ts';
 import {
@@ -43,11 +42,8 @@ import {
   startStandIns,
   type Endings,
   type StandInOptions,
-  type StandIns,
 } from './standIns.ts';
-import { takeOverClock, type TestClock } from './testClock.ts';
-import { startTestControl, type TestControl } from './testControl.ts';
-import { loadTimed, startTimers } from './timers.ts';
+import { startTestControl } from './testControl.ts';
 
 export interface Stage {
   readonly url: string;
@@ -100,37 +96,20 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   }
   const ready = readiness(() => disk);
   if (options.dev) giveDevCredentials();
-  const testClock = options.testControl ? takeOverClock() : undefined;
-  if (testClock !== undefined) endings.push(testClock.release);
   const functions = new Map<ApiFunction, LambdaFunction>();
   const loading = pending();
   const guard: Guard = options.dev ? (listener) => guardDevMode(ready.guard(listener)) : ready.guard;
   // Requests wait until the functions are loaded, so the settings that it reads are there.
   const accountOf: AccountOf = async (headers, query) =>
     (await import('../../lambdas/http/caller.ts')).accountOf(headers, query);
-  const gateway = await startGateway({
-    port: options.port,
-    network,
-    guard,
-    routes: gatewayRoutes,
-    functions,
-    ready: loading.promise,
-    report,
-    accountOf,
-  });
+  const front = { network, guard, report, accountOf, ready: loading.promise };
+  const gateway = await startGateway({ ...front, port: options.port, routes: gatewayRoutes, functions });
   endings.push(() => gateway.stop(AbortSignal.abort()));
+  const { publishPort } = options;
   const publishUrl =
-    options.publishPort === undefined
+    publishPort === undefined
       ? undefined
-      : await startFunctionUrl({
-          port: options.publishPort,
-          network,
-          guard,
-          accountOf,
-          called: () => functions.get('publish'),
-          ready: loading.promise,
-          report,
-        });
+      : await startFunctionUrl({ ...front, port: publishPort, called: () => functions.get('publish') });
   if (publishUrl !== undefined) endings.push(() => publishUrl.stop(AbortSignal.abort()));
   const servers = publishUrl === undefined ? [gateway] : [gateway, publishUrl];
 
@@ -169,8 +148,16 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     const loaded = name === 'console' ? consoleFunction(limits) : await load(name, limits);
     functions.set(name, name === 'publish' ? inTurns(loaded, publishesAtOnce) : loaded);
   }
-  const testControl =
-    testClock === undefined ? undefined : await offerTestControl(testClock, options, standIns, endings);
+  const { sqs, scheduler, expiry, store } = standIns;
+  const testControl = await startTestControl({
+    queues: sqs.queues,
+    scheduler,
+    fedQueues: fedQueues.map(({ name }) => name),
+    expireNow: expiry.expireNow,
+    written: () => store.committed(),
+    report,
+  });
+  if (testControl !== undefined) endings.push(testControl.close);
   const [fed, timed] = await Promise.all([loadFed(options), loadTimed(region, load)]);
   if (data !== undefined) await sendLostMessages(data.store);
   loading.resolve();
@@ -191,9 +178,9 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   // The event sources start last. Otherwise old messages would delay the start, and a failed start would have to stop their
   // deliveries.
   const running = { ...options, report };
-  const sources = feed(fed, running, standIns.sqs.queues, testControl?.leave);
+  const sources = feed(fed, running, sqs.queues, testControl?.leave);
   // Before the timers start, because one of them also receives parked jobs, which hides them.
-  await redriveAtStart(standIns.sqs.queues).catch(report);
+  await redriveAtStart(sqs.queues).catch(report);
   const clocks = startTimers(timed, report);
   await lookForMissedFires(standIns);
   endings.push(async () => {
@@ -300,26 +287,6 @@ function feed(
       ...(onLeft !== undefined && { onLeft }),
     }),
   );
-}
-
-async function offerTestControl(
-  clock: TestClock,
-  { report }: StageOptions,
-  { sqs, scheduler, expiry, store }: StandIns,
-  endings: Endings,
-): Promise<TestControl> {
-  const names = fedQueues.map(({ name }) => name);
-  const control = await startTestControl({
-    clock,
-    queues: sqs.queues,
-    scheduler,
-    fedQueues: names,
-    expireNow: expiry.expireNow,
-    written: () => store.committed(),
-    report,
-  });
-  endings.push(control.close);
-  return control;
 }
 
 /** Writes variables as lines `NAME=value` for a shell. */

@@ -15,7 +15,6 @@ import {
 import type { AwsService } from '../../lambdas/aws/metricTable.ts';
 import { masterSecretName, randomSecret, type DataDirectory } from './dataDirectory.ts';
 import { accountId, queueArn } from '../aws/arns.ts';
-import { openFaultProxy, type FaultPlan, type Service } from '../aws/faultProxy.ts';
 import { handingOver, type HandedOver, type HandOvers } from '../aws/handOver.ts';
 import { startDynamodb } from '../dynamodb/dynamodb.ts';
 import type { Environment } from '../lambda/environment.ts';
@@ -23,8 +22,7 @@ import { objectsIn } from '../s3/objects.ts';
 import type { QueueShape } from '../sqs/queues.ts';
 import { startS3 } from '../s3/s3.ts';
 import { startScheduler, type Scheduler } from '../scheduler/scheduler.ts';
-import { startSecretsManager } from '../secretsManager/secretsManager.ts';
-import { tlsSecrets } from '../secretsManager/tlsFiles.ts';
+import { startSecretsManager, tlsSecrets } from '../secretsManager/secretsManager.ts';
 import { startSqs, type Sqs } from '../sqs/sqs.ts';
 import manifest from '../../package.json' with { type: 'json' };
 import { startExpiry, type Expiry } from '../dynamodb/expiry.ts';
@@ -48,6 +46,9 @@ const queueShapes: readonly QueueShape[] = queueNames.map((name) => {
   };
 });
 
+/** The stand-ins' addresses. */
+export type Urls = Readonly<Record<'dynamodb' | 'sqs' | 'scheduler' | 's3' | 'secrets', string>>;
+
 /** Functions that stop the parts of a stage, in the order of starting. Call the last one first. */
 export type Endings = (() => Promise<void> | void)[];
 
@@ -60,12 +61,14 @@ export interface StandInOptions {
   readonly dynamodbUrl?: string | undefined;
   /** The folder of accounts' certificates. Default: the one in the data directory. */
   readonly tlsFolder?: string | undefined;
-  /** Faults of the functions' calls, only for tests. */
-  readonly faults?: FaultPlan;
+  /** Puts proxies in front of the stand-ins, through which all calls then go. Only for tests. */
+  readonly openProxies?: (
+    urls: Urls,
+  ) => Promise<{ readonly urls: Urls; readonly close: () => Promise<void> }>;
 }
 
 export interface StandIns {
-  readonly urls: Readonly<Record<Service, string>>;
+  readonly urls: Urls;
   /** The services whose calls are answered in this process. */
   readonly handOvers: HandOvers;
   readonly sqs: Sqs;
@@ -81,7 +84,7 @@ export interface StandIns {
 
 /** @param data the data directory; undefined to keep everything in memory */
 export async function startStandIns(
-  { region, report, dynamodbUrl, tlsFolder, faults }: StandInOptions,
+  { region, report, dynamodbUrl, tlsFolder, openProxies }: StandInOptions,
   data: DataDirectory | undefined,
   endings: Endings,
 ): Promise<StandIns> {
@@ -122,7 +125,6 @@ export async function startStandIns(
     tlsFolder ?? (data && join(data.folder, 'tls')),
   );
   endings.push(secrets.close);
-  const called = { dynamodb: { url: dynamodbUrl ?? dynamodb.url }, sqs, scheduler, s3, secrets };
   const expiry = startExpiry({ rows: dynamodb.rows, now, deleteOthers: () => objects.expire(), report });
   endings.push(expiry.stop);
   const handOvers = new Map<AwsService, HandedOver>([
@@ -133,10 +135,18 @@ export async function startStandIns(
   if (dynamodbUrl === undefined) {
     handOvers.set('Dynamodb', { handOver: dynamodb.handOver, sdk: () => dynamodbSdk });
   }
+  const urls: Urls = {
+    dynamodb: dynamodbUrl ?? dynamodb.url,
+    sqs: sqs.url,
+    scheduler: scheduler.url,
+    s3: s3.url,
+    secrets: secrets.url,
+  };
+  const proxies = await openProxies?.(urls);
+  if (proxies !== undefined) endings.push(proxies.close);
   return {
-    urls: await urlsOf(called, faults, report, endings),
-    // Calls with faults must go through the fault proxies.
-    handOvers: faults === undefined ? handOvers : new Map(),
+    urls: proxies?.urls ?? urls,
+    handOvers: proxies === undefined ? handOvers : new Map(),
     sqs,
     scheduler,
     secretValues,
@@ -144,29 +154,6 @@ export async function startStandIns(
     management,
     store,
     expiry,
-  };
-}
-
-/** The addresses that functions call: fault proxies if a plan is given, otherwise the stand-ins. */
-async function urlsOf(
-  services: Readonly<Record<Service, { readonly url: string }>>,
-  faults: FaultPlan | undefined,
-  report: StandInOptions['report'],
-  endings: Endings,
-): Promise<StandIns['urls']> {
-  const urlOf = async (service: Service): Promise<string> => {
-    const { url } = services[service];
-    if (faults === undefined) return url;
-    const proxy = await openFaultProxy({ service, url, plan: faults, report });
-    endings.push(proxy.close);
-    return proxy.url;
-  };
-  return {
-    dynamodb: await urlOf('dynamodb'),
-    sqs: await urlOf('sqs'),
-    scheduler: await urlOf('scheduler'),
-    s3: await urlOf('s3'),
-    secrets: await urlOf('secrets'),
   };
 }
 

@@ -22,25 +22,17 @@ export class PageFile {
   readonly #file: number;
   readonly length: number;
   #turnSince = performance.now();
-  #pageBytes = 0;
+  /** Set after reading the first page. */
+  pageBytes = 0;
 
   constructor(path: string) {
     this.#file = openSync(path, 'r');
     this.length = fstatSync(this.#file).size;
   }
 
-  get pageBytes(): number {
-    return this.#pageBytes;
-  }
-
-  /** Sets the page size, which is known after reading the first page. */
-  set pageBytes(bytes: number) {
-    this.#pageBytes = bytes;
-  }
-
   /** The number of complete pages in the file. */
   get pages(): number {
-    return Math.floor(this.length / this.#pageBytes);
+    return Math.floor(this.length / this.pageBytes);
   }
 
   /** Reads bytes; fewer at the end of the file. */
@@ -61,8 +53,8 @@ export class PageFile {
    * @throws DamageError
    */
   read(page: number, kind: Kind, count = 1): Buffer {
-    const bytes = this.readAt(page * this.#pageBytes, count * this.#pageBytes);
-    if (bytes.length < count * this.#pageBytes) throw damageAt(page, 'is behind the end of the file');
+    const bytes = this.readAt(page * this.pageBytes, count * this.pageBytes);
+    if (bytes.length < count * this.pageBytes) throw damageAt(page, 'is behind the end of the file');
     if (longAt(bytes, 0) !== page) throw damageAt(page, 'is not in its place');
     if (bytes.readUInt16LE(18) !== kinds[kind]) throw damageAt(page, `is not of its kind (${kind})`);
     return bytes;

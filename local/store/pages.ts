@@ -5,10 +5,9 @@
  * transaction's end. If time is too short for all leaves, it may also miss an outdated leaf, which only the sum of all entries
  * shows.
  */
-import { DamageError, checked } from './checksum.ts';
+import { checked, DamageError, Sum, sumKey } from './checksum.ts';
 import { readMetas } from './metas.ts';
 import { damageAt, longAt, PageFile } from './pageFile.ts';
-import { Sum, sumKey } from './sum.ts';
 import { Owned, TreeCheck } from './treeCheck.ts';
 
 const defaultLimitMs = 1_000;

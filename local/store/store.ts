@@ -11,9 +11,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { open, type RootDatabase, type Transaction } from 'lmdb';
-import { checked, DamageError, sealed } from './checksum.ts';
+import { checked, DamageError, sealed, Sum, sumKey } from './checksum.ts';
 import { mayBePanic, reasonOf, Refusals } from './refusals.ts';
-import { Sum, sumKey } from './sum.ts';
 
 export interface Entry {
   readonly key: Buffer;

@@ -68,9 +68,9 @@ export class TreeCheck {
   }
 
   async checkBranches(): Promise<void> {
-    const { root, depth, branches, leaves, rootTransaction } = this.#tree;
+    const { root, depth, rootTransaction } = this.#tree;
     if (root === undefined) {
-      this.#expect(depth, branches, leaves, 0, 0, 0);
+      this.#expect({ depth: 0, branches: 0, leaves: 0 });
       return;
     }
     if (depth < 1 || depth > mostLevels) throw new DamageError('it has a wrong number of levels');
@@ -78,9 +78,9 @@ export class TreeCheck {
     const transaction = longAt(this.#file.read(root, depth > 1 ? 'branch' : 'leaf'), 8);
     if (transaction !== rootTransaction) throw damageAt(root, 'is of another transaction');
     let level: Place[] = [{ page: root, low: undefined, high: undefined, newest: rootTransaction }];
-    let [foundBranches, foundLeaves] = [0, depth === 1 ? 1 : 0];
+    const found = { depth, branches: 0, leaves: depth === 1 ? 1 : 0 };
     for (let depthLeft = depth; depthLeft > 1; depthLeft -= 1) {
-      foundBranches += level.length;
+      found.branches += level.length;
       const isLowest = depthLeft === 2;
       const next: Place[] = [];
       const newer: Place[] = [];
@@ -88,7 +88,7 @@ export class TreeCheck {
         const below = this.#below(place);
         for (const { page } of below) this.#owned.take(page);
         // There are many leaves, so they are found again instead of stored.
-        if (isLowest) foundLeaves += below.length;
+        if (isLowest) found.leaves += below.length;
         else next.push(...below);
         newer.push({ ...place, newest: below[0]?.newest ?? 0 });
         await this.#file.yieldToEventLoop();
@@ -96,7 +96,7 @@ export class TreeCheck {
       if (isLowest) this.#lowest = newer.toSorted((one, other) => other.newest - one.newest);
       else level = next;
     }
-    this.#expect(depth, branches, leaves, depth, foundBranches, foundLeaves);
+    this.#expect(found);
   }
 
   /**
@@ -122,17 +122,9 @@ export class TreeCheck {
     return true;
   }
 
-  #expect(
-    ...[depth, branches, leaves, foundDepth, foundBranches, foundLeaves]: readonly [
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-    ]
-  ): void {
-    if (depth !== foundDepth || branches !== foundBranches || leaves !== foundLeaves) {
+  #expect(found: Pick<Tree, 'depth' | 'branches' | 'leaves'>): void {
+    const { depth, branches, leaves } = this.#tree;
+    if (depth !== found.depth || branches !== found.branches || leaves !== found.leaves) {
       throw new DamageError('pages are missing, or too many');
     }
   }

@@ -1,11 +1,5 @@
 /** The plan of faults between the functions and AWS. */
-import {
-  services,
-  type AwsCall,
-  type Fault,
-  type FaultPlan,
-  type Service,
-} from '../../local/aws/faultProxy.ts';
+import { services, type AwsCall, type Fault, type FaultPlan, type Service } from './faultProxy.ts';
 import { streamsOf, type Chance } from './chance.ts';
 
 /** The share of calls that fail. A message makes about ten calls. */

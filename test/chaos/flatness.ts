@@ -1,6 +1,6 @@
 /** Checks that a process does not leak resources. */
 import { maxSockets } from '../../lambdas/aws/clientOptions.ts';
-import { services } from '../../local/aws/faultProxy.ts';
+import { services } from './faultProxy.ts';
 import type { Measure } from './stageMessages.ts';
 
 /**

@@ -7,7 +7,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { type HttpHandler, HttpRequest } from '@smithy/core/protocols';
 import * as z from 'zod/mini';
 import { addToClients } from '../../lambdas/aws/additions.ts';
-import { callerHeader } from '../../local/aws/faultProxy.ts';
+import { callerHeader } from './faultProxy.ts';
 import { handlerModules, type FunctionName } from '../../local/lambda/handlers.ts';
 import { loadFunction } from '../../local/lambda/lambda.ts';
 import { toThread, type FromThread } from './threadMessages.ts';

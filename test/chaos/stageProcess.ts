@@ -4,8 +4,12 @@ import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { parseOptions } from '../../local/stage/options.ts';
 import { startStage } from '../../local/stage/stage.ts';
+import { controlStages } from '../../local/stage/testControl.ts';
+import { takeOverClock } from '../support/testClock.ts';
+import { startTestControl } from '../support/testControl.ts';
 import { Chance, streamsOf } from './chance.ts';
 import { connectionsWithin } from './connections.ts';
+import { openFaultProxies } from './faultProxy.ts';
 import { faultPlan } from './faults.ts';
 import { FunctionThreads, ProcessDied } from './functionThreads.ts';
 import type { Measure, StageInit, ToParent } from './stageMessages.ts';
@@ -50,22 +54,24 @@ const threads = new FunctionThreads({
   count,
 });
 
-const options = parseOptions(['--port', String(init.port), '--data-dir', init.dataDirectory], {
-  SVC_TEST_CONTROL: '1',
+const clock = takeOverClock();
+controlStages((controlled) => startTestControl({ ...controlled, clock }));
+const options = parseOptions(['--port', String(init.port), '--data-dir', init.dataDirectory], {});
+const report = (error: unknown): void => {
+  if (!(error instanceof ProcessDied)) console.error(error);
+};
+const plan = faultPlan({
+  ...init,
+  isStormy: () => isStormy,
+  kill: (caller) => threads.kill(caller),
+  count,
 });
 const stage = await startStage({
   ...options,
   announce: () => undefined,
-  report: (error) => {
-    if (!(error instanceof ProcessDied)) console.error(error);
-  },
+  report,
   loadFunction: threads.load,
-  faults: faultPlan({
-    ...init,
-    isStormy: () => isStormy,
-    kill: (caller) => threads.kill(caller),
-    count,
-  }),
+  openProxies: (urls) => openFaultProxies(urls, plan, report),
 });
 
 /** One of this many next writes to the store is the last. */

@@ -5,10 +5,10 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { freePort } from '../../local/http.ts';
 import { root } from '../support/bundledStage.ts';
 import { eventually } from '../support/eventually.ts';
 import { limitForHangsMs, limitForInstallsMs } from '../support/limits.ts';
+import { freePort } from '../support/freePort.ts';
 
 const folder = join(root, 'docs/quick-starts');
 

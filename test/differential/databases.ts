@@ -7,12 +7,13 @@ import { findDynoxide } from './dynoxide.ts';
 import { bytesToText, textToBytes } from '../../local/dynamodb/codec.ts';
 import { handOverTo } from '../../local/dynamodb/dynamodb.ts';
 import { Rows } from '../../local/dynamodb/rows.ts';
-import { freePort, loopback } from '../../local/http.ts';
+import { loopback } from '../../local/http.ts';
 import { Store } from '../../local/store/store.ts';
 import { limitForHangsMs } from '../support/limits.ts';
 import { findPython, installPackage } from '../support/python.ts';
 import { underWatch } from '../support/underWatch.ts';
 import { creations } from './tables.ts';
+import { freePort } from '../support/freePort.ts';
 
 /** DynamoDB as a client sees it, with bytes as `Uint8Array`s. Refused calls throw an error with a `code` and a message. */
 export interface Database {

@@ -13,10 +13,10 @@ import { join } from 'node:path';
 import { Agent, fetch as fetchTls } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { freePort } from '../../local/http.ts';
 import { call, errorOf, messageIdOf, publish, service } from '../support/publish.ts';
 import { runStage, startStage, type Stage, type StageOptions } from '../support/stage.ts';
 import { useReceiver } from '../support/useReceiver.ts';
+import { freePort } from '../support/freePort.ts';
 
 const line = z.looseObject({ level: z.string(), message: z.string(), timestamp: z.string() });
 

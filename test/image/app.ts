@@ -1,8 +1,8 @@
 /** The app of `compose.yaml`, on this machine. */
 import { spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
-import { freePort } from '../../local/http.ts';
 import type { RunningImage } from './chroot.ts';
+import { freePort } from '../support/freePort.ts';
 
 const program = resolve(import.meta.dirname, '../../examples/compose/app.mjs');
 

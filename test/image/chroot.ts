@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { chownSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePort } from '../../local/http.ts';
 import { limits, type Image } from './build.ts';
+import { freePort } from '../support/freePort.ts';
 
 export interface RunningImage {
   readonly url: string;

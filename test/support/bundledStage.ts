@@ -39,7 +39,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const folder = folderOf(project);
   await build({
     absWorkingDir: root,
-    entryPoints: { stage: 'bin/svcQueue.ts' },
+    entryPoints: { stage: 'test/support/stageProgram.ts' },
     outdir: folder,
     ...bundling,
   });

@@ -7,9 +7,9 @@ import { queues } from '../../lambdas/aws/resources.ts';
 import { handingOver } from '../../local/aws/handOver.ts';
 import { startEventSource } from '../../local/lambda/eventSource.ts';
 import type { StandIns } from '../../local/stage/standIns.ts';
-import { takeOverClock } from '../../local/stage/testClock.ts';
-import { startTestControl } from '../../local/stage/testControl.ts';
 import { declareFault, type Fate } from './faults.ts';
+import { takeOverClock } from './testClock.ts';
+import { startTestControl } from './testControl.ts';
 
 /**
  * Lambda from the point of view of the functions behind the queues: each invocation has a process, with separate modules, which

@@ -220,7 +220,7 @@ describe('other folders import from the functions', () => {
       'lib',
       /^lambdas\/(http\/|error\/|value\/(limits|pem|statusList|tlsIdentities)|aws\/(resources|metricTable|settings))/,
     ],
-    ['local', /^lambdas\/(handlers|http|aws|error|shared|account|recovery)\//],
+    ['local', /^lambdas\/(handlers|http|aws|error|shared|account|recovery|value)\//],
     ['migrate', /^lambdas\/(error\/|shared\/|schedule\/cron)/],
     ['console/src', /^lambdas\/(error|shared|value|options|wire)\//],
   ];

@@ -3,7 +3,7 @@
  * may be wrong.
  */
 import { setTimeout } from 'node:timers/promises';
-import { freePort, loopback } from '../../../local/http.ts';
+import { loopback } from '../../../local/http.ts';
 import { BenchError } from '../../benchError.ts';
 import type { Start } from '../rival.ts';
 import { startPostgres } from '../servers/postgres.ts';
@@ -12,6 +12,7 @@ import { startRedis } from '../servers/redis.ts';
 import { startServer, temporaryFolder, type Server } from '../servers/server.ts';
 import { together } from '../servers/together.ts';
 import { installOutpost, outpostVersion } from './install.ts';
+import { freePort } from '../../../test/support/freePort.ts';
 
 const apiKey = 'bench';
 const tenant = 'bench';

@@ -2,11 +2,12 @@
 import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePort, loopback } from '../../../local/http.ts';
+import { loopback } from '../../../local/http.ts';
 import { BenchError } from '../../benchError.ts';
 import { debianProgram } from '../install/debian.ts';
 import { notRoot, startServer, temporaryFolder } from './server.ts';
 import { together, type Closable } from './together.ts';
+import { freePort } from '../../../test/support/freePort.ts';
 
 export interface Postgres extends Closable {
   readonly version: string;

@@ -2,10 +2,11 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
-import { freePort, loopback } from '../../../local/http.ts';
+import { loopback } from '../../../local/http.ts';
 import { debianProgram } from '../install/debian.ts';
 import { startServer, temporaryFolder } from './server.ts';
 import { together, type Closable } from './together.ts';
+import { freePort } from '../../../test/support/freePort.ts';
 
 export interface Rabbitmq extends Closable {
   readonly version: string;

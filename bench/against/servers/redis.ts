@@ -1,10 +1,11 @@
 /** Redis in a separate process with a separate data folder. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { freePort, loopback } from '../../../local/http.ts';
+import { loopback } from '../../../local/http.ts';
 import { debianProgram } from '../install/debian.ts';
 import { startServer, temporaryFolder } from './server.ts';
 import { together, type Closable } from './together.ts';
+import { freePort } from '../../../test/support/freePort.ts';
 
 export interface Redis extends Closable {
   readonly version: string;

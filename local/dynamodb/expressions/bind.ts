@@ -1,91 +1,48 @@
 /** Binds the expressions of a call to its names and values. */
-import { AwsError } from '../../aws/awsError.ts';
-import { checkedValue, type Item, type Value } from '../values.ts';
-import { checkCondition, checkProjection, checkUpdate } from './checks.ts';
+import { AwsError, refused } from '../../aws/awsError.ts';
+import { checkedValue, invalid, type Item, type Value } from '../values.ts';
 import { compileCondition } from './condition.ts';
-import { expressions, valuesFor, type Compiled, type Names } from './expression.ts';
-import { compileKeyCondition, isInside, type KeyRange, type KeyShape } from './keyCondition.ts';
-import type { Condition } from './nodes.ts';
+import { expressions, valuesFor, type Compile, type Compiled, type Given, type Names } from './expression.ts';
+import { compileKeyCondition, type KeyRange, type KeyShape } from './keyCondition.ts';
 import { parseCondition, parseProjection, parseUpdate } from './parse.ts';
 import { pathTree, pick } from './paths.ts';
-import type { ExpressionKind, Tokens } from './tokens.ts';
-import { compileUpdate } from './update.ts';
+import { compileUpdate, type CompiledUpdate } from './update.ts';
 
-export { isInside, type KeyRange, type KeyShape };
-
-/** The expressions of a call, with the values of their placeholders. */
-export interface Given {
-  readonly ConditionExpression?: string | undefined;
-  readonly FilterExpression?: string | undefined;
-  readonly KeyConditionExpression?: string | undefined;
-  readonly UpdateExpression?: string | undefined;
-  readonly ProjectionExpression?: string | undefined;
-  readonly ExpressionAttributeNames?: Names | undefined;
-  readonly ExpressionAttributeValues?: Readonly<Record<string, unknown>> | undefined;
-}
+export type { Given, KeyRange, KeyShape };
 
 /** The functions of a call's expressions, if it has them. */
 export interface Bound {
   /** Whether the condition is true for a row. A missing row is the empty item. */
-  readonly condition?: (item: Item) => boolean;
-  readonly filter?: (item: Item) => boolean;
-  readonly keys?: KeyRange;
+  readonly condition?: ((item: Item) => boolean) | undefined;
+  readonly filter?: ((item: Item) => boolean) | undefined;
+  readonly keys?: KeyRange | undefined;
   /**
    * Returns the updated row, and leaves its argument unchanged.
    *
    * @param isNew whether the row does not exist; the item then has only key attributes
    * @throws AwsError if the update does not fit the row
    */
-  readonly update?: (item: Item, isNew?: boolean) => Item;
+  readonly update?: ((item: Item, isNew?: boolean) => Item) | undefined;
   /** Whether the update only removes values, and so does not create a missing row. */
-  readonly onlyRemoves?: boolean;
+  readonly onlyRemoves?: boolean | undefined;
   /** The part of a row that the update touches. */
-  readonly updated?: (item: Item) => Item;
-  readonly projection?: (item: Item) => Item;
+  readonly updated?: ((item: Item) => Item) | undefined;
+  readonly projection?: ((item: Item) => Item) | undefined;
 }
 
-const conditions = expressions('ConditionExpression', conditionOf('ConditionExpression'), compileCondition);
-const filters = expressions('FilterExpression', conditionOf('FilterExpression'), compileCondition);
-const keyConditions = expressions(
-  'KeyConditionExpression',
-  conditionOf('KeyConditionExpression'),
-  (condition, scope) => {
-    compileCondition(condition, scope);
-    return compileKeyCondition(condition, scope);
-  },
+const conditions = expressions('ConditionExpression', parseCondition, compileCondition);
+const filters = expressions('FilterExpression', parseCondition, compileCondition);
+const keyConditions = expressions('KeyConditionExpression', parseCondition, (condition, scope) => {
+  compileCondition(condition, scope);
+  return compileKeyCondition(condition, scope);
+});
+const updates = expressions('UpdateExpression', parseUpdate, compileUpdate);
+const projections = expressions('ProjectionExpression', parseProjection, (paths, scope) =>
+  pathTree(
+    paths.map((path) => ({ steps: scope.path(path), leaf: true })),
+    (message) => scope.refused(message),
+  ),
 );
-const updates = expressions(
-  'UpdateExpression',
-  (tokens) => {
-    const update = parseUpdate(tokens);
-    checkUpdate(update);
-    return update;
-  },
-  compileUpdate,
-);
-const projections = expressions(
-  'ProjectionExpression',
-  (tokens) => {
-    const paths = parseProjection(tokens);
-    checkProjection(paths);
-    return paths;
-  },
-  (paths, scope) =>
-    pathTree(
-      paths.map((path) => ({ steps: scope.path(path), leaf: true })),
-      (message) => scope.refused(message),
-    ),
-);
-
-function conditionOf(kind: ExpressionKind): (tokens: Tokens) => Condition {
-  return (tokens) => {
-    const condition = parseCondition(tokens);
-    checkCondition(kind, condition);
-    return condition;
-  };
-}
-
-const refused = (message: string): AwsError => new AwsError('ValidationException', message);
 
 /**
  * @param keys of the table or index that a Query reads
@@ -96,49 +53,40 @@ export function bind(given: Given, keys: KeyShape, primaryKey: readonly string[]
   const { ExpressionAttributeNames: names, ExpressionAttributeValues } = given;
   if (names === undefined && ExpressionAttributeValues === undefined && !hasExpression(given)) return {};
   checkGiven(given);
-  const values = checkedValues(ExpressionAttributeValues);
-  const used: Compiled<unknown>[] = [];
-  const bound: { -readonly [Part in keyof Bound]: Bound[Part] } = {};
+  const call: Call = { names, values: checkedValues(ExpressionAttributeValues), used: [] };
+  const filter = use(filters, given.FilterExpression, call);
+  const projection = use(projections, given.ProjectionExpression, call);
+  const update = use(updates, given.UpdateExpression, call);
+  const condition = use(conditions, given.ConditionExpression, call);
+  const keyCondition = use(keyConditions, given.KeyConditionExpression, call);
+  checkUnused(call);
+  checkScalars(call, primaryKey);
+  const range = keyCondition?.run(keyCondition.values, keys);
+  if (range !== undefined && filter !== undefined) checkFilter(filter.paths, keys);
+  if (update !== undefined) checkTargets(update.run, primaryKey);
+  return {
+    condition: condition && ((item) => condition.run(item, condition.values)),
+    filter: filter && ((item) => filter.run(item, filter.values)),
+    keys: range,
+    update: update && ((item, isNew = false) => update.run.change(item, update.values, isNew)),
+    onlyRemoves: update?.run.onlyRemoves,
+    updated: update && ((item) => pick(item, update.run.tree)),
+    projection: projection && ((item) => pick(item, projection.run)),
+  };
+}
 
-  const { FilterExpression, ProjectionExpression, UpdateExpression } = given;
-  const { ConditionExpression, KeyConditionExpression } = given;
-  if (FilterExpression !== undefined) {
-    const compiled = filters(FilterExpression, names);
-    const its = valuesFor('FilterExpression', compiled, values);
-    used.push(compiled);
-    bound.filter = (item) => compiled.run(item, its);
-  }
-  if (ProjectionExpression !== undefined) {
-    const compiled = projections(ProjectionExpression, names);
-    used.push(compiled);
-    bound.projection = (item) => pick(item, compiled.run);
-  }
-  if (UpdateExpression !== undefined) {
-    const compiled = updates(UpdateExpression, names);
-    const its = valuesFor('UpdateExpression', compiled, values);
-    used.push(compiled);
-    const { change, tree, onlyRemoves } = compiled.run;
-    bound.update = (item, isNew = false) => change(item, its, isNew);
-    bound.onlyRemoves = onlyRemoves;
-    bound.updated = (item) => pick(item, tree);
-  }
-  if (ConditionExpression !== undefined) {
-    const compiled = conditions(ConditionExpression, names);
-    const its = valuesFor('ConditionExpression', compiled, values);
-    used.push(compiled);
-    bound.condition = (item) => compiled.run(item, its);
-  }
-  const keyCondition =
-    KeyConditionExpression === undefined ? undefined : keyConditions(KeyConditionExpression, names);
-  const keyValues = keyCondition && valuesFor('KeyConditionExpression', keyCondition, values);
-  checkUnused(names, values, keyCondition === undefined ? used : [...used, keyCondition]);
-  checkScalars(used, primaryKey);
-  if (keyCondition !== undefined && keyValues !== undefined) {
-    bound.keys = keyCondition.run(keyValues, keys);
-    if (FilterExpression !== undefined) checkFilter(filters(FilterExpression, names), keys);
-  }
-  if (UpdateExpression !== undefined) checkTargets(updates(UpdateExpression, names), primaryKey);
-  return bound;
+interface Call {
+  readonly names: Names | undefined;
+  readonly values: ReadonlyMap<string, Value>;
+  /** The expressions of the call. */
+  readonly used: Compiled<unknown>[];
+}
+
+function use<Run>(compile: Compile<Run>, text: string | undefined, { names, values, used }: Call) {
+  if (text === undefined) return undefined;
+  const compiled = compile(text, names);
+  used.push(compiled);
+  return { run: compiled.run, paths: compiled.paths, values: valuesFor(compiled, values) };
 }
 
 const hasExpression = (given: Given): boolean =>
@@ -173,11 +121,7 @@ function checkedValues(given: Given['ExpressionAttributeValues']): ReadonlyMap<s
   return values;
 }
 
-function checkUnused(
-  names: Names | undefined,
-  values: ReadonlyMap<string, Value>,
-  used: readonly Compiled<unknown>[],
-): void {
+function checkUnused({ names, values, used }: Call): void {
   if (names !== undefined) {
     const unused = Object.keys(names).filter((name) => !used.some(({ nameOf }) => nameOf.has(name)));
     checkNone('ExpressionAttributeNames', '#', unused);
@@ -195,8 +139,9 @@ function checkNone(member: string, sign: '#' | ':', unused: readonly string[]): 
 }
 
 /** Key attributes are texts, numbers or bytes, so no path can lead into them. */
-function checkScalars(used: readonly Compiled<unknown>[], primaryKey: readonly string[]): void {
-  for (const { paths } of used) {
+function checkScalars({ used }: Call, primaryKey: readonly string[]): void {
+  for (const { kind, paths } of used) {
+    if (kind === 'KeyConditionExpression') continue;
     for (const [name, ...others] of paths) {
       if (others.length > 0 && primaryKey.some((key) => key === name)) {
         throw refused(
@@ -208,7 +153,7 @@ function checkScalars(used: readonly Compiled<unknown>[], primaryKey: readonly s
 }
 
 /** A Query's filter must not use key attributes. They belong in its key condition. */
-function checkFilter({ paths }: Compiled<unknown>, { partitionKey, sortKey }: KeyShape): void {
+function checkFilter(paths: Compiled<unknown>['paths'], { partitionKey, sortKey }: KeyShape): void {
   const path = paths.find(([name]) => name === partitionKey || name === sortKey);
   if (path === undefined) return;
   throw refused(
@@ -216,10 +161,8 @@ function checkFilter({ paths }: Compiled<unknown>, { partitionKey, sortKey }: Ke
   );
 }
 
-function checkTargets({ run }: ReturnType<typeof updates>, primaryKey: readonly string[]): void {
-  const key = primaryKey.find((name) => run.tree.fields.has(name));
+function checkTargets({ tree }: CompiledUpdate, primaryKey: readonly string[]): void {
+  const key = primaryKey.find((name) => tree.fields.has(name));
   if (key === undefined) return;
-  throw refused(
-    `One or more parameter values were invalid: Cannot update attribute ${key}. This attribute is part of the key`,
-  );
+  throw invalid(`Cannot update attribute ${key}. This attribute is part of the key`);
 }

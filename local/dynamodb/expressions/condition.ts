@@ -15,26 +15,20 @@ import type { CallNode, Comparator, Condition, Operand } from './nodes.ts';
 import { areSamePaths, pathText, valueAt } from './paths.ts';
 import type { Read, Scope, Values } from './scope.ts';
 
-export type Test = (item: Item, values: Values) => boolean;
+type Test = (item: Item, values: Values) => boolean;
 
 const ordered: readonly TypeName[] = ['S', 'N', 'B'];
 
 /** @throws AwsError if the expression is invalid with the scope's names */
 export function compileCondition(condition: Condition, scope: Scope): Test {
   switch (condition.kind) {
-    case 'and': {
-      const [left, right] = [
-        compileCondition(condition.left, scope),
-        compileCondition(condition.right, scope),
-      ];
-      return (item, values) => left(item, values) && right(item, values);
-    }
+    case 'and':
     case 'or': {
-      const [left, right] = [
-        compileCondition(condition.left, scope),
-        compileCondition(condition.right, scope),
-      ];
-      return (item, values) => left(item, values) || right(item, values);
+      const left = compileCondition(condition.left, scope);
+      const right = compileCondition(condition.right, scope);
+      return condition.kind === 'and'
+        ? (item, values) => left(item, values) && right(item, values)
+        : (item, values) => left(item, values) || right(item, values);
     }
     case 'not': {
       const test = compileCondition(condition.condition, scope);
@@ -186,7 +180,7 @@ function checkTypeName(operand: Operand, scope: Scope): void {
 
 const hasType = (value: Value, type: Value): boolean => 'S' in type && typeOf(value) === type.S;
 
-export function beginsWith(value: Value, prefix: Value): boolean {
+function beginsWith(value: Value, prefix: Value): boolean {
   if ('S' in value) return 'S' in prefix && value.S.startsWith(prefix.S);
   if (!('B' in value && 'B' in prefix)) return false;
   return Buffer.compare(value.B.subarray(0, prefix.B.length), prefix.B) === 0;

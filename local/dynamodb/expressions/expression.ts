@@ -1,13 +1,20 @@
 /** A cache of compiled expressions. A text is parsed once, and compiled again only for other names. */
-import { AwsError } from '../../aws/awsError.ts';
+import { refused } from '../../aws/awsError.ts';
 import type { Value } from '../values.ts';
 import { Scope, type Check, type Values } from './scope.ts';
 import type { Steps } from './paths.ts';
 import { refusedExpression, Tokens, type ExpressionKind } from './tokens.ts';
 
+/** The expressions of a call, with the names and values of their placeholders. */
+export type Given = Readonly<Partial<Record<ExpressionKind, string | undefined>>> & {
+  readonly ExpressionAttributeNames?: Names | undefined;
+  readonly ExpressionAttributeValues?: Readonly<Record<string, unknown>> | undefined;
+};
+
 export type Names = Readonly<Record<string, string>>;
 
 export interface Compiled<Run> {
+  readonly kind: ExpressionKind;
   readonly run: Run;
   readonly checks: readonly Check[];
   readonly paths: readonly Steps[];
@@ -15,7 +22,9 @@ export interface Compiled<Run> {
   readonly valueOf: Placeholders;
 }
 
-export type Placeholders = ReadonlySet<string>;
+export type Compile<Run> = (text: string, names: Names | undefined) => Compiled<Run>;
+
+type Placeholders = ReadonlySet<string>;
 
 interface Parsed<Run> {
   readonly names: Placeholders;
@@ -33,7 +42,7 @@ export function expressions<Ast, Run>(
   kind: ExpressionKind,
   parse: (tokens: Tokens) => Ast,
   compile: (ast: Ast, scope: Scope) => Run,
-): (text: string, names: Names | undefined) => Compiled<Run> {
+): Compile<Run> {
   const known = new Map<string, Parsed<Run>>();
 
   function parsed(text: string): Parsed<Run> {
@@ -54,7 +63,7 @@ export function expressions<Ast, Run>(
     };
   }
 
-  return (text, names) => {
+  return (text, given) => {
     let expression = known.get(text);
     if (expression === undefined) {
       expression = parsed(text);
@@ -63,10 +72,10 @@ export function expressions<Ast, Run>(
       known.set(text, expression);
     }
     const { last } = expression;
-    const given = [...expression.names].map((placeholder) => nameOf(kind, placeholder, names));
-    if (last !== undefined && given.every((name, index) => name === last.names[index])) return last.compiled;
-    const compiled = compileWith(kind, expression, given);
-    expression.last = { names: given, compiled };
+    const names = [...expression.names].map((name) => nameOf(kind, name, given));
+    if (last !== undefined && names.every((name, index) => name === last.names[index])) return last.compiled;
+    const compiled = compileWith(kind, expression, names);
+    expression.last = { names, compiled };
     return compiled;
   };
 }
@@ -80,8 +89,7 @@ function nameOf(kind: ExpressionKind, placeholder: string, names: Names | undefi
     );
   }
   if (name !== '') return name;
-  throw new AwsError(
-    'ValidationException',
+  throw refused(
     `ExpressionAttributeNames contains invalid value: Empty attribute name for key ${placeholder}`,
   );
 }
@@ -94,7 +102,7 @@ function compileWith<Run>(
   const byPlaceholder = new Map([...names].map((placeholder, index) => [placeholder, given[index] ?? '']));
   const scope = new Scope(kind, byPlaceholder, [...values]);
   const run = compile(scope);
-  return { run, checks: scope.checks, paths: scope.paths, nameOf: names, valueOf: values };
+  return { kind, run, checks: scope.checks, paths: scope.paths, nameOf: names, valueOf: values };
 }
 
 /**
@@ -103,8 +111,7 @@ function compileWith<Run>(
  * @throws AwsError if a value is missing or has a wrong type
  */
 export function valuesFor(
-  kind: ExpressionKind,
-  { valueOf, checks }: Compiled<unknown>,
+  { kind, valueOf, checks }: Compiled<unknown>,
   given: ReadonlyMap<string, Value>,
 ): Values {
   const values: Value[] = [];

@@ -1,6 +1,6 @@
 /** Turns the condition of a Query into the range of keys that it reads. */
-import { AwsError } from '../../aws/awsError.ts';
-import { compareValues, typeOf, type Value } from '../values.ts';
+import { refused, type AwsError } from '../../aws/awsError.ts';
+import { typeOf, type Value } from '../values.ts';
 import type { CallNode, Comparator, Condition, Operand } from './nodes.ts';
 import type { Scope, Values } from './scope.ts';
 
@@ -16,7 +16,7 @@ type KeyType = 'S' | 'N' | 'B';
 
 type SortOperator = Exclude<Comparator, '<>'>;
 
-export type SortCondition =
+type SortCondition =
   | { readonly op: SortOperator; readonly value: Value }
   | { readonly op: 'between'; readonly low: Value; readonly high: Value }
   | { readonly op: 'begins_with'; readonly prefix: Value };
@@ -33,9 +33,8 @@ interface Term {
   readonly slots: readonly number[];
 }
 
-export type ReadRange = (values: Values, keys: KeyShape) => KeyRange;
+type ReadRange = (values: Values, keys: KeyShape) => KeyRange;
 
-const refused = (message: string): AwsError => new AwsError('ValidationException', message);
 const invalid = (message: string): AwsError =>
   refused(`Invalid condition in KeyConditionExpression: ${message}`);
 
@@ -155,12 +154,14 @@ function sortOf({ operator }: Term, [first, second]: readonly Value[]): SortCond
 }
 
 function valuesOf({ name, slots }: Term, values: Values, type: KeyType | undefined): readonly Value[] {
-  return slots.flatMap((slot) => {
+  const found: Value[] = [];
+  for (const slot of slots) {
     const value = values[slot];
-    if (value === undefined) return [];
+    if (value === undefined) continue;
     checkKey(name, value, type);
-    return value;
-  });
+    found.push(value);
+  }
+  return found;
 }
 
 function checkKey(name: string, value: Value, type: KeyType | undefined): void {
@@ -177,24 +178,3 @@ function checkKey(name: string, value: Value, type: KeyType | undefined): void {
     `One or more parameter values are not valid. The AttributeValue for a key attribute cannot contain an empty ${kind} value. Key: ${name}`,
   );
 }
-
-export function isInside(sort: Value, condition: SortCondition): boolean {
-  switch (condition.op) {
-    case 'begins_with':
-      return 'S' in sort && 'S' in condition.prefix && sort.S.startsWith(condition.prefix.S);
-    case 'between':
-      return order(condition.low, sort) <= 0 && order(sort, condition.high) <= 0;
-    case '=':
-      return order(sort, condition.value) === 0;
-    case '<':
-      return order(sort, condition.value) < 0;
-    case '<=':
-      return order(sort, condition.value) <= 0;
-    case '>':
-      return order(sort, condition.value) > 0;
-    case '>=':
-      return order(sort, condition.value) >= 0;
-  }
-}
-
-const order = (a: Value, b: Value): number => compareValues(a, b) ?? NaN;

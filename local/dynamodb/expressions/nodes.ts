@@ -52,9 +52,3 @@ export type Action =
   | { readonly section: 'SET'; readonly path: Path; readonly value: Operand }
   | { readonly section: 'REMOVE'; readonly path: Path }
   | { readonly section: 'ADD' | 'DELETE'; readonly path: Path; readonly value: ValueNode };
-
-export interface Update {
-  /** The sections as written. A check refuses duplicates. */
-  readonly sections: readonly Section[];
-  readonly actions: readonly Action[];
-}

@@ -1,8 +1,44 @@
-/** The grammars of conditions, updates and projections. */
-import type { Action, CallNode, Comparator, Condition, Operand, Path, Section, Update } from './nodes.ts';
+/** The grammars of conditions, updates and projections, with the checks that need neither names nor values. */
+import type { Action, CallNode, Comparator, Condition, Operand, Path, Section } from './nodes.ts';
+import { isReserved } from './reserved.ts';
 import type { Tokens } from './tokens.ts';
 
-/** @throws AwsError naming the wrong token, or if parentheses are directly inside parentheses */
+interface Grammar {
+  /** For error messages. */
+  readonly what: string;
+  /** Words that are not names, in upper case. */
+  readonly keywords: ReadonlySet<string>;
+  /** The number of operands of each function. */
+  readonly functions: ReadonlyMap<string, number>;
+}
+
+const conditions: Grammar = {
+  what: 'a condition',
+  keywords: new Set(['AND', 'OR', 'NOT', 'BETWEEN', 'IN']),
+  functions: new Map([
+    ['attribute_exists', 1],
+    ['attribute_not_exists', 1],
+    ['attribute_type', 2],
+    ['begins_with', 2],
+    ['contains', 2],
+    ['size', 1],
+  ]),
+};
+const updates: Grammar = {
+  what: 'an update',
+  keywords: new Set(['SET', 'REMOVE', 'ADD', 'DELETE']),
+  functions: new Map([
+    ['if_not_exists', 2],
+    ['list_append', 2],
+  ]),
+};
+const projections: Grammar = { what: 'a projection', keywords: new Set(), functions: new Map() };
+
+const maxIndex = 2 ** 31 - 1;
+const maxSteps = 32;
+const maxAlternatives = 100;
+
+/** @throws AwsError if the expression is invalid, or parentheses are directly inside parentheses */
 export const parseCondition = (tokens: Tokens): Condition => new ConditionParser(tokens).parse();
 
 type Part = Condition | Operand;
@@ -24,7 +60,7 @@ class ConditionParser {
 
   parse(): Condition {
     const condition = this.#condition(this.#alternatives());
-    if (this.#tokens.peek().kind !== 'end') throw this.#tokens.syntaxError();
+    this.#tokens.end();
     return condition;
   }
 
@@ -32,11 +68,13 @@ class ConditionParser {
   #condition(part: Part): Condition {
     if (part.kind === 'path' || part.kind === 'value' || part.kind === 'sum')
       throw this.#tokens.syntaxError();
+    if (part.kind === 'call' && part.name === 'size') this.#tokens.wrong(misused(part.name));
     return part;
   }
 
   /** If a condition is where an operand must be, the token after it is wrong. */
   #operand(part: Part): Operand {
+    if (part.kind === 'call' && part.name !== 'size') this.#tokens.wrong(misused(part.name));
     if (part.kind === 'path' || part.kind === 'value' || part.kind === 'call') return part;
     throw this.#tokens.syntaxError();
   }
@@ -45,7 +83,7 @@ class ConditionParser {
     let left = this.#conjunction();
     while (this.#tokens.isKeyword('OR')) {
       const before = this.#condition(left);
-      this.#tokens.take();
+      this.#tokens.takeOperator();
       left = { kind: 'or', left: before, right: this.#condition(this.#conjunction()) };
     }
     return left;
@@ -55,14 +93,15 @@ class ConditionParser {
     let left = this.#negation();
     while (this.#tokens.isKeyword('AND')) {
       const before = this.#condition(left);
-      this.#tokens.take();
+      this.#tokens.takeOperator();
       left = { kind: 'and', left: before, right: this.#condition(this.#negation()) };
     }
     return left;
   }
 
   #negation(): Part {
-    if (!this.#tokens.takeKeyword('NOT')) return this.#comparison();
+    if (!this.#tokens.isKeyword('NOT')) return this.#comparison();
+    this.#tokens.takeOperator();
     return this.#nested(() => ({ kind: 'not', condition: this.#condition(this.#negation()) }));
   }
 
@@ -71,7 +110,7 @@ class ConditionParser {
     const { kind, text } = this.#tokens.peek();
     if (kind === 'sign' && isComparator(text)) {
       const operand = this.#operand(left);
-      this.#tokens.take();
+      this.#tokens.takeOperator();
       return { kind: 'comparison', operator: text, left: operand, right: this.#operand(this.#primary()) };
     }
     if (this.#tokens.isKeyword('BETWEEN')) return this.#between(this.#operand(left));
@@ -79,24 +118,27 @@ class ConditionParser {
   }
 
   #between(operand: Operand): Condition {
-    this.#tokens.take();
+    this.#tokens.takeOperator();
     const low = this.#operand(this.#primary());
-    if (!this.#tokens.takeKeyword('AND')) throw this.#tokens.syntaxError();
+    if (!this.#tokens.isKeyword('AND')) throw this.#tokens.syntaxError();
+    this.#tokens.take();
     return { kind: 'between', operand, low, high: this.#operand(this.#primary()) };
   }
 
   #in(operand: Operand): Condition {
-    this.#tokens.take();
-    this.#tokens.needSign('(');
-    const list = [this.#operand(this.#primary())];
-    while (this.#tokens.takeSign(',')) list.push(this.#operand(this.#primary()));
-    this.#tokens.needSign(')');
+    this.#tokens.takeOperator();
+    const list = listOf(this.#tokens, () => this.#operand(this.#primary()));
+    if (list.length > maxAlternatives) {
+      this.#tokens.wrong(
+        `The IN operator is provided with too many operands; number of operands: ${list.length}`,
+      );
+    }
     return { kind: 'in', operand, list };
   }
 
   #primary(): Part {
     if (!this.#tokens.takeSign('('))
-      return operandOf(this.#tokens, isConditionKeyword, () => this.#operand(this.#primary()));
+      return operandOf(this.#tokens, conditions, () => this.#operand(this.#primary()));
     const inner = this.#nested(() => this.#alternatives());
     this.#tokens.needSign(')');
     if (this.#enclosed.has(inner)) throw this.#tokens.refused('The expression has redundant parentheses;');
@@ -113,82 +155,113 @@ class ConditionParser {
   }
 }
 
-const conditionKeywords: ReadonlySet<string> = new Set(['AND', 'OR', 'NOT', 'BETWEEN', 'IN']);
-const isConditionKeyword = (word: string): boolean => conditionKeywords.has(word.toUpperCase());
-
 /** Parses a placeholder of a value, a path, or a function call. */
-function operandOf(tokens: Tokens, isKeyword: (word: string) => boolean, parseInner: () => Operand): Operand {
+function operandOf(tokens: Tokens, grammar: Grammar, parseInner: () => Operand): Operand {
   const { kind, text } = tokens.peek();
   if (kind === 'value') {
     tokens.take();
     return { kind: 'value', name: text };
   }
   const next = tokens.peek(1);
-  if (kind === 'word' && next.kind === 'sign' && next.text === '(' && !isKeyword(text)) {
-    tokens.take();
-    return callOf(tokens, text, parseInner);
-  }
-  return { kind: 'path', path: pathOf(tokens, isKeyword) };
+  const isCall = kind === 'word' && next.kind === 'sign' && next.text === '(' && !isKeyword(grammar, text);
+  return isCall ? callOf(tokens, grammar, parseInner) : { kind: 'path', path: pathOf(tokens, grammar) };
 }
 
-function callOf(tokens: Tokens, name: string, parseInner: () => Operand): CallNode {
-  tokens.needSign('(');
-  const operands = [parseInner()];
-  while (tokens.takeSign(',')) operands.push(parseInner());
-  tokens.needSign(')');
+function callOf(tokens: Tokens, { what, functions }: Grammar, parseInner: () => Operand): CallNode {
+  const name = tokens.takeOperator().text;
+  const isOfOther = [conditions, updates].some((other) => other.functions.has(name));
+  if (!functions.has(name)) {
+    tokens.wrong(
+      isOfOther
+        ? `The function is not allowed in ${what} expression; function: ${name}`
+        : `Invalid function name; function: ${name}`,
+    );
+  }
+  const operands = listOf(tokens, parseInner);
+  if (operands.length !== functions.get(name)) {
+    tokens.wrong(
+      `Incorrect number of operands for operator or function; operator or function: ${name}, number of operands: ${operands.length}`,
+    );
+  }
+  if (name === 'list_append' && operands.some((inner) => inner.kind === 'call' && inner.name === name)) {
+    tokens.wrong(misused(name));
+  }
   return { kind: 'call', name, operands };
 }
 
-function pathOf(tokens: Tokens, isKeyword: (word: string) => boolean): Path {
-  const path: (string | number)[] = [nameOf(tokens, isKeyword)];
-  for (;;) {
-    if (tokens.takeSign('.')) path.push(nameOf(tokens, isKeyword));
-    else if (tokens.takeSign('[')) {
-      if (tokens.peek().kind !== 'index') throw tokens.syntaxError();
-      path.push(Number(tokens.take().text));
-      tokens.needSign(']');
-    } else return path;
-  }
+const misused = (name: string): string =>
+  `The function is not allowed to be used this way in an expression; function: ${name}`;
+
+/** Parses operands in parentheses. */
+function listOf(tokens: Tokens, parseInner: () => Operand): readonly Operand[] {
+  tokens.needSign('(');
+  const list = [parseInner()];
+  while (tokens.takeSign(',')) list.push(parseInner());
+  tokens.needSign(')');
+  return list;
 }
 
-function nameOf(tokens: Tokens, isKeyword: (word: string) => boolean): string {
+function pathOf(tokens: Tokens, grammar: Grammar): Path {
+  const path: (string | number)[] = [nameOf(tokens, grammar)];
+  for (;;) {
+    if (tokens.takeSign('.')) path.push(nameOf(tokens, grammar));
+    else if (tokens.takeSign('[')) {
+      if (tokens.peek().kind !== 'index') throw tokens.syntaxError();
+      const index = Number(tokens.take().text);
+      if (index > maxIndex) {
+        tokens.wrong(`List index is not within the allowable range; index: [${index}]`);
+      }
+      path.push(index);
+      tokens.needSign(']');
+    } else break;
+  }
+  if (path.length > maxSteps) {
+    tokens.wrong(`The document path has too many nesting levels; nesting levels: ${path.length}`);
+  }
+  return path;
+}
+
+function nameOf(tokens: Tokens, grammar: Grammar): string {
   const { kind, text } = tokens.peek();
-  if (kind !== 'name' && (kind !== 'word' || isKeyword(text))) throw tokens.syntaxError();
+  if (kind !== 'name' && (kind !== 'word' || isKeyword(grammar, text))) throw tokens.syntaxError();
   tokens.take();
+  if (isReserved(text)) tokens.wrong(`Attribute name is a reserved keyword; reserved keyword: ${text}`);
   return text;
 }
 
-const noKeyword = (): boolean => false;
+const isKeyword = ({ keywords }: Grammar, word: string): boolean => keywords.has(word.toUpperCase());
 
-/** @throws AwsError naming the wrong token */
+/** @throws AwsError if the expression is invalid */
 export function parseProjection(tokens: Tokens): readonly Path[] {
-  const paths = [pathOf(tokens, noKeyword)];
-  while (tokens.takeSign(',')) paths.push(pathOf(tokens, noKeyword));
-  if (tokens.peek().kind !== 'end') throw tokens.syntaxError();
+  const paths = [pathOf(tokens, projections)];
+  while (tokens.takeSign(',')) paths.push(pathOf(tokens, projections));
+  tokens.end();
   return paths;
 }
 
-const sections: ReadonlySet<string> = new Set<Section>(['SET', 'REMOVE', 'ADD', 'DELETE']);
-const isSection = (word: string): word is Section => sections.has(word);
-const isUpdateKeyword = (word: string): boolean => sections.has(word.toUpperCase());
+const isSection = (word: string): word is Section => updates.keywords.has(word);
 
-/** @throws AwsError naming the wrong token */
-export function parseUpdate(tokens: Tokens): Update {
-  const found: Section[] = [];
+/** @throws AwsError if the expression is invalid */
+export function parseUpdate(tokens: Tokens): readonly Action[] {
+  const found = new Set<Section>();
   const actions: Action[] = [];
   do {
     const section = tokens.peek().text.toUpperCase();
     if (!isSection(section)) throw tokens.syntaxError();
     tokens.take();
-    found.push(section);
+    if (found.has(section)) {
+      tokens.wrong(`The "${section}" section can only be used once in an update expression;`);
+    }
+    found.add(section);
     do actions.push(actionOf(tokens, section));
     while (tokens.takeSign(','));
   } while (tokens.peek().kind !== 'end');
-  return { sections: found, actions };
+  tokens.end();
+  return actions;
 }
 
 function actionOf(tokens: Tokens, section: Section): Action {
-  const path = pathOf(tokens, isUpdateKeyword);
+  const path = pathOf(tokens, updates);
   if (section === 'REMOVE') return { section, path };
   if (section === 'SET') {
     tokens.needSign('=');
@@ -205,7 +278,8 @@ function updateValue(tokens: Tokens, depth = 0): Operand {
   const left = updateOperand(tokens, depth, updateValue);
   if (left.kind === 'sum') return left;
   for (const operator of ['+', '-'] as const) {
-    if (tokens.takeSign(operator)) {
+    if (tokens.isSign(operator)) {
+      tokens.takeOperator();
       return { kind: 'sum', operator, left, right: updateOperand(tokens) };
     }
   }
@@ -222,7 +296,7 @@ function updateOperand(
   parseEnclosed: (tokens: Tokens, depth: number) => Operand = updateOperand,
 ): Operand {
   if (depth > maxDepth || !tokens.isSign('(')) {
-    return operandOf(tokens, isUpdateKeyword, () => updateOperand(tokens));
+    return operandOf(tokens, updates, () => updateOperand(tokens));
   }
   tokens.take();
   const operand = parseEnclosed(tokens, depth + 1);

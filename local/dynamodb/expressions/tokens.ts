@@ -1,4 +1,4 @@
-import { AwsError } from '../../aws/awsError.ts';
+import { refused, type AwsError } from '../../aws/awsError.ts';
 
 type Kind = 'word' | 'name' | 'value' | 'index' | 'sign' | 'end';
 
@@ -17,13 +17,13 @@ export type ExpressionKind =
   | 'UpdateExpression';
 
 export const refusedExpression = (kind: ExpressionKind, message: string): AwsError =>
-  new AwsError('ValidationException', `Invalid ${kind}: ${message}`);
+  refused(`Invalid ${kind}: ${message}`);
 
 /** Words, placeholders of names and of values, digits, and signs. Any other character is a sign too. */
 const pattern = /\s*(?:([A-Za-z]\w*)|(#\w+)|(:\w+)|(\d+)|(<>|<=|>=|[^\s]))/gu;
 
 function tokensOf(text: string): readonly Token[] {
-  const tokens = [...text.matchAll(pattern)].map((match): Token => {
+  return [...text.matchAll(pattern)].map((match): Token => {
     const [all, word, name, value, index, sign] = match;
     const end = match.index + all.length;
     const made = (kind: Kind, text: string): Token => ({ kind, text, start: end - text.length, end });
@@ -32,20 +32,25 @@ function tokensOf(text: string): readonly Token[] {
     if (value !== undefined) return made('value', value);
     return index === undefined ? made('sign', sign ?? '') : made('index', index);
   });
-  return [...tokens, { kind: 'end', text: '<EOF>', start: text.length, end: text.length }];
 }
+
+const maxOperators = 300;
 
 /** The tokens of an expression, and the position in them. */
 export class Tokens {
   readonly #kind: ExpressionKind;
   readonly #text: string;
   readonly #tokens: readonly Token[];
+  readonly #end: Token;
   #at = 0;
+  #operators = 0;
+  #problem: AwsError | undefined;
 
   constructor(kind: ExpressionKind, text: string) {
     this.#kind = kind;
     this.#text = text;
     this.#tokens = tokensOf(text);
+    this.#end = { kind: 'end', text: '<EOF>', start: text.length, end: text.length };
   }
 
   placeholders(kind: 'name' | 'value'): readonly string[] {
@@ -54,7 +59,7 @@ export class Tokens {
   }
 
   peek(further = 0): Token {
-    return this.#tokens[Math.min(this.#at + further, this.#tokens.length - 1)] ?? this.#end;
+    return this.#tokens[this.#at + further] ?? this.#end;
   }
 
   take(): Token {
@@ -63,15 +68,14 @@ export class Tokens {
     return token;
   }
 
-  takeSign(sign: string): boolean {
-    const isNext = this.isSign(sign);
-    if (isNext) this.#at += 1;
-    return isNext;
+  /** Takes a token that counts as an operator: a comparator, a keyword, a function's name, or a sign of a sum. */
+  takeOperator(): Token {
+    this.#operators += 1;
+    return this.take();
   }
 
-  /** Takes the next token if it is this keyword, in any case. */
-  takeKeyword(keyword: string): boolean {
-    const isNext = this.isKeyword(keyword);
+  takeSign(sign: string): boolean {
+    const isNext = this.isSign(sign);
     if (isNext) this.#at += 1;
     return isNext;
   }
@@ -86,9 +90,24 @@ export class Tokens {
     return kind === 'sign' && text === sign;
   }
 
+  /** Whether the next token is this keyword, in any case. */
   isKeyword(keyword: string): boolean {
     const { kind, text } = this.peek();
     return kind === 'word' && text.toUpperCase() === keyword;
+  }
+
+  /** Notes a problem, which is reported only if the syntax is right. The first one counts. */
+  wrong(message: string): void {
+    this.#problem ??= this.refused(message);
+  }
+
+  /** @throws AwsError if this is not the end, or a problem was noted */
+  end(): void {
+    if (this.peek().kind !== 'end') throw this.syntaxError();
+    if (this.#operators > maxOperators) {
+      this.wrong(`The expression contains too many operators; operator count: ${this.#operators}`);
+    }
+    if (this.#problem !== undefined) throw this.#problem;
   }
 
   /** Makes the error about the next token, with its neighbours. */
@@ -103,9 +122,5 @@ export class Tokens {
 
   refused(message: string): AwsError {
     return refusedExpression(this.#kind, message);
-  }
-
-  get #end(): Token {
-    return { kind: 'end', text: '<EOF>', start: this.#text.length, end: this.#text.length };
   }
 }

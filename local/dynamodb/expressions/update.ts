@@ -1,4 +1,4 @@
-import { AwsError } from '../../aws/awsError.ts';
+import { refused, type AwsError } from '../../aws/awsError.ts';
 import { addNumbers } from '../numbers.ts';
 import {
   attributeOf,
@@ -11,7 +11,7 @@ import {
   type Value,
 } from '../values.ts';
 import { readPath, readValue } from './condition.ts';
-import type { Action, CallNode, Operand, Update } from './nodes.ts';
+import type { Action, CallNode, Operand } from './nodes.ts';
 import { pathTree, type PathTree } from './paths.ts';
 import type { Read, Scope, Values } from './scope.ts';
 
@@ -25,7 +25,6 @@ export type Change = (item: Item, values: Values, isNew: boolean) => Item;
  */
 type Leaf = (current: Value | undefined, item: Item, values: Values) => Value | undefined;
 
-const refused = (message: string): AwsError => new AwsError('ValidationException', message);
 const wrongData = (): AwsError => refused('An operand in the update expression has an incorrect data type');
 const wrongPath = (): AwsError =>
   refused('The document path provided in the update expression is invalid for update');
@@ -37,7 +36,7 @@ export interface CompiledUpdate {
 }
 
 /** @throws AwsError if the expression is invalid with the scope's names */
-export function compileUpdate({ actions }: Update, scope: Scope): CompiledUpdate {
+export function compileUpdate(actions: readonly Action[], scope: Scope): CompiledUpdate {
   const targets = actions.map((action) => scope.steps(action.path));
   // Finds overlaps first. Only these paths count as touched by the update.
   pathTree(

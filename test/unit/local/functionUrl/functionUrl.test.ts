@@ -1,11 +1,12 @@
 import type { LambdaFunctionURLEvent } from 'aws-lambda';
 import { afterEach, describe, expect, test } from 'vitest';
 import * as z from 'zod/mini';
-import { startFunctionUrl, type FunctionUrl } from '../../../../local/functionUrl/functionUrl.ts';
+import { startFunctionUrl } from '../../../../local/functionUrl/functionUrl.ts';
+import type { Front } from '../../../../local/gateway/front.ts';
 import { toFunction } from '../../../../local/lambda/lambda.ts';
 import { send, type RawRequest } from '../../../support/send.ts';
 
-interface Started extends FunctionUrl {
+interface Started extends Front {
   readonly events: LambdaFunctionURLEvent[];
   readonly reported: unknown[];
 }

@@ -5,7 +5,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import * as z from 'zod/mini';
 import { gatewayRefusals } from '../../../../lambdas/http/openapi/parts/errors.ts';
 import { gatewayRoutes, type ApiFunction, type GatewayRoute } from '../../../../lambdas/http/routes.ts';
-import { startGateway, type Gateway, type GatewayOptions } from '../../../../local/gateway/gateway.ts';
+import type { Front } from '../../../../local/gateway/front.ts';
+import { startGateway, type GatewayOptions } from '../../../../local/gateway/gateway.ts';
 import { createRouter } from '../../../../local/gateway/router.ts';
 import { toFunction, type LambdaFunction } from '../../../../local/lambda/lambda.ts';
 
@@ -15,7 +16,7 @@ const routes: readonly GatewayRoute[] = [
   { path: '/v2/hooks/{id}', function: 'description' },
 ];
 
-interface Started extends Gateway {
+interface Started extends Front {
   readonly events: APIGatewayProxyEvent[];
   readonly reported: unknown[];
 }
@@ -68,7 +69,7 @@ interface Answer {
 
 /** Sends the path unchanged, which `fetch` would normalize. */
 async function send(
-  to: Gateway,
+  to: Front,
   method: string,
   path: string,
   { headers = [], body = '' }: { headers?: readonly string[]; body?: string | Buffer } = {},

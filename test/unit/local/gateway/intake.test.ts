@@ -3,7 +3,7 @@ import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test } from 'vitest';
-import { boundConnections } from '../../../../local/gateway/connections.ts';
+import { boundConnections } from '../../../../local/gateway/front.ts';
 import { Intake, type IntakeBounds, type Taken } from '../../../../local/gateway/intake.ts';
 import { close, listen, type Server } from '../../../../local/http.ts';
 import { pending } from '../../../../local/pending.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { toFunction } from '../../../../local/lambda/lambda.ts';
-import { takeOverClock } from '../../../../local/stage/testClock.ts';
+import { takeOverClock } from '../../../support/testClock.ts';
 
 const endings: (() => void)[] = [];
 afterEach(() => {

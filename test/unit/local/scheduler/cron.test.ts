@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { wallClock } from '../../../../lambdas/value/wallClock.ts';
 import { ExpressionError, nextCronTime, parseCron } from '../../../../local/scheduler/cron.ts';
 
 /** Returns the next times of an expression, as ISO texts without seconds. */
@@ -7,7 +8,7 @@ function nextTimes(fields: string, after: string, zone = 'UTC', count = 3): stri
   const times: string[] = [];
   let last: number | undefined = Date.parse(after);
   while (times.length < count) {
-    last = nextCronTime(cron, zone, last);
+    last = nextCronTime(cron, wallClock(zone), last);
     if (last === undefined) break;
     times.push(new Date(last).toISOString().slice(0, 16));
   }

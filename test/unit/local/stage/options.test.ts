@@ -12,7 +12,6 @@ const defaults = {
   allowedDestinations: ['127.0.0.0/8', '::1/128', 'localhost'],
   pricePerMessage: 0.000_01,
   dev: false,
-  testControl: false,
 };
 
 test('without flags and variables the defaults apply', () => {
@@ -27,7 +26,6 @@ test('variables change the defaults, and flags override variables', () => {
     SVC_REGION: 'us-east-1',
     SVC_ALLOWED_DESTINATIONS: 'none',
     SVC_PRICE_PER_MESSAGE: '0.5',
-    SVC_TEST_CONTROL: '1',
   };
   const fromVariables = {
     port: 0,
@@ -38,7 +36,6 @@ test('variables change the defaults, and flags override variables', () => {
     allowedDestinations: [],
     pricePerMessage: 0.5,
     dev: false,
-    testControl: true,
   };
   expect(parseOptions([], variables)).toEqual(fromVariables);
   const flags = [
@@ -61,7 +58,6 @@ test('variables change the defaults, and flags override variables', () => {
     allowedDestinations: ['a', '10.0.0.0/8'],
     pricePerMessage: 2,
     dev: false,
-    testControl: true,
   });
 });
 

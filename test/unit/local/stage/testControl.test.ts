@@ -5,8 +5,10 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { parseOptions } from '../../../../local/stage/options.ts';
 import { startStage, type Stage } from '../../../../local/stage/stage.ts';
-import { takeOverClock } from '../../../../local/stage/testClock.ts';
+import { controlStages } from '../../../../local/stage/testControl.ts';
 import { startReceiver, type Receiver } from '../../../support/receiver.ts';
+import { takeOverClock, type TestClock } from '../../../support/testClock.ts';
+import { startTestControl } from '../../../support/testControl.ts';
 
 const minuteMs = 60_000;
 const endings: (() => Promise<void> | void)[] = [];
@@ -20,18 +22,22 @@ describe('on a stage', () => {
   };
   let receiver: Receiver;
   let stage: Stage;
+  let clock: TestClock;
   let dataDirectory = '';
   // One stage for all tests, because handlers read their settings once in a process.
   beforeAll(async () => {
     receiver = await startReceiver();
     dataDirectory = await mkdtemp(join(tmpdir(), 'svc-stage-'));
-    const options = parseOptions(['--port', '0', '--data-dir', dataDirectory], { SVC_TEST_CONTROL: '1' });
+    clock = takeOverClock();
+    controlStages((controlled) => startTestControl({ ...controlled, clock }));
+    const options = parseOptions(['--port', '0', '--data-dir', dataDirectory], {});
     stage = await startStage({ ...options, announce: fail, report: fail });
   });
   afterAll(async () => {
     // The receiver closes first, because the stage would wait for the hanging attempt.
     await receiver.close();
     await stage.stop();
+    clock.release();
     await rm(dataDirectory, { recursive: true });
   });
 

@@ -6,11 +6,12 @@ import { setTimeout } from 'node:timers/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { request as sendByHttp } from 'undici';
 import * as z from 'zod/mini';
-import { answerJson, close, listen, readBody } from '../http.ts';
-import { operationIn } from './server.ts';
+import { operationIn } from '../../local/aws/server.ts';
+import { answerJson, close, listen, readBody } from '../../local/http.ts';
+import type { Urls } from '../../local/stage/standIns.ts';
 
-export const services = ['dynamodb', 'sqs', 'scheduler', 's3', 'secrets'] as const;
-export type Service = (typeof services)[number];
+export type Service = keyof Urls;
+export const services = ['dynamodb', 'sqs', 'scheduler', 's3', 'secrets'] as const satisfies Service[];
 
 export interface AwsCall {
   readonly service: Service;
@@ -50,16 +51,39 @@ export interface FaultPlan {
   readonly struck: (call: AwsCall, fault: Fault) => void;
 }
 
-export interface FaultProxyOptions {
+interface FaultProxyOptions {
   readonly service: Service;
   readonly url: string;
   readonly plan: FaultPlan;
   readonly report: (error: unknown) => void;
 }
 
-export interface FaultProxy {
-  readonly url: string;
-  readonly close: () => Promise<void>;
+/** Opens a proxy in front of each stand-in. */
+export async function openFaultProxies(
+  urls: Urls,
+  plan: FaultPlan,
+  report: (error: unknown) => void,
+): Promise<{ readonly urls: Urls; readonly close: () => Promise<void> }> {
+  const open = (service: Service) => openFaultProxy({ service, url: urls[service], plan, report });
+  const proxies = {
+    dynamodb: await open('dynamodb'),
+    sqs: await open('sqs'),
+    scheduler: await open('scheduler'),
+    s3: await open('s3'),
+    secrets: await open('secrets'),
+  };
+  return {
+    urls: {
+      dynamodb: proxies.dynamodb.url,
+      sqs: proxies.sqs.url,
+      scheduler: proxies.scheduler.url,
+      s3: proxies.s3.url,
+      secrets: proxies.secrets.url,
+    },
+    close: async () => {
+      for (const proxy of Object.values(proxies)) await proxy.close();
+    },
+  };
 }
 
 interface Request {
@@ -75,7 +99,7 @@ interface Answer {
   readonly body: Uint8Array;
 }
 
-export async function openFaultProxy({ service, url, plan, report }: FaultProxyOptions): Promise<FaultProxy> {
+async function openFaultProxy({ service, url, plan, report }: FaultProxyOptions) {
   const make = (request: Request): Promise<Answer> => sendTo(url, request);
 
   async function pass(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
