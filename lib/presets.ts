@@ -29,7 +29,7 @@ export const presets = {
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-export type Stage = keyof typeof presets;
+type Stage = keyof typeof presets;
 export const stages = ['dev', 'prod'] as const satisfies readonly Stage[];
 
 export const isStage = (name: unknown): name is Stage => stages.some((stage) => stage === name);

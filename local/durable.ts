@@ -26,7 +26,7 @@ export function replaceFile(path: string, bytes: Uint8Array): void {
 }
 
 /** Writes all bytes: one call may write only some of them. */
-export function writeAll(file: number, bytes: Uint8Array): void {
+function writeAll(file: number, bytes: Uint8Array): void {
   for (let written = 0; written < bytes.length;) written += writeSync(file, bytes, written);
 }
 

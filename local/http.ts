@@ -20,7 +20,7 @@ export type Guard = (listener: RequestListener) => RequestListener;
 
 export const noGuard: Guard = (listener) => listener;
 
-export interface Listening {
+interface Listening {
   readonly server: Server;
   readonly port: number;
   readonly url: string;

@@ -34,7 +34,7 @@ const headings: Readonly<Record<Kind, string>> = {
 };
 
 /** 0 if nothing is left to do, 1 if something failed, 3 if something is left to do. */
-export type ExitCode = 0 | 1 | 3;
+type ExitCode = 0 | 1 | 3;
 
 /**
  * @param print called with one line at a time

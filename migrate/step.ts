@@ -3,7 +3,7 @@ import type { Api } from './api.ts';
 
 export type Kind = 'queue' | 'URL group' | 'flow-control key' | 'schedule';
 
-export interface Found {
+interface Found {
   readonly kind: Kind;
   readonly name: string;
 }

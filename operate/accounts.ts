@@ -16,7 +16,7 @@ const account = z.looseObject({
 });
 type Account = z.output<typeof account>;
 
-export interface AccountsCommand {
+interface AccountsCommand {
   readonly name: string | undefined;
   readonly region: string | undefined;
   readonly isJson: boolean;

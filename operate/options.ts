@@ -11,17 +11,17 @@ import {
 } from '../cli/commandLine.ts';
 import type { Deployment } from './environment.ts';
 
-export interface MasterSecretCommand extends Deployment {
+interface MasterSecretCommand extends Deployment {
   readonly step: 'begin' | 'end';
 }
 
-export interface DrainOptions extends Deployment {
+interface DrainOptions extends Deployment {
   readonly everySeconds: number;
   readonly once: boolean;
   readonly undo: boolean;
 }
 
-export interface RecoverCommand extends Deployment {
+interface RecoverCommand extends Deployment {
   /** Unix milliseconds. */
   readonly restoredTo: number;
   readonly isDryRun: boolean;
@@ -150,7 +150,7 @@ Examples:
     args,
   ).opts();
 
-export interface PasswordCommand extends Deployment {
+interface PasswordCommand extends Deployment {
   /** Whether a new password replaces the previous one. */
   readonly isNew: boolean;
   readonly isJson: boolean;

@@ -4,7 +4,7 @@ import * as z from 'zod/mini';
 import { derive, isPassword, secretsOf } from './credentials.ts';
 import { masterSecret } from './secrets.ts';
 
-export interface CompletionTarget {
+interface CompletionTarget {
   readonly accountId: string;
   readonly messageId: string;
   /** 0 for the first delivery. */

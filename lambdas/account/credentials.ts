@@ -65,7 +65,7 @@ export function tokenOf(secret: MasterSecret, account: Account, access: Access):
 export const encodeToken = (parts: { readonly UserID: string; readonly Password: string }): string =>
   Buffer.from(JSON.stringify(parts)).toString('base64');
 
-export interface TokenParts {
+interface TokenParts {
   readonly accountId: string;
   readonly password: string;
 }

@@ -14,7 +14,7 @@ interface Known {
   at: number;
 }
 
-export interface KnownAccounts {
+interface KnownAccounts {
   /** @returns the account, and whether it was just read; otherwise it is at most a second old */
   readonly find: (id: string) => Promise<{ readonly account: Account | undefined; readonly isRead: boolean }>;
   readonly read: (id: string) => Promise<Account | undefined>;

@@ -14,7 +14,7 @@ const label = 'alarm';
 /** Slack and PagerDuty answer within a second or two. */
 const timeoutSeconds = 30;
 
-export type Receiver = Pick<Alarms, 'accountId' | 'settings' | 'callerIp'>;
+type Receiver = Pick<Alarms, 'accountId' | 'settings' | 'callerIp'>;
 
 type Said = Omit<AlarmMessage, 'account' | 'region'>;
 

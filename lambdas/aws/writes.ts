@@ -21,7 +21,7 @@ export interface Terms {
 }
 
 /** The row has the returned attributes or, after a refusal, is the one that failed the condition. */
-export type Outcome =
+type Outcome =
   | { readonly isMade: true; readonly row: Row }
   | { readonly isMade: false; readonly row: Row | undefined };
 

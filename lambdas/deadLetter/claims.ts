@@ -70,7 +70,7 @@ export const claimDeadLetter = (
   );
 
 /** `ours` to send; `sent` before, under this id; `theirs`, being sent by another process; or `gone`. */
-export type RetryClaim =
+type RetryClaim =
   | { readonly state: 'ours' | 'sent'; readonly retryId: string }
   | { readonly state: 'theirs' | 'gone' };
 

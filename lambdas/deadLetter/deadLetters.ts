@@ -67,7 +67,7 @@ const filterableOf = (deadLetter: DeadLetter): Filterable => ({
 
 export type DeadLetterOfRun = DeadLetter & { readonly workflow: DeadRun };
 
-export type DeadLetterOfMessage = DeadLetter & { readonly workflow?: undefined };
+type DeadLetterOfMessage = DeadLetter & { readonly workflow?: undefined };
 
 /** Failed runs are listed separately. */
 export const isOfMessage = (deadLetter: DeadLetter): deadLetter is DeadLetterOfMessage =>

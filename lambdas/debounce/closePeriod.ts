@@ -6,7 +6,7 @@ import { update } from '../aws/writes.ts';
 /** An API request times out after 29 s: a version's row is written by then. */
 const publishTimeoutMs = 30 * secondMs;
 
-export interface Debounced {
+interface Debounced {
   readonly key: string;
   /** The message's version in its row. */
   readonly version: number;

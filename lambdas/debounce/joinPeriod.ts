@@ -5,7 +5,7 @@ import { dayMs, epochSeconds, isAhead, now } from '../shared/clock.ts';
 import { periodRow, type Period } from './period.ts';
 import { put, update } from '../aws/writes.ts';
 
-export interface Joined extends Pick<Period, 'messageId' | 'version' | 'dueAt' | 'firstDueAt'> {
+interface Joined extends Pick<Period, 'messageId' | 'version' | 'dueAt' | 'firstDueAt'> {
   readonly isFirst: boolean;
 }
 

@@ -17,7 +17,7 @@ export interface LoadedMessage {
   readonly body: Uint8Array;
 }
 
-export interface AttemptResult {
+interface AttemptResult {
   /** 0 for the first delivery. */
   readonly number: number;
   /** Unix milliseconds. */

@@ -53,7 +53,7 @@ export async function outcomeOf(
   return { state: 'RETRY', nextDeliveryAt: now + delayMs };
 }
 
-export interface Decided {
+interface Decided {
   /** The answer, with the error that the message's kind finds in it. */
   readonly response: DestinationResponse;
   readonly outcome: Outcome;

@@ -15,7 +15,7 @@ import { isArn, parseArn, refusingList, type AllowedArns } from './arns.ts';
 
 export { isArn };
 
-export type Destination =
+type Destination =
   | { readonly kind: 'url'; readonly url: string }
   | { readonly kind: 'arn'; readonly url: string }
   | { readonly kind: 'group'; readonly name: string };

@@ -20,7 +20,7 @@ export interface Audited {
 /** Characters. */
 const longestSubject = 256;
 
-export const actorOf = ({ access, named }: Caller): string =>
+const actorOf = ({ access, named }: Caller): string =>
   named?.id ?? (access === 'write' ? 'token' : 'readOnlyToken');
 
 const decoded = (text: string): string => {

@@ -2,7 +2,7 @@ import type { Route } from './route.ts';
 
 export const segmentsOf = (path: string): readonly string[] => path.slice(1).split('/');
 export const isVariable = (segment: string): boolean => segment.startsWith('{');
-export const isGreedy = (segment: string): boolean => segment.endsWith('+}');
+const isGreedy = (segment: string): boolean => segment.endsWith('+}');
 
 interface Patterns {
   /** The path as described, with or without a trailing slash. */
@@ -65,7 +65,7 @@ const rankOf = ({ path }: Route): number =>
  * Finds the API's own path after a custom domain's mapping or a stage. `/v2/` is searched first, because a destination may
  * contain `/console`.
  */
-export function ownPathAt(rawPath: string): number {
+function ownPathAt(rawPath: string): number {
   const api = rawPath.indexOf('/v2/');
   return Math.max(0, api === -1 ? rawPath.search(/\/console(\/|$)/) : api);
 }

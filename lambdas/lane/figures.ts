@@ -10,7 +10,7 @@ const mostRead = 2_000;
 const mostQueues = 1_000;
 const mostNames = 10_000;
 
-export interface LaneFigures {
+interface LaneFigures {
   readonly account: Lane | undefined;
   readonly queues: readonly Lane[];
   readonly keys: readonly Lane[];

@@ -9,7 +9,7 @@ import { loadPage } from './store/lanes.ts';
 
 const publishedAt = (entry: string): number => timeOfId(parseEntry(entry).messageId);
 
-export interface WaitingKey {
+interface WaitingKey {
   readonly fairKey: string;
   readonly waiting: number;
 }

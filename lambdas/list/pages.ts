@@ -97,7 +97,7 @@ export const leastRead = 300;
 /** The time for a count, or a page of runs, each read with its journal. */
 export const countBudgetMs = 5 * secondMs;
 
-export interface PageLimits {
+interface PageLimits {
   readonly count: number;
   readonly budgetMs: number;
   /** Rows to read in any case, if more than {@link leastRead}. */
@@ -270,7 +270,7 @@ export async function onEach<T extends Ordered, E>(
   return undefined;
 }
 
-export interface Counted {
+interface Counted {
   /** Undefined if none was found in time: unknown, not 0. */
   readonly count: number | undefined;
   /** Whether there may be more after the cursor. */

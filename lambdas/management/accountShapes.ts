@@ -136,7 +136,7 @@ export const newAccountInput = z.extend(changedAccountInput, { id: optionalField
 
 const longestTokenName = 100;
 /** The most destinations of a named token, and the characters of one. */
-export const mostDestinations = 20;
+const mostDestinations = 20;
 const longestDestination = 200;
 /** Unix seconds. A larger number is probably in milliseconds. */
 const latestSeconds = 9_999_999_999;

@@ -39,7 +39,7 @@ export interface MessageHistory {
   readonly endedAt: number | undefined;
 }
 
-export interface MessageRows {
+interface MessageRows {
   readonly own: Row;
   /** The rows after its own: attempts by number, then the end. */
   readonly following: readonly Row[];
@@ -85,7 +85,7 @@ export async function loadMessage(key: MessageKey): Promise<MessageHistory | und
   return rows && historyOf(rows);
 }
 
-export function historyOf({ own, following }: MessageRows): MessageHistory {
+function historyOf({ own, following }: MessageRows): MessageHistory {
   const ended = following.find(isEnd);
   const attempts = following.filter(isAttempt).map(attemptOf);
   return {

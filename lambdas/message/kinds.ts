@@ -71,7 +71,7 @@ export function plugInRuns(load: () => Promise<MessageKind>): void {
   loadRuns = load;
 }
 
-export interface OwnKind {
+interface OwnKind {
   readonly kind: MessageKind;
   readonly part: WorkflowPart;
 }

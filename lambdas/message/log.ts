@@ -160,7 +160,7 @@ const timedRow = z.object({
   isAlarm: z.optional(z.literal(true)),
 });
 
-export interface ReadAttempts {
+interface ReadAttempts {
   /** Newest first. */
   readonly attempts: readonly TimedAttempt[];
   /** The oldest record's time if there are older ones, Unix milliseconds. */
@@ -228,7 +228,7 @@ const endsPerRead = 1_000;
 
 const endRow = z.object({ recordedAt: z.number(), state: z.optional(z.enum([...attemptStates, 'HELD'])) });
 
-export interface LoggedEnds {
+interface LoggedEnds {
   readonly records: readonly LoggedEnd[];
   /** All records until then are read, Unix milliseconds. Undefined after the last record. */
   readonly readUntil: number | undefined;

@@ -43,7 +43,6 @@ const lineage = z.object({
   /** The message that this callback reports. A failed callback does not cause the account's failure callback. */
   callbackOf: optionalText,
 });
-export type Lineage = Readable<z.infer<typeof lineage>>;
 
 export const callbackSettings = z.object({
   ...deliverySettings.shape,
@@ -105,7 +104,6 @@ export const message = z.object({
   expiresAt: z.number(),
 });
 export type Message = Readable<z.infer<typeof message>>;
-export type MessageChange = NonNullable<Message['change']>;
 export type QueueSlot = NonNullable<Message['slotOf']>;
 
 /** The fields that a message's other rows repeat, to filter the log. Its URL has no `user:password`. */

@@ -31,7 +31,7 @@ export interface StatusHistory {
   readonly endedAt: number | undefined;
 }
 
-export interface Status {
+interface Status {
   readonly state: MessageState;
   /** The earliest next attempt, Unix milliseconds; undefined after its end, and while an attempt is open. */
   readonly nextDeliveryAt: number | undefined;

@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { secondMs } from '../shared/clock.ts';
 
-export interface Answer {
+interface Answer {
   readonly Status: 'SUCCESS' | 'FAILED';
   readonly Reason?: string;
   readonly PhysicalResourceId: string;

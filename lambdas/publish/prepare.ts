@@ -37,7 +37,7 @@ export interface PublishRequest extends Pick<
 }
 
 /** A fire's message ids are derived from this, so a repeated fire makes no others. */
-export interface Fire {
+interface Fire {
   readonly scheduleId: string;
   /** Unix milliseconds. */
   readonly time: number;

@@ -15,7 +15,7 @@ export interface KnownAttempt {
 }
 
 /** Ids of messages that nothing will attempt. */
-export interface Lost {
+interface Lost {
   readonly accepted: readonly string[];
   /** Their process ended while it accepted them. Their publishers have no answer, and send them again. */
   readonly unanswered: readonly string[];

@@ -20,7 +20,7 @@ import { recoverRuns, type RecoveredRuns } from '../workflow/recover.ts';
  */
 export const longestWorkMs = 3 * hourMs;
 
-export interface RecoverOptions {
+interface RecoverOptions {
   /**
    * Unix milliseconds. Follow-up work of later records is repeated, because it may not have been done. `longestWorkMs` before
    * the restored time, or before the loss, is enough.
@@ -30,7 +30,7 @@ export interface RecoverOptions {
   readonly isDryRun: boolean;
 }
 
-export interface Recovered extends RecoveredRuns {
+interface Recovered extends RecoveredRuns {
   /** Attempts that were sent. */
   readonly attempts: number;
   /** Attempts in waiting lines, which start when there is capacity. */

@@ -17,7 +17,7 @@ import { now } from '../shared/clock.ts';
 import { chunksOf, eachOf } from '../shared/lists.ts';
 
 /** Messages that another receiver hides are not counted. */
-export interface Redriven {
+interface Redriven {
   readonly sent: number;
   /** Messages that stay in the queue. */
   readonly left: number;
@@ -27,7 +27,7 @@ export interface Redriven {
 
 type Outcome = 'sent' | 'left' | 'since';
 
-export interface RedriveOptions {
+interface RedriveOptions {
   readonly isWanted: (parked: Parked) => boolean;
   /** Unix milliseconds at which to end. */
   readonly until: number;

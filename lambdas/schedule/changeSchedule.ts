@@ -10,7 +10,7 @@ import { settings } from '../aws/settings.ts';
 import { bodyOf, noSuchSchedule } from './wholeSchedule.ts';
 import { save, type Saved } from './saveSchedule.ts';
 
-export interface ChangeRequest {
+interface ChangeRequest {
   /** JSON: see `scheduleChange`. */
   readonly body: Uint8Array;
   readonly host: string;

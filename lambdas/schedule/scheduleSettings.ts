@@ -17,7 +17,7 @@ import { shownConfig } from '../shared/headers.ts';
 import { shownUrl } from '../shared/urlCredentials.ts';
 import type { Schedule } from './schedule.ts';
 
-export type ScheduleSettings = Answer<typeof answers.scheduleSettings>;
+type ScheduleSettings = Answer<typeof answers.scheduleSettings>;
 
 /** @param time when the options were read, Unix milliseconds */
 export function scheduleSettings(

@@ -12,7 +12,7 @@ export const noSuchSchedule = (scheduleId: string): HttpError =>
 export const changedByMany = (scheduleId: string): string =>
   `The schedule ${quote(scheduleId)} is being changed by many at once; send it again.`;
 
-export interface WholeSchedule {
+interface WholeSchedule {
   readonly schedule: StoredSchedule;
   readonly body: Uint8Array;
 }

@@ -22,7 +22,7 @@ export interface Bounds {
 const boundsOfAnswer: Bounds = { mostRead: 1_000, budgetMs: listBudgetMs };
 const mostShown = 100;
 
-export interface Looked<T> {
+interface Looked<T> {
   readonly found: readonly T[];
   /** Whether there may be more. */
   readonly isCut: boolean;
@@ -48,7 +48,7 @@ export async function look<R, T>(
   return { found, isCut: false };
 }
 
-export interface Fired {
+interface Fired {
   readonly scheduleId: string;
   readonly lastFire: LastFire;
 }

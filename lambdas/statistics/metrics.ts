@@ -12,7 +12,7 @@ import { noOutcomes, outcomes } from './outcomes.ts';
 export { expositionType } from './rules/exposition.ts';
 import { expositionOf, type Family, type Series } from './rules/exposition.ts';
 
-export const mostSeries = 1_000;
+const mostSeries = 1_000;
 /** Pages of waiting lines that are read for the age of their first message. */
 const mostPages = 100;
 const pagesAtOnce = 20;

@@ -4,7 +4,7 @@ import type { LoggedEnd } from '../message/log.ts';
 import { shownDays } from './rules/shownPeriod.ts';
 
 export const outcomes = ['delivered', 'failed', 'cancelled'] as const;
-export type MessageOutcome = (typeof outcomes)[number];
+type MessageOutcome = (typeof outcomes)[number];
 export type PerOutcome = Readonly<Record<MessageOutcome, number>>;
 
 export const noOutcomes: PerOutcome = { delivered: 0, failed: 0, cancelled: 0 };
@@ -53,7 +53,7 @@ export const noCounts: OutcomeCounts = {
 };
 
 /** Unix milliseconds. */
-export const hourStart = (time: number): number => Math.floor(time / hourMs) * hourMs;
+const hourStart = (time: number): number => Math.floor(time / hourMs) * hourMs;
 
 /** The kept hours, oldest first, in Unix milliseconds. */
 export const hoursAt = (time: number): readonly number[] =>

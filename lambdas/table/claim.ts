@@ -5,7 +5,7 @@ import { clockMarginMs, now } from '../shared/clock.ts';
  * A claim on a row: one of several processes may do the work, and if it dies, another takes over. An attribute has the claim's
  * time, Unix milliseconds.
  */
-export interface Claim {
+interface Claim {
   readonly attribute: string;
   /**
    * Claims up to this time have expired: their process died, or their time is over. So have those that were made in the future:

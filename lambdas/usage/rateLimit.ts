@@ -35,7 +35,7 @@ export async function limitCall(account: Account, bytes: number): Promise<void> 
   counter.count({ calls: 1, bytes });
 }
 
-export interface LimitedHook {
+interface LimitedHook {
   /** Counts it among the account's requests, because it was accepted. */
   readonly count: () => void;
   /** Gives its place to another call, because it was refused later. */

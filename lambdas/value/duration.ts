@@ -3,7 +3,7 @@ import { dayMs, hourMs, minuteMs, secondMs } from '../shared/clock.ts';
 import { badField, quote } from '../error/httpError.ts';
 
 const unitMs = { d: dayMs, h: hourMs, m: minuteMs, s: secondMs } as const;
-export type DurationUnit = keyof typeof unitMs;
+type DurationUnit = keyof typeof unitMs;
 
 const allUnits: readonly DurationUnit[] = ['d', 'h', 'm', 's'];
 

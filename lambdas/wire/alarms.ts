@@ -43,7 +43,7 @@ const routingKey = z
 
 export const alarmFields = { format, routingKey, deadLetters, ...told, quietHours };
 
-export const openAlarm = z.object({
+const openAlarm = z.object({
   kind: oneOf(alarmKinds, 'The setting that it belongs to.'),
   subject: text(
     'The host, the schedule, the run or the limit; empty for dead letters, and `*` for all others of the kind above twenty.',

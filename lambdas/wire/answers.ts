@@ -80,7 +80,7 @@ export const message = z.object({
   nextDeliveryTime: time('When it is delivered next, at the earliest.'),
 });
 
-export const circuitStates = ['open', 'half-open', 'closing'] as const;
+const circuitStates = ['open', 'half-open', 'closing'] as const;
 
 export const circuit = z.object({
   host: text('The host, with its port if the URL has one.'),

@@ -118,7 +118,7 @@ const refusal = z
   })
   .check(z.describe('A request of the endpoint that the service refused for good.'));
 
-export const runRequest = z.object({
+const runRequest = z.object({
   messageId,
   retried: whole('0 for the first delivery of the message, n for the nth retry.'),
   startedAt: time('When it was sent.'),
@@ -132,7 +132,7 @@ export const runRequest = z.object({
   refusal: z.optional(refusal),
 });
 
-export const hangingRun = z
+const hangingRun = z
   .object({
     since: time('Nothing has been pending since.'),
     messageId: z.optional(messageId),

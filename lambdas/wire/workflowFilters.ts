@@ -17,7 +17,7 @@ export interface RunIdentity {
   readonly createdAt: number;
 }
 
-export interface FilterableRun {
+interface FilterableRun {
   readonly url: string;
   readonly labels: readonly string[];
   readonly callerIp: string;
@@ -43,13 +43,13 @@ const grammar = {
   undivided: new Set(['workflowUrl', 'path', 'workflowRunId', 'cursor']),
 };
 
-export interface RunFilter extends Period {
+interface RunFilter extends Period {
   readonly values: ReadonlyMap<RunField, readonly string[]>;
   /** Whether the values of `workflowUrl` are prefixes. */
   readonly urlsBegin: boolean;
 }
 
-export const everyRun: RunFilter = {
+const everyRun: RunFilter = {
   fromDate: undefined,
   toDate: undefined,
   values: new Map(),

@@ -26,7 +26,7 @@ const longestHiddenOnceSeconds = 900;
 const heldSeconds = 300;
 const renewEveryMs = 90 * secondMs;
 
-export interface Hold {
+interface Hold {
   /** Resolves when work may begin: at once, unless a message may have killed a worker before. */
   readonly ready: Promise<void>;
   readonly done: (record: SQSRecord) => void;

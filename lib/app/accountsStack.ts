@@ -23,7 +23,7 @@ interface AccountsStackProps extends StackProps {
 /** The function's timeout. CloudFormation waits a minute longer, instead of an hour. */
 const timeout = Duration.minutes(2);
 
-export interface Provided {
+interface Provided {
   readonly kind: 'account' | 'schedule' | 'urlGroup';
   /** Other properties for `lambdas/provision/event.ts`. */
   readonly [name: string]: unknown;

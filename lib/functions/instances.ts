@@ -34,7 +34,7 @@ const mostInvocations = Math.min(64, messagesInMemory(memoryMb));
 const defaultEnvironments = 3;
 
 /** Instance types of all regions, with two vCPUs each. By default Lambda may take larger ones, and three of those cost more. */
-export const instanceTypes = ['c7g.large', 'm7g.large', 'r7g.large'] as const;
+const instanceTypes = ['c7g.large', 'm7g.large', 'r7g.large'] as const;
 
 type LongAnswerQueue = (typeof longAnswerQueues)[number];
 

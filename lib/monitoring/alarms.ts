@@ -44,7 +44,7 @@ export const ownMetric = (
   });
 
 /** A metric without data is 0. */
-export function sumOf(label: string, all: readonly Metric[]): IMetric {
+function sumOf(label: string, all: readonly Metric[]): IMetric {
   const [first, ...others] = all;
   if (first !== undefined && others.length === 0) return first;
   const named = Object.fromEntries(all.map((metric, index) => [`m${index.toString()}`, metric]));

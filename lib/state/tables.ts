@@ -16,7 +16,7 @@ import type { Settings } from '../settings.ts';
 import { capacityOf } from './capacity.ts';
 
 /** The tables with fixed names, which all stacks know. */
-export type SharedTable = 'accounts' | 'usage';
+type SharedTable = 'accounts' | 'usage';
 export type OwnTables = Readonly<Record<Exclude<TableName, SharedTable>, TableV2>>;
 
 export type Tables = Readonly<Record<TableName, { readonly tableName: string; readonly tableArn: string }>>;

@@ -22,7 +22,7 @@ export type Description = z.infer<typeof description>;
 const endName = 'end.json';
 const end = z.object({ lines: z.number() });
 
-export interface Backup {
+interface Backup {
   readonly secrets: Readonly<Record<string, string>>;
   readonly lines: Iterable<string>;
 }
@@ -33,7 +33,7 @@ const mode = 0o600;
 const partLength = 1_000_000;
 
 const partName = (number: number): string => `contents/${String(number).padStart(6, '0')}.jsonl`;
-export const isPart = (name: string): boolean => /^contents\/\d{6,}\.jsonl$/.test(name);
+const isPart = (name: string): boolean => /^contents\/\d{6,}\.jsonl$/.test(name);
 
 /**
  * Writes a backup to a stream, and ends the stream.
@@ -79,7 +79,7 @@ export async function writeArchive({ secrets, lines }: Backup, to: Writable): Pr
   }
 }
 
-export interface Taker {
+interface Taker {
   readonly file: (name: string, content: AsyncIterable<unknown>) => Promise<void>;
   readonly line: (text: string) => Promise<void>;
 }

@@ -15,7 +15,7 @@ import { askForBackup } from './control.ts';
 import { needed, restoring, secretNames, storeName } from './files.ts';
 import { writeBackup } from './writeBackup.ts';
 
-export interface Made extends Description {
+interface Made extends Description {
   /** The number of rows, messages, schedules and objects. */
   readonly entries: number;
 }

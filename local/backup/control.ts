@@ -19,7 +19,7 @@ const controlName = 'control';
 const redriveName = 'redrive';
 const control = z.object({ url: z.url(), password: z.string() });
 
-export interface ControlOptions {
+interface ControlOptions {
   readonly data: DataDirectory;
   readonly announce: (sentence: string) => void;
   readonly report: (error: unknown) => void;

@@ -1,6 +1,6 @@
 import { command, dataDirectoryOf, folder, parse, textLike } from '../../cli/commandLine.ts';
 
-export interface BackupOptions {
+interface BackupOptions {
   readonly file: string;
   readonly dataDirectory: string;
 }

@@ -10,7 +10,7 @@ import { environmentOf } from '../stage/standIns.ts';
 import { killedAtOf } from '../store/openStore.ts';
 import type { Store } from '../store/store.ts';
 
-export type Counts = Readonly<Record<string, number>>;
+type Counts = Readonly<Record<string, number>>;
 
 export interface Checked {
   readonly counts: Counts;

@@ -49,7 +49,7 @@ const trial = Buffer.alloc(65_536);
 const sayAgainAfterMs = 60_000;
 const lookEveryMs = 2_000;
 
-export interface DiskOptions {
+interface DiskOptions {
   readonly folder: string;
   readonly announce: (sentence: string) => void;
   readonly report: (error: unknown) => void;

@@ -6,7 +6,7 @@ import { splitUrl } from '../incoming.ts';
 import { answerJson, type Guard } from '../http.ts';
 import type { Disk } from './disk.ts';
 
-export interface Readiness {
+interface Readiness {
   readonly guard: Guard;
   /** The order of the states. */
   state: 'starting' | 'started' | 'ending';

@@ -46,7 +46,7 @@ function entryOf(index: Index, row: Item) {
 }
 
 /** Whether a call asks for its units, and which. */
-export interface Asked {
+interface Asked {
   readonly ReturnConsumedCapacity?: string | undefined;
 }
 

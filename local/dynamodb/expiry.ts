@@ -10,7 +10,7 @@ import type { Item } from './values.ts';
 /** Rows that are read in one go, a few milliseconds, before other work gets a turn. */
 const together = 500;
 
-export interface ExpiryOptions {
+interface ExpiryOptions {
   readonly rows: Rows;
   /** Epoch milliseconds. */
   readonly now: () => number;

@@ -14,7 +14,7 @@ export function sizeOfItem(item: Item): number {
   return size;
 }
 
-export function sizeOfValue(value: Value): number {
+function sizeOfValue(value: Value): number {
   if ('S' in value) return Buffer.byteLength(value.S);
   if ('N' in value) return sizeOfNumber(value.N);
   if ('B' in value) return value.B.length;

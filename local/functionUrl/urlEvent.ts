@@ -6,7 +6,7 @@ import { endWith } from '../http.ts';
 import { passedHeaders, queryParameters, requestTime, splitUrl } from '../incoming.ts';
 import type { Origin } from '../network/network.ts';
 
-export interface UrlRequest {
+interface UrlRequest {
   readonly request: IncomingMessage;
   readonly origin: Origin;
   readonly body: Buffer;

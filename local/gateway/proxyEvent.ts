@@ -9,7 +9,7 @@ import { accountId } from '../aws/arns.ts';
 
 const stage = 'local';
 
-export interface ProxyRequest {
+interface ProxyRequest {
   readonly request: IncomingMessage;
   readonly origin: Origin;
   /** The raw path, without the query. */

@@ -3,7 +3,7 @@ import { timers, type TimedFunction } from '../../lambdas/aws/resources.ts';
 import { aborted } from './eventSource.ts';
 import { loadFunction, type LambdaFunction } from './lambda.ts';
 
-export interface Timer {
+interface Timer {
   /** Stops. Resolves when the invocation in flight has ended, or `signal` aborts. */
   stop(signal: AbortSignal): Promise<void>;
 }

@@ -6,7 +6,7 @@ import { createSecureContext } from 'node:tls';
 import type { Network, TlsFiles } from './network.ts';
 import { StageError } from '../stage/stageError.ts';
 
-export interface Certificate {
+interface Certificate {
   readonly cert: Buffer;
   readonly key: Buffer;
 }

@@ -7,7 +7,7 @@ import { startAwsServer, type AwsServer } from '../aws/server.ts';
 import { readBody } from '../http.ts';
 import type { Objects, StoredObject } from './objects.ts';
 
-export interface S3Options {
+interface S3Options {
   readonly bucket: string;
   readonly objects: Objects;
   /** Epoch milliseconds. */

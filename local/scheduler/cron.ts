@@ -7,7 +7,7 @@ import { dayMs, minuteMs } from '../../lambdas/shared/clock.ts';
 import type { WallClock } from '../../lambdas/value/wallClock.ts';
 
 /** The values of each field, ascending. */
-export interface Cron {
+interface Cron {
   readonly minutes: readonly number[];
   readonly hours: readonly number[];
   /** All days if the field is `?`, as for `daysOfWeek`. */

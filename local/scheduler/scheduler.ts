@@ -27,7 +27,7 @@ export interface Scheduler {
   readonly close: () => Promise<void>;
 }
 
-export interface SchedulerOptions {
+interface SchedulerOptions {
   readonly sqs: Pick<Sqs, 'send'>;
   readonly groups: readonly string[];
   readonly region: string;

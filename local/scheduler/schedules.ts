@@ -31,7 +31,7 @@ export interface Invocation {
   readonly attempt: number;
 }
 
-export interface SchedulesOptions {
+interface SchedulesOptions {
   /** The deployment's groups. The group `default` always exists. */
   readonly groups: readonly string[];
   readonly store: Store;

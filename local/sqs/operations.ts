@@ -22,7 +22,7 @@ import {
 import type { Queues, Received } from './queues.ts';
 import { formatReceipt } from './receipt.ts';
 
-export interface SqsContext {
+interface SqsContext {
   readonly queues: Queues;
   readonly region: string;
   readonly signal: AbortSignal;

@@ -52,7 +52,7 @@ interface Queue {
 
 export type Received = StoredMessage & { readonly receipt: Receipt; readonly isKept: boolean };
 
-export interface ReceiveOptions {
+interface ReceiveOptions {
   readonly max: number;
   /** The longest wait for the first message. */
   readonly waitMs: number;

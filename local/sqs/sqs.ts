@@ -22,7 +22,7 @@ export interface Sqs {
   readonly close: () => Promise<void>;
 }
 
-export interface SqsOptions {
+interface SqsOptions {
   readonly queues: readonly QueueShape[];
   readonly region: string;
   readonly store: Store;

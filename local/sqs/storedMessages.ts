@@ -20,7 +20,7 @@ const storedMessage = z.object({
 export type StoredMessage = z.infer<typeof storedMessage>;
 
 export const queuedMessage = z.extend(storedMessage, { queue: z.string() });
-export type QueuedMessage = z.infer<typeof queuedMessage>;
+type QueuedMessage = z.infer<typeof queuedMessage>;
 
 /** All messages' keys begin with `first`. `behind` is the next byte. */
 const first = Buffer.from('q');

@@ -9,7 +9,7 @@ export const processIdentity = z.object({
   /** As the operating system writes it. On Linux it counts from the machine's start, which is included. */
   startedAt: z.string(),
 });
-export type ProcessIdentity = z.infer<typeof processIdentity>;
+type ProcessIdentity = z.infer<typeof processIdentity>;
 
 /** @returns undefined if the process does not run; a zombie does not run */
 export function identify(pid: number): ProcessIdentity | undefined {

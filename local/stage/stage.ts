@@ -52,7 +52,7 @@ export interface Stage {
   readonly stop: () => Promise<void>;
 }
 
-export type StageOptions = Options &
+type StageOptions = Options &
   StandInOptions & {
     /** Default: loads functions into this process. Tests use other processes, which they can kill. */
     readonly loadFunction?: typeof loadFunction;

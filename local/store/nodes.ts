@@ -15,13 +15,13 @@ export interface Overflow {
   readonly length: number;
 }
 
-export interface Child {
+interface Child {
   readonly page: number;
   /** The first key that the child may have; empty for a branch's first child. */
   readonly key: Buffer;
 }
 
-export interface Leaf {
+interface Leaf {
   readonly key: Buffer;
   readonly value: Buffer | Overflow;
 }

@@ -38,7 +38,7 @@ export async function noteKill(store: Store, killedAt: number | undefined): Prom
   await store.committed();
 }
 
-export interface OpenStore {
+interface OpenStore {
   readonly store: Store;
   /** Whether no stage has used it. */
   readonly isNew: boolean;

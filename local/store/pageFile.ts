@@ -6,7 +6,7 @@ import { DamageError } from './checksum.ts';
 /** A page begins with its number, its transaction, an unused number, its kind, and two bounds. */
 export const headerBytes = 24;
 
-export const kinds = { branch: 0x01, leaf: 0x02, overflow: 0x04, meta: 0x08 } as const;
+const kinds = { branch: 0x01, leaf: 0x02, overflow: 0x04, meta: 0x08 } as const;
 export type Kind = keyof typeof kinds;
 
 /** The event loop is not blocked for longer than this, in milliseconds, unless the disk is slower. */

@@ -25,7 +25,7 @@ export interface Snapshot {
   readonly done: () => void;
 }
 
-export interface RangeOptions {
+interface RangeOptions {
   readonly from: Buffer;
   readonly to: Buffer;
   /** From the last key to the first. */

@@ -42,7 +42,7 @@ export class Owned {
   }
 }
 
-export interface TreeOptions {
+interface TreeOptions {
   readonly compare: (one: Buffer, other: Buffer) => number;
   /** @throws DamageError if an entry differs from what was written */
   readonly check: (key: Buffer, value: Buffer, page: number) => void;

@@ -5,7 +5,7 @@ import { credentialsOf, signOut, type Api } from '../session.ts';
 import { noteAnswer, noteSilence } from './live.ts';
 
 /** The base URL of the API: this file is served as `<base>console/<file>`. */
-export const base = new URL('..', import.meta.url);
+const base = new URL('..', import.meta.url);
 
 /** The base URL as clients take it: without a slash at the end. */
 export const baseUrl = base.href.replace(/\/$/, '');
@@ -67,7 +67,7 @@ const ofCredentials: Readonly<Record<CodeOf<401>, true>> = {
 const requestTimeoutMs = 35_000;
 
 /** An answer with the cursor of the next page, if there is one. */
-export interface PageOf<T> {
+interface PageOf<T> {
   readonly answer: T;
   readonly cursor: string | undefined;
 }
@@ -119,7 +119,7 @@ export async function* pagesOf<Shape extends z.ZodMiniType>(shape: Shape, reques
  *
  * @throws Refusal with the API's message. Refused credentials also end the session.
  */
-export async function askForPage<Shape extends z.ZodMiniType>(shape: Shape, request: Request) {
+async function askForPage<Shape extends z.ZodMiniType>(shape: Shape, request: Request) {
   const api = request.api ?? 'messaging';
   try {
     return await askAs(credentialsOf(api) ?? '', shape, request);

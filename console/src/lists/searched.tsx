@@ -2,7 +2,7 @@
 import { count } from '../ui/basics.tsx';
 
 /** A row that was found, or the number of rows that a page has searched. */
-export interface SearchRow<T> {
+interface SearchRow<T> {
   readonly row?: T;
   readonly searched?: number;
 }

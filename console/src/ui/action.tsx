@@ -22,7 +22,7 @@ export const sends =
     return said;
   };
 
-export interface ActionButton {
+interface ActionButton {
   /** The text of the button. */
   readonly name: ComponentChildren;
   readonly kind?: 'plain' | 'main' | 'quiet';

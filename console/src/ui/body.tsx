@@ -65,7 +65,7 @@ export function laidOut(text: string): string {
   }
 }
 
-export function Redacted({ text }: { readonly text: string }) {
+function Redacted({ text }: { readonly text: string }) {
   return (
     <span class="redacted" title="It is not kept. Equal values have equal hashes.">
       {text}

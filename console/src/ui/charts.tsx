@@ -1,7 +1,7 @@
 /** Small SVG charts. Each describes itself in words. */
 import { count } from './basics.tsx';
 
-export interface Series {
+interface Series {
   readonly name: string;
   readonly tone: 'good' | 'bad' | 'busy' | 'idle' | 'warn';
   /** Unknown ones are undefined. */

@@ -69,7 +69,7 @@ export interface TableProps<T> {
   readonly nameOf?: (row: T) => string;
 }
 
-export interface Selection {
+interface Selection {
   readonly selected: ReadonlySet<string>;
   readonly onChange: (selected: ReadonlySet<string>) => void;
 }

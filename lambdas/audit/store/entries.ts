@@ -10,7 +10,7 @@ import { byAge, momentsOf, rowsPerRead, type Ordered, type Range } from '../../t
 import { update, unlessRefused } from '../../aws/writes.ts';
 
 /** Entries are kept and shown this long. */
-export const keptMs = 90 * dayMs;
+const keptMs = 90 * dayMs;
 
 export interface AuditEntry {
   /** `token`, `readOnlyToken`, the id of a named token, or `operator`. */

@@ -23,7 +23,7 @@ const probeAfterMs = 60 * secondMs;
 
 export type { SecureContext };
 
-export interface AgentsOptions {
+interface AgentsOptions {
   readonly ways?: Ways;
   readonly most?: number;
   readonly lifetimeMs?: number;

@@ -41,7 +41,7 @@ export interface DeliveryRequest {
  *
  * @throws TransientError if this process lacks resources for any request: this is no attempt
  */
-export type DeliveryClient = (request: DeliveryRequest) => Promise<DestinationResponse>;
+type DeliveryClient = (request: DeliveryRequest) => Promise<DestinationResponse>;
 
 /** The time for resolving the name, connecting and the TLS handshake. */
 const connectTimeoutMs = 10 * secondMs;

@@ -2,7 +2,7 @@
 import { InvokeCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { clientOptions } from '../../aws/clientOptions.ts';
 
-export interface Invoked {
+interface Invoked {
   readonly payload: Uint8Array;
   readonly isError: boolean;
 }

@@ -23,9 +23,9 @@ export interface Address {
 export type Resolver = (hostname: string) => Promise<readonly Address[]>;
 
 /** How long each family has after the other has answered, in milliseconds. */
-export type RestMs = Readonly<Record<Address['family'], number>>;
+type RestMs = Readonly<Record<Address['family'], number>>;
 
-export interface ResolverOptions {
+interface ResolverOptions {
   /** `address:port` of each DNS server; the machine's by default. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;

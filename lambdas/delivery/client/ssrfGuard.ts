@@ -19,7 +19,7 @@ export const ownHostRefusal = (hostname: string): RefusedDestination =>
   );
 
 /** @throws RefusedDestination unless all of a name's addresses are allowed */
-export function checkAddresses(
+function checkAddresses(
   { hostname, port }: Target,
   addresses: readonly Address[],
   { allowed, own }: HostRules,

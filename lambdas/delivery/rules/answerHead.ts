@@ -6,9 +6,9 @@
  */
 
 /** The end of a body: after a number of bytes (0 without a body), after the last chunk, or with the connection. */
-export type Framing = { readonly bytes: number } | 'chunked' | 'untilClose';
+type Framing = { readonly bytes: number } | 'chunked' | 'untilClose';
 
-export interface AnswerHead {
+interface AnswerHead {
   readonly status: number;
   /** The head for Node's parser, in Latin-1, with the empty line. Unchanged if it was regular. */
   readonly text: string;

@@ -1,7 +1,7 @@
 import type { DestinationArn, DestinationService } from '../../destination/arns.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
 
-export interface AwsError {
+interface AwsError {
   readonly name: string;
   readonly message: string;
   /** The status of AWS's answer, if any. */
@@ -24,7 +24,7 @@ const words = {
   // "Serverless services now support payloads up to 1 MB" (AWS Compute Blog, January 2026).
   events: { service: 'EventBridge', what: 'bus', action: 'events:PutEvents', mostBytes: 1_048_576 },
 } as const satisfies Record<Exclude<DestinationService, 'lambda'>, Words>;
-export type MessageService = keyof typeof words;
+type MessageService = keyof typeof words;
 
 export interface MessageArn extends DestinationArn {
   readonly service: MessageService;

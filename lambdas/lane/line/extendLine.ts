@@ -11,7 +11,7 @@ import { extendMessage } from './extendMessage.ts';
 import { onLine } from './linePages.ts';
 
 /** Where to continue in a lane's lines. */
-export interface ExtendedTo {
+interface ExtendedTo {
   /** A page of the lane's own line; 0 for all. */
   readonly keepsFrom: number;
   /** A place in the fair line; undefined for its beginning. */

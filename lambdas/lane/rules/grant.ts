@@ -4,7 +4,7 @@ import { next, withPage } from './line.ts';
 import { countStart, freeStarts } from './rate.ts';
 import type { NextTurn, Unread } from './turns.ts';
 
-export type GrantStep =
+type GrantStep =
   | { readonly kind: 'none' }
   | Unread
   /** The first entry needs no slot: its attempt has one, or is over. */

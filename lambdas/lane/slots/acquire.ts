@@ -47,7 +47,7 @@ export interface Acquired {
   readonly giveBack: () => Promise<void>;
 }
 
-export interface LaneGateParts extends RenewalParts {
+interface LaneGateParts extends RenewalParts {
   readonly slots: Pick<ReturnType<typeof createProcessSlots>, 'take'>;
   readonly circuits: Circuits;
   readonly sleep: (ms: number) => Promise<void>;

@@ -10,7 +10,7 @@ import { recentlyUsed } from '../../shared/recentlyUsed.ts';
 import { LaneBusy, type Lanes } from './lanes.ts';
 import type { LaneStore } from './laneStore.ts';
 
-export interface CircuitsParts {
+interface CircuitsParts {
   readonly lanes: Lanes;
   readonly load: LaneStore['load'];
   readonly now: () => number;

@@ -19,7 +19,7 @@ import { applyChanges, type Granted, type PendingChange } from './applyChanges.t
 import { pageName, spillLane } from './lineRows.ts';
 import type { LaneStore } from './laneStore.ts';
 
-export interface JobSender {
+interface JobSender {
   readonly sendGranted: (key: LaneKey, granted: readonly Granted[]) => Promise<void>;
   /**
    * @param dueAt Unix milliseconds
@@ -28,7 +28,7 @@ export interface JobSender {
   readonly sendPump: (key: LaneKey, dueAt: number, extendsLine: boolean) => Promise<void>;
 }
 
-export interface LaneParts {
+interface LaneParts {
   readonly store: LaneStore;
   readonly jobs: JobSender;
   readonly now: () => number;
@@ -37,7 +37,7 @@ export interface LaneParts {
   readonly random: () => number;
 }
 
-export type LaneChange<T> = (lane: Lane, now: number) => Changed<T>;
+type LaneChange<T> = (lane: Lane, now: number) => Changed<T>;
 
 export interface Lanes {
   /**

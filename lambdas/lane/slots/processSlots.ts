@@ -21,7 +21,7 @@ export interface Slot {
   readonly release: () => Promise<void>;
 }
 
-export interface ProcessSlotsParts {
+interface ProcessSlotsParts {
   readonly lanes: Lanes;
   readonly process: string;
   readonly now: () => number;

@@ -7,7 +7,7 @@ import type { DueAttempt } from './dueAttempt.ts';
 import type { Lanes } from './lanes.ts';
 
 /** Two renewals may fail: a lease lasts a quarter of an hour. */
-export const renewEveryMs = 4 * minuteMs;
+const renewEveryMs = 4 * minuteMs;
 
 export interface RenewalParts {
   readonly lanes: Lanes;

@@ -12,7 +12,7 @@ const claimRow = z.object({
 });
 
 /** A key's message, and whether it is accepted. */
-export interface KeyClaim {
+interface KeyClaim {
   readonly messageId: string;
   /** When it was claimed, or renewed by another publisher, Unix milliseconds. */
   readonly claimedAt: number;

@@ -2,7 +2,7 @@
 import { badField, quote } from '../../error/httpError.ts';
 import { dayMs } from '../../shared/clock.ts';
 
-export const catchUps = ['1', 'all'] as const;
+const catchUps = ['1', 'all'] as const;
 export type CatchUp = (typeof catchUps)[number];
 
 /** The most fires for `all`. */

@@ -87,7 +87,7 @@ const failingForMs = hourMs;
 export const isFailing = ({ failuresInRow, lastFailure = 0 }: HostTime, at: number): boolean =>
   failuresInRow >= fewestFailures && lastFailure >= at - failingForMs;
 
-export interface Step {
+interface Step {
   /** Unix milliseconds at which it begins. */
   readonly from: number;
   readonly attempts: number;

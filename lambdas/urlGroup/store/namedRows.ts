@@ -2,7 +2,7 @@ import { namePattern } from '../../value/names.ts';
 import { getRow, rowsOf, type Row } from '../../aws/dynamodb.ts';
 import { put, unlessRefused, ifVersionIs } from '../../aws/writes.ts';
 
-export interface NamedTable {
+interface NamedTable {
   readonly name: string;
   readonly partitionKey: string;
   readonly sortKey: string;

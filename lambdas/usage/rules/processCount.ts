@@ -23,7 +23,7 @@ export interface CountedLimits {
 }
 
 /** A report to the row of the day. */
-export interface Report {
+interface Report {
   /** Added to the row: the unreported count, and a part of a step in advance. */
   readonly added: Usage;
   /** Counted by this process since its last report. */

@@ -14,7 +14,7 @@ import {
 /** Services with a gateway endpoint, which is a route. Others have an interface in each subnet. */
 const gateways = ['dynamodb', 's3'] as const;
 
-export const endpointServices = [
+const endpointServices = [
   ...gateways,
   'sqs',
   'scheduler',

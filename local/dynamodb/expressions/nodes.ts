@@ -4,13 +4,13 @@
  */
 export type Path = readonly (string | number)[];
 
-export interface PathNode {
+interface PathNode {
   readonly kind: 'path';
   readonly path: Path;
 }
 
 /** A placeholder of a value, such as `:now`. */
-export interface ValueNode {
+interface ValueNode {
   readonly kind: 'value';
   readonly name: string;
 }
@@ -22,7 +22,7 @@ export interface CallNode {
 }
 
 /** A part of an update: `a + b` or `a - b`. */
-export interface SumNode {
+interface SumNode {
   readonly kind: 'sum';
   readonly operator: '+' | '-';
   readonly left: Operand;

@@ -2,7 +2,7 @@ import { refused, type AwsError } from '../../aws/awsError.ts';
 
 type Kind = 'word' | 'name' | 'value' | 'index' | 'sign' | 'end';
 
-export interface Token {
+interface Token {
   readonly kind: Kind;
   readonly text: string;
   readonly start: number;

@@ -15,7 +15,7 @@ import type { Action, CallNode, Operand } from './nodes.ts';
 import { pathTree, type PathTree } from './paths.ts';
 import type { Read, Scope, Values } from './scope.ts';
 
-export type Change = (item: Item, values: Values, isNew: boolean) => Item;
+type Change = (item: Item, values: Values, isNew: boolean) => Item;
 
 /**
  * Returns the new value at a path; undefined removes it.

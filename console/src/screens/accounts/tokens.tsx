@@ -23,7 +23,7 @@ const scopes = [
 
 const nameOf = (scope: Named['scope']): string => scopes.find(([one]) => one === scope)?.[1] ?? scope;
 
-export interface TokensPlace {
+interface TokensPlace {
   readonly api: 'messaging' | 'management';
   readonly path: string;
 }

@@ -6,7 +6,7 @@ import { count, dollars } from '../../ui/basics.tsx';
 
 export type Usage = Answer<typeof ownStats>;
 
-export interface UsedLimit {
+interface UsedLimit {
   readonly label: string;
   readonly value: number;
   /** 0 if there is no limit. */

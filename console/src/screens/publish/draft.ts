@@ -130,7 +130,7 @@ export function fieldOf(sentence: string, texts: SettingTexts = {}): string | un
   return undefined;
 }
 
-export interface PublishRequest {
+interface PublishRequest {
   /** The encoded path, from `v2/`. */
   readonly path: string;
   readonly headers: readonly Pair[];

@@ -14,7 +14,7 @@ export interface Bar {
 }
 
 /** One step, or the branches of a parallel group. */
-export type Bars = readonly Bar[];
+type Bars = readonly Bar[];
 
 /**
  * Computes when each step began and ended. The log only has the time of a result, so a step begins when the steps before it
@@ -43,7 +43,7 @@ function endOf(step: Step, type: Run['steps'][number]['type']): number | undefin
 }
 
 /** The part of a bar in which a step waits for its next attempt. */
-export interface Pause {
+interface Pause {
   readonly from: number;
   readonly until: number;
 }
@@ -55,7 +55,7 @@ export function pausesOf({ step: { errors = [] }, from, until }: Bar): readonly 
 }
 
 /** The activity of an unfinished step, in a word. */
-export function doingOfStep({ stepType: type, state }: Step): string {
+function doingOfStep({ stepType: type, state }: Step): string {
   if (state === 'STEP_RETRY') return 'retrying';
   if (type?.startsWith('Sleep') === true) return 'sleeping';
   return type?.startsWith('Wait') === true ? 'waiting for an event' : 'running';
@@ -86,7 +86,7 @@ const isRefused = ({ callResponseStatus: status }: Step): boolean =>
   status !== undefined && (status === 0 || status >= 400);
 
 /** The state of a step in a row: its words, and the state whose colour is used. */
-export interface ShownState {
+interface ShownState {
   readonly state: string;
   readonly name?: string;
 }
@@ -101,7 +101,7 @@ export function stateOfStep(step: Step): ShownState {
 }
 
 /** The reason and the end of an active step's wait. */
-export interface Awaited {
+interface Awaited {
   readonly what: string;
   /** Unix milliseconds; undefined if there is no limit. */
   readonly until?: number | undefined;

@@ -5,7 +5,7 @@ import { explainedCron } from '../../../../lambdas/wire/cronAnswers.ts';
 import { useAsked, type Asked } from '../../api/useAsked.ts';
 import { Time } from '../../ui/time.tsx';
 
-export type Explained = Answer<typeof explainedCron>;
+type Explained = Answer<typeof explainedCron>;
 
 /** An expression is explained after this pause in typing, in milliseconds. */
 const typingMs = 250;

@@ -27,7 +27,7 @@ const statuses = [
   [504, `The service took too long. ${maybe}`],
 ] as const;
 
-export type ErrorStatus = (typeof statuses)[number][0];
+type ErrorStatus = (typeof statuses)[number][0];
 
 type Example<Status extends ErrorStatus = ErrorStatus> = readonly [code: CodeOf<Status>, sentence: string];
 
