@@ -62,7 +62,7 @@ const messagesAtOnce = 100;
  * @param messages a multiple of a hundred
  * @returns each process's CPU milliseconds per message
  */
-export async function passThrough(
+async function passThrough(
   fixture: Fixture,
   publish: Invoker,
   deliver: Invoker,

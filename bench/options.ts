@@ -1,5 +1,5 @@
 import { Argument, InvalidArgumentError, Option } from '@commander-js/extra-typings';
-import { command, Ending, oneMore, parse, textLike, wholeNumber } from '../cli/commandLine.ts';
+import { command, Ending, parse, wholeNumber } from '../cli/commandLine.ts';
 import { type LongDelivery, longestTimeoutSeconds } from '../lambdas/aws/resources.ts';
 import { isRivalName, rivalNames, type RivalName } from './against/rival.ts';
 import type { Month } from './bill/month.ts';
@@ -13,7 +13,6 @@ export type Task =
   | { readonly kind: 'costs'; readonly parts: readonly Part[] }
   | { readonly kind: 'month'; readonly month: Month }
   | { readonly kind: 'againstRivals'; readonly rivals: readonly RivalName[] }
-  | { readonly kind: 'againstCommit'; readonly commit: string }
   | { readonly kind: 'growth' | 'machine' };
 
 const about = `Prints each figure with its goal. Exit status: 0 all counted goals are met; 1 one of them is missed, or an error; 2 wrong
@@ -34,6 +33,13 @@ function answerTime(text: string): number {
   );
 }
 
+/** Adds rivals, separated by commas. */
+function rivals(text: string, all: readonly RivalName[] = []): readonly RivalName[] {
+  const names = text.split(',');
+  if (names.every(isRivalName)) return [...new Set([...all, ...names])];
+  throw new InvalidArgumentError(`Allowed are ${rivalNames.join(', ')}, or several of them with commas.`);
+}
+
 /** @throws Ending */
 export function parseOptions(args: readonly string[]): Task {
   const given = parse(
@@ -48,10 +54,9 @@ export function parseOptions(args: readonly string[]): Task {
         new Option(
           '--against <others>',
           'bullmq, outpost, or both (bullmq,outpost, or the flag twice): the local stage in turns with BullMQ and Redis, and with ' +
-            'Outpost, PostgreSQL, RabbitMQ and Redis, deliveries a second, latency, backlog, CPU; or a commit such as HEAD~1: the CPU ' +
-            'of publish and deliver in turns with that of the commit',
+            'Outpost, PostgreSQL, RabbitMQ and Redis, deliveries a second, latency, backlog, CPU',
         )
-          .argParser(oneMore(textLike(/\S/, `${rivalNames.join(', ')}, or a commit such as HEAD~1`)))
+          .argParser(rivals)
           .conflicts(['growth', 'machine']),
       )
       .option(
@@ -119,8 +124,8 @@ export function parseOptions(args: readonly string[]): Task {
   if (firstOfMonth !== undefined) return { kind: 'month', month: monthOf(ofMonth) };
   if (machine === true) return { kind: 'machine' };
   if (growth === true) return { kind: 'growth' };
-  if (against === undefined) return { kind: 'costs', parts: part === undefined ? parts : [part] };
-  return taskAgainst([...new Set(against.flatMap((names) => names.split(',')))]);
+  if (against !== undefined) return { kind: 'againstRivals', rivals: against };
+  return { kind: 'costs', parts: part === undefined ? parts : [part] };
 }
 
 /** @throws Ending */
@@ -152,14 +157,4 @@ function monthOf({
   if (longDelivery === 'instances' && batch !== undefined)
     throw new Ending('--batch is for functions: on instances each message is delivered alone.', 2);
   return { messages, answerMs: answer, region, kb, by, batch, longDelivery };
-}
-
-/** @throws Ending */
-function taskAgainst(names: readonly string[]): Task {
-  const rivals = names.filter(isRivalName);
-  if (rivals.length === names.length) return { kind: 'againstRivals', rivals };
-  const [commit = '', ...others] = names;
-  if (others.length > 0)
-    throw new Ending(`--against takes one commit, or several of ${rivalNames.join(', ')}.`, 2);
-  return { kind: 'againstCommit', commit };
 }
