@@ -50,26 +50,7 @@ export const laneCases: readonly LaneCase[] = [
   },
 ];
 
-/** The averages of some messages, in a lane with capacity, or in one where most wait. */
-export interface LaneCost {
-  readonly lane: LaneCase;
-  readonly messages: number;
-  readonly publishCalls: number;
-  readonly deliverCalls: number;
-  /** Requests that wrote a lane or a page of its line. */
-  readonly writes: number;
-  /** Requests to write that failed because another process had changed the lane. */
-  readonly refused: number;
-  readonly writeUnits: number;
-  readonly reads: number;
-  readonly sends: number;
-  readonly pumps: number;
-  /** Attempts that went back to their queue because the lane kept changing. */
-  readonly returns: number;
-  /** Dollars for a million: for publishing, and for delivering. */
-  readonly publishDollars: number;
-  readonly deliverDollars: number;
-}
+export type LaneCost = ReturnType<typeof costOf>;
 
 export interface LaneCosts {
   readonly capacity: readonly LaneCost[];
@@ -196,13 +177,17 @@ const isReturn = ({ what }: Use): boolean => what.endsWith(returnMark);
 const isSend = (use: Use): boolean => use.unit === 'sqsRequest' && !isPump(use) && !isReturn(use);
 const isRefused = ({ what }: Use): boolean => what.endsWith(refusedMark);
 
-/** Adds up the measurements, and what AWS bills in addition. */
+/**
+ * Adds up the measurements, and what AWS bills in addition.
+ *
+ * @returns the averages of some messages, in a lane with capacity, or in one where most wait; dollars are for a million
+ */
 function costOf(
   lane: LaneCase,
   messages: number,
   measured: readonly (readonly CountedUse[])[],
   { invocations, pumps: pumpsHandedOut }: HandedOut,
-): LaneCost {
+) {
   const counted = measured.map((uses) => uses.filter(isCounted));
   const uses = counted.flat();
   const callsBy = (by: string): number =>
@@ -233,12 +218,15 @@ function costOf(
     messages,
     publishCalls: callsBy('publish') / messages,
     deliverCalls: callsBy('deliver') / messages,
+    /** Requests that wrote a lane or a page of its line. */
     writes: writes.filter((use) => !isRefused(use)).length / messages,
     writeUnits: writes.reduce((sum, { amount }) => sum + amount, 0) / messages,
+    /** Requests to write that failed because another process had changed the lane. */
     refused: writes.filter(isRefused).length / messages,
     reads: onLane.filter(isRead).length / messages,
     sends: uses.filter(isSend).length / messages,
     pumps: pumps / messages,
+    /** Attempts that went back to their queue because the lane kept changing. */
     returns: uses.filter(isReturn).length / messages,
     publishDollars: dollarsBy('publish'),
     deliverDollars: dollarsBy('deliver'),
