@@ -7,7 +7,8 @@ import { refusedMark } from './dynamodbUses.ts';
 import { pumpMark, returnMark, scheduledCall, type CountedUse, type Use } from './meter.ts';
 import { isCounted } from './nowAndThen.ts';
 import { dollarsPerMillion } from './prices.ts';
-import type { Fixture } from './fixture.ts';
+import { destinationOf, type Fixture } from './fixture.ts';
+import { unlimited } from './stageAccount.ts';
 
 /** A lane as in a row of the table. */
 export interface LaneCase {
@@ -67,12 +68,7 @@ export async function countLanes(fixture: Fixture): Promise<LaneCosts> {
   const fleet = await startFleet(fixture);
   const capacity: LaneCost[] = [];
   const waiting: LaneCost[] = [];
-  // The account's own limits have no effect. (With more requests it would be a large account.)
-  const { token } = await fixture.makeAccount({
-    type: 'paid',
-    max_global_parallelism: 100_000,
-    max_requests_per_second: 2_000,
-  });
+  const { token } = await fixture.makeAccount(unlimited);
   for (const lane of laneCases) {
     const traffic = await openLane(fixture, fleet, token, lane);
     capacity.push(await withCapacity(traffic));
@@ -99,8 +95,7 @@ async function openLane(fixture: Fixture, fleet: Fleet, token: string, lane: Lan
   const inbox = fixture.receiver.inbox((_delivery, response) => {
     setTimeout(() => response.writeHead(200).end(), assumed.destinationMs);
   });
-  // A realistic length: it is in the message's row, which is billed by size.
-  const destination = `${inbox.url}/hooks/orders/paid?tenant=acme-shop`;
+  const destination = destinationOf(inbox);
   const eventOf = (number: number) => ({
     token,
     route: queueName === undefined ? '/v2/publish/{destination+}' : '/v2/enqueue/{queueName}/{destination+}',

@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 import type { Stage } from '../test/support/stage.ts';
 
-/** An account whose limits have no effect. */
-const unlimited = { type: 'paid', max_global_parallelism: 100_000, max_requests_per_second: 2_000 };
+/** An account whose limits have no effect. (With more requests it would be a large account.) */
+export const unlimited = { type: 'paid', max_global_parallelism: 100_000, max_requests_per_second: 2_000 };
 
 /** Creates an account on a local stage, and returns its token. */
 export async function makeStageAccount({ management }: Stage, fields: object = unlimited): Promise<string> {
