@@ -2,7 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 import { tables, type TableShape } from '../lambdas/aws/resources.ts';
-import { secondsOfMonth, type Unit } from './prices.ts';
+import { indexMark } from '../bill/bill.ts';
+import { secondsOfMonth, type Unit } from '../bill/prices.ts';
 import { itemBytes, readUnits, writeUnits, type Item } from './units.ts';
 
 /** A use, without the function that made the call. */
@@ -13,9 +14,6 @@ export interface Step {
   /** Gigabyte-months of a written row until DynamoDB removes it. */
   readonly gbMonths?: number;
 }
-
-/** The prefix of an index's name, if a write of a row also writes to the index. */
-export const indexMark = 'its row in the index ';
 
 /** The suffix of a write whose condition was false. */
 export const refusedMark = ', refused';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { hoursOfMonth, secondsOfMonth, type Unit } from '../prices.ts';
+import { hoursOfMonth, secondsOfMonth, type Unit } from './prices.ts';
 import { services, type Service } from './services.ts';
 
 export const templateResource = z.object({
