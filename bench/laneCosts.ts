@@ -8,7 +8,7 @@ import { pumpMark, returnMark, scheduledCall, type CountedUse, type Use } from '
 import { isCounted } from './nowAndThen.ts';
 import { dollarsPerMillion } from '../bill/prices.ts';
 import { destinationOf, type Fixture } from './fixture.ts';
-import { unlimited } from './stageAccount.ts';
+import { unlimited } from './stageClient.ts';
 
 /** A lane as in a row of the table. */
 export interface LaneCase {

@@ -70,38 +70,32 @@ export function parseOptions(args: readonly string[]): Task {
           'how soon a stage on one machine is ready again with 100,000 messages that wait, and what it keeps from day to day',
         ).conflicts('growth'),
       )
-      .addOption(
-        new Option('--messages <number>', 'cost: prints the bill of a month with so many messages').argParser(
-          wholeNumber(1, 999_999_999),
-        ),
+      .option(
+        '--messages <number>',
+        'cost: prints the bill of a month with so many messages',
+        wholeNumber(1, 999_999_999),
       )
-      .addOption(
-        new Option(
-          '--answer <time>',
-          'cost: the time of an answer, such as 250ms or 2s; 100ms when absent',
-        ).argParser(answerTime),
+      .option(
+        '--answer <time>',
+        'cost: the time of an answer, such as 250ms or 2s; 100ms when absent',
+        answerTime,
       )
       .addOption(
         new Option('--region <region>', `cost: whose prices; ${pricedRegions[0]} when absent`).choices(
           pricedRegions,
         ),
       )
-      .addOption(
-        new Option('--kb <number>', 'cost: kilobytes of a message; 1 when absent').argParser(
-          wholeNumber(1, largestKb),
-        ),
-      )
+      .option('--kb <number>', 'cost: kilobytes of a message; 1 when absent', wholeNumber(1, largestKb))
       .addOption(
         new Option(
           '--by <way>',
           'cost: the way of publishing, the API or the publish URL; api when absent',
         ).choices(['api', 'url']),
       )
-      .addOption(
-        new Option(
-          '--batch <number>',
-          'cost: messages that one invocation delivers; derived from the rate when absent',
-        ).argParser(wholeNumber(1, 10)),
+      .option(
+        '--batch <number>',
+        'cost: messages that one invocation delivers; derived from the rate when absent',
+        wholeNumber(1, 10),
       )
       .addOption(
         new Option(
@@ -138,14 +132,8 @@ function monthOf({
   batch,
   longDelivery = 'functions',
 }: {
-  readonly messages?: number | undefined;
-  readonly answer?: number | undefined;
-  readonly region?: Month['region'] | undefined;
-  readonly kb?: number | undefined;
-  readonly by?: Month['by'] | undefined;
-  readonly batch?: number | undefined;
-  readonly longDelivery?: LongDelivery | undefined;
-}): Month {
+  readonly [K in keyof Omit<Month, 'answerMs'>]?: Month[K] | undefined;
+} & { readonly answer?: number | undefined }): Month {
   if (messages === undefined)
     throw new Ending('A month needs its number of messages: npm run bench cost -- --messages 5000000', 2);
   const longest = longestTimeoutSeconds[longDelivery];

@@ -16,7 +16,7 @@ import { queueEvent } from './events.ts';
 import type { Use } from './meter.ts';
 import { isCounted } from './nowAndThen.ts';
 import type { Fixture } from './fixture.ts';
-import { unlimited } from './stageAccount.ts';
+import { unlimited } from './stageClient.ts';
 
 const functionNames = ['publish', 'workflows'] as const;
 type Measured = (typeof functionNames)[number];

@@ -1,6 +1,6 @@
 import { startStage as start } from '../../test/support/stage.ts';
 import { bundleStage } from '../bundledStage.ts';
-import { makeStageAccount } from '../stageAccount.ts';
+import { makeStageAccount } from '../stageClient.ts';
 import type { Start } from './rival.ts';
 import { together } from './servers/together.ts';
 

@@ -3,7 +3,7 @@ import { checkAnswer } from '../answer.ts';
 import { apiEvent, jsonBody, queueEvent } from '../events.ts';
 import type { DeadLetter } from '../../lambdas/deadLetter/rows.ts';
 import { type Account, destinationOf, type Fixture } from '../fixture.ts';
-import { unlimited } from '../stageAccount.ts';
+import { unlimited } from '../stageClient.ts';
 
 /** A place where messages collect, and a way for one more to pass it. */
 export interface Backlog {

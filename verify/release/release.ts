@@ -183,7 +183,7 @@ export const releaseCheck = (runCommands: (signal: AbortSignal) => Promise<void>
       async () => {
         last = await received();
         lost = await undelivered(after, sent, last);
-        return lost.length === 0 ? true : undefined;
+        return lost.length === 0;
       },
       () =>
         `Of ${sent.accepted.size} accepted messages ${lost.length} did not arrive: ${lost.slice(0, 3).join('; ')}.`,

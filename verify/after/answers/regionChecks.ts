@@ -33,7 +33,7 @@ export const regionChecks: readonly Check<After>[] = [
         await until(
           async () => {
             last = await ask();
-            return last.status === 200 ? true : undefined;
+            return last.status === 200;
           },
           () => `${other.region} still answers an account that was moved there ${shown(last)}.`,
           { ...timeout, waitMs: followWaits * timeout.waitMs },
@@ -42,7 +42,7 @@ export const regionChecks: readonly Check<After>[] = [
         await until(
           async () => {
             last = await api.send('GET', '/v2/keys', { authorization });
-            return last.status === 401 ? true : undefined;
+            return last.status === 401;
           },
           () => `${region} still answers an account that was moved away ${shown(last)}.`,
           { ...timeout, waitMs: followWaits * timeout.waitMs },

@@ -299,7 +299,7 @@ export const deliveryChecks: readonly Check<After>[] = [
         async () => {
           const { runs } = await client.read(logged, 'GET', `/v2/workflows/logs?workflowRunId=${runId}`);
           state = runs[0]?.workflowState ?? 'not in the log';
-          return state === 'RUN_SUCCESS' ? true : undefined;
+          return state === 'RUN_SUCCESS';
         },
         () => `The run got ${deliveries.length} deliveries and is ${state}.`,
         timeout,

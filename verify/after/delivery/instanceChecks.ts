@@ -140,7 +140,7 @@ export const lostInstanceCheck: Check<After> = {
     try {
       await scale(one);
       await until(
-        async () => ((await applied()).MaxExecutionEnvironments === 1 ? true : undefined),
+        async () => (await applied()).MaxExecutionEnvironments === 1,
         () => 'Lambda has not taken execution environments away.',
         { ...timeout, everyMs, waitMs: timeout.waitMs + comesBackMs },
       );

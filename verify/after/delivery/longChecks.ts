@@ -24,7 +24,7 @@ export async function delivered(
       const states = await statesOf(api.client, messageId);
       if (states.some((state) => /^(FAILED|ERROR|RETRY)$/.test(state)))
         throw new Shortfall(`An attempt that takes ${seconds} s ended as ${states.join(', ')}.`);
-      return states.includes('DELIVERED') ? true : undefined;
+      return states.includes('DELIVERED');
     },
     () => `An attempt that takes ${seconds} s has not ended.`,
     { ...timeout, everyMs: 5_000, waitMs: timeout.waitMs + seconds * 1_000 },
@@ -132,7 +132,7 @@ export const longChecks: readonly Check<After>[] = [
         `A message that was due in ${farMinutes} minutes came ${Math.round(late / 1_000)} s late.`,
       );
       await until(
-        async () => ((await schedulesOf(after, messageId)).length === 0 ? true : undefined),
+        async () => (await schedulesOf(after, messageId)).length === 0,
         () => 'Scheduler still has the schedule of a message that was delivered.',
         timeout,
       );

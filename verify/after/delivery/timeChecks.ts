@@ -49,7 +49,7 @@ export const timeChecks: readonly Check<After>[] = [
       expectThat(ScheduleExpression.startsWith('at('), `Scheduler has it at ${ScheduleExpression}.`);
       await api.client.read(anything, 'DELETE', `/v2/messages/${messageId}`);
       await until(
-        async () => ((await schedulesOf(after, messageId)).length === 0 ? true : undefined),
+        async () => (await schedulesOf(after, messageId)).length === 0,
         () => 'Scheduler still has the message that was cancelled.',
         timeout,
       );

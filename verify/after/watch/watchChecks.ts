@@ -123,9 +123,7 @@ export const watchChecks: readonly Check<After>[] = [
               EndTime: new Date(),
             }),
           );
-          return MetricDataResults.some(({ Values = [] }) => Values.some((value) => value > 0))
-            ? true
-            : undefined;
+          return MetricDataResults.some(({ Values = [] }) => Values.some((value) => value > 0));
         },
         () => `CloudWatch has no metric WorkUnreadable in ${settings.name}.`,
         { ...timeout, everyMs: 15_000, waitMs: timeout.waitMs + metricMs },
