@@ -5,7 +5,7 @@ import { bundle, handlersDirectory } from '../lib/bundle.ts';
 import { coldStart } from '../test/support/coldStart.ts';
 import { bundleUrl, compileChild, runChild } from './child.ts';
 import { importResult } from './children/protocol.ts';
-import { median } from './median.ts';
+import { median, sum } from './figures.ts';
 
 export type BundleCost = Awaited<ReturnType<typeof measureBundles>>[number];
 
@@ -42,5 +42,3 @@ export async function measureBundles() {
 }
 
 const newTimes = (): { wall: number[]; cpu: number[] } => ({ wall: [], cpu: [] });
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

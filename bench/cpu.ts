@@ -2,7 +2,7 @@
 import { chunksOf } from '../lambdas/shared/lists.ts';
 import { bundleUrl, startInvoker, type Invoker } from './child.ts';
 import { jsonBody, queueEvent } from './events.ts';
-import { median } from './median.ts';
+import { median } from './figures.ts';
 import type { Fixture } from './fixture.ts';
 
 /** The functions that every message passes. */

@@ -3,6 +3,7 @@ import type { Template } from 'aws-cdk-lib/assertions';
 import { resources, synthesize } from '../test/infra/app.ts';
 import { idleUses, replicas, secrets } from '../bill/resources.ts';
 import { pricedRegionOf, unitDollars } from '../bill/prices.ts';
+import { sum } from './figures.ts';
 import { printTable } from './table.ts';
 
 export interface IdleLine {
@@ -15,8 +16,6 @@ export interface IdleBill {
   readonly title: string;
   readonly lines: readonly IdleLine[];
 }
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
 
 function dollarsIn(region: string, templates: readonly Template[]): ReadonlyMap<string, number> {
   const dollars = new Map<string, number>();

@@ -1,5 +1,6 @@
 /** Counts what AWS bills for a message that passes a lane: a queue or a flow-control key. */
 import { checkAnswer } from './answer.ts';
+import { sum } from './figures.ts';
 import { assumed } from '../bill/estimate.ts';
 import { apiEvent, jsonBody } from './events.ts';
 import { startFleet, type Fleet, type HandedOut } from './fleet.ts';
@@ -186,10 +187,7 @@ function costOf(
   const counted = measured.map((uses) => uses.filter(isCounted));
   const uses = counted.flat();
   const callsBy = (by: string): number =>
-    counted.reduce(
-      (sum, some) => sum + new Set(some.filter((use) => use.by === by).map(({ call }) => call)).size,
-      0,
-    );
+    sum(counted.map((some) => new Set(some.filter((use) => use.by === by).map(({ call }) => call)).size));
   const onLane = uses.filter(isLane);
   const writes = onLane.filter(isWrite);
   const pumps = uses.filter(isPump).length;
@@ -205,9 +203,8 @@ function costOf(
     { by: 'deliver', what: 'the lane of a pump', unit: 'dynamoRead', amount: later },
   ];
   const dollarsBy = (wanted: string): number =>
-    bill
-      .filter(({ by }) => by === wanted)
-      .reduce((sum, { unit, amount }) => sum + dollarsPerMillion(unit, amount), 0) / messages;
+    sum(bill.flatMap(({ by, unit, amount }) => (by === wanted ? [dollarsPerMillion(unit, amount)] : []))) /
+    messages;
   return {
     lane,
     messages,
@@ -215,7 +212,7 @@ function costOf(
     deliverCalls: callsBy('deliver') / messages,
     /** Requests that wrote a lane or a page of its line. */
     writes: writes.filter((use) => !isRefused(use)).length / messages,
-    writeUnits: writes.reduce((sum, { amount }) => sum + amount, 0) / messages,
+    writeUnits: sum(writes.map(({ amount }) => amount)) / messages,
     /** Requests to write that failed because another process had changed the lane. */
     refused: writes.filter(isRefused).length / messages,
     reads: onLane.filter(isRead).length / messages,

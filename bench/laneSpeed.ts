@@ -4,7 +4,7 @@ import { startReceiver, type Receiver } from '../test/support/receiver.ts';
 import { startCommand, startStage } from '../test/support/stage.ts';
 import { jsonBody } from './events.ts';
 import { laneCases, type LaneCase } from './laneCosts.ts';
-import { median } from './median.ts';
+import { median } from './figures.ts';
 import { makeStageAccount, post } from './stageClient.ts';
 
 export interface LaneSpeed {

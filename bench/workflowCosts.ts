@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
 import { batchSizes, type BatchSize, type Bill, type BillLine } from '../bill/bill.ts';
 import { jsonBody } from './events.ts';
+import { sum } from './figures.ts';
 import type { Use } from './meter.ts';
 import { dollarsPerMillion } from '../bill/prices.ts';
 import { startRunStage, type Happening, type Route, type RunStage } from './runStage.ts';
@@ -12,8 +13,6 @@ export interface RunCost {
   readonly bill: Bill;
   readonly sums: ReturnType<typeof sumsOf>;
 }
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 const unitsIn = (uses: readonly Use[], wanted: Use['unit']): number =>
   sum(uses.flatMap(({ unit, amount }) => (unit === wanted ? [amount] : [])));

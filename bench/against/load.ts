@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
 import { BenchError } from '../benchError.ts';
-import { median } from '../median.ts';
+import { median } from '../figures.ts';
 import type { Destination } from './destination.ts';
 import { cpuMsOf } from './processCpu.ts';
 import type { Contender } from './rival.ts';

@@ -3,7 +3,7 @@ import { checkAnswer } from '../answer.ts';
 import { bundleUrl, startInvoker, type Invoker } from '../child.ts';
 import { onTheWay, warmUpMessages, type OnTheWay } from '../cpu.ts';
 import { queueEvent } from '../events.ts';
-import { median } from '../median.ts';
+import { median, sum } from '../figures.ts';
 import type { CountedUse } from '../meter.ts';
 import { isCounted } from '../nowAndThen.ts';
 import { dollarsPerMillion } from '../../bill/prices.ts';
@@ -150,8 +150,6 @@ export async function withStoppedClock<T>(work: () => Promise<T>): Promise<T> {
     Date.now = now;
   }
 }
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 const perHandler = <Value>(of: (handler: OnTheWay) => Value): PerHandler<Value> => ({
   publish: of('publish'),
