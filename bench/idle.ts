@@ -12,7 +12,7 @@ export interface IdleLine {
   readonly dollars: readonly [first: number, other: number];
 }
 
-export interface IdleBill {
+interface IdleBill {
   readonly title: string;
   readonly lines: readonly IdleLine[];
 }

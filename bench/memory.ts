@@ -23,9 +23,9 @@ export const memoryCosts = (cpu: { readonly publish: number; readonly deliver: n
     return {
       memoryMb,
       publishMs: durationMs(publish),
-      /** Of a warm invocation with a batch of ten, including the destination's time. */
+      /** Milliseconds of a warm invocation with a batch of ten, including the destination's time. */
       deliverMs: durationMs(deliver),
-      /** For a million messages in batches of ten. */
+      /** Dollars for a million messages in batches of ten. */
       dollars: runningDollars(publish) + runningDollars(deliver) / batchSize,
     };
   });

@@ -20,7 +20,7 @@ const unitsIn = (uses: readonly Use[], wanted: Use['unit']): number =>
 /** A realistic output of a step. */
 const output = { orderId: 'ord_8f3a91c27d', booked: true, reference: 'pay_2f81c07ab4', amount: 184.35 };
 
-export const sequentialSteps = 5;
+const sequentialSteps = 5;
 const parallelSteps = 10;
 
 const sequence: Route = async (context) => {

@@ -8,7 +8,7 @@ export const templateResource = z.object({
 });
 export type TemplateResource = z.output<typeof templateResource>;
 
-export interface IdleUse {
+interface IdleUse {
   readonly what: string;
   readonly service: Service;
   readonly unit: Unit;

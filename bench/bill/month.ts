@@ -29,7 +29,7 @@ export interface Month {
   readonly longDelivery: LongDelivery;
 }
 
-export interface MonthLine {
+interface MonthLine {
   readonly what: string;
   readonly dollars: number;
 }

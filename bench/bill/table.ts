@@ -29,7 +29,7 @@ export const countBoth = async (fixture: Fixture): Promise<Counted> => ({
   url: await countBody(fixture, jsonBody, 'url'),
 });
 
-export interface Row {
+interface Row {
   readonly region: PricedRegion;
   readonly title: string;
   readonly cells: readonly string[];
@@ -52,7 +52,7 @@ export const rowsOf = ({ api, url }: Counted): readonly Row[] =>
   );
 
 /** The levers of docs/cost.md: a million messages with and without each. */
-export interface Lever {
+interface Lever {
   readonly title: string;
   readonly without: number;
   readonly saved: number;

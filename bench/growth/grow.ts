@@ -35,7 +35,7 @@ const settlingMessages = 50;
 const rounds = 7;
 const messagesInRound = 40;
 
-export interface GrowthOptions {
+interface GrowthOptions {
   /** Ascending sizes of the backlog, each a multiple of a hundred. */
   readonly levels: readonly number[];
   readonly measuresCpu: boolean;

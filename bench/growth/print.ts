@@ -1,6 +1,6 @@
 /** Prints what a message costs with few and with many others, and reports growth. */
 import { onTheWay, type OnTheWay } from '../cpu.ts';
-import { type Columns, printTable, verdict } from '../table.ts';
+import { formatTable, verdict } from '../table.ts';
 import { startFixture } from '../fixture.ts';
 import { measureBranches } from './branches.ts';
 import { measureGrowth, type Growth } from './grow.ts';
@@ -26,20 +26,15 @@ export async function printGrowth(levels: readonly number[] = usualLevels): Prom
       ...(await measureGrowth(fixture, { levels, measuresCpu: true, onFilling })),
       ...(await measureBranches(fixture, branchLevels, onFilling)),
     ];
-    printTable(
-      'A message where there are many others: calls of AWS for one, their dollars for a million, CPU milliseconds for one',
-      growths.flatMap((growth) =>
-        onTheWay.map((handler) => ({ growth, first: firstOf(growth, growths), handler })),
-      ),
-      [
-        ['message', ({ growth }) => growth.backlog],
-        ['by', ({ handler }) => handler],
-        ['others', ({ growth }) => String(growth.there)],
-        ...columnsOf('calls', 2, mostGrowth, ({ calls }, handler) => calls[handler]),
-        ...columnsOf('$ of calls', 3, mostGrowth, ({ dollars }, handler) => dollars[handler]),
-        ...columnsOf('CPU ms', 2, mostCpuGrowth, ({ cpuMs }, handler) => cpuMs?.[handler]),
-      ],
-      2,
+    const lines = growths.flatMap((growth) => {
+      const first = firstOf(growth, growths);
+      return onTheWay.map((handler) => rowOf(growth, first, handler));
+    });
+    const head = ['message', 'by', 'others', 'calls', 'of few', `≤ ${mostGrowth}`, '$ of calls', 'of few'];
+    const cpuHead = [`≤ ${mostGrowth}`, 'CPU ms', 'of few', `≤ ${mostCpuGrowth}`];
+    console.log(
+      `\nA message where there are many others: calls of AWS for one, their dollars for a million, CPU milliseconds for one\n\n` +
+        formatTable([...head, ...cpuHead], lines, 2),
     );
     return grown(growths);
   } finally {
@@ -54,29 +49,25 @@ function firstOf({ backlog }: Growth, growths: readonly Growth[]): Growth {
   return first;
 }
 
-interface Row {
-  readonly growth: Growth;
-  readonly first: Growth;
-  readonly handler: OnTheWay;
-}
-
-/** A figure, its ratio to that with the fewest others, and whether it has grown. Empty if it was not measured. */
-function columnsOf(
-  name: string,
-  digits: number,
-  most: number,
-  figure: (growth: Growth, handler: OnTheWay) => number | undefined,
-): Columns<Row> {
-  const ratioText =
-    (show: (ratio: number) => string) =>
-    ({ growth, first, handler }: Row): string => {
-      const [now, before] = [figure(growth, handler), figure(first, handler)];
-      return now === undefined ? '' : show(now / (before ?? Number.NaN));
-    };
+function rowOf(growth: Growth, first: Growth, handler: OnTheWay): readonly string[] {
+  const ratioCells = (of: (growth: Growth) => number, most: number): readonly string[] => {
+    const ratio = of(growth) / of(first);
+    return [ratio.toFixed(2), verdict(ratio, most)];
+  };
+  const cpuCells = ({ cpuMs }: Growth): readonly string[] => {
+    if (cpuMs === undefined) return ['', '', ''];
+    const cpuOf = (one: Growth): number => one.cpuMs?.[handler] ?? Number.NaN;
+    return [cpuOf(growth).toFixed(2), ...ratioCells(cpuOf, mostCpuGrowth)];
+  };
   return [
-    [name, ({ growth, handler }) => figure(growth, handler)?.toFixed(digits) ?? ''],
-    ['of few', ratioText((ratio) => ratio.toFixed(2))],
-    [`≤ ${most}`, ratioText((ratio) => verdict(ratio, most))],
+    growth.backlog,
+    handler,
+    String(growth.there),
+    growth.calls[handler].toFixed(2),
+    ...ratioCells(({ calls }) => calls[handler], mostGrowth),
+    growth.dollars[handler].toFixed(3),
+    ...ratioCells(({ dollars }) => dollars[handler], mostGrowth),
+    ...cpuCells(growth),
   ];
 }
 

@@ -11,7 +11,7 @@ const publishEveryMs = 200;
 /** After this time, an unfinished run is reported as it is. */
 const mostMs = 900_000;
 
-export interface BesideRun {
+interface BesideRun {
   /** Steps whose plans were delivered. */
   readonly delivered: number;
   /** Seconds from the start of the run to the last of these deliveries. */

@@ -17,7 +17,7 @@ import { copyMessages, fileMb, takeSamples, withStore } from './samples.ts';
 const days = 18;
 const shownDays = new Set([1, 7, 14, 15, 16, 17, 18]);
 
-export interface MachineOptions {
+interface MachineOptions {
   /** Waiting messages. The goal for 100,000: ready within 3 s after a kill. */
   readonly waiting: number;
   /** Two numbers, to see whether the stored data grow in proportion. */

@@ -39,7 +39,7 @@ export interface ChangeSetAsked {
 }
 
 /** CloudFormation's findings about a template. */
-export interface ChangeSet {
+interface ChangeSet {
   readonly isTaken: boolean;
   readonly faults: readonly string[];
   readonly warnings: readonly string[];

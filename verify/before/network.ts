@@ -47,7 +47,7 @@ export interface RouteTable {
   readonly routes: readonly Route[];
 }
 
-export interface Address {
+interface Address {
   readonly id: string;
   readonly address: string;
   readonly isInUse: boolean;
@@ -55,7 +55,7 @@ export interface Address {
   readonly borderGroup: string;
 }
 
-export interface Zone {
+interface Zone {
   readonly id: string;
   readonly name: string;
   readonly isAvailable: boolean;

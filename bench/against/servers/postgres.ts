@@ -8,7 +8,7 @@ import { debianProgram } from '../install/debian.ts';
 import { notRoot, startServer, temporaryFolder } from './server.ts';
 import { together, type Closable } from './together.ts';
 
-export interface Postgres extends Closable {
+interface Postgres extends Closable {
   readonly version: string;
   readonly url: string;
   readonly pid: number;

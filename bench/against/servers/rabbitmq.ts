@@ -7,7 +7,7 @@ import { debianProgram } from '../install/debian.ts';
 import { startServer, temporaryFolder } from './server.ts';
 import { together, type Closable } from './together.ts';
 
-export interface Rabbitmq extends Closable {
+interface Rabbitmq extends Closable {
   readonly version: string;
   readonly url: string;
   readonly pids: readonly number[];

@@ -20,7 +20,7 @@ const noInstances =
   'longDelivery is functions: no answer may take longer than 14 minutes, and there are no instances';
 
 /** A machine that answers `/<seconds>` after this many seconds. */
-export interface LateHost {
+interface LateHost {
   readonly make: (after: After) => Promise<string>;
   readonly remove: (after: After) => Promise<unknown>;
 }

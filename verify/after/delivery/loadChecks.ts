@@ -109,25 +109,6 @@ export function judgeQuick(times: readonly number[]): string {
   return `beside ${slowMessages} messages of a host that takes ${slowSeconds} s, ${times.length} of a quick one came after p50 ${Math.round(middle)}, p99 ${Math.round(most)} ms`;
 }
 
-export const slowHostCheck: Check<After> = {
-  name: 'slow-host',
-  shows: 'a slow host does not hold up a quick one',
-  remedy:
-    'Raise deliveryConcurrency, if the account has the executions: docs/settings.md, "Room for the API". A circuit keeps a host that is down from taking them: docs/lanes.md.',
-  isSlow: true,
-  run: async (after) => {
-    const slow = after.inbox(`wait-${slowSeconds}`, 'slow');
-    const quick = after.inbox('ok');
-    await publishMany(after, slow.url, slowMessages);
-    const startedAt = Date.now();
-    await publishMany(after, quick.url, quickMessages);
-    const received = await quick.received(quickMessages);
-    const seen = judgeQuick(received.map(({ at }) => Math.max(0, at - startedAt)));
-    await slow.received(slowMessages);
-    return seen;
-  },
-};
-
 /** These run one after another, so that they don't affect each other's measurements. */
 export const loadChecks: readonly Check<After>[] = [
   {
@@ -165,5 +146,22 @@ export const loadChecks: readonly Check<After>[] = [
       ].join('; ');
     },
   },
-  slowHostCheck,
+  {
+    name: 'slow-host',
+    shows: 'a slow host does not hold up a quick one',
+    remedy:
+      'Raise deliveryConcurrency, if the account has the executions: docs/settings.md, "Room for the API". A circuit keeps a host that is down from taking them: docs/lanes.md.',
+    isSlow: true,
+    run: async (after) => {
+      const slow = after.inbox(`wait-${slowSeconds}`, 'slow');
+      const quick = after.inbox('ok');
+      await publishMany(after, slow.url, slowMessages);
+      const startedAt = Date.now();
+      await publishMany(after, quick.url, quickMessages);
+      const received = await quick.received(quickMessages);
+      const seen = judgeQuick(received.map(({ at }) => Math.max(0, at - startedAt)));
+      await slow.received(slowMessages);
+      return seen;
+    },
+  },
 ];

@@ -35,7 +35,7 @@ export async function delivered(
  * Checks a long attempt. A NAT gateway drops connections that are idle for 350 s, unless there are keep-alive probes ("NAT
  * gateway basics", Amazon VPC User Guide).
  */
-export const longAttempt = (seconds: number): Check<After> => ({
+const longAttempt = (seconds: number): Check<After> => ({
   name: 'long-attempt',
   shows: `an attempt whose answer takes ${seconds} s succeeds, and is made once`,
   remedy:

@@ -33,7 +33,7 @@ server.serve_forever()
 
 const httpPort = 80;
 
-export const lateHostStack = (deployment: string): string => `${deployment}-VerifyHost`;
+const lateHostStack = (deployment: string): string => `${deployment}-VerifyHost`;
 
 /** Makes the template. Its output `Url` is the machine's URL. */
 export function lateHostTemplate(deployment: string): string {

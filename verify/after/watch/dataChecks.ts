@@ -20,7 +20,7 @@ const tableShape = z.object({
   ),
 });
 
-export interface Keeping {
+interface Keeping {
   readonly table: string;
   /** The attribute with the expiry; undefined if nothing expires. */
   readonly expiry: string | undefined;
