@@ -18,7 +18,7 @@ import { cutOff } from './cutOff.ts';
 import { KeyLoads, type KeyLoad } from './keyLoads.ts';
 import { simulateAccountLane } from './lanes.ts';
 import { randomFrom, type Scenario } from './scenario.ts';
-import { answerAdding, UsageFleet } from './usage.ts';
+import { answerAdding, PublishProcess } from './usage.ts';
 
 /** From the publish to the record of its attempt. */
 const deliveredAfterMs = 200;
@@ -75,14 +75,18 @@ export async function simulate(scenario: Scenario): Promise<readonly KeyLoad[]> 
   const accounts = Array.from({ length: scenario.accounts }, makeAccount);
   for (const account of accounts) tables.keep('accounts', toItem(account));
   const start = Date.UTC(2026, 10, 22);
-  const fleet = new UsageFleet(processes, random);
+  const fleet = Array.from({ length: processes }, () => new PublishProcess(random));
+  const pick = <T>(all: readonly T[]): T => {
+    const one = all[Math.floor(random() * all.length)];
+    if (one === undefined) throw new Error('A scenario has one account and one process at least.');
+    return one;
+  };
   // A request is authenticated, its message is counted and written, and its attempt is recorded.
   for (let made = 0; made < messagesPerSecond * seconds; made += 1) {
-    const account = accounts[Math.floor(random() * accounts.length)];
-    if (account === undefined) throw new Error('A scenario has one account at least.');
+    const account = pick(accounts);
     const at = Math.floor((made * secondMs) / messagesPerSecond);
     tables.second = Math.floor(at / secondMs);
-    const process = fleet.pick();
+    const process = pick(fleet);
     await process.readAccount(account.id, start + at);
     await process.count(account, start + at, messagesPerSecond / accounts.length);
     const message = makeMessage(account, start + at);

@@ -33,7 +33,7 @@ export function answerAdding(): (key: Item, input: object) => Item {
 }
 
 /** A process of publish, as far as it counts usage and knows accounts. */
-class PublishProcess {
+export class PublishProcess {
   readonly #random: () => number;
   readonly #counts = new Map<string, ProcessCount>();
   readonly #known = createKnownAccounts(
@@ -70,21 +70,5 @@ class PublishProcess {
     const day = new Date(time).toISOString().slice(0, 10);
     const row = await addUsage(account.id, day, 0, report.added);
     count.noteReported(report, row, time);
-  }
-}
-
-export class UsageFleet {
-  readonly #processes: readonly PublishProcess[];
-  readonly #random: () => number;
-
-  constructor(size: number, random: () => number) {
-    this.#random = random;
-    this.#processes = Array.from({ length: size }, () => new PublishProcess(random));
-  }
-
-  pick(): PublishProcess {
-    const process = this.#processes[Math.floor(this.#random() * this.#processes.length)];
-    if (process === undefined) throw new Error('A fleet has one process at least.');
-    return process;
   }
 }

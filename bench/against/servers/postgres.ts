@@ -6,13 +6,7 @@ import { freePort, loopback } from '../../../local/http.ts';
 import { BenchError } from '../../benchError.ts';
 import { debianProgram } from '../install/debian.ts';
 import { notRoot, startServer, temporaryFolder } from './server.ts';
-import { together, type Closable } from './together.ts';
-
-interface Postgres extends Closable {
-  readonly version: string;
-  readonly url: string;
-  readonly pid: number;
-}
+import { together } from './together.ts';
 
 const program = {
   title: 'PostgreSQL',
@@ -23,7 +17,7 @@ const program = {
 const user = 'bench';
 
 /** @throws BenchError if PostgreSQL cannot be installed or started */
-export const startPostgres = (): Promise<Postgres> =>
+export const startPostgres = () =>
   together(async (add) => {
     const { file: initdb, env } = await debianProgram(program);
     const account = notRoot();
