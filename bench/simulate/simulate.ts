@@ -94,7 +94,7 @@ export async function simulate(scenario: Scenario): Promise<readonly KeyLoad[]> 
     tables.second = Math.min(seconds - 1, Math.floor((at + deliveredAfterMs) / secondMs));
     await recordOutcome(message, start + at + deliveredAfterMs, random() < failingShare);
   }
-  for (const account of accounts.slice(0, 1)) await simulateAccountLane(scenario, tables, account);
+  await simulateAccountLane(scenario, tables, pick(accounts));
   tables.end();
   return loads.hottest(seconds);
 }
