@@ -3,7 +3,7 @@
 /** Headers of an endpoint's answer to a delivery of a run. */
 export const endpointHeaders = { 'Upstash-Workflow-Sdk-Version': '1' };
 
-export interface SubmittedStep {
+interface SubmittedStep {
   readonly stepId: number;
   readonly stepName: string;
   readonly stepType: 'Run';

@@ -5,21 +5,13 @@ import { bundle, handlersDirectory } from '../lib/bundle.ts';
 import { coldStart } from '../test/support/coldStart.ts';
 import { bundleUrl, compileChild, runChild } from './child.ts';
 import { importResult } from './children/protocol.ts';
-import { median } from './median.ts';
+import { median, sum } from './figures.ts';
 
-export interface BundleCost {
-  readonly handler: string;
-  /** `index.mjs` and everything that it imports at once, in bytes. */
-  readonly startBytes: number;
-  readonly allBytes: number;
-  /** The median time of an import in a new process. */
-  readonly importWallMs: number;
-  readonly importCpuMs: number;
-}
+export type BundleCost = Awaited<ReturnType<typeof measureBundles>>[number];
 
 const imports = 11;
 
-export async function measureBundles(): Promise<readonly BundleCost[]> {
+export async function measureBundles() {
   const program = compileChild('import');
   const handlers = readdirSync(handlersDirectory).map((name) => name.replace(/\.ts$/, ''));
   const times = new Map(handlers.map((handler) => [handler, { url: bundleUrl(handler), ...newTimes() }]));
@@ -35,12 +27,14 @@ export async function measureBundles(): Promise<readonly BundleCost[]> {
     const folder = bundle(handler);
     return {
       handler,
+      /** `index.mjs` and everything that it imports at once. */
       startBytes: sum([...coldStart(folder).values()].map((text) => Buffer.byteLength(text))),
       allBytes: sum(
         readdirSync(folder, { recursive: true, withFileTypes: true })
           .filter((entry) => entry.isFile())
           .map((file) => statSync(join(file.parentPath, file.name)).size),
       ),
+      /** The median time of an import in a new process. */
       importWallMs: median(wall),
       importCpuMs: median(cpu),
     };
@@ -48,5 +42,3 @@ export async function measureBundles(): Promise<readonly BundleCost[]> {
 }
 
 const newTimes = (): { wall: number[]; cpu: number[] } => ({ wall: [], cpu: [] });
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);

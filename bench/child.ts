@@ -11,7 +11,7 @@ import { invokeResult } from './children/protocol.ts';
 
 const root = join(import.meta.dirname, '..');
 
-type Program = 'import' | 'invoke' | 'deliver' | 'api' | 'bullmq';
+type Program = 'import' | 'invoke' | 'functions' | 'bullmq';
 
 const compiled = new Map<Program, string>();
 

@@ -1,17 +1,10 @@
 /** Measures the files that a browser loads for the console. */
 import { buildConsole } from '../console/build.ts';
 
-export interface ConsoleFile {
-  readonly name: string;
-  /** Whether the page names the file, so that it is part of the first load. */
-  readonly isFirst: boolean;
-  readonly plainBytes: number;
-  readonly gzipBytes: number;
-  readonly brotliBytes: number;
-}
+export type ConsoleFile = ReturnType<typeof measureConsole>[number];
 
 /** @returns the console's files, largest first */
-export function measureConsole(): readonly ConsoleFile[] {
+export function measureConsole() {
   const files = buildConsole();
   const page = Buffer.from(files.get('index.html') ?? '').toString();
   const sizeOf = (name: string, end: string): number => {
@@ -24,6 +17,7 @@ export function measureConsole(): readonly ConsoleFile[] {
     .map((name) => ({
       // Removes the hash of the content, which changes with each version.
       name: name.replace(/-\w+(?=\.\w+$)/, ''),
+      // Whether the page names the file, so that it is part of the first load.
       isFirst: name === 'index.html' || page.includes(`console/${name}"`),
       plainBytes: sizeOf(name, ''),
       gzipBytes: sizeOf(name, '.gz'),

@@ -1,17 +1,18 @@
 /** Measures and prints what a message costs, with and without lanes, a workflow run, and the console. */
 import { wrongAssumptions } from './assumptions.ts';
-import { batchCount, batchSizes, countUrlUses, countUses, totalOf, type Bill } from './count.ts';
+import { batchSizes, totalOf, type Bill } from '../bill/bill.ts';
+import { batchCount, countUrlUses, countUses } from './count.ts';
 import { measureBundles, type BundleCost } from './bundles.ts';
 import { brotliTotal, measureConsole, type ConsoleFile } from './console.ts';
 import { firstMessages, measureCpu, measureUrlLogBytes, onTheWay, type CpuTime } from './cpu.ts';
-import { printTable } from './bill/print.ts';
+import { printWholeBill } from './bill/print.ts';
 import { jsonBodyName } from './events.ts';
 import { idleBills, printIdle } from './idle.ts';
 import type { Part } from './options.ts';
-import { dollarsPerMillion, pricedOn } from './prices.ts';
+import { dollarsPerMillion, pricedOn } from '../bill/prices.ts';
 import { dollars, printBill } from './printBill.ts';
 import { memoryCosts } from './memory.ts';
-import { formatTable } from './table.ts';
+import { formatTable, printTable, verdict } from './table.ts';
 import { countLanes } from './laneCosts.ts';
 import { measureLaneRows } from './laneRows.ts';
 import { measureLaneSpeed } from './laneSpeed.ts';
@@ -36,8 +37,6 @@ const goals = {
 const isOnTheWay = (handler: string): boolean => onTheWay.some((one) => one === handler);
 const judgedSize = 10;
 
-const verdict = (value: number, goal: number): string => (value <= goal ? 'met' : 'missed');
-
 const kilobytes = (bytes: number): string => (bytes / 1000).toFixed(0);
 
 /** A bill, with the most that a million of its messages may cost under load. Without a goal it is only printed. */
@@ -61,74 +60,68 @@ function printMessageBill({ title, bill, goal }: JudgedBill): void {
   printBill(`${title}: units for one, dollars for a million`, bill, more);
 }
 
-function printCpu(times: readonly CpuTime[]): void {
-  const rows = times.map(({ handler, firstMs, medianMs, leastMs }) => [
-    handler,
-    firstMs.toFixed(2),
-    medianMs.toFixed(2),
-    leastMs.toFixed(2),
-    goals.cpuMs.toFixed(2),
-    verdict(medianMs, goals.cpuMs),
-  ]);
-  print(
+const printCpu = (times: readonly CpuTime[]): void => {
+  printTable(
     `CPU milliseconds for a message: the first ${firstMessages} of a process, then warm; deliver in batches of 10`,
-    formatTable(['bundle', 'first', 'median', 'least', 'goal', 'verdict'], rows),
+    times,
+    [
+      ['bundle', ({ handler }) => handler],
+      ['first', ({ firstMs }) => firstMs.toFixed(2)],
+      ['median', ({ medianMs }) => medianMs.toFixed(2)],
+      ['least', ({ leastMs }) => leastMs.toFixed(2)],
+      ['goal', () => goals.cpuMs.toFixed(2)],
+      ['verdict', ({ medianMs }) => verdict(medianMs, goals.cpuMs)],
+    ],
   );
-}
+};
 
 function printMemory(times: readonly CpuTime[]): void {
   const cpuOf = (wanted: CpuTime['handler']): number =>
     times.find(({ handler }) => handler === wanted)?.medianMs ?? 0;
-  const rows = memoryCosts({ publish: cpuOf('publish'), deliver: cpuOf('deliver') }).map(
-    ({ memoryMb, publishMs, deliverMs, dollars: cost }) => [
-      `${memoryMb} MB`,
-      publishMs.toFixed(1),
-      deliverMs.toFixed(0),
-      dollars(cost),
-    ],
-  );
-  print(
+  printTable(
     'Running times by memory, computed from the CPU times; deliver in batches of 10',
-    formatTable(['memory', 'publish ms', 'deliver ms', '$'], rows),
+    memoryCosts({ publish: cpuOf('publish'), deliver: cpuOf('deliver') }),
+    [
+      ['memory', ({ memoryMb }) => `${memoryMb} MB`],
+      ['publish ms', ({ publishMs }) => publishMs.toFixed(1)],
+      ['deliver ms', ({ deliverMs }) => deliverMs.toFixed(0)],
+      ['$', (cost) => dollars(cost.dollars)],
+    ],
   );
 }
 
-function printBundles(bundles: readonly BundleCost[]): void {
-  const rows = bundles.map(({ handler, startBytes, allBytes, importWallMs, importCpuMs }) => [
-    handler,
-    kilobytes(startBytes),
-    kilobytes(allBytes),
-    importWallMs.toFixed(0),
-    importCpuMs.toFixed(0),
-    ...(isOnTheWay(handler)
-      ? [verdict(startBytes, goals.startBytes), verdict(importWallMs, goals.importMs)]
-      : []),
+const printBundles = (bundles: readonly BundleCost[]): void => {
+  printTable('Bundles', bundles, [
+    ['bundle', ({ handler }) => handler],
+    ['KB at start', ({ startBytes }) => kilobytes(startBytes)],
+    ['KB in all', ({ allBytes }) => kilobytes(allBytes)],
+    ['import ms', ({ importWallMs }) => importWallMs.toFixed(0)],
+    ['its CPU ms', ({ importCpuMs }) => importCpuMs.toFixed(0)],
+    [
+      `≤ ${kilobytes(goals.startBytes)} KB`,
+      ({ handler, startBytes }) => (isOnTheWay(handler) ? verdict(startBytes, goals.startBytes) : ''),
+    ],
+    [
+      `≤ ${goals.importMs} ms`,
+      ({ handler, importWallMs }) => (isOnTheWay(handler) ? verdict(importWallMs, goals.importMs) : ''),
+    ],
   ]);
-  const head = ['bundle', 'KB at start', 'KB in all', 'import ms', 'its CPU ms'];
-  const goalHead = [`≤ ${kilobytes(goals.startBytes)} KB`, `≤ ${goals.importMs} ms`];
-  print('Bundles', formatTable([...head, ...goalHead], rows));
-}
+};
 
 /** @returns the missed goals, as sentences */
 function printConsole(files: readonly ConsoleFile[]): readonly string[] {
   const tenths = (bytes: number): string => (bytes / 1000).toFixed(1);
+  const total = brotliTotal(files);
   const rows = files.map(({ name, isFirst, plainBytes, gzipBytes, brotliBytes }) => [
     isFirst ? name : `${name}, loaded later`,
     ...[plainBytes, gzipBytes, brotliBytes].map(tenths),
   ]);
-  const total = brotliTotal(files);
   rows.push(['first load', '', '', tenths(total), verdict(total, goals.consoleBytes)]);
-  print(
-    'The console',
-    formatTable(['file', 'KB', 'KB gzip', 'KB brotli', `≤ ${kilobytes(goals.consoleBytes)} KB`], rows),
-  );
+  const head = ['file', 'KB', 'KB gzip', 'KB brotli', `≤ ${kilobytes(goals.consoleBytes)} KB`];
+  console.log(`\nThe console\n\n${formatTable(head, rows)}`);
   return total > goals.consoleBytes
     ? [`The first load of the console has ${tenths(total)} KB, compressed.`]
     : [];
-}
-
-function print(title: string, table: string): void {
-  console.log(`\n${title}\n\n${table}`);
 }
 
 /** Says by how much a bill misses its goal, and which call is the most expensive. */
@@ -206,7 +199,7 @@ export async function measureCosts(parts: readonly Part[]): Promise<readonly str
   const missed: string[] = [];
   const fixture = await startFixture();
   try {
-    if (isWanted('cost')) await printTable(fixture);
+    if (isWanted('cost')) await printWholeBill(fixture);
     if (isWanted('messages')) missed.push(...(await measureMessages(fixture)));
     if (isWanted('lanes')) missed.push(...(await measureLanes(fixture)));
     if (isWanted('workflows')) printWorkflows(await countWorkflows(fixture));

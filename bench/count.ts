@@ -1,29 +1,10 @@
 /** Counts what AWS bills for a message while the real handlers publish and deliver it. */
+import { type BatchSize, batchSizes, type Bill, type BillLine } from '../bill/bill.ts';
 import { checkAnswer } from './answer.ts';
 import { bodies, jsonBody, jsonBodyName, queueEvent } from './events.ts';
 import type { Use } from './meter.ts';
 import { isCounted } from './nowAndThen.ts';
-import { dollarsPerMillion, type Unit } from './prices.ts';
 import type { Fixture } from './fixture.ts';
-
-/** Attempts per invocation of deliver: one with little traffic, ten under load. */
-export const batchSizes = [1, 10] as const;
-export type BatchSize = (typeof batchSizes)[number];
-
-export interface BillLine {
-  readonly by: string;
-  readonly what: string;
-  readonly unit: Unit;
-  /** Units per message, by batch size. */
-  readonly amounts: Readonly<Record<BatchSize, number>>;
-  /** Gigabyte-months of a message's rows. */
-  readonly gbMonths?: number;
-}
-
-export interface Bill {
-  readonly body: string;
-  readonly lines: readonly BillLine[];
-}
 
 interface Way {
   readonly messagesPerRequest: number;
@@ -51,10 +32,6 @@ const inBatches: Way = {
   passesGateway: false,
   eventFor: (fixture, body) => fixture.batchEventFor(body, batchCount),
 };
-
-/** Dollars for a million messages. */
-export const totalOf = ({ lines }: Bill, size: BatchSize): number =>
-  lines.reduce((sum, { unit, amounts }) => sum + dollarsPerMillion(unit, amounts[size]), 0);
 
 /** The number of averaged requests: a whole number of the steps in which usage is added up. */
 const countedRequests = 60;

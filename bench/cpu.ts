@@ -2,7 +2,7 @@
 import { chunksOf } from '../lambdas/shared/lists.ts';
 import { bundleUrl, startInvoker, type Invoker } from './child.ts';
 import { jsonBody, queueEvent } from './events.ts';
-import { median } from './median.ts';
+import { median } from './figures.ts';
 import type { Fixture } from './fixture.ts';
 
 /** The functions that every message passes. */
@@ -62,7 +62,7 @@ const messagesAtOnce = 100;
  * @param messages a multiple of a hundred
  * @returns each process's CPU milliseconds per message
  */
-export async function passThrough(
+async function passThrough(
   fixture: Fixture,
   publish: Invoker,
   deliver: Invoker,

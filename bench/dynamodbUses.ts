@@ -2,7 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 import { tables, type TableShape } from '../lambdas/aws/resources.ts';
-import { secondsOfMonth, type Unit } from './prices.ts';
+import { indexMark } from '../bill/bill.ts';
+import { secondsOfMonth, type Unit } from '../bill/prices.ts';
 import { itemBytes, readUnits, writeUnits, type Item } from './units.ts';
 
 /** A use, without the function that made the call. */
@@ -14,18 +15,17 @@ export interface Step {
   readonly gbMonths?: number;
 }
 
-/** The prefix of an index's name, if a write of a row also writes to the index. */
-export const indexMark = 'its row in the index ';
-
 /** The suffix of a write whose condition was false. */
 export const refusedMark = ', refused';
 
-type TableName = keyof typeof tables;
+export type TableName = keyof typeof tables;
 type Index = TableShape['indexes'][number];
 
-const item = z.custom<Item>((value: unknown) => typeof value === 'object' && value !== null);
+export const item = z.custom<Item>((value: unknown) => typeof value === 'object' && value !== null);
 // The stand-ins' tables have the names of their shapes.
-const tableName = z.custom<TableName>((name) => typeof name === 'string' && Object.hasOwn(tables, name));
+export const tableName = z.custom<TableName>(
+  (name) => typeof name === 'string' && Object.hasOwn(tables, name),
+);
 
 const single = z.object({
   TableName: tableName,
@@ -276,10 +276,10 @@ function keyOf(table: TableName, row: Item): string {
   return JSON.stringify([table, row[partitionKey], sortKey === undefined ? undefined : row[sortKey]]);
 }
 
-/** The part of a row that is in an index; undefined if the row lacks the index's keys. */
 type Projection = (row: Item | undefined) => Item | undefined;
 
-const projection =
+/** Makes a function that returns the part of a row that is in an index; undefined if the row lacks the index's keys. */
+export const projection =
   (shape: TableShape, { partitionKey, sortKey, includes }: Index): Projection =>
   (row) => {
     if (row === undefined || !(sortKey in row && partitionKey in row)) return undefined;

@@ -3,7 +3,7 @@ import { DeleteMessageBatchCommand, ReceiveMessageCommand, type Message } from '
 import type { FunctionName } from '../local/lambda/handlers.ts';
 import { loadFunction, type LambdaFunction } from '../local/lambda/lambda.ts';
 import { startInProcess } from '../test/support/inProcess.ts';
-import { startReceiver, type Receiver } from '../test/support/receiver.ts';
+import { type Inbox, startReceiver, type Receiver } from '../test/support/receiver.ts';
 import type { StandIns } from '../local/stage/standIns.ts';
 import { apiEvent, urlEvent } from './events.ts';
 import { attachMeter, type Meter } from './meter.ts';
@@ -36,6 +36,9 @@ export interface Fixture {
   readonly close: () => Promise<void>;
 }
 
+/** A URL of realistic length: it is in the message's row, which is billed by size. */
+export const destinationOf = ({ url }: Inbox): string => `${url}/hooks/orders/paid?tenant=acme-shop`;
+
 export async function startFixture(): Promise<Fixture> {
   const inProcess = await startInProcess({ overHttp: true });
   const { standIns } = inProcess;
@@ -49,8 +52,7 @@ export async function startFixture(): Promise<Fixture> {
     createAccount(Buffer.from(JSON.stringify(fields)));
   const { token } = await makeAccount({ type: 'paid' });
   const receiver = await startReceiver();
-  // The URL has a realistic length: it is in the message's row, which is billed by size.
-  const url = `${receiver.inbox().url}/hooks/orders/paid?tenant=acme-shop`;
+  const url = destinationOf(receiver.inbox());
 
   const toDestination = { token, route: '/v2/publish/{destination+}', pathParameters: { destination: url } };
 

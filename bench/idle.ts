@@ -1,9 +1,10 @@
 /** Counts the monthly cost of an idle deployment: its templates' resources, at list prices. */
 import type { Template } from 'aws-cdk-lib/assertions';
 import { resources, synthesize } from '../test/infra/app.ts';
-import { idleUses, replicas, secrets } from './bill/resources.ts';
-import { pricedRegionOf, unitDollars } from './prices.ts';
-import { formatTable } from './table.ts';
+import { idleUses, replicas, secrets } from '../bill/resources.ts';
+import { pricedRegionOf, unitDollars } from '../bill/prices.ts';
+import { sum } from './figures.ts';
+import { printTable } from './table.ts';
 
 export interface IdleLine {
   readonly what: string;
@@ -11,12 +12,10 @@ export interface IdleLine {
   readonly dollars: readonly [first: number, other: number];
 }
 
-export interface IdleBill {
+interface IdleBill {
   readonly title: string;
   readonly lines: readonly IdleLine[];
 }
-
-const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
 
 function dollarsIn(region: string, templates: readonly Template[]): ReadonlyMap<string, number> {
   const dollars = new Map<string, number>();
@@ -61,15 +60,14 @@ export const idleBills = (): readonly IdleBill[] => [
 ];
 
 export function printIdle(bills: readonly IdleBill[]): void {
-  const row = (what: string, lines: readonly IdleLine[]) => [
-    what,
-    ...idleDollars(lines).map((dollars) => dollars.toFixed(2)),
-  ];
-  const [defaults] = bills;
   const rows = [
-    ...(defaults?.lines ?? []).map((line) => row(line.what, [line])),
-    ...bills.map(({ title, lines }) => row(`sum, ${title}`, lines)),
+    ...(bills[0]?.lines ?? []).map((line) => ({ what: line.what, dollars: idleDollars([line]) })),
+    ...bills.map(({ title, lines }) => ({ what: `sum, ${title}`, dollars: idleDollars(lines) })),
   ];
-  const head = ['idle, dollars a month', 'first region', 'another', 'two regions'];
-  console.log(`\nAn idle deployment\n\n${formatTable(head, rows)}`);
+  printTable('An idle deployment', rows, [
+    ['idle, dollars a month', ({ what }) => what],
+    ['first region', ({ dollars: [first] }) => first.toFixed(2)],
+    ['another', ({ dollars: [, other] }) => other.toFixed(2)],
+    ['two regions', ({ dollars: [, , both] }) => both.toFixed(2)],
+  ]);
 }

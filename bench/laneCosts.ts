@@ -1,13 +1,15 @@
 /** Counts what AWS bills for a message that passes a lane: a queue or a flow-control key. */
 import { checkAnswer } from './answer.ts';
-import { assumed } from './estimate.ts';
+import { sum } from './figures.ts';
+import { assumed } from '../bill/estimate.ts';
 import { apiEvent, jsonBody } from './events.ts';
 import { startFleet, type Fleet, type HandedOut } from './fleet.ts';
 import { refusedMark } from './dynamodbUses.ts';
 import { pumpMark, returnMark, scheduledCall, type CountedUse, type Use } from './meter.ts';
 import { isCounted } from './nowAndThen.ts';
-import { dollarsPerMillion } from './prices.ts';
-import type { Fixture } from './fixture.ts';
+import { dollarsPerMillion } from '../bill/prices.ts';
+import { destinationOf, type Fixture } from './fixture.ts';
+import { unlimited } from './stageClient.ts';
 
 /** A lane as in a row of the table. */
 export interface LaneCase {
@@ -50,26 +52,7 @@ export const laneCases: readonly LaneCase[] = [
   },
 ];
 
-/** The averages of some messages, in a lane with capacity, or in one where most wait. */
-export interface LaneCost {
-  readonly lane: LaneCase;
-  readonly messages: number;
-  readonly publishCalls: number;
-  readonly deliverCalls: number;
-  /** Requests that wrote a lane or a page of its line. */
-  readonly writes: number;
-  /** Requests to write that failed because another process had changed the lane. */
-  readonly refused: number;
-  readonly writeUnits: number;
-  readonly reads: number;
-  readonly sends: number;
-  readonly pumps: number;
-  /** Attempts that went back to their queue because the lane kept changing. */
-  readonly returns: number;
-  /** Dollars for a million: for publishing, and for delivering. */
-  readonly publishDollars: number;
-  readonly deliverDollars: number;
-}
+export type LaneCost = ReturnType<typeof costOf>;
 
 export interface LaneCosts {
   readonly capacity: readonly LaneCost[];
@@ -86,12 +69,7 @@ export async function countLanes(fixture: Fixture): Promise<LaneCosts> {
   const fleet = await startFleet(fixture);
   const capacity: LaneCost[] = [];
   const waiting: LaneCost[] = [];
-  // The account's own limits have no effect. (With more requests it would be a large account.)
-  const { token } = await fixture.makeAccount({
-    type: 'paid',
-    max_global_parallelism: 100_000,
-    max_requests_per_second: 2_000,
-  });
+  const { token } = await fixture.makeAccount(unlimited);
   for (const lane of laneCases) {
     const traffic = await openLane(fixture, fleet, token, lane);
     capacity.push(await withCapacity(traffic));
@@ -118,8 +96,7 @@ async function openLane(fixture: Fixture, fleet: Fleet, token: string, lane: Lan
   const inbox = fixture.receiver.inbox((_delivery, response) => {
     setTimeout(() => response.writeHead(200).end(), assumed.destinationMs);
   });
-  // A realistic length: it is in the message's row, which is billed by size.
-  const destination = `${inbox.url}/hooks/orders/paid?tenant=acme-shop`;
+  const destination = destinationOf(inbox);
   const eventOf = (number: number) => ({
     token,
     route: queueName === undefined ? '/v2/publish/{destination+}' : '/v2/enqueue/{queueName}/{destination+}',
@@ -196,20 +173,21 @@ const isReturn = ({ what }: Use): boolean => what.endsWith(returnMark);
 const isSend = (use: Use): boolean => use.unit === 'sqsRequest' && !isPump(use) && !isReturn(use);
 const isRefused = ({ what }: Use): boolean => what.endsWith(refusedMark);
 
-/** Adds up the measurements, and what AWS bills in addition. */
+/**
+ * Adds up the measurements, and what AWS bills in addition.
+ *
+ * @returns the averages of some messages, in a lane with capacity, or in one where most wait; dollars are for a million
+ */
 function costOf(
   lane: LaneCase,
   messages: number,
   measured: readonly (readonly CountedUse[])[],
   { invocations, pumps: pumpsHandedOut }: HandedOut,
-): LaneCost {
+) {
   const counted = measured.map((uses) => uses.filter(isCounted));
   const uses = counted.flat();
   const callsBy = (by: string): number =>
-    counted.reduce(
-      (sum, some) => sum + new Set(some.filter((use) => use.by === by).map(({ call }) => call)).size,
-      0,
-    );
+    sum(counted.map((some) => new Set(some.filter((use) => use.by === by).map(({ call }) => call)).size));
   const onLane = uses.filter(isLane);
   const writes = onLane.filter(isWrite);
   const pumps = uses.filter(isPump).length;
@@ -225,20 +203,22 @@ function costOf(
     { by: 'deliver', what: 'the lane of a pump', unit: 'dynamoRead', amount: later },
   ];
   const dollarsBy = (wanted: string): number =>
-    bill
-      .filter(({ by }) => by === wanted)
-      .reduce((sum, { unit, amount }) => sum + dollarsPerMillion(unit, amount), 0) / messages;
+    sum(bill.flatMap(({ by, unit, amount }) => (by === wanted ? [dollarsPerMillion(unit, amount)] : []))) /
+    messages;
   return {
     lane,
     messages,
     publishCalls: callsBy('publish') / messages,
     deliverCalls: callsBy('deliver') / messages,
+    /** Requests that wrote a lane or a page of its line. */
     writes: writes.filter((use) => !isRefused(use)).length / messages,
-    writeUnits: writes.reduce((sum, { amount }) => sum + amount, 0) / messages,
+    writeUnits: sum(writes.map(({ amount }) => amount)) / messages,
+    /** Requests to write that failed because another process had changed the lane. */
     refused: writes.filter(isRefused).length / messages,
     reads: onLane.filter(isRead).length / messages,
     sends: uses.filter(isSend).length / messages,
     pumps: pumps / messages,
+    /** Attempts that went back to their queue because the lane kept changing. */
     returns: uses.filter(isReturn).length / messages,
     publishDollars: dollarsBy('publish'),
     deliverDollars: dollarsBy('deliver'),

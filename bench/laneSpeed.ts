@@ -4,8 +4,8 @@ import { startReceiver, type Receiver } from '../test/support/receiver.ts';
 import { startCommand, startStage } from '../test/support/stage.ts';
 import { jsonBody } from './events.ts';
 import { laneCases, type LaneCase } from './laneCosts.ts';
-import { median } from './median.ts';
-import { makeStageAccount } from './stageAccount.ts';
+import { median } from './figures.ts';
+import { makeStageAccount, post } from './stageClient.ts';
 
 export interface LaneSpeed {
   readonly lane: LaneCase;
@@ -27,15 +27,9 @@ export async function measureLaneSpeed(): Promise<readonly LaneSpeed[]> {
   try {
     const token = await makeStageAccount(stage);
     const call = async (path: string, body: object): Promise<void> => {
-      const response = await fetch(stage.url + path, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}` },
-        body: JSON.stringify(body),
-      });
-      const text = await response.text();
-      if (!response.ok || text.includes('"error"')) {
-        throw new Error(`${path} was answered by ${response.status}: ${text.slice(0, 200)}`);
-      }
+      const { status, text } = await post(stage.url + path, `Bearer ${token}`, JSON.stringify(body));
+      if (status >= 300 || text.includes('"error"'))
+        throw new Error(`${path} was answered by ${status}: ${text.slice(0, 200)}`);
     };
     const speeds: LaneSpeed[] = [];
     // Warm-up: the stage's first messages are the slowest.

@@ -2,27 +2,14 @@
  * Computes the cost and duration of publish and deliver at several memory sizes. CPU grows with memory, up to a whole CPU at
  * 1,769 MB.
  */
-import { assumed, durationMs, memoryOfOneCpuMb, runningDollars } from './estimate.ts';
+import { assumed, durationMs, memoryOfOneCpuMb, runningDollars } from '../bill/estimate.ts';
 
-export const memorySizesMb = [256, 512, 1_024, memoryOfOneCpuMb] as const;
-
-export interface MessageCpu {
-  readonly publish: number;
-  readonly deliver: number;
-}
-
-export interface MemoryCost {
-  readonly memoryMb: number;
-  readonly publishMs: number;
-  /** Milliseconds of a warm invocation of deliver with a batch of ten, including the destination's time. */
-  readonly deliverMs: number;
-  /** Dollars for a million messages in batches of ten. */
-  readonly dollars: number;
-}
+const memorySizesMb = [256, 512, 1_024, memoryOfOneCpuMb] as const;
 
 const batchSize = 10;
 
-export const memoryCosts = (cpu: MessageCpu): readonly MemoryCost[] =>
+/** @param cpu milliseconds for a message */
+export const memoryCosts = (cpu: { readonly publish: number; readonly deliver: number }) =>
   memorySizesMb.map((memoryMb) => {
     const { destinationMs } = assumed;
     const publish = { of: 'publish', messages: 1, memoryMb, cpuMs: cpu.publish } as const;
@@ -36,7 +23,9 @@ export const memoryCosts = (cpu: MessageCpu): readonly MemoryCost[] =>
     return {
       memoryMb,
       publishMs: durationMs(publish),
+      /** Milliseconds of a warm invocation with a batch of ten, including the destination's time. */
       deliverMs: durationMs(deliver),
+      /** Dollars for a million messages in batches of ten. */
       dollars: runningDollars(publish) + runningDollars(deliver) / batchSize,
     };
   });

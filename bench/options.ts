@@ -1,9 +1,9 @@
 import { Argument, InvalidArgumentError, Option } from '@commander-js/extra-typings';
-import { command, Ending, oneMore, parse, textLike, wholeNumber } from '../cli/commandLine.ts';
+import { command, Ending, parse, wholeNumber } from '../cli/commandLine.ts';
 import { type LongDelivery, longestTimeoutSeconds } from '../lambdas/aws/resources.ts';
 import { isRivalName, rivalNames, type RivalName } from './against/rival.ts';
 import type { Month } from './bill/month.ts';
-import { pricedRegions } from './prices.ts';
+import { pricedRegions } from '../bill/prices.ts';
 
 /** The whole bill, messages without lanes, lanes, workflow runs, the console, or an idle deployment. */
 export const parts = ['cost', 'messages', 'lanes', 'workflows', 'console', 'idle'] as const;
@@ -13,7 +13,6 @@ export type Task =
   | { readonly kind: 'costs'; readonly parts: readonly Part[] }
   | { readonly kind: 'month'; readonly month: Month }
   | { readonly kind: 'againstRivals'; readonly rivals: readonly RivalName[] }
-  | { readonly kind: 'againstCommit'; readonly commit: string }
   | { readonly kind: 'growth' | 'machine' };
 
 const about = `Prints each figure with its goal. Exit status: 0 all counted goals are met; 1 one of them is missed, or an error; 2 wrong
@@ -34,6 +33,13 @@ function answerTime(text: string): number {
   );
 }
 
+/** Adds rivals, separated by commas. */
+function rivals(text: string, all: readonly RivalName[] = []): readonly RivalName[] {
+  const names = text.split(',');
+  if (names.every(isRivalName)) return [...new Set([...all, ...names])];
+  throw new InvalidArgumentError(`Allowed are ${rivalNames.join(', ')}, or several of them with commas.`);
+}
+
 /** @throws Ending */
 export function parseOptions(args: readonly string[]): Task {
   const given = parse(
@@ -48,10 +54,9 @@ export function parseOptions(args: readonly string[]): Task {
         new Option(
           '--against <others>',
           'bullmq, outpost, or both (bullmq,outpost, or the flag twice): the local stage in turns with BullMQ and Redis, and with ' +
-            'Outpost, PostgreSQL, RabbitMQ and Redis, deliveries a second, latency, backlog, CPU; or a commit such as HEAD~1: the CPU ' +
-            'of publish and deliver in turns with that of the commit',
+            'Outpost, PostgreSQL, RabbitMQ and Redis, deliveries a second, latency, backlog, CPU',
         )
-          .argParser(oneMore(textLike(/\S/, `${rivalNames.join(', ')}, or a commit such as HEAD~1`)))
+          .argParser(rivals)
           .conflicts(['growth', 'machine']),
       )
       .option(
@@ -65,38 +70,32 @@ export function parseOptions(args: readonly string[]): Task {
           'how soon a stage on one machine is ready again with 100,000 messages that wait, and what it keeps from day to day',
         ).conflicts('growth'),
       )
-      .addOption(
-        new Option('--messages <number>', 'cost: prints the bill of a month with so many messages').argParser(
-          wholeNumber(1, 999_999_999),
-        ),
+      .option(
+        '--messages <number>',
+        'cost: prints the bill of a month with so many messages',
+        wholeNumber(1, 999_999_999),
       )
-      .addOption(
-        new Option(
-          '--answer <time>',
-          'cost: the time of an answer, such as 250ms or 2s; 100ms when absent',
-        ).argParser(answerTime),
+      .option(
+        '--answer <time>',
+        'cost: the time of an answer, such as 250ms or 2s; 100ms when absent',
+        answerTime,
       )
       .addOption(
         new Option('--region <region>', `cost: whose prices; ${pricedRegions[0]} when absent`).choices(
           pricedRegions,
         ),
       )
-      .addOption(
-        new Option('--kb <number>', 'cost: kilobytes of a message; 1 when absent').argParser(
-          wholeNumber(1, largestKb),
-        ),
-      )
+      .option('--kb <number>', 'cost: kilobytes of a message; 1 when absent', wholeNumber(1, largestKb))
       .addOption(
         new Option(
           '--by <way>',
           'cost: the way of publishing, the API or the publish URL; api when absent',
         ).choices(['api', 'url']),
       )
-      .addOption(
-        new Option(
-          '--batch <number>',
-          'cost: messages that one invocation delivers; derived from the rate when absent',
-        ).argParser(wholeNumber(1, 10)),
+      .option(
+        '--batch <number>',
+        'cost: messages that one invocation delivers; derived from the rate when absent',
+        wholeNumber(1, 10),
       )
       .addOption(
         new Option(
@@ -119,8 +118,8 @@ export function parseOptions(args: readonly string[]): Task {
   if (firstOfMonth !== undefined) return { kind: 'month', month: monthOf(ofMonth) };
   if (machine === true) return { kind: 'machine' };
   if (growth === true) return { kind: 'growth' };
-  if (against === undefined) return { kind: 'costs', parts: part === undefined ? parts : [part] };
-  return taskAgainst([...new Set(against.flatMap((names) => names.split(',')))]);
+  if (against !== undefined) return { kind: 'againstRivals', rivals: against };
+  return { kind: 'costs', parts: part === undefined ? parts : [part] };
 }
 
 /** @throws Ending */
@@ -133,14 +132,8 @@ function monthOf({
   batch,
   longDelivery = 'functions',
 }: {
-  readonly messages?: number | undefined;
-  readonly answer?: number | undefined;
-  readonly region?: Month['region'] | undefined;
-  readonly kb?: number | undefined;
-  readonly by?: Month['by'] | undefined;
-  readonly batch?: number | undefined;
-  readonly longDelivery?: LongDelivery | undefined;
-}): Month {
+  readonly [K in keyof Omit<Month, 'answerMs'>]?: Month[K] | undefined;
+} & { readonly answer?: number | undefined }): Month {
   if (messages === undefined)
     throw new Ending('A month needs its number of messages: npm run bench cost -- --messages 5000000', 2);
   const longest = longestTimeoutSeconds[longDelivery];
@@ -152,14 +145,4 @@ function monthOf({
   if (longDelivery === 'instances' && batch !== undefined)
     throw new Ending('--batch is for functions: on instances each message is delivered alone.', 2);
   return { messages, answerMs: answer, region, kb, by, batch, longDelivery };
-}
-
-/** @throws Ending */
-function taskAgainst(names: readonly string[]): Task {
-  const rivals = names.filter(isRivalName);
-  if (rivals.length === names.length) return { kind: 'againstRivals', rivals };
-  const [commit = '', ...others] = names;
-  if (others.length > 0)
-    throw new Ending(`--against takes one commit, or several of ${rivalNames.join(', ')}.`, 2);
-  return { kind: 'againstCommit', commit };
 }

@@ -1,6 +1,5 @@
 /** `npm run bench`: prints figures with their goals, and fails if a counted figure misses its goal. */
 import { argumentsOf } from '../cli/commandLine.ts';
-import { compareWithCommit } from './against/commit/compare.ts';
 import { compareWithRivals } from './against/compare.ts';
 import { BenchError } from './benchError.ts';
 import { printMonth } from './bill/print.ts';
@@ -16,9 +15,6 @@ async function measure(task: Task): Promise<readonly string[]> {
       return measureCosts(task.parts);
     case 'month':
       await printMonth(task.month);
-      return [];
-    case 'againstCommit':
-      await compareWithCommit(task.commit);
       return [];
     case 'againstRivals':
       await compareWithRivals(task.rivals);

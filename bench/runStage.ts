@@ -1,28 +1,23 @@
 /**
  * The environment for workflow runs: endpoints with the published client, and the API. Publish and workflows run in many
- * processes, as under load: a process has not seen a run before its request. They are copies of one file in this process, where
- * the meter sees their calls.
+ * processes, as under load: a process has not seen a run before its request.
  */
-import { pathToFileURL } from 'node:url';
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import type { SQSClient } from '@aws-sdk/client-sqs';
 import { Client as Qstash } from '@upstash/qstash';
 import { Client, serve, type WorkflowContext } from '@upstash/workflow';
-import * as z from 'zod/mini';
 import { gatewayRoutes, type ApiFunction } from '../lambdas/http/routes.ts';
 import { startGateway } from '../local/gateway/gateway.ts';
-import { setVariables } from '../local/lambda/environment.ts';
-import { toFunction, type LambdaFunction } from '../local/lambda/lambda.ts';
+import type { LambdaFunction } from '../local/lambda/lambda.ts';
 import type { Delivery } from '../test/support/receiver.ts';
 import { takeOverClock } from '../test/support/testClock.ts';
 import { checkAnswer } from './answer.ts';
-import { compileChild } from './child.ts';
+import { endpointHeaders } from './branchSteps.ts';
+import { startCopies } from './copies.ts';
 import { queueEvent } from './events.ts';
 import type { Use } from './meter.ts';
 import { isCounted } from './nowAndThen.ts';
 import type { Fixture } from './fixture.ts';
+import { unlimited } from './stageClient.ts';
 
-const options = { region: 'us-east-1', timeoutMs: 60_000 };
 const functionNames = ['publish', 'workflows'] as const;
 type Measured = (typeof functionNames)[number];
 /** More than a run's requests, except in the longest case, so that each request reaches another process. */
@@ -69,44 +64,21 @@ const aroundBatch: readonly Use[] = [
   { by: 'queue', what: 'DeleteMessageBatch', unit: 'sqsRequest', amount: 1 },
 ];
 
-const copy = z.object({
-  publish: z.custom<Parameters<typeof toFunction>[1]>((value) => typeof value === 'function'),
-  workflows: z.custom<Parameters<typeof toFunction>[1]>((value) => typeof value === 'function'),
-  dynamodb: z.custom<DynamoDBClient>((value) => typeof value === 'object'),
-  sqs: z.custom<SQSClient>((value) => typeof value === 'object'),
-});
-
 /** The third party's answer to a step. */
 const thirdPartyAnswer = JSON.stringify({ accepted: true, reference: 'pay_2f81c07ab4', amount: 184.35 });
 
-/** Headers with which the client's endpoints identify themselves. The service reads them at the first delivery. */
-const endpointHeaders = { 'Upstash-Workflow-Sdk-Version': '1' };
-
 export async function startRunStage(fixture: Fixture): Promise<RunStage> {
   const { meter, standIns, receiver, deliver } = fixture;
-  setVariables({ POWERTOOLS_LOG_LEVEL: 'ERROR' });
-  const { token } = await fixture.makeAccount({
-    type: 'paid',
-    max_global_parallelism: 100_000,
-    max_requests_per_second: 2_000,
-  });
+  const { token } = await fixture.makeAccount(unlimited);
   let happenings: Happening[] = [];
   let last: object = {};
   let isMeasuring = true;
 
-  const file = pathToFileURL(compileChild('api')).href;
-  const idle = new Map<string, LambdaFunction[]>();
-  for (const name of functionNames) {
-    const all: LambdaFunction[] = [];
-    for (let number = 0; number < processes[name]; number += 1) {
-      const { dynamodb, sqs, ...handlers } = copy.parse(await import(`${file}?copy=${name}${number}`));
-      meter.watch({ dynamodb, sqs });
-      all.push(toFunction(name, handlers[name], options));
-    }
-    idle.set(name, all);
-  }
-
-  const apart = idle.get('publish')?.pop();
+  const copies = {
+    publish: await startCopies(meter, 'publish', processes.publish - 1),
+    workflows: await startCopies(meter, 'workflows', processes.workflows),
+  };
+  const apart = await startCopies(meter, 'publish', 1);
 
   const note = (
     kind: Happening['kind'],
@@ -123,7 +95,7 @@ export async function startRunStage(fixture: Fixture): Promise<RunStage> {
     });
   };
 
-  /** The meter measures one request at a time. The process that has been idle for longest takes it. */
+  /** The meter measures one request at a time. */
   let before: Promise<unknown> = Promise.resolve();
   const measured = (name: Measured): LambdaFunction => ({
     name,
@@ -135,29 +107,17 @@ export async function startRunStage(fixture: Fixture): Promise<RunStage> {
   });
   const functions = { publish: measured('publish'), workflows: measured('workflows') };
   async function invoke(name: Measured, event: unknown): Promise<unknown> {
-    const all = idle.get(name) ?? [];
-    const process = all.shift();
-    if (process === undefined) throw new Error(`All processes of ${name} are busy.`);
     if (name === 'publish' && typeof event === 'object' && event !== null) last = event;
-    try {
-      let answer: unknown;
-      const work = async (): Promise<void> => {
-        answer = await process.invoke(event);
-        checkAnswer(answer);
-      };
-      if (!isMeasuring) {
-        await work();
-        return answer;
-      }
-      const uses = await meter.measure(name, work);
-      note(name, uses, [
-        { by: 'gateway', what: 'a request', unit: 'apiRequest', amount: 1 },
-        { by: name, what: 'its invocation', unit: 'lambdaRequest', amount: 1 },
-      ]);
-      return answer;
-    } finally {
-      all.push(process);
-    }
+    if (!isMeasuring) return copies[name](event);
+    let answer: unknown;
+    const uses = await meter.measure(name, async () => {
+      answer = await copies[name](event);
+    });
+    note(name, uses, [
+      { by: 'gateway', what: 'a request', unit: 'apiRequest', amount: 1 },
+      { by: name, what: 'its invocation', unit: 'lambdaRequest', amount: 1 },
+    ]);
+    return answer;
   }
 
   const failures: unknown[] = [];
@@ -225,7 +185,7 @@ export async function startRunStage(fixture: Fixture): Promise<RunStage> {
     },
     lastRequest: () => last,
     publish: async (event) => {
-      checkAnswer(await apart?.invoke(event));
+      await apart(event);
     },
     unmeasured: async (work) => {
       isMeasuring = false;

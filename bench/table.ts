@@ -16,3 +16,23 @@ export function formatTable(
       .trimEnd();
   return [line(head), widths.map((width) => '-'.repeat(width)).join('  '), ...rows.map(line)].join('\n');
 }
+
+/** A table's columns from left to right: the head of each, and its cell for an item. */
+type Columns<Item> = readonly (readonly [head: string, cell: (item: Item) => string])[];
+
+/** Prints a table with a row for each item. */
+export function printTable<Item>(
+  title: string,
+  items: readonly Item[],
+  columns: Columns<Item>,
+  leftColumns?: number,
+): void {
+  const head = columns.map(([name]) => name);
+  const rows = items.map((item) => columns.map(([, cell]) => cell(item)));
+  console.log(`\n${title}\n\n${formatTable(head, rows, leftColumns)}`);
+}
+
+export const verdict = (value: number, goal: number): string => (value <= goal ? 'met' : 'missed');
+
+/** A number with at most two digits after the point. */
+export const short = (value: number): string => String(Number(value.toFixed(2)));

@@ -1,30 +1,26 @@
 /** Counts what AWS bills for a workflow run whose steps the published client makes. */
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
-import { batchSizes, type BatchSize, type Bill, type BillLine } from './count.ts';
+import { batchSizes, type BatchSize, type Bill, type BillLine } from '../bill/bill.ts';
 import { jsonBody } from './events.ts';
+import { sum } from './figures.ts';
 import type { Use } from './meter.ts';
-import { dollarsPerMillion } from './prices.ts';
+import { dollarsPerMillion } from '../bill/prices.ts';
 import { startRunStage, type Happening, type Route, type RunStage } from './runStage.ts';
 import type { Fixture } from './fixture.ts';
 
-export interface RunSums {
-  readonly requests: number;
-  readonly deliveries: number;
-  readonly calls: number;
-  readonly writeUnits: number;
-  readonly readUnits: number;
-}
-
 export interface RunCost {
   readonly bill: Bill;
-  readonly sums: RunSums;
+  readonly sums: ReturnType<typeof sumsOf>;
 }
+
+const unitsIn = (uses: readonly Use[], wanted: Use['unit']): number =>
+  sum(uses.flatMap(({ unit, amount }) => (unit === wanted ? [amount] : [])));
 
 /** A realistic output of a step. */
 const output = { orderId: 'ord_8f3a91c27d', booked: true, reference: 'pay_2f81c07ab4', amount: 184.35 };
 
-export const sequentialSteps = 5;
+const sequentialSteps = 5;
 const parallelSteps = 10;
 
 const sequence: Route = async (context) => {
@@ -96,22 +92,17 @@ const isSame = (one: Use, other: Use): boolean =>
 
 /** Units of a kind per run. */
 const amountOf = (counted: Counted, of: Use, size: BatchSize): number =>
-  usesOf(counted, size)
-    .filter((use) => isSame(use, of))
-    .reduce((sum, { amount }) => sum + amount, 0) / size;
+  sum(usesOf(counted, size).flatMap((use) => (isSame(use, of) ? [use.amount] : []))) / size;
 
-const sumsOf = (counted: Counted): RunSums => {
+const sumsOf = (counted: Counted) => {
   const one = counted.get(1) ?? [];
-  const units = (unit: Use['unit']): number =>
-    usesOf(counted, 1)
-      .filter((use) => use.unit === unit)
-      .reduce((sum, { amount }) => sum + amount, 0);
+  const uses = usesOf(counted, 1);
   return {
     requests: one.filter(({ kind }) => kind !== 'deliver').length,
     deliveries: one.filter(({ kind }) => kind === 'deliver').length,
-    calls: one.reduce((sum, { calls }) => sum + calls, 0),
-    writeUnits: units('dynamoWrite'),
-    readUnits: units('dynamoRead'),
+    calls: sum(one.map(({ calls }) => calls)),
+    writeUnits: unitsIn(uses, 'dynamoWrite'),
+    readUnits: unitsIn(uses, 'dynamoRead'),
   };
 };
 
@@ -130,16 +121,16 @@ function sumOf(body: string, terms: readonly Term[]): RunCost {
   for (const use of terms.flatMap(({ of }) => batchSizes.flatMap((size) => usesOf(of, size)))) {
     if (!kinds.some((kind) => isSame(kind, use))) kinds.push(use);
   }
-  const sum = (valueOf: (of: Counted) => number): number =>
-    terms.reduce((total, { of, times }) => total + times * valueOf(of), 0);
-  const amount = (use: Use, size: BatchSize): number => sum((of) => amountOf(of, use, size));
+  const total = (valueOf: (of: Counted) => number): number =>
+    sum(terms.map(({ of, times }) => times * valueOf(of)));
+  const amount = (use: Use, size: BatchSize): number => total((of) => amountOf(of, use, size));
   const lines = kinds
     .map(({ by, what, unit }): BillLine => {
       const use = { by, what, unit, amount: 0 };
       return { by, what, unit, amounts: { 1: amount(use, 1), 10: amount(use, 10) } };
     })
     .filter(({ amounts }) => batchSizes.some((size) => Math.abs(amounts[size]) > least));
-  const of = (name: keyof RunSums): number => sum((counted) => sumsOf(counted)[name]);
+  const of = (name: keyof RunCost['sums']): number => total((counted) => sumsOf(counted)[name]);
   return {
     bill: { body, lines },
     sums: {
@@ -152,49 +143,24 @@ function sumOf(body: string, terms: readonly Term[]): RunCost {
   };
 }
 
-/** One step of a long run: its delivery, which contains all previous steps, and what its endpoint then submits. */
-export interface StepCost {
-  readonly step: number;
-  readonly publishCalls: number;
-  readonly publishWriteUnits: number;
-  readonly publishReadUnits: number;
-  readonly deliverCalls: number;
-  readonly deliverWriteUnits: number;
-  readonly deliverReadUnits: number;
-  readonly objectsWritten: number;
-  readonly objectsRead: number;
-  /** The calls with which the endpoint reads a list that is too large for its delivery. */
-  readonly workflowsCalls: number;
-  readonly workflowsReadUnits: number;
-  readonly deliveredBytes: number;
-  readonly dollars: number;
-}
+export type StepCost = ReturnType<typeof stepCost>;
 
-function stepCost(step: number, happened: readonly Happening[]): StepCost {
-  const some = (kind: Happening['kind']) => happened.filter((one) => one.kind === kind);
-  const calls = (kind: Happening['kind']): number => some(kind).reduce((sum, one) => sum + one.calls, 0);
-  const amount = (uses: readonly Use[], unit: Use['unit']): number =>
-    uses.filter((use) => use.unit === unit).reduce((sum, use) => sum + use.amount, 0);
-  const units = (kind: Happening['kind'], unit: Use['unit']): number =>
-    amount(
-      some(kind).flatMap(({ uses }) => uses),
-      unit,
-    );
+/** One step of a long run: its delivery, which contains all previous steps, and what its endpoint then submits. */
+function stepCost(step: number, happened: readonly Happening[]) {
+  const some = (...kinds: readonly Happening['kind'][]) =>
+    happened.filter(({ kind }) => kinds.length === 0 || kinds.includes(kind));
   const all = happened.flatMap(({ uses }) => uses);
   return {
     step,
-    publishCalls: calls('publish'),
-    publishWriteUnits: units('publish', 'dynamoWrite'),
-    publishReadUnits: units('publish', 'dynamoRead'),
-    deliverCalls: calls('deliver'),
-    deliverWriteUnits: units('deliver', 'dynamoWrite'),
-    deliverReadUnits: units('deliver', 'dynamoRead'),
-    objectsWritten: amount(all, 's3Put'),
-    objectsRead: amount(all, 's3Get'),
-    workflowsCalls: calls('workflows'),
-    workflowsReadUnits: units('workflows', 'dynamoRead'),
-    deliveredBytes: some('deliver').reduce((sum, { bytes }) => sum + bytes, 0),
-    dollars: all.reduce((sum, use) => sum + dollarsPerMillion(use.unit, use.amount), 0),
+    calls: (kind: Happening['kind']): number => sum(some(kind).map(({ calls }) => calls)),
+    /** The units of some kinds, or of all. */
+    units: (unit: Use['unit'], ...kinds: readonly Happening['kind'][]): number =>
+      unitsIn(
+        some(...kinds).flatMap(({ uses }) => uses),
+        unit,
+      ),
+    deliveredBytes: sum(some('deliver').map(({ bytes }) => bytes)),
+    dollars: sum(all.map(({ unit, amount }) => dollarsPerMillion(unit, amount))),
   };
 }
 

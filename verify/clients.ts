@@ -26,77 +26,53 @@ export const readingCalls = /^(Describe|Get|List|Simulate)/;
 export const changeSetCalls =
   /^(CreateChangeSet|DeleteChangeSet|DescribeChangeSet|DescribeEvents|DeleteStack|PutObject|DeleteObject)Command$/;
 
-interface Client<Input extends object, Output extends object> {
-  readonly middlewareStack: MiddlewareStack<Input, Output>;
-}
-
-/** Makes a client refuse calls whose names don't match. */
-function limitedTo<Input extends object, Output extends object, C extends Client<Input, Output>>(
-  calls: RegExp,
-  client: C & Client<Input, Output>,
-): C {
-  client.middlewareStack.add(
-    (next, { commandName = '' }) =>
-      (args) => {
-        if (!calls.test(commandName)) throw new Error(`${commandName} could change something.`);
-        return next(args);
-      },
-    { name: 'limitedTo', step: 'initialize' },
-  );
-  return client;
-}
-
-/** Clients of a region for the checks before a deployment. They refuse to change anything. */
-export const readersIn = (region: string) => ({
-  acm: limitedTo(readingCalls, new ACMClient({ ...clientOptions('quick'), region })),
-  apiGateway: limitedTo(readingCalls, new APIGatewayClient({ ...clientOptions('quick'), region })),
-  cloudFormation: limitedTo(readingCalls, new CloudFormationClient({ ...clientOptions('quick'), region })),
-  cloudWatch: limitedTo(readingCalls, new CloudWatchClient({ ...clientOptions('quick'), region })),
-  dynamodb: limitedTo(readingCalls, new DynamoDBClient({ ...clientOptions('quick'), region })),
-  ec2: limitedTo(readingCalls, new EC2Client({ ...clientOptions('quick'), region })),
-  iam: limitedTo(readingCalls, new IAMClient({ ...clientOptions('quick'), region })),
-  lambda: limitedTo(readingCalls, new LambdaClient({ ...clientOptions('quick'), region })),
-  quotas: limitedTo(readingCalls, new ServiceQuotasClient({ ...clientOptions('quick'), region })),
-  scheduler: limitedTo(readingCalls, new SchedulerClient({ ...clientOptions('quick'), region })),
-  secrets: limitedTo(readingCalls, new SecretsManagerClient({ ...clientOptions('quick'), region })),
-  sns: limitedTo(readingCalls, new SNSClient({ ...clientOptions('quick'), region })),
-  sqs: limitedTo(readingCalls, new SQSClient({ ...clientOptions('quick'), region })),
-  ssm: limitedTo(readingCalls, new SSMClient({ ...clientOptions('quick'), region })),
-  sts: limitedTo(readingCalls, new STSClient({ ...clientOptions('quick'), region })),
-});
-
-/** Clients of a region for change sets. They refuse all other calls. */
-export const changeSetClientsIn = (region: string) => ({
-  cloudFormation: limitedTo(changeSetCalls, new CloudFormationClient({ ...clientOptions('quick'), region })),
-  // The emulator has no separate host for each bucket.
-  s3: limitedTo(
-    changeSetCalls,
-    new S3Client({
-      ...clientOptions('bodies'),
-      region,
-      forcePathStyle: process.env['AWS_ENDPOINT_URL'] !== undefined,
-    }),
-  ),
-});
-
-export type ChangeSetClients = ReturnType<typeof changeSetClientsIn>;
-
-export type Readers = ReturnType<typeof readersIn>;
-
-/** Clients of a region for the checks of a deployment. */
+/** Clients of a region. */
 export const clientsIn = (region: string) => ({
+  acm: new ACMClient({ ...clientOptions('quick'), region }),
   apiGateway: new APIGatewayClient({ ...clientOptions('quick'), region }),
   cloudFormation: new CloudFormationClient({ ...clientOptions('quick'), region }),
   cloudTrail: new CloudTrailClient({ ...clientOptions('quick'), region }),
   cloudWatch: new CloudWatchClient({ ...clientOptions('quick'), region }),
   dynamodb: new DynamoDBClient({ ...clientOptions('quick'), region }),
   ec2: new EC2Client({ ...clientOptions('quick'), region }),
+  iam: new IAMClient({ ...clientOptions('quick'), region }),
   lambda: new LambdaClient({ ...clientOptions('quick'), region }),
   logs: new CloudWatchLogsClient({ ...clientOptions('quick'), region }),
+  quotas: new ServiceQuotasClient({ ...clientOptions('quick'), region }),
+  // The emulator has no separate host for each bucket.
+  s3: new S3Client({
+    ...clientOptions('bodies'),
+    region,
+    forcePathStyle: process.env['AWS_ENDPOINT_URL'] !== undefined,
+  }),
   scheduler: new SchedulerClient({ ...clientOptions('quick'), region }),
   secrets: new SecretsManagerClient({ ...clientOptions('quick'), region }),
+  sns: new SNSClient({ ...clientOptions('quick'), region }),
   sqs: new SQSClient({ ...clientOptions('quick'), region }),
+  ssm: new SSMClient({ ...clientOptions('quick'), region }),
   sts: new STSClient({ ...clientOptions('quick'), region }),
 });
 
 export type Clients = ReturnType<typeof clientsIn>;
+
+/** Makes clients refuse calls whose names don't match. */
+function limitedTo(calls: RegExp, clients: Clients): Clients {
+  const all: readonly { readonly middlewareStack: Pick<MiddlewareStack<object, object>, 'add'> }[] =
+    Object.values(clients);
+  for (const { middlewareStack } of all)
+    middlewareStack.add(
+      (next, { commandName = '' }) =>
+        (args) => {
+          if (!calls.test(commandName)) throw new Error(`${commandName} could change something.`);
+          return next(args);
+        },
+      { name: 'limitedTo', step: 'initialize' },
+    );
+  return clients;
+}
+
+/** Clients of a region for the checks before a deployment. They refuse to change anything. */
+export const readersIn = (region: string): Clients => limitedTo(readingCalls, clientsIn(region));
+
+/** Clients of a region for change sets. They refuse all other calls. */
+export const changeSetClientsIn = (region: string): Clients => limitedTo(changeSetCalls, clientsIn(region));

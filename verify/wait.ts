@@ -13,19 +13,19 @@ export interface Timeout {
 /**
  * Looks until something is there.
  *
- * @param look returns undefined until then
+ * @param look returns undefined or false until then
  * @param otherwise the error message
  * @throws Shortfall on a timeout
  */
 export async function until<T>(
-  look: () => Promise<T | undefined>,
+  look: () => Promise<T | false | undefined>,
   otherwise: () => string,
   { waitMs, signal, everyMs = 1_000 }: Timeout,
 ): Promise<T> {
   const end = Date.now() + waitMs;
   for (;;) {
     const found = await look();
-    if (found !== undefined) return found;
+    if (found !== undefined && found !== false) return found;
     if (Date.now() >= end)
       throw new Shortfall(`${otherwise()} That was after ${Math.round(waitMs / 1_000)} s.`);
     await sleep(everyMs, undefined, { signal });

@@ -6,7 +6,7 @@ import { printGoals, printSpeeds, type Measurements, type Round } from './print.
 import type { Contender, RivalName } from './rival.ts';
 import { rivals } from './rivals.ts';
 import { together } from './servers/together.ts';
-import { startStage } from './stage/stage.ts';
+import { startStage } from './stage.ts';
 
 /** Odd, so that there is a median. */
 const rounds = 3;

@@ -1,7 +1,8 @@
 import { Agent, request } from 'node:http';
 import { performance } from 'node:perf_hooks';
+import { setTimeout } from 'node:timers/promises';
 import { BenchError } from '../benchError.ts';
-import { median } from '../median.ts';
+import { median } from '../figures.ts';
 import type { Destination } from './destination.ts';
 import { cpuMsOf } from './processCpu.ts';
 import type { Contender } from './rival.ts';
@@ -80,12 +81,17 @@ export async function measureLoad(
       if (waitsForArrival) await arrival;
     }
   };
-  const limit = startLimit(limitMs, () => `${latencies.length - arrived} messages did not arrive.`);
+  const late = setTimeout(limitMs, undefined, { signal: over.signal }).then((): never => {
+    const lost = latencies.length - arrived;
+    throw new BenchError(`${lost} messages did not arrive. It waited ${limitMs / 1_000} s.`);
+  });
+  // It is aborted at the end.
+  late.catch(() => undefined);
   try {
-    await Promise.race([Promise.all(Array.from({ length: atOnce }, publisher)), limit.passed]);
+    await Promise.race([Promise.all(Array.from({ length: atOnce }, publisher)), late]);
     const messages = latencies.length;
     const backlog = (messages - arrived) / messages;
-    const all = await Promise.race([Promise.all(latencies), limit.passed]);
+    const all = await Promise.race([Promise.all(latencies), late]);
     const tookMs = performance.now() - start;
     const cpuAfter = cpuMsOf(contender.pids);
     return {
@@ -99,28 +105,6 @@ export async function measureLoad(
   } finally {
     // If one publisher fails, the others stop.
     over.abort();
-    limit.clear();
     agent.destroy();
   }
-}
-
-interface Limit {
-  readonly passed: Promise<never>;
-  clear(): void;
-}
-
-function startLimit(ms: number, sentence: () => string): Limit {
-  let timer: NodeJS.Timeout | undefined;
-  const passed = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new BenchError(`${sentence()} It waited ${ms / 1_000} s.`));
-    }, ms);
-  });
-  passed.catch(() => undefined);
-  return {
-    passed,
-    clear: () => {
-      clearTimeout(timer);
-    },
-  };
 }

@@ -1,4 +1,4 @@
-import { median } from '../median.ts';
+import { median } from '../figures.ts';
 import { formatTable } from '../table.ts';
 import type { Measured } from './load.ts';
 import type { Contender } from './rival.ts';

@@ -1,5 +1,5 @@
-import { startBullmq } from './bullmq/bullmq.ts';
-import { startOutpost } from './outpost/outpost.ts';
+import { startBullmq } from './bullmq.ts';
+import { startOutpost } from './outpost.ts';
 import type { RivalName, Start } from './rival.ts';
 
 interface Rival {

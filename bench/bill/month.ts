@@ -1,9 +1,9 @@
 /** A month's bill: for messages, and for an idle deployment. */
 import { type LongDelivery, longestTimeoutSeconds } from '../../lambdas/aws/resources.ts';
-import { assumed } from '../estimate.ts';
+import { assumed } from '../../bill/estimate.ts';
 import { idleBill, idleDollars } from '../idle.ts';
-import { apiDollars, prices, type PricedRegion, secondsOfMonth, unitDollars } from '../prices.ts';
-import type { Bill } from '../count.ts';
+import { apiDollars, prices, type PricedRegion, secondsOfMonth, unitDollars } from '../../bill/prices.ts';
+import type { Bill } from '../../bill/bill.ts';
 import { batchAt } from './batches.ts';
 import {
   batchThatFits,
@@ -13,7 +13,7 @@ import {
   type Waiting,
   waitingAtOnce,
 } from './instances.ts';
-import { batchOf, partsOf, sumOf } from './workload.ts';
+import { batchOf, partsOf, sumOf } from '../../bill/workload.ts';
 
 /** The month of `npm run bench cost -- --messages …`. */
 export interface Month {
@@ -29,7 +29,7 @@ export interface Month {
   readonly longDelivery: LongDelivery;
 }
 
-export interface MonthLine {
+interface MonthLine {
   readonly what: string;
   readonly dollars: number;
 }

@@ -1,15 +1,16 @@
 /** Prints what messages cost, including everything that AWS bills. */
-import { type Bill, countBody } from '../count.ts';
+import type { Bill } from '../../bill/bill.ts';
+import { countBody } from '../count.ts';
 import { jsonBodyOf } from '../events.ts';
-import { assumed } from '../estimate.ts';
+import { assumed } from '../../bill/estimate.ts';
 import { startFixture, type Fixture } from '../fixture.ts';
-import { pricedOn, pricedRegions, qstashDollarsPerMillion, secondsOfMonth } from '../prices.ts';
-import { formatTable } from '../table.ts';
+import { pricedOn, pricedRegions, qstashDollarsPerMillion, secondsOfMonth } from '../../bill/prices.ts';
+import { formatTable, printTable } from '../table.ts';
 import { batchRule } from './batches.ts';
 import { batchOfMonth, fixedOfMonth, messagesOfMonth, type Month, otherWay, roomOfMonth } from './month.ts';
 import { answerTimes, countBoth, leversOf, rowsOf, shown } from './table.ts';
-import { waitingRows } from './waiting.ts';
-import { ordinary, partsOf, sumOf } from './workload.ts';
+import { type WaitingRow, waitingRows } from './waiting.ts';
+import { ordinary, partsOf, sumOf } from '../../bill/workload.ts';
 
 const assumptions = [
   `List prices of ${pricedOn}, without free allowances and taxes.`,
@@ -19,45 +20,44 @@ const assumptions = [
 ];
 
 /** Prints the table of docs/cost.md, its parts and the levers. */
-export async function printTable(fixture: Fixture): Promise<void> {
+export async function printWholeBill(fixture: Fixture): Promise<void> {
   const counted = await countBoth(fixture);
   const head = ['region', '', ...answerTimes.map(({ title }) => title), '100 ms, publish URL'];
-  const rows = rowsOf(counted).map(({ region, title, cells }) => [region, title, ...cells]);
-  console.log(
-    `\nThe whole bill of a million messages of 1 KB, by the time of the answer\n\n${formatTable(head, rows, 2)}`,
+  printTable(
+    'The whole bill of a million messages of 1 KB, by the time of the answer',
+    rowsOf(counted).map(({ region, title, cells }) => [region, title, ...cells]),
+    head.map((title, column) => [title, (row) => row[column] ?? '']),
+    2,
   );
-  const [alone, batched] = [1, 10].map((batch) =>
-    partsOf(ordinary({ region: 'us-east-1', batch, counted: counted.api })),
+  const partsAt = (batch: number) => partsOf(ordinary({ region: 'us-east-1', batch, counted: counted.api }));
+  const batched = partsAt(10);
+  printTable(
+    'Its parts in us-east-1, at 100 ms',
+    [...partsAt(1).entries()],
+    [
+      ['part', ([, { what }]) => what],
+      ['$ alone', ([, { dollars }]) => dollars.toFixed(3)],
+      ['$ batched', ([at]) => (batched[at]?.dollars ?? 0).toFixed(3)],
+    ],
   );
-  const parts = (alone ?? []).map(({ what, dollars }, at) => [
-    what,
-    dollars.toFixed(3),
-    (batched?.[at]?.dollars ?? 0).toFixed(3),
+  printTable('What levers save of a million messages, alone', leversOf(counted), [
+    ['lever', ({ title }) => title],
+    ['without', ({ without }) => shown(without)],
+    ['saves', ({ saved }) => shown(saved)],
+    ['part', ({ saved, without }) => `${((saved / without) * 100).toFixed(0)} %`],
   ]);
-  console.log(
-    `\nIts parts in us-east-1, at 100 ms\n\n${formatTable(['part', '$ alone', '$ batched'], parts)}`,
-  );
-  const levers = leversOf(counted).map(({ title, without, saved }) => [
-    title,
-    shown(without),
-    shown(saved),
-    `${((saved / without) * 100).toFixed(0)} %`,
-  ]);
-  console.log(
-    `\nWhat levers save of a million messages, alone\n\n${formatTable(['lever', 'without', 'saves', 'part'], levers)}`,
-  );
-  const waitingHead = [
-    'a second',
-    'answer',
-    ...pricedRegions.flatMap((one) => [`${one}, functions`, 'instances']),
-  ];
-  const waiting = waitingRows(counted.api).map(({ perSecond, answerMs, dollars }) => [
-    perSecond.toLocaleString('en-US'),
-    `${answerMs / 1_000} s`,
-    ...dollars.map((one) => (one === undefined ? 'no room' : `$${one.toLocaleString('en-US')}`)),
-  ]);
-  console.log(
-    `\nThe messages of a month, and the instances that deliver them, by longDelivery\n\n${formatTable(waitingHead, waiting)}`,
+  const dollarsText = (one: number | undefined): string =>
+    one === undefined ? 'no room' : `$${one.toLocaleString('en-US')}`;
+  printTable(
+    'The messages of a month, and the instances that deliver them, by longDelivery',
+    waitingRows(counted.api),
+    [
+      ['a second', ({ perSecond }) => perSecond.toLocaleString('en-US')],
+      ['answer', ({ answerMs }) => `${answerMs / 1_000} s`],
+      ...pricedRegions
+        .flatMap((one) => [`${one}, functions`, 'instances'])
+        .map((name, at) => [name, ({ dollars }: WaitingRow) => dollarsText(dollars[at])] as const),
+    ],
   );
   console.log(`\n${assumptions.map((one) => `- ${one}`).join('\n')}`);
 }

@@ -1,9 +1,10 @@
 /** The table of docs/cost.md: a million messages, by region, batch, and answer time of the destination. */
-import { countBody, type Bill } from '../count.ts';
+import type { Bill } from '../../bill/bill.ts';
+import { countBody } from '../count.ts';
 import { jsonBody } from '../events.ts';
 import type { Fixture } from '../fixture.ts';
-import { pricedRegions, type PricedRegion } from '../prices.ts';
-import { ordinary, partsOf, sumOf, type Workload } from './workload.ts';
+import { pricedRegions, type PricedRegion } from '../../bill/prices.ts';
+import { ordinary, partsOf, sumOf, type Workload } from '../../bill/workload.ts';
 
 export const answerTimes = [
   { title: '100 ms', answerMs: 100 },
@@ -28,7 +29,7 @@ export const countBoth = async (fixture: Fixture): Promise<Counted> => ({
   url: await countBody(fixture, jsonBody, 'url'),
 });
 
-export interface Row {
+interface Row {
   readonly region: PricedRegion;
   readonly title: string;
   readonly cells: readonly string[];
@@ -51,7 +52,7 @@ export const rowsOf = ({ api, url }: Counted): readonly Row[] =>
   );
 
 /** The levers of docs/cost.md: a million messages with and without each. */
-export interface Lever {
+interface Lever {
   readonly title: string;
   readonly without: number;
   readonly saved: number;

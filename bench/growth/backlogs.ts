@@ -2,8 +2,8 @@
 import { checkAnswer } from '../answer.ts';
 import { apiEvent, jsonBody, queueEvent } from '../events.ts';
 import type { DeadLetter } from '../../lambdas/deadLetter/rows.ts';
-import type { Inbox } from '../../test/support/receiver.ts';
-import type { Account, Fixture } from '../fixture.ts';
+import { type Account, destinationOf, type Fixture } from '../fixture.ts';
+import { unlimited } from '../stageClient.ts';
 
 /** A place where messages collect, and a way for one more to pass it. */
 export interface Backlog {
@@ -24,15 +24,10 @@ const mostDeadLetters = 10_000_000;
 /** A separate account with limits that have no effect. */
 export const openAccount = (fixture: Fixture): Promise<Account> =>
   fixture.makeAccount({
-    type: 'paid',
-    max_global_parallelism: 100_000,
-    max_requests_per_second: 2_000,
+    ...unlimited,
     max_bandwidth_per_second: 1_000_000_000_000,
     max_dlq_size: mostDeadLetters,
   });
-
-/** A realistic length: it is in the message's row, which is billed by size. */
-const destinationOf = ({ url }: Inbox): string => `${url}/hooks/orders/paid?tenant=acme-shop`;
 
 function batchesOf(fixture: Fixture, token: string, item: object): Backlog['fill'] {
   const items = Array.from({ length: fillAtOnce }, () => item);

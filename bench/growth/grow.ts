@@ -3,10 +3,10 @@ import { checkAnswer } from '../answer.ts';
 import { bundleUrl, startInvoker, type Invoker } from '../child.ts';
 import { onTheWay, warmUpMessages, type OnTheWay } from '../cpu.ts';
 import { queueEvent } from '../events.ts';
-import { median } from '../median.ts';
+import { median, sum } from '../figures.ts';
 import type { CountedUse } from '../meter.ts';
 import { isCounted } from '../nowAndThen.ts';
-import { dollarsPerMillion } from '../prices.ts';
+import { dollarsPerMillion } from '../../bill/prices.ts';
 import type { Fixture } from '../fixture.ts';
 import { backlogs, type Backlog } from './backlogs.ts';
 
@@ -35,7 +35,7 @@ const settlingMessages = 50;
 const rounds = 7;
 const messagesInRound = 40;
 
-export interface GrowthOptions {
+interface GrowthOptions {
   /** Ascending sizes of the backlog, each a multiple of a hundred. */
   readonly levels: readonly number[];
   readonly measuresCpu: boolean;
@@ -150,8 +150,6 @@ export async function withStoppedClock<T>(work: () => Promise<T>): Promise<T> {
     Date.now = now;
   }
 }
-
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 const perHandler = <Value>(of: (handler: OnTheWay) => Value): PerHandler<Value> => ({
   publish: of('publish'),

@@ -1,6 +1,6 @@
 /** Prints what a message costs with few and with many others, and reports growth. */
 import { onTheWay, type OnTheWay } from '../cpu.ts';
-import { formatTable } from '../table.ts';
+import { formatTable, verdict } from '../table.ts';
 import { startFixture } from '../fixture.ts';
 import { measureBranches } from './branches.ts';
 import { measureGrowth, type Growth } from './grow.ts';
@@ -52,7 +52,7 @@ function firstOf({ backlog }: Growth, growths: readonly Growth[]): Growth {
 function rowOf(growth: Growth, first: Growth, handler: OnTheWay): readonly string[] {
   const ratioCells = (of: (growth: Growth) => number, most: number): readonly string[] => {
     const ratio = of(growth) / of(first);
-    return [ratio.toFixed(2), ratio <= most ? 'met' : 'missed'];
+    return [ratio.toFixed(2), verdict(ratio, most)];
   };
   const cpuCells = ({ cpuMs }: Growth): readonly string[] => {
     if (cpuMs === undefined) return ['', '', ''];

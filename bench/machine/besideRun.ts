@@ -4,14 +4,14 @@ import * as z from 'zod/mini';
 import { startReceiver, type Delivery } from '../../test/support/receiver.ts';
 import type { Stage } from '../../test/support/stage.ts';
 import { batchOf, endpointHeaders, planOf, resultOf } from '../branchSteps.ts';
-import { makeStageAccount } from '../stageAccount.ts';
+import { makeStageAccount, post } from '../stageClient.ts';
 
 /** The other account publishes at this interval, even if earlier requests are unanswered. */
 const publishEveryMs = 200;
 /** After this time, an unfinished run is reported as it is. */
 const mostMs = 900_000;
 
-export interface BesideRun {
+interface BesideRun {
   /** Steps whose plans were delivered. */
   readonly delivered: number;
   /** Seconds from the start of the run to the last of these deliveries. */
@@ -35,13 +35,8 @@ export async function measureBesideRun(stage: Stage, branches: number): Promise<
   const runId = `wfr_branches-${branches}`;
   const receiver = await startReceiver();
   const send = async (as: string, path: string, body: string): Promise<number> => {
-    const answer = await fetch(`${stage.url}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json' },
-      body,
-    });
-    await answer.arrayBuffer();
-    return answer.status;
+    const headers = { 'content-type': 'application/json' };
+    return (await post(`${stage.url}${path}`, `Bearer ${as}`, body, headers)).status;
   };
   const seen = new Set<number>();
   const startedAt = performance.now();

@@ -5,10 +5,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { build } from 'esbuild';
-import { commandBuild } from '../../pack/bundles.ts';
 import { startStage, type Stage } from '../../test/support/stage.ts';
 import { cpuMsOf } from '../against/processCpu.ts';
+import { bundleStage } from '../bundledStage.ts';
 import { formatTable } from '../table.ts';
 import { measureBesideRun } from './besideRun.ts';
 import { passDays } from './days.ts';
@@ -18,7 +17,7 @@ import { copyMessages, fileMb, takeSamples, withStore } from './samples.ts';
 const days = 18;
 const shownDays = new Set([1, 7, 14, 15, 16, 17, 18]);
 
-export interface MachineOptions {
+interface MachineOptions {
   /** Waiting messages. The goal for 100,000: ready within 3 s after a kill. */
   readonly waiting: number;
   /** Two numbers, to see whether the stored data grow in proportion. */
@@ -29,15 +28,12 @@ export interface MachineOptions {
 
 const usual: MachineOptions = { waiting: 100_000, messagesADay: [1_000, 3_000], branches: [300, 900] };
 
-const bundled = join(import.meta.dirname, '../../.cache/bench/stage');
-const command = ['--max-semi-space-size=64', join(bundled, 'svc-queue.js'), 'start'];
-
 export async function printMachine({
   waiting,
   messagesADay,
   branches,
 }: MachineOptions = usual): Promise<void> {
-  await build({ ...commandBuild, outdir: bundled });
+  const command = await bundleStage();
   const starts: (readonly string[])[] = [];
   const measure = async (dataDir: string, there: string): Promise<void> => {
     let stage: Stage | undefined;

@@ -9,7 +9,7 @@ import { openDataDirectory } from '../../local/stage/dataDirectory.ts';
 import type { Store } from '../../local/store/store.ts';
 import { startReceiver } from '../../test/support/receiver.ts';
 import type { Stage } from '../../test/support/stage.ts';
-import { makeStageAccount } from '../stageAccount.ts';
+import { makeStageAccount, post } from '../stageClient.ts';
 
 /** One message's entries in a store: its rows, and its schedule if it waits for days. */
 interface Sample {
@@ -32,12 +32,11 @@ export async function takeSamples(stage: Stage): Promise<Samples> {
     const inbox = receiver.inbox();
     const token = await makeStageAccount(stage);
     const publish = async (headers: Readonly<Record<string, string>>): Promise<string> => {
-      const answer = await fetch(`${stage.url}/v2/publish/${inbox.url}/hooks/orders/paid`, {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
-        body: JSON.stringify({ note: 'n'.repeat(bodyBytes) }),
-      });
-      return z.object({ messageId: z.string() }).parse(await answer.json()).messageId;
+      const url = `${stage.url}/v2/publish/${inbox.url}/hooks/orders/paid`;
+      const body = JSON.stringify({ note: 'n'.repeat(bodyBytes) });
+      const json = { 'content-type': 'application/json', ...headers };
+      const { text } = await post(url, `Bearer ${token}`, body, json);
+      return z.object({ messageId: z.string() }).parse(JSON.parse(text)).messageId;
     };
     const acceptedAt = Date.now();
     const delivered = await publish({});

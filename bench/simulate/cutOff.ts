@@ -5,16 +5,12 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { tables, type TableShape } from '../../lambdas/aws/resources.ts';
+import { item, projection, tableName, type TableName } from '../dynamodbUses.ts';
 import { readUnits, writeUnits, type Item } from '../units.ts';
 import type { KeyLoads } from './keyLoads.ts';
 
-const item = z.custom<Item>((value: unknown) => typeof value === 'object' && value !== null);
-// The stand-ins' tables have the names of their shapes.
-const tableName = z.custom<keyof typeof tables>(
-  (name) => typeof name === 'string' && Object.hasOwn(tables, name),
-);
 const put = z.object({ TableName: tableName, Item: item });
-const update = z.object({ TableName: tableName, Key: item });
+const updating = z.object({ TableName: tableName, Key: item });
 const get = z.object({ TableName: tableName, Key: item, ConsistentRead: z._default(z.boolean(), false) });
 
 /** The part of a key that shows the kind of row, without ids and numbers. */
@@ -26,31 +22,30 @@ function kindOf(partitionKey: string, sortKey: string | undefined): string {
   return sortKey === undefined ? 'account' : `account, ${sortKey.replace(/[#_~].*$/, '')}`;
 }
 
-/** The calls that the simulation makes, with their answers. */
-export interface Answers {
-  /** The units and the answer of an update. No other updates are expected. */
-  readonly update: (key: Item, input: object) => { readonly row: Item };
-}
-
 export interface CutOff {
   second: number;
   /** Stores a row without recording it. */
-  readonly keep: (table: keyof typeof tables, row: Item) => void;
+  readonly keep: (table: TableName, row: Item) => void;
   /** Reconnects the client. */
   readonly end: () => void;
 }
 
 const middleware = 'cutOff';
 
-export function cutOff(client: DynamoDBClient, loads: KeyLoads, answers: Answers): CutOff {
+/** @param update returns the row after an update */
+export function cutOff(
+  client: DynamoDBClient,
+  loads: KeyLoads,
+  update: (key: Item, input: object) => Item,
+): CutOff {
   const kept = new Map<string, Item>();
   const textOf = (row: Item, attribute: string | undefined): string =>
     attribute === undefined ? '' : (row[attribute]?.S ?? row[attribute]?.N ?? '');
-  const keyOf = (table: keyof typeof tables, row: Item): string => {
+  const keyOf = (table: TableName, row: Item): string => {
     const { partitionKey, sortKey }: TableShape = tables[table];
     return [table, textOf(row, partitionKey), textOf(row, sortKey)].join(' ');
   };
-  const place: CutOff = {
+  const cut: CutOff = {
     second: 0,
     keep: (table, row) => {
       kept.set(keyOf(table, row), row);
@@ -60,28 +55,19 @@ export function cutOff(client: DynamoDBClient, loads: KeyLoads, answers: Answers
     },
   };
 
-  function noteWrite(table: keyof typeof tables, row: Item): void {
-    const { partitionKey, sortKey, indexes }: TableShape = tables[table];
-    const key = textOf(row, partitionKey);
-    const kind = kindOf(key, sortKey === undefined ? undefined : textOf(row, sortKey));
-    loads.note({ place: table, kind, key, direction: 'write' }, writeUnits(row), place.second);
-    for (const index of indexes) {
+  function noteWrite(table: TableName, row: Item): void {
+    const shape: TableShape = tables[table];
+    const noteIn = (place: string, written: Item, key: string, sortKey: string | undefined): void => {
+      const use = { place, kind: kindOf(key, sortKey), key, direction: 'write' } as const;
+      loads.note(use, writeUnits(written), cut.second);
+    };
+    const { partitionKey, sortKey } = shape;
+    noteIn(table, row, textOf(row, partitionKey), sortKey === undefined ? undefined : textOf(row, sortKey));
+    for (const index of shape.indexes) {
+      const entry = projection(shape, index)(row);
       // A lane's name does not change, so only its first write also writes to the index.
-      if (!(index.sortKey in row) || table === 'lanes') continue;
-      const shown = projected(row, index.includes, [
-        partitionKey,
-        sortKey ?? '',
-        index.partitionKey,
-        index.sortKey,
-      ]);
-      const indexKey = textOf(row, index.partitionKey);
-      const use = {
-        place: `${table}, index ${index.name}`,
-        kind: kindOf(indexKey, ''),
-        key: indexKey,
-        direction: 'write',
-      } as const;
-      loads.note(use, writeUnits(shown), place.second);
+      if (entry !== undefined && table !== 'lanes')
+        noteIn(`${table}, index ${index.name}`, entry, textOf(row, index.partitionKey), '');
     }
   }
 
@@ -93,10 +79,10 @@ export function cutOff(client: DynamoDBClient, loads: KeyLoads, answers: Answers
         return {};
       }
       case 'UpdateItemCommand': {
-        const { TableName: table, Key: key } = update.parse(input);
-        const { row } = answers.update(key, input);
-        noteWrite(table, { ...row, ...key });
-        return { Attributes: { ...row, ...key } };
+        const { TableName: table, Key: key } = updating.parse(input);
+        const row = { ...update(key, input), ...key };
+        noteWrite(table, row);
+        return { Attributes: row };
       }
       case 'GetItemCommand': {
         const { TableName: table, Key: key, ConsistentRead: consistent } = get.parse(input);
@@ -108,7 +94,7 @@ export function cutOff(client: DynamoDBClient, loads: KeyLoads, answers: Answers
           key: partition,
           direction: 'read',
         } as const;
-        loads.note(use, readUnits(row === undefined ? [] : [row], consistent), place.second);
+        loads.note(use, readUnits(row === undefined ? [] : [row], consistent), cut.second);
         return row === undefined ? {} : { Item: row };
       }
       default:
@@ -124,11 +110,5 @@ export function cutOff(client: DynamoDBClient, loads: KeyLoads, answers: Answers
       },
     { step: 'initialize', name: middleware, priority: 'high' },
   );
-  return place;
-}
-
-function projected(row: Item, includes: readonly string[] | undefined, keys: readonly string[]): Item {
-  if (includes === undefined) return row;
-  const names = [...keys, ...includes];
-  return Object.fromEntries(Object.entries(row).filter(([name]) => names.includes(name)));
+  return cut;
 }

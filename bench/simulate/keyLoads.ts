@@ -2,7 +2,7 @@
  * Adds up the units written and read per second for each partition key of a table or index. DynamoDB limits them per partition,
  * and a key's rows in the order of time are in one partition.
  */
-export type Direction = 'write' | 'read';
+type Direction = 'write' | 'read';
 
 /** Units per second that DynamoDB allows for a partition ("Best practices for designing and using partition keys"). */
 export const partitionLimits: Readonly<Record<Direction, number>> = { write: 1_000, read: 3_000 };

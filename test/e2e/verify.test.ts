@@ -14,7 +14,8 @@ import { deliveryChecks } from '../../verify/after/delivery/deliveryChecks.ts';
 import { longAnswer, lostInstanceCheck } from '../../verify/after/delivery/instanceChecks.ts';
 import { functionCheck } from '../../verify/after/delivery/functionCheck.ts';
 import { openInboxes, readLine } from '../../verify/after/receiver/inbox.ts';
-import { handler, type Received } from '../../verify/after/receiver/receiver.ts';
+import type { Received } from '../../verify/after/receiver/received.ts';
+import { handler } from '../../verify/after/receiver/receiver.ts';
 import { runCheck } from '../../verify/check.ts';
 import { clientsIn } from '../../verify/clients.ts';
 

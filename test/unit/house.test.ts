@@ -129,7 +129,7 @@ describe('rules', () => {
   });
 });
 
-const folders = ['lambdas', 'lib', 'local', 'console', 'operate', 'migrate', 'cli', 'bin', 'verify'];
+const folders = ['lambdas', 'lib', 'local', 'console', 'operate', 'migrate', 'cli', 'bin', 'bill', 'verify'];
 
 /** Returns the circles of files that import each other, each as one way around. */
 function circlesIn(all: readonly Import[]): readonly (readonly string[])[] {
@@ -161,6 +161,11 @@ describe('files', () => {
 
   it('of `bin` are not imported by other folders', () => {
     const upwards = all.filter(({ from, to }) => to.startsWith('bin/') && !/^(bin|test)\//.test(from));
+    expect(upwards).toEqual([]);
+  });
+
+  it('of `bench` are imported by tests only', () => {
+    const upwards = all.filter(({ from, to }) => to.startsWith('bench/') && !/^(bench|test)\//.test(from));
     expect(upwards).toEqual([]);
   });
 

@@ -14,19 +14,12 @@ import { paginateListServiceQuotas } from '@aws-sdk/client-service-quotas';
 import { GetParameterCommand } from '@aws-sdk/client-ssm';
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
 import { stackResources } from '../../operate/stackResources.ts';
-import { changeSetClientsIn, type Readers, readersIn } from '../clients.ts';
-import { type ChangeSet, type ChangeSetAsked, isOwnChangeSet, tryChangeSet } from './changeSet.ts';
+import { changeSetClientsIn, type Clients, readersIn } from '../clients.ts';
+import { type ChangeSetAsked, isOwnChangeSet, tryChangeSet } from './changeSet.ts';
 import { isTaken, type Named } from './names.ts';
-import { type Network, openNetwork } from './network.ts';
+import { openNetwork } from './network.ts';
 
-export interface Stack {
-  readonly status: string;
-  readonly isProtected: boolean;
-  readonly logicalIds: ReadonlySet<string>;
-  readonly physicalIds: ReadonlySet<string>;
-  /** Whether the stack has only change sets of an earlier run. */
-  readonly isOfChangeSets: boolean;
-}
+export type Stack = NonNullable<Awaited<ReturnType<AwsAccount['stack']>>>;
 
 export interface Quota {
   readonly code: string;
@@ -34,49 +27,7 @@ export interface Quota {
   readonly value: number;
 }
 
-interface Certificate {
-  /** Such as `ISSUED`. */
-  readonly status: string;
-  readonly names: readonly string[];
-  readonly expiresAt: Date | undefined;
-}
-
-interface Decision {
-  readonly isAllowed: boolean;
-  /** Undefined if the account is in no organisation. */
-  readonly isAllowedByOrganization: boolean | undefined;
-}
-
-export interface AwsAccount {
-  readonly identity: () => Promise<{ readonly account: string; readonly caller: string }>;
-  /** @returns undefined if the region has no bootstrap stack */
-  readonly bootstrapVersion: (qualifier: string) => Promise<number | undefined>;
-  /** @returns undefined if the stack does not exist */
-  readonly stack: (name: string) => Promise<Stack | undefined>;
-  readonly isTaken: (named: Named) => Promise<boolean>;
-  /** The concurrent executions of all functions, and how many of them are unreserved. */
-  readonly concurrency: () => Promise<{ readonly limit: number; readonly unreserved: number }>;
-  /** The account's settings in API Gateway, with `logRole` undefined if it is not set. */
-  readonly gateway: () => Promise<{
-    readonly logRole: string | undefined;
-    readonly rate: number;
-    readonly burst: number;
-  }>;
-  /** @throws CloudWatch's error if it refuses metrics or expressions */
-  readonly evaluate: (queries: MetricDataQuery[]) => Promise<void>;
-  readonly exports: () => Promise<ReadonlySet<string>>;
-  /** @throws CloudFormation's error if it cannot make a change set of the template */
-  readonly changeSet: (asked: ChangeSetAsked) => Promise<ChangeSet>;
-  readonly network: Network;
-  readonly certificate: (arn: string) => Promise<Certificate>;
-  readonly quotas: (service: string) => Promise<readonly Quota[]>;
-  /**
-   * Asks IAM to simulate whether CloudFormation may create public function URLs, including organisation policies.
-   *
-   * @returns undefined if the bootstrap has no role for CloudFormation
-   */
-  readonly mayMakePublicUrls: (qualifier: string) => Promise<Decision | undefined>;
-}
+export type AwsAccount = ReturnType<typeof openAccount>;
 
 const isNamed = (error: unknown, form: RegExp): error is Error =>
   error instanceof Error && form.test(error.name);
@@ -91,14 +42,14 @@ async function isOfOwnChangeSets(client: CloudFormationClient, StackName: string
 const urlActions = ['lambda:CreateFunctionUrlConfig', 'lambda:AddPermission'];
 
 /**
+ * Asks IAM to simulate whether CloudFormation may create public function URLs, including organisation policies.
+ *
  * "The IAM policy simulator evaluates statements in identity-based policies, service control policies (SCPs) including their
  * condition keys and resource scoping, and the inputs that you provide" (IAM API Reference, SimulatePrincipalPolicy).
+ *
+ * @returns undefined if the bootstrap has no role for CloudFormation
  */
-async function simulatePublicUrls(
-  { iam, sts }: Readers,
-  region: string,
-  qualifier: string,
-): Promise<Decision | undefined> {
+async function simulatePublicUrls({ iam, sts }: Clients, region: string, qualifier: string) {
   const { Account = '', Arn = '' } = await sts.send(new GetCallerIdentityCommand({}));
   const partition = Arn.split(':')[1] ?? 'aws';
   const role = `cdk-${qualifier}-cfn-exec-role-${Account}-${region}`;
@@ -122,6 +73,7 @@ async function simulatePublicUrls(
     );
     return {
       isAllowed: EvaluationResults.every(({ EvalDecision }) => EvalDecision === 'allowed'),
+      // Undefined if the account is in no organisation.
       isAllowedByOrganization: byOrganization.length === 0 ? undefined : byOrganization.every(Boolean),
     };
   } catch (error) {
@@ -130,7 +82,7 @@ async function simulatePublicUrls(
   }
 }
 
-export function openAccount(region: string): AwsAccount {
+export function openAccount(region: string) {
   const readers = readersIn(region);
   const { acm, apiGateway, cloudFormation, cloudWatch, lambda, quotas, ssm, sts } = readers;
   return {
@@ -138,7 +90,8 @@ export function openAccount(region: string): AwsAccount {
       const { Account = '', Arn = '' } = await sts.send(new GetCallerIdentityCommand({}));
       return { account: Account, caller: Arn };
     },
-    bootstrapVersion: async (qualifier) => {
+    /** @returns undefined if the region has no bootstrap stack */
+    bootstrapVersion: async (qualifier: string) => {
       try {
         const Name = `/cdk-bootstrap/${qualifier}/version`;
         const { Parameter } = await ssm.send(new GetParameterCommand({ Name }));
@@ -148,7 +101,8 @@ export function openAccount(region: string): AwsAccount {
         throw error;
       }
     },
-    stack: async (StackName) => {
+    /** @returns undefined if the stack does not exist */
+    stack: async (StackName: string) => {
       try {
         const { Stacks = [] } = await cloudFormation.send(new DescribeStacksCommand({ StackName }));
         const logicalIds = new Set<string>();
@@ -164,6 +118,7 @@ export function openAccount(region: string): AwsAccount {
           isProtected: EnableTerminationProtection,
           logicalIds,
           physicalIds,
+          /** Whether the stack has only change sets of an earlier run. */
           isOfChangeSets:
             StackStatus === 'REVIEW_IN_PROGRESS' && (await isOfOwnChangeSets(cloudFormation, StackName)),
         };
@@ -172,31 +127,35 @@ export function openAccount(region: string): AwsAccount {
         throw error;
       }
     },
-    isTaken: (named) => isTaken(readers, named),
+    isTaken: (named: Named) => isTaken(readers, named),
+    /** The concurrent executions of all functions, and how many of them are unreserved. */
     concurrency: async () => {
       const { AccountLimit } = await lambda.send(new GetAccountSettingsCommand({}));
       const { ConcurrentExecutions = 0, UnreservedConcurrentExecutions = 0 } = AccountLimit ?? {};
       return { limit: ConcurrentExecutions, unreserved: UnreservedConcurrentExecutions };
     },
+    /** The account's settings in API Gateway, with `logRole` undefined if it is not set. */
     gateway: async () => {
       const { cloudwatchRoleArn, throttleSettings } = await apiGateway.send(new GetAccountCommand({}));
       const { rateLimit = 0, burstLimit = 0 } = throttleSettings ?? {};
       return { logRole: cloudwatchRoleArn, rate: rateLimit, burst: burstLimit };
     },
-    evaluate: async (MetricDataQueries) => {
+    /** @throws CloudWatch's error if it refuses metrics or expressions */
+    evaluate: async (MetricDataQueries: MetricDataQuery[]) => {
       const EndTime = new Date();
       const StartTime = new Date(EndTime.getTime() - 3_600_000);
       await cloudWatch.send(new GetMetricDataCommand({ MetricDataQueries, StartTime, EndTime }));
     },
-    exports: async () => {
+    exports: async (): Promise<ReadonlySet<string>> => {
       const names = new Set<string>();
       for await (const { Exports = [] } of paginateListExports({ client: cloudFormation }, {}))
         for (const { Name = '' } of Exports) names.add(Name);
       return names;
     },
-    changeSet: (asked) => tryChangeSet(changeSetClientsIn(region), asked),
+    /** @throws CloudFormation's error if it cannot make a change set of the template */
+    changeSet: (asked: ChangeSetAsked) => tryChangeSet(changeSetClientsIn(region), asked),
     network: openNetwork(readers),
-    certificate: async (CertificateArn) => {
+    certificate: async (CertificateArn: string) => {
       const { Certificate } = await acm.send(new DescribeCertificateCommand({ CertificateArn }));
       const {
         Status = 'untold',
@@ -206,13 +165,13 @@ export function openAccount(region: string): AwsAccount {
       } = Certificate ?? {};
       return { status: Status, names: [DomainName, ...SubjectAlternativeNames], expiresAt: NotAfter };
     },
-    quotas: async (ServiceCode) => {
+    quotas: async (ServiceCode: string): Promise<readonly Quota[]> => {
       const all: Quota[] = [];
       for await (const { Quotas = [] } of paginateListServiceQuotas({ client: quotas }, { ServiceCode }))
         for (const { QuotaCode = '', QuotaName = '', Value } of Quotas)
           if (Value !== undefined) all.push({ code: QuotaCode, name: QuotaName, value: Value });
       return all;
     },
-    mayMakePublicUrls: (qualifier) => simulatePublicUrls(readers, region, qualifier),
+    mayMakePublicUrls: (qualifier: string) => simulatePublicUrls(readers, region, qualifier),
   };
 }

@@ -17,64 +17,10 @@ const tableWrites = 'L-AB614373';
 const valueOf = (quotas: readonly Quota[], is: (quota: Quota) => boolean): number | undefined =>
   quotas.find(is)?.value;
 
-async function checkDynamodb({ settings, aws, home, region }: Before): Promise<string> {
-  const { throttleRate, regions } = settings;
-  const writes = valueOf(await aws.quotas('dynamodb'), ({ code }) => code === tableWrites);
-  if (writes === undefined) throw new Skipped('Service Quotas does not tell the quota of a table');
-  const needed = writesOfMessage * throttleRate;
-  expectThat(
-    needed <= writes,
-    `A table may take ${writes} write units a second; ${throttleRate} messages a second (throttleRate) need ${needed}.`,
-  );
-  const homeWrites = valueOf(await home.quotas('dynamodb'), ({ code }) => code === tableWrites);
-  // "The table-level write throughput limit must be the same in every Region that has a replica" (global tables, "Best
-  // practices").
-  expectThat(
-    homeWrites === writes,
-    `A table may take ${writes} write units a second in ${region} and ${String(homeWrites)} in ${String(regions[0])}, and a replica needs the same in both.`,
-  );
-  return `a table may take ${writes} write units a second, the settings need ${needed}; a table on demand serves 4000 at once when it is new, and later twice its former peak`;
-}
-
-async function checkScheduler({ settings, aws }: Before): Promise<string> {
-  const { throttleRate } = settings;
-  const quotas = await aws.quotas('scheduler');
-  const made = valueOf(quotas, ({ name }) => /createschedule\b/i.test(name));
-  const sent = valueOf(quotas, ({ name }) => /^invocations?\b/i.test(name));
-  if (made === undefined)
-    throw new Skipped('Service Quotas does not tell how many schedules may be made in a second');
-  const needed = leastFarShare * throttleRate;
-  const faults = [
-    ...(made < needed ? [`${made} schedules may be made in a second`] : []),
-    ...(sent !== undefined && sent < needed ? [`${sent} may be sent in a second`] : []),
-  ];
-  expectThat(
-    faults.length === 0,
-    `If one message in ten of throttleRate=${throttleRate} is delayed by more than 15 minutes, ${needed} schedules a second are needed, and ${listOf(faults)}.`,
-  );
-  return `${made} schedules may be made in a second and ${sent ?? 'an untold number'} sent, so ${made} of ${throttleRate} messages a second may be delayed by more than 15 minutes`;
-}
-
 /** The quota code for vCPUs of the instance families that managed instances use ("Running On-Demand Standard"). */
 const standardInstances = 'L-1216C47A';
 
 const providerShape = z.object({ CapacityProviderScalingConfig: z.object({ MaxVCpuCount: z.number() }) });
-
-async function checkInstances({ aws, stacks }: Before): Promise<string> {
-  const [provider] = stacks
-    .flatMap(({ resources }) => Object.values(resources))
-    .filter(({ Type }) => Type === 'AWS::Lambda::CapacityProvider');
-  if (provider === undefined) throw new Skipped('longDelivery is functions, so there are no instances');
-  const needed = providerShape.parse(provider.Properties).CapacityProviderScalingConfig.MaxVCpuCount;
-  const vCPUs = valueOf(await aws.quotas('ec2'), ({ code }) => code === standardInstances);
-  if (vCPUs === undefined)
-    throw new Skipped('Service Quotas does not tell how many vCPUs of instances may run');
-  expectThat(
-    needed <= vCPUs,
-    `EC2 lets ${vCPUs} vCPUs of standard instances run, of all programs together; the managed instances may have ${needed} while a deployment changes them.`,
-  );
-  return `EC2 lets ${vCPUs} vCPUs of standard instances run, the managed instances may have ${needed}`;
-}
 
 /** Whether a certificate's name, such as `*.acme.example`, covers a domain. `*` matches one label (RFC 6125, 6.4.3). */
 const covers = (name: string, domain: string): boolean =>
@@ -82,48 +28,8 @@ const covers = (name: string, domain: string): boolean =>
   (name.startsWith('*.') &&
     domain.toLowerCase().split('.').slice(1).join('.') === name.slice(2).toLowerCase());
 
-async function checkCertificates({ settings, region, aws }: Before): Promise<string> {
-  const { domains, certificates, regions } = settings;
-  const here = [
-    ...valuesIn(domains, region),
-    ...(region === regions[0] ? valuesIn(domains, 'management') : []),
-  ].map((domain) => domain.replace(/\/.*/, ''));
-  if (here.length === 0) throw new Skipped('the setting domains has none here');
-  const arn = certificates.find((one) => regionOfArn(one) === region);
-  if (arn === undefined) throw new Skipped(`${here.join(', ')} exists already, with its own certificate`);
-  const { status, names, expiresAt } = await aws.certificate(arn);
-  expectThat(status === 'ISSUED', `${arn} is ${status}, and API Gateway takes issued certificates only.`);
-  expectThat(
-    expiresAt === undefined || expiresAt.getTime() > Date.now(),
-    `${arn} expired at ${String(expiresAt?.toISOString())}.`,
-  );
-  const uncovered = here.filter((domain) => !names.some((name) => covers(name, domain)));
-  expectThat(
-    uncovered.length === 0,
-    `${arn} is for ${names.join(', ')}, and not for ${uncovered.join(', ')}.`,
-  );
-  return `${here.join(', ')} is covered by a certificate that is issued`;
-}
-
 /** No API shows everything: only those rules of the organisation that are policies can be simulated. */
 const onlyDeployShows = 'other rules, such as hooks and resource control policies, only the deployment shows';
-
-async function checkFunctionUrls({ settings, aws, qualifier }: Before): Promise<string> {
-  const decision = await aws.mayMakePublicUrls(qualifier);
-  if (decision === undefined)
-    throw new Skipped(
-      `the bootstrap has no role with which CloudFormation deploys, to ask for; ${onlyDeployShows}`,
-    );
-  const { isAllowed, isAllowedByOrganization } = decision;
-  if (isAllowed)
-    return `CloudFormation may make function URLs that are open to everybody; ${onlyDeployShows}`;
-  const who = isAllowedByOrganization === false ? 'A policy of the organisation' : 'A policy of the account';
-  expectThat(
-    !settings.publishUrl,
-    `${who} forbids function URLs that are open to everybody, which publishUrl asks for.`,
-  );
-  return `${who} forbids function URLs that are open to everybody; publishUrl is off, and only svc-queue verify needs some, for its receiver`;
-}
 
 export const accountChecks: readonly Check<Before>[] = [
   {
@@ -132,7 +38,24 @@ export const accountChecks: readonly Check<Before>[] = [
     remedy:
       'Ask for more in Service Quotas (DynamoDB, "Table-level write throughput limit"), the same in each region, or lower throttleRate.',
     notOnEmulator: 'the emulator has no Service Quotas',
-    run: checkDynamodb,
+    run: async ({ settings, aws, home, region }) => {
+      const { throttleRate, regions } = settings;
+      const writes = valueOf(await aws.quotas('dynamodb'), ({ code }) => code === tableWrites);
+      if (writes === undefined) throw new Skipped('Service Quotas does not tell the quota of a table');
+      const needed = writesOfMessage * throttleRate;
+      expectThat(
+        needed <= writes,
+        `A table may take ${writes} write units a second; ${throttleRate} messages a second (throttleRate) need ${needed}.`,
+      );
+      const homeWrites = valueOf(await home.quotas('dynamodb'), ({ code }) => code === tableWrites);
+      // "The table-level write throughput limit must be the same in every Region that has a replica" (global tables, "Best
+      // practices").
+      expectThat(
+        homeWrites === writes,
+        `A table may take ${writes} write units a second in ${region} and ${String(homeWrites)} in ${String(regions[0])}, and a replica needs the same in both.`,
+      );
+      return `a table may take ${writes} write units a second, the settings need ${needed}; a table on demand serves 4000 at once when it is new, and later twice its former peak`;
+    },
   },
   {
     name: 'scheduler-quotas',
@@ -140,7 +63,24 @@ export const accountChecks: readonly Check<Before>[] = [
     remedy:
       'Ask for more in Service Quotas (EventBridge Scheduler), lower throttleRate, or know that publishing is answered 503 when more messages are delayed for long.',
     notOnEmulator: 'the emulator has no Service Quotas',
-    run: checkScheduler,
+    run: async ({ settings, aws }) => {
+      const { throttleRate } = settings;
+      const quotas = await aws.quotas('scheduler');
+      const made = valueOf(quotas, ({ name }) => /createschedule\b/i.test(name));
+      const sent = valueOf(quotas, ({ name }) => /^invocations?\b/i.test(name));
+      if (made === undefined)
+        throw new Skipped('Service Quotas does not tell how many schedules may be made in a second');
+      const needed = leastFarShare * throttleRate;
+      const faults = [
+        ...(made < needed ? [`${made} schedules may be made in a second`] : []),
+        ...(sent !== undefined && sent < needed ? [`${sent} may be sent in a second`] : []),
+      ];
+      expectThat(
+        faults.length === 0,
+        `If one message in ten of throttleRate=${throttleRate} is delayed by more than 15 minutes, ${needed} schedules a second are needed, and ${listOf(faults)}.`,
+      );
+      return `${made} schedules may be made in a second and ${sent ?? 'an untold number'} sent, so ${made} of ${throttleRate} messages a second may be delayed by more than 15 minutes`;
+    },
   },
   {
     name: 'instance-quotas',
@@ -148,14 +88,49 @@ export const accountChecks: readonly Check<Before>[] = [
     remedy:
       'Ask for more in Service Quotas (EC2, "Running On-Demand Standard instances"), or lower deliveryConcurrency or longEnvironments.',
     notOnEmulator: 'the emulator has no Service Quotas',
-    run: checkInstances,
+    run: async ({ aws, stacks }) => {
+      const [provider] = stacks
+        .flatMap(({ resources }) => Object.values(resources))
+        .filter(({ Type }) => Type === 'AWS::Lambda::CapacityProvider');
+      if (provider === undefined) throw new Skipped('longDelivery is functions, so there are no instances');
+      const needed = providerShape.parse(provider.Properties).CapacityProviderScalingConfig.MaxVCpuCount;
+      const vCPUs = valueOf(await aws.quotas('ec2'), ({ code }) => code === standardInstances);
+      if (vCPUs === undefined)
+        throw new Skipped('Service Quotas does not tell how many vCPUs of instances may run');
+      expectThat(
+        needed <= vCPUs,
+        `EC2 lets ${vCPUs} vCPUs of standard instances run, of all programs together; the managed instances may have ${needed} while a deployment changes them.`,
+      );
+      return `EC2 lets ${vCPUs} vCPUs of standard instances run, the managed instances may have ${needed}`;
+    },
   },
   {
     name: 'certificates',
     shows: 'AWS has issued the certificates, for the names of the domains',
     remedy:
       'Finish the validation of the certificate in ACM, or ask for one with these names in this region: docs/network.md, "Custom domains".',
-    run: checkCertificates,
+    run: async ({ settings, region, aws }) => {
+      const { domains, certificates, regions } = settings;
+      const here = [
+        ...valuesIn(domains, region),
+        ...(region === regions[0] ? valuesIn(domains, 'management') : []),
+      ].map((domain) => domain.replace(/\/.*/, ''));
+      if (here.length === 0) throw new Skipped('the setting domains has none here');
+      const arn = certificates.find((one) => regionOfArn(one) === region);
+      if (arn === undefined) throw new Skipped(`${here.join(', ')} exists already, with its own certificate`);
+      const { status, names, expiresAt } = await aws.certificate(arn);
+      expectThat(status === 'ISSUED', `${arn} is ${status}, and API Gateway takes issued certificates only.`);
+      expectThat(
+        expiresAt === undefined || expiresAt.getTime() > Date.now(),
+        `${arn} expired at ${String(expiresAt?.toISOString())}.`,
+      );
+      const uncovered = here.filter((domain) => !names.some((name) => covers(name, domain)));
+      expectThat(
+        uncovered.length === 0,
+        `${arn} is for ${names.join(', ')}, and not for ${uncovered.join(', ')}.`,
+      );
+      return `${here.join(', ')} is covered by a certificate that is issued`;
+    },
   },
   {
     name: 'function-urls',
@@ -164,6 +139,22 @@ export const accountChecks: readonly Check<Before>[] = [
       'Leave publishUrl off, or have the organisation allow lambda:CreateFunctionUrlConfig and lambda:AddPermission with lambda:FunctionUrlAuthType NONE for the role of the bootstrap.',
     notOnEmulator:
       'the emulator has no organisations, and does not know the policies of the bootstrap’s role',
-    run: checkFunctionUrls,
+    run: async ({ settings, aws, qualifier }) => {
+      const decision = await aws.mayMakePublicUrls(qualifier);
+      if (decision === undefined)
+        throw new Skipped(
+          `the bootstrap has no role with which CloudFormation deploys, to ask for; ${onlyDeployShows}`,
+        );
+      const { isAllowed, isAllowedByOrganization } = decision;
+      if (isAllowed)
+        return `CloudFormation may make function URLs that are open to everybody; ${onlyDeployShows}`;
+      const who =
+        isAllowedByOrganization === false ? 'A policy of the organisation' : 'A policy of the account';
+      expectThat(
+        !settings.publishUrl,
+        `${who} forbids function URLs that are open to everybody, which publishUrl asks for.`,
+      );
+      return `${who} forbids function URLs that are open to everybody; publishUrl is off, and only svc-queue verify needs some, for its receiver`;
+    },
   },
 ];

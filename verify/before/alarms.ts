@@ -49,7 +49,7 @@ const several = z
 
 const alarm = z.union([several, single]);
 
-export interface AlarmQueries {
+interface AlarmQueries {
   readonly logicalId: string;
   readonly queries: MetricDataQuery[];
 }

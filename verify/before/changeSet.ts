@@ -12,7 +12,7 @@ import {
   paginateDescribeEvents,
 } from '@aws-sdk/client-cloudformation';
 import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
-import type { ChangeSetClients } from '../clients.ts';
+import type { Clients } from '../clients.ts';
 import { until } from '../wait.ts';
 
 /** Bytes of a template inside a request ("AWS CloudFormation quotas": 51,200, and 1 MB in S3). */
@@ -39,7 +39,7 @@ export interface ChangeSetAsked {
 }
 
 /** CloudFormation's findings about a template. */
-export interface ChangeSet {
+interface ChangeSet {
   readonly isTaken: boolean;
   readonly faults: readonly string[];
   readonly warnings: readonly string[];
@@ -74,7 +74,7 @@ export function judgeChangeSet(
 
 /** Creates a change set, reads CloudFormation's findings, and always deletes it. */
 export async function tryChangeSet(
-  { cloudFormation, s3 }: ChangeSetClients,
+  { cloudFormation, s3 }: Pick<Clients, 'cloudFormation' | 's3'>,
   { stackName: StackName, template, isNew, isStackOwn, bucket, region, signal }: ChangeSetAsked,
 ): Promise<ChangeSet> {
   const ChangeSetName = `${ownPrefix}${randomBytes(6).toString('hex')}`;

@@ -49,40 +49,38 @@ interface ExportsThere {
   readonly account: string;
 }
 
-async function checkChangeSets({ stacks, aws, region, qualifier, signal }: Before): Promise<string> {
-  if ((await aws.bootstrapVersion(qualifier)) === undefined)
-    throw new Skipped('the templates ask for the version of the bootstrap, and the region has none');
-  const { account } = await aws.identity();
-  const exported = await aws.exports();
-  const bucket = `cdk-${qualifier}-assets-${account}-${region}`;
-  const made = await Promise.all(
-    stacks.map(async ({ name, text }) => {
-      const template = withoutMissingImports(text, stacks, { exported, region, account });
-      const stack = await aws.stack(name);
-      const isNew = stack === undefined || stack.status === 'REVIEW_IN_PROGRESS';
-      const isStackOwn = stack === undefined || stack.isOfChangeSets;
-      const asked = { stackName: name, template, isNew, isStackOwn, bucket, region, signal };
-      return { name, ...(await aws.changeSet(asked)) };
-    }),
-  );
-  const refused = made.filter(({ isTaken }) => !isTaken);
-  expectThat(
-    refused.length === 0,
-    `CloudFormation does not take ${listOf(refused.map(({ name, faults }) => `${name}: ${faults.join(', ')}`))}.`,
-  );
-  const warned = made.filter(({ warnings }) => warnings.length > 0);
-  const seen = `CloudFormation takes ${made.map(({ name }) => name).join(', ')}`;
-  return warned.length === 0
-    ? seen
-    : `${seen}, and warns of ${listOf(warned.map(({ name, warnings }) => `${name}: ${warnings.join(', ')}`))}`;
-}
-
 export const changeSetChecks: readonly Check<Before>[] = [
   {
     name: 'change-sets',
     shows: 'CloudFormation takes the templates, with their properties, names and quotas',
     remedy:
       'Free a name that is taken, ask for a quota in Service Quotas, or report the sentence of CloudFormation. This check needs the rights to make and delete change sets and to write to the bootstrap’s bucket.',
-    run: checkChangeSets,
+    run: async ({ stacks, aws, region, qualifier, signal }) => {
+      if ((await aws.bootstrapVersion(qualifier)) === undefined)
+        throw new Skipped('the templates ask for the version of the bootstrap, and the region has none');
+      const { account } = await aws.identity();
+      const exported = await aws.exports();
+      const bucket = `cdk-${qualifier}-assets-${account}-${region}`;
+      const made = await Promise.all(
+        stacks.map(async ({ name, text }) => {
+          const template = withoutMissingImports(text, stacks, { exported, region, account });
+          const stack = await aws.stack(name);
+          const isNew = stack === undefined || stack.status === 'REVIEW_IN_PROGRESS';
+          const isStackOwn = stack === undefined || stack.isOfChangeSets;
+          const asked = { stackName: name, template, isNew, isStackOwn, bucket, region, signal };
+          return { name, ...(await aws.changeSet(asked)) };
+        }),
+      );
+      const refused = made.filter(({ isTaken }) => !isTaken);
+      expectThat(
+        refused.length === 0,
+        `CloudFormation does not take ${listOf(refused.map(({ name, faults }) => `${name}: ${faults.join(', ')}`))}.`,
+      );
+      const warned = made.filter(({ warnings }) => warnings.length > 0);
+      const seen = `CloudFormation takes ${made.map(({ name }) => name).join(', ')}`;
+      return warned.length === 0
+        ? seen
+        : `${seen}, and warns of ${listOf(warned.map(({ name, warnings }) => `${name}: ${warnings.join(', ')}`))}`;
+    },
   },
 ];

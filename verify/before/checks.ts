@@ -25,108 +25,6 @@ const stuck =
 /** Whether an empty change set of `cdk deploy` created the stack. The next one uses it. */
 const isWaiting = (status: string): boolean => status === 'REVIEW_IN_PROGRESS';
 
-async function checkNames(before: Before): Promise<string> {
-  const { stacks, aws } = before;
-  const taken: string[] = [];
-  let free = 0;
-  for (const template of stacks) {
-    const own = (await aws.stack(template.name))?.logicalIds ?? new Set();
-    // One at a time: CloudWatch and other services refuse many concurrent calls.
-    for (const named of namesIn(template)) {
-      if (own.has(named.logicalId)) continue;
-      if (await aws.isTaken(named)) taken.push(`${named.name} (${named.type})`);
-      else free += 1;
-    }
-  }
-  expectThat(taken.length === 0, `These exist, and no stack of this deployment has them: ${listOf(taken)}.`);
-  return free === 0 ? 'all names are those of this deployment' : `${free} names are free`;
-}
-
-async function checkStacks(before: Before): Promise<string> {
-  const there = await stacksThere(before);
-  const ended = there.filter(({ status }) => stuck.test(status) && !isWaiting(status));
-  const told = ended.map(({ template, status }) => `${template.name} is ${status}`);
-  expectThat(ended.length === 0, `No deployment goes on from here: ${listOf(told)}.`);
-  return there.length === 0
-    ? 'nothing is deployed under these names'
-    : listOf(there.map(({ template, status }) => `${template.name} is ${status}`));
-}
-
-async function checkProtection(before: Before): Promise<string> {
-  const isProtected = (await stacksThere(before)).filter((stack) => stack.isProtected);
-  const names = isProtected.map(({ template }) => template.name);
-  expectThat(
-    names.length === 0 || before.settings.retain,
-    `${listOf(names)} has termination protection, and these settings have retain=false, which would take the protection from its data.`,
-  );
-  return names.length === 0 ? 'nothing is protected yet' : `${listOf(names)} stays protected`;
-}
-
-async function checkConcurrency({ settings, aws }: Before): Promise<string> {
-  const { limit, unreserved } = await aws.concurrency();
-  const faults: string[] = [];
-  const { deliveryConcurrency, publishConcurrency = 0, accountConcurrency, longDelivery } = settings;
-  // The queues `short`, `slow` and `long`. On instances, the function of `long` needs none.
-  const deliveries = (longDelivery === 'instances' ? 2 : 3) * deliveryConcurrency;
-  const needed = deliveries + publishConcurrency + restConcurrency;
-  if (needed > limit)
-    faults.push(
-      `deliveries may take ${deliveries} executions and publishing ${publishConcurrency}, with ${restConcurrency} for the rest that is ${needed}`,
-    );
-  if (publishConcurrency > 0 && unreserved - publishConcurrency < leastUnreserved)
-    faults.push(
-      `publishConcurrency=${publishConcurrency} leaves ${unreserved - publishConcurrency} unreserved of ${unreserved}, and Lambda wants ${leastUnreserved}`,
-    );
-  if (settings.monitoring && accountConcurrency > limit)
-    faults.push(`the alarm Concurrency compares with accountConcurrency=${accountConcurrency}`);
-  expectThat(faults.length === 0, `Lambda allows ${limit} executions at once: ${listOf(faults)}.`);
-  return `Lambda allows ${limit} executions at once, the settings need ${needed}`;
-}
-
-async function checkGatewayLog({ settings, aws, stacks }: Before): Promise<string> {
-  const { logRole } = await aws.gateway();
-  if (!settings.gatewayLogRole) {
-    expectThat(
-      logRole !== undefined,
-      'gatewayLogRole is false, and API Gateway has no role to write logs with.',
-    );
-    return `logs are written with ${logRole}`;
-  }
-  if (logRole === undefined) return 'API Gateway has no role yet, so this deployment makes one';
-  const ownRole = stacks.some(({ name }) => logRole.includes(`/${name}-ApiLogRole`));
-  expectThat(
-    ownRole,
-    `API Gateway writes logs with ${logRole}, which this deployment would replace for the whole region.`,
-  );
-  return 'the role is that of this deployment';
-}
-
-async function checkThrottle({ settings, aws }: Before): Promise<string> {
-  const { rate, burst } = await aws.gateway();
-  const { throttleRate, throttleBurst } = settings;
-  expectThat(
-    throttleRate <= rate && throttleBurst <= burst,
-    `API Gateway gives the account ${rate} requests a second and ${burst} at once; the settings have throttleRate=${throttleRate}, throttleBurst=${throttleBurst}.`,
-  );
-  return `API Gateway gives ${rate} requests a second and ${burst} at once`;
-}
-
-async function checkAlarms({ stacks, aws }: Before): Promise<string> {
-  const alarms = stacks.flatMap(alarmQueriesIn);
-  if (alarms.length === 0) throw new Skipped('the settings make no alarms here');
-  const refused: string[] = [];
-  for (const { logicalId, queries } of alarms) {
-    try {
-      await aws.evaluate(queries);
-    } catch (error) {
-      if (!(error instanceof Error) || !/Validation|Invalid|BadRequest/.test(error.name)) throw error;
-      refused.push(`${logicalId}: ${error.message}`);
-    }
-  }
-  expectThat(refused.length === 0, `CloudWatch does not take ${listOf(refused)}.`);
-  return `CloudWatch takes the metrics of ${alarms.length} alarms`;
-}
-
 export const beforeChecks: readonly Check<Before>[] = [
   {
     name: 'credentials',
@@ -157,47 +55,137 @@ export const beforeChecks: readonly Check<Before>[] = [
     shows: 'no stack of an earlier deployment is stuck',
     remedy:
       'Wait for what is in progress. A first deployment that failed: take the termination protection off the stack, delete it, deploy again.',
-    run: checkStacks,
+    run: async (before) => {
+      const there = await stacksThere(before);
+      const ended = there.filter(({ status }) => stuck.test(status) && !isWaiting(status));
+      const told = ended.map(({ template, status }) => `${template.name} is ${status}`);
+      expectThat(ended.length === 0, `No deployment goes on from here: ${listOf(told)}.`);
+      return there.length === 0
+        ? 'nothing is deployed under these names'
+        : listOf(there.map(({ template, status }) => `${template.name} is ${status}`));
+    },
   },
   {
     name: 'names',
     shows: 'the fixed names are free, or those of this deployment',
     remedy:
       'Delete what is left of an earlier deployment if nobody needs it, or deploy under another name (-c name=<another>).',
-    run: checkNames,
+    run: async ({ stacks, aws }) => {
+      const taken: string[] = [];
+      let free = 0;
+      for (const template of stacks) {
+        const own = (await aws.stack(template.name))?.logicalIds ?? new Set();
+        // One at a time: CloudWatch and other services refuse many concurrent calls.
+        for (const named of namesIn(template)) {
+          if (own.has(named.logicalId)) continue;
+          if (await aws.isTaken(named)) taken.push(`${named.name} (${named.type})`);
+          else free += 1;
+        }
+      }
+      expectThat(
+        taken.length === 0,
+        `These exist, and no stack of this deployment has them: ${listOf(taken)}.`,
+      );
+      return free === 0 ? 'all names are those of this deployment' : `${free} names are free`;
+    },
   },
   {
     name: 'protection',
     shows: 'the settings do not take the protection from a protected deployment',
     remedy: 'Give this deployment another name, or take out retain=false or stage=dev.',
-    run: checkProtection,
+    run: async (before) => {
+      const isProtected = (await stacksThere(before)).filter((stack) => stack.isProtected);
+      const names = isProtected.map(({ template }) => template.name);
+      expectThat(
+        names.length === 0 || before.settings.retain,
+        `${listOf(names)} has termination protection, and these settings have retain=false, which would take the protection from its data.`,
+      );
+      return names.length === 0 ? 'nothing is protected yet' : `${listOf(names)} stays protected`;
+    },
   },
   {
     name: 'concurrency',
     shows: 'Lambda allows the executions that the settings need',
     remedy:
       'Ask for more in Service Quotas (Lambda, "Concurrent executions"), or set deliveryConcurrency, publishConcurrency and accountConcurrency to what there is; docs/settings.md, "Room for the API".',
-    run: checkConcurrency,
+    run: async ({ settings, aws }) => {
+      const { limit, unreserved } = await aws.concurrency();
+      const faults: string[] = [];
+      const { deliveryConcurrency, publishConcurrency = 0, accountConcurrency, longDelivery } = settings;
+      // The queues `short`, `slow` and `long`. On instances, the function of `long` needs none.
+      const deliveries = (longDelivery === 'instances' ? 2 : 3) * deliveryConcurrency;
+      const needed = deliveries + publishConcurrency + restConcurrency;
+      if (needed > limit)
+        faults.push(
+          `deliveries may take ${deliveries} executions and publishing ${publishConcurrency}, with ${restConcurrency} for the rest that is ${needed}`,
+        );
+      if (publishConcurrency > 0 && unreserved - publishConcurrency < leastUnreserved)
+        faults.push(
+          `publishConcurrency=${publishConcurrency} leaves ${unreserved - publishConcurrency} unreserved of ${unreserved}, and Lambda wants ${leastUnreserved}`,
+        );
+      if (settings.monitoring && accountConcurrency > limit)
+        faults.push(`the alarm Concurrency compares with accountConcurrency=${accountConcurrency}`);
+      expectThat(faults.length === 0, `Lambda allows ${limit} executions at once: ${listOf(faults)}.`);
+      return `Lambda allows ${limit} executions at once, the settings need ${needed}`;
+    },
   },
   {
     name: 'throttle',
     shows: 'API Gateway gives the account the requests that the settings allow',
     remedy:
       'Ask for more in Service Quotas (API Gateway, "Throttle rate"), or lower throttleRate and throttleBurst.',
-    run: checkThrottle,
+    run: async ({ settings, aws }) => {
+      const { rate, burst } = await aws.gateway();
+      const { throttleRate, throttleBurst } = settings;
+      expectThat(
+        throttleRate <= rate && throttleBurst <= burst,
+        `API Gateway gives the account ${rate} requests a second and ${burst} at once; the settings have throttleRate=${throttleRate}, throttleBurst=${throttleBurst}.`,
+      );
+      return `API Gateway gives ${rate} requests a second and ${burst} at once`;
+    },
   },
   {
     name: 'gateway-log',
     shows: 'API Gateway writes logs with a role that this deployment does not take from others',
     remedy:
       'Deploy with gatewayLogRole=false where the region has a role of somebody else, and with true where it has none.',
-    run: checkGatewayLog,
+    run: async ({ settings, aws, stacks }) => {
+      const { logRole } = await aws.gateway();
+      if (!settings.gatewayLogRole) {
+        expectThat(
+          logRole !== undefined,
+          'gatewayLogRole is false, and API Gateway has no role to write logs with.',
+        );
+        return `logs are written with ${logRole}`;
+      }
+      if (logRole === undefined) return 'API Gateway has no role yet, so this deployment makes one';
+      const ownRole = stacks.some(({ name }) => logRole.includes(`/${name}-ApiLogRole`));
+      expectThat(
+        ownRole,
+        `API Gateway writes logs with ${logRole}, which this deployment would replace for the whole region.`,
+      );
+      return 'the role is that of this deployment';
+    },
   },
   {
     name: 'alarms',
     shows: 'CloudWatch takes the metrics and expressions of all alarms',
     remedy: 'Report it with the sentence of CloudWatch, and deploy with monitoring=false until it is mended.',
-    run: checkAlarms,
+    run: async ({ stacks, aws }) => {
+      const alarms = stacks.flatMap(alarmQueriesIn);
+      if (alarms.length === 0) throw new Skipped('the settings make no alarms here');
+      const refused: string[] = [];
+      for (const { logicalId, queries } of alarms) {
+        try {
+          await aws.evaluate(queries);
+        } catch (error) {
+          if (!(error instanceof Error) || !/Validation|Invalid|BadRequest/.test(error.name)) throw error;
+          refused.push(`${logicalId}: ${error.message}`);
+        }
+      }
+      expectThat(refused.length === 0, `CloudWatch does not take ${listOf(refused)}.`);
+      return `CloudWatch takes the metrics of ${alarms.length} alarms`;
+    },
   },
   ...accountChecks,
   ...networkChecks,

@@ -7,7 +7,7 @@ import { DescribeSecretCommand } from '@aws-sdk/client-secrets-manager';
 import { GetTopicAttributesCommand } from '@aws-sdk/client-sns';
 import { GetQueueUrlCommand } from '@aws-sdk/client-sqs';
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
-import type { Readers } from '../clients.ts';
+import type { Clients } from '../clients.ts';
 import type { StackTemplate } from '../deployment.ts';
 
 export interface Named {
@@ -20,7 +20,7 @@ interface NamedType {
   /** The property with the name. */
   readonly property: string;
   /** Reads a resource by name. It throws or returns false if there is no such resource. */
-  readonly read: (readers: Readers, name: string) => Promise<unknown>;
+  readonly read: (readers: Clients, name: string) => Promise<unknown>;
 }
 
 /** The types with unique names: CloudFormation refuses to create a second one. */
@@ -71,7 +71,7 @@ export const namedTypes: Readonly<Record<string, NamedType>> = {
 
 const absent = /NotFound|NonExistentQueue|QueueDoesNotExist/;
 
-export async function isTaken(readers: Readers, { type, name }: Named): Promise<boolean> {
+export async function isTaken(readers: Clients, { type, name }: Named): Promise<boolean> {
   try {
     return (await namedTypes[type]?.read(readers, name)) !== false;
   } catch (error) {

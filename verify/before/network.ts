@@ -9,7 +9,7 @@ import {
   paginateDescribeSubnets,
   paginateDescribeVpcEndpoints,
 } from '@aws-sdk/client-ec2';
-import type { Readers } from '../clients.ts';
+import type { Clients } from '../clients.ts';
 
 export interface Endpoint {
   readonly id: string;
@@ -47,7 +47,7 @@ export interface RouteTable {
   readonly routes: readonly Route[];
 }
 
-export interface Address {
+interface Address {
   readonly id: string;
   readonly address: string;
   readonly isInUse: boolean;
@@ -55,28 +55,15 @@ export interface Address {
   readonly borderGroup: string;
 }
 
-export interface Zone {
+interface Zone {
   readonly id: string;
   readonly name: string;
   readonly isAvailable: boolean;
 }
 
-export interface Network {
-  /** Whether the VPC has DNS, and whether its hosts get names. Private names of endpoints require both. */
-  readonly dnsOf: (vpc: string) => Promise<{ readonly isOn: boolean; readonly hasHostnames: boolean }>;
-  readonly endpointsIn: (vpc: string) => Promise<readonly Endpoint[]>;
-  readonly routeTablesIn: (vpc: string) => Promise<readonly RouteTable[]>;
-  /** @throws EC2's error for an invalid id */
-  readonly subnets: (ids: readonly string[]) => Promise<readonly Subnet[]>;
-  /** @throws EC2's error for an invalid id */
-  readonly addresses: (ids: readonly string[]) => Promise<readonly Address[]>;
-  readonly addressesOfNat: (gateways: readonly string[]) => Promise<readonly string[]>;
-  readonly zones: () => Promise<readonly Zone[]>;
-  /** The ids of zones in which a service can have endpoints. */
-  readonly zonesOfService: (service: string) => Promise<readonly string[]>;
-}
+export type Network = ReturnType<typeof openNetwork>;
 
-export function openNetwork({ ec2: client }: Readers): Network {
+export function openNetwork({ ec2: client }: Pick<Clients, 'ec2'>) {
   const attributeOf = async (VpcId: string, Attribute: 'enableDnsSupport' | 'enableDnsHostnames') => {
     const { EnableDnsSupport, EnableDnsHostnames } = await client.send(
       new DescribeVpcAttributeCommand({ VpcId, Attribute }),
@@ -84,11 +71,12 @@ export function openNetwork({ ec2: client }: Readers): Network {
     return (EnableDnsSupport ?? EnableDnsHostnames)?.Value === true;
   };
   return {
-    dnsOf: async (vpc) => ({
+    /** Whether the VPC has DNS, and whether its hosts get names. Private names of endpoints require both. */
+    dnsOf: async (vpc: string) => ({
       isOn: await attributeOf(vpc, 'enableDnsSupport'),
       hasHostnames: await attributeOf(vpc, 'enableDnsHostnames'),
     }),
-    endpointsIn: async (vpc) => {
+    endpointsIn: async (vpc: string): Promise<readonly Endpoint[]> => {
       const all: Endpoint[] = [];
       const input = { Filters: [{ Name: 'vpc-id', Values: [vpc] }] };
       for await (const { VpcEndpoints = [] } of paginateDescribeVpcEndpoints({ client }, input))
@@ -104,7 +92,7 @@ export function openNetwork({ ec2: client }: Readers): Network {
             });
       return all;
     },
-    routeTablesIn: async (vpc) => {
+    routeTablesIn: async (vpc: string): Promise<readonly RouteTable[]> => {
       const all: RouteTable[] = [];
       const input = { Filters: [{ Name: 'vpc-id', Values: [vpc] }] };
       for await (const { RouteTables = [] } of paginateDescribeRouteTables({ client }, input))
@@ -128,7 +116,8 @@ export function openNetwork({ ec2: client }: Readers): Network {
           });
       return all;
     },
-    subnets: async (ids) => {
+    /** @throws EC2's error for an invalid id */
+    subnets: async (ids: readonly string[]): Promise<readonly Subnet[]> => {
       const all: Subnet[] = [];
       const input = { SubnetIds: [...ids] };
       for await (const { Subnets = [] } of paginateDescribeSubnets({ client }, input))
@@ -141,7 +130,8 @@ export function openNetwork({ ec2: client }: Readers): Network {
           });
       return all;
     },
-    addresses: async (ids) => {
+    /** @throws EC2's error for an invalid id */
+    addresses: async (ids: readonly string[]): Promise<readonly Address[]> => {
       const { Addresses = [] } = await client.send(new DescribeAddressesCommand({ AllocationIds: [...ids] }));
       return Addresses.map((one) => ({
         id: one.AllocationId ?? '',
@@ -150,7 +140,7 @@ export function openNetwork({ ec2: client }: Readers): Network {
         borderGroup: one.NetworkBorderGroup ?? '',
       }));
     },
-    addressesOfNat: async (gateways) => {
+    addressesOfNat: async (gateways: readonly string[]): Promise<readonly string[]> => {
       const { NatGateways = [] } = await client.send(
         new DescribeNatGatewaysCommand({ NatGatewayIds: [...gateways] }),
       );
@@ -158,7 +148,7 @@ export function openNetwork({ ec2: client }: Readers): Network {
         NatGatewayAddresses.flatMap(({ AllocationId }) => AllocationId ?? []),
       );
     },
-    zones: async () => {
+    zones: async (): Promise<readonly Zone[]> => {
       const { AvailabilityZones = [] } = await client.send(new DescribeAvailabilityZonesCommand({}));
       return AvailabilityZones.map(({ ZoneId = '', ZoneName = '', State }) => ({
         id: ZoneId,
@@ -166,7 +156,8 @@ export function openNetwork({ ec2: client }: Readers): Network {
         isAvailable: State === 'available',
       }));
     },
-    zonesOfService: async (service) => {
+    /** The ids of zones in which a service can have endpoints. */
+    zonesOfService: async (service: string): Promise<readonly string[]> => {
       const { ServiceDetails = [] } = await client.send(
         new DescribeVpcEndpointServicesCommand({ ServiceNames: [service] }),
       );

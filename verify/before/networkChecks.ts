@@ -78,23 +78,6 @@ function conflictOf(coming: ComingEndpoint, there: Endpoint): string | undefined
     : undefined;
 }
 
-async function checkEndpoints(before: Before): Promise<string> {
-  const { vpc } = ownVpc(before);
-  const { network } = before.aws;
-  const coming = comingEndpoints(before, vpc);
-  const own = await ownIds(before);
-  const others = (await network.endpointsIn(vpc)).filter(({ id }) => !own.has(id));
-  const has = `the VPC has those of ${others.map(nameOf).join(', ') || 'no service'}`;
-  if (coming.length === 0) return `the deployment makes no endpoints; ${has}`;
-  const faults = coming.flatMap((one) => others.flatMap((other) => conflictOf(one, other) ?? []));
-  const needsDns = coming.some(({ hasPrivateDns }) => hasPrivateDns);
-  const dns = needsDns ? await network.dnsOf(vpc) : undefined;
-  if (dns !== undefined && !(dns.isOn && dns.hasHostnames))
-    faults.push(`${vpc} has DNS support or DNS hostnames off, and the endpoints' private names need both`);
-  expectThat(faults.length === 0, `The endpoints of vpcEndpoints cannot be made: ${listOf(faults)}.`);
-  return `the endpoints of ${coming.map(nameOf).join(', ')} can be made; ${has}`;
-}
-
 const tableOf = (tables: readonly RouteTable[], subnet: string): RouteTable | undefined =>
   tables.find(({ subnets }) => subnets.includes(subnet)) ?? tables.find(({ isMain }) => isMain);
 
@@ -120,88 +103,11 @@ function faultOf(
     : `${subnet.id} has no route to the internet, and no endpoint of ${missing.join(', ')}`;
 }
 
-async function checkRoutes(before: Before): Promise<string> {
-  const { vpc, subnetIds } = ownVpc(before);
-  const { network } = before.aws;
-  const subnets = await network.subnets(subnetIds);
-  const foreign = subnets
-    .filter((subnet) => subnet.vpc !== vpc)
-    .map((subnet) => `${subnet.id} is in ${subnet.vpc}`);
-  expectThat(foreign.length === 0, `The subnets are not all in ${vpc}: ${listOf(foreign)}.`);
-  const tables = await network.routeTablesIn(vpc);
-  const endpoints = [...(await network.endpointsIn(vpc)), ...comingEndpoints(before, vpc)];
-  const faults = subnets.flatMap(
-    (subnet) => faultOf(subnet, tables, endpoints, neededServices(before.settings)) ?? [],
-  );
-  expectThat(faults.length === 0, `The functions would not reach AWS: ${listOf(faults)}.`);
-  const ways = subnets.map(({ id }) => {
-    const way = tableOf(tables, id)?.routes.find(({ to }) => to === internet);
-    return `${id} by ${way?.via ?? 'endpoints only'}`;
-  });
-  return `AWS is reached from ${listOf(ways)}`;
-}
-
 /** Facts about zones that AWS reports only during a deployment. */
 const untold =
   'AWS publishes no list of the zones in which Lambda and NAT gateways have room, so only the deployment shows that';
 
 const zoneShape = z.object({ AvailabilityZoneId: z.string() });
-
-async function checkZones(before: Before): Promise<string> {
-  const { stacks, aws } = before;
-  // The deployment creates a VPC for fixed addresses or managed instances.
-  if (
-    stacks.some(({ resources }) => Object.values(resources).some(({ Type }) => Type === 'AWS::EC2::Subnet'))
-  ) {
-    const zones = await aws.network.zones();
-    const asked = stacks.flatMap(({ resources }) =>
-      Object.values(resources).flatMap(({ Type, Properties }) => {
-        const { data } = zoneShape.safeParse(Type === 'AWS::EC2::Subnet' ? Properties : undefined);
-        return data === undefined ? [] : [data.AvailabilityZoneId];
-      }),
-    );
-    const missing = [...new Set(asked)].filter(
-      (id) => !zones.some((zone) => zone.id === id && zone.isAvailable),
-    );
-    const known = zones.map(({ id, name }) => `${id} (${name})`).join(', ');
-    expectThat(missing.length === 0, `The account has no zone ${missing.join(', ')} here; it has ${known}.`);
-    const chosen = asked.length === 0 ? 'AWS chooses the zones by letter' : [...new Set(asked)].join(', ');
-    return `${chosen}, of ${known}; ${untold}`;
-  }
-  const { vpc, subnetIds } = ownVpc(before);
-  const subnets = await aws.network.subnets(subnetIds);
-  const zoneIds = [...new Set(subnets.map(({ zoneId }) => zoneId))];
-  const faults: string[] = [];
-  if (zoneIds.length < leastZones)
-    faults.push(`all subnets are in ${zoneIds.join(', ')}, and nothing is delivered when that zone fails`);
-  for (const { id, freeAddresses } of subnets)
-    if (freeAddresses < leastFreeAddresses) faults.push(`${id} has ${freeAddresses} free addresses`);
-  for (const { service, isGateway } of comingEndpoints(before, vpc)) {
-    if (isGateway) continue;
-    // "The VPC endpoint service … does not support the availability zone of the subnet."
-    const served = await aws.network.zonesOfService(service);
-    for (const subnet of subnets)
-      if (!served.includes(subnet.zoneId))
-        faults.push(`${service} has no endpoints in ${subnet.zoneId}, the zone of ${subnet.id}`);
-  }
-  expectThat(faults.length === 0, `The subnets do not fit: ${listOf(faults)}.`);
-  return `the subnets are in ${zoneIds.join(', ')}; ${untold}`;
-}
-
-async function checkAddresses(before: Before): Promise<string> {
-  const { settings, region, aws } = before;
-  const ids = valuesIn(settings.fixedAddresses, region);
-  if (ids.length === 0) throw new Skipped('the setting fixedAddresses has none here');
-  const addresses = await aws.network.addresses(ids);
-  const gateways = [...(await ownIds(before))].filter((id) => id.startsWith('nat-'));
-  const own = gateways.length === 0 ? [] : await aws.network.addressesOfNat(gateways);
-  const faults = addresses.flatMap(({ id, address, isInUse, borderGroup }) => [
-    ...(isInUse && !own.includes(id) ? [`${id} (${address}) belongs to something else already`] : []),
-    ...(borderGroup !== region ? [`${id} (${address}) is announced in ${borderGroup}`] : []),
-  ]);
-  expectThat(faults.length === 0, `A NAT gateway cannot get these addresses: ${listOf(faults)}.`);
-  return `${addresses.map(({ address }) => address).join(', ')} can be had by NAT gateways`;
-}
 
 export const networkChecks: readonly Check<Before>[] = [
   {
@@ -209,26 +115,122 @@ export const networkChecks: readonly Check<Before>[] = [
     shows: 'AWS lets the VPC have the endpoints of vpcEndpoints beside its own',
     remedy:
       'Take the services out of vpcEndpoints that the VPC has already, or the tables out of routeTables: docs/network.md, "Private destinations".',
-    run: checkEndpoints,
+    run: async (before) => {
+      const { vpc } = ownVpc(before);
+      const { network } = before.aws;
+      const coming = comingEndpoints(before, vpc);
+      const own = await ownIds(before);
+      const others = (await network.endpointsIn(vpc)).filter(({ id }) => !own.has(id));
+      const has = `the VPC has those of ${others.map(nameOf).join(', ') || 'no service'}`;
+      if (coming.length === 0) return `the deployment makes no endpoints; ${has}`;
+      const faults = coming.flatMap((one) => others.flatMap((other) => conflictOf(one, other) ?? []));
+      const needsDns = coming.some(({ hasPrivateDns }) => hasPrivateDns);
+      const dns = needsDns ? await network.dnsOf(vpc) : undefined;
+      if (dns !== undefined && !(dns.isOn && dns.hasHostnames))
+        faults.push(
+          `${vpc} has DNS support or DNS hostnames off, and the endpoints' private names need both`,
+        );
+      expectThat(faults.length === 0, `The endpoints of vpcEndpoints cannot be made: ${listOf(faults)}.`);
+      return `the endpoints of ${coming.map(nameOf).join(', ')} can be made; ${has}`;
+    },
   },
   {
     name: 'routes',
     shows: 'AWS is reached from the subnets of the delivery functions',
     remedy:
       'Choose private subnets whose table leads to a NAT or transit gateway, or set vpcEndpoints and routeTables: docs/network.md, "Private destinations".',
-    run: checkRoutes,
+    run: async (before) => {
+      const { vpc, subnetIds } = ownVpc(before);
+      const { network } = before.aws;
+      const subnets = await network.subnets(subnetIds);
+      const foreign = subnets
+        .filter((subnet) => subnet.vpc !== vpc)
+        .map((subnet) => `${subnet.id} is in ${subnet.vpc}`);
+      expectThat(foreign.length === 0, `The subnets are not all in ${vpc}: ${listOf(foreign)}.`);
+      const tables = await network.routeTablesIn(vpc);
+      const endpoints = [...(await network.endpointsIn(vpc)), ...comingEndpoints(before, vpc)];
+      const faults = subnets.flatMap(
+        (subnet) => faultOf(subnet, tables, endpoints, neededServices(before.settings)) ?? [],
+      );
+      expectThat(faults.length === 0, `The functions would not reach AWS: ${listOf(faults)}.`);
+      const ways = subnets.map(({ id }) => {
+        const way = tableOf(tables, id)?.routes.find(({ to }) => to === internet);
+        return `${id} by ${way?.via ?? 'endpoints only'}`;
+      });
+      return `AWS is reached from ${listOf(ways)}`;
+    },
   },
   {
     name: 'zones',
     shows: 'AWS has the zones that the delivery functions are to be in',
     remedy: 'Choose subnets or zones of other zone ids: aws ec2 describe-availability-zones lists them.',
-    run: checkZones,
+    run: async (before) => {
+      const { stacks, aws } = before;
+      // The deployment creates a VPC for fixed addresses or managed instances.
+      if (
+        stacks.some(({ resources }) =>
+          Object.values(resources).some(({ Type }) => Type === 'AWS::EC2::Subnet'),
+        )
+      ) {
+        const zones = await aws.network.zones();
+        const asked = stacks.flatMap(({ resources }) =>
+          Object.values(resources).flatMap(({ Type, Properties }) => {
+            const { data } = zoneShape.safeParse(Type === 'AWS::EC2::Subnet' ? Properties : undefined);
+            return data === undefined ? [] : [data.AvailabilityZoneId];
+          }),
+        );
+        const missing = [...new Set(asked)].filter(
+          (id) => !zones.some((zone) => zone.id === id && zone.isAvailable),
+        );
+        const known = zones.map(({ id, name }) => `${id} (${name})`).join(', ');
+        expectThat(
+          missing.length === 0,
+          `The account has no zone ${missing.join(', ')} here; it has ${known}.`,
+        );
+        const chosen =
+          asked.length === 0 ? 'AWS chooses the zones by letter' : [...new Set(asked)].join(', ');
+        return `${chosen}, of ${known}; ${untold}`;
+      }
+      const { vpc, subnetIds } = ownVpc(before);
+      const subnets = await aws.network.subnets(subnetIds);
+      const zoneIds = [...new Set(subnets.map(({ zoneId }) => zoneId))];
+      const faults: string[] = [];
+      if (zoneIds.length < leastZones)
+        faults.push(
+          `all subnets are in ${zoneIds.join(', ')}, and nothing is delivered when that zone fails`,
+        );
+      for (const { id, freeAddresses } of subnets)
+        if (freeAddresses < leastFreeAddresses) faults.push(`${id} has ${freeAddresses} free addresses`);
+      for (const { service, isGateway } of comingEndpoints(before, vpc)) {
+        if (isGateway) continue;
+        // "The VPC endpoint service … does not support the availability zone of the subnet."
+        const served = await aws.network.zonesOfService(service);
+        for (const subnet of subnets)
+          if (!served.includes(subnet.zoneId))
+            faults.push(`${service} has no endpoints in ${subnet.zoneId}, the zone of ${subnet.id}`);
+      }
+      expectThat(faults.length === 0, `The subnets do not fit: ${listOf(faults)}.`);
+      return `the subnets are in ${zoneIds.join(', ')}; ${untold}`;
+    },
   },
   {
     name: 'addresses',
     shows: 'AWS has the elastic addresses of fixedAddresses, free for NAT gateways',
     remedy:
       'Allocate an address (aws ec2 allocate-address), or release the association of this one; then put its id into fixedAddresses.',
-    run: checkAddresses,
+    run: async (before) => {
+      const { settings, region, aws } = before;
+      const ids = valuesIn(settings.fixedAddresses, region);
+      if (ids.length === 0) throw new Skipped('the setting fixedAddresses has none here');
+      const addresses = await aws.network.addresses(ids);
+      const gateways = [...(await ownIds(before))].filter((id) => id.startsWith('nat-'));
+      const own = gateways.length === 0 ? [] : await aws.network.addressesOfNat(gateways);
+      const faults = addresses.flatMap(({ id, address, isInUse, borderGroup }) => [
+        ...(isInUse && !own.includes(id) ? [`${id} (${address}) belongs to something else already`] : []),
+        ...(borderGroup !== region ? [`${id} (${address}) is announced in ${borderGroup}`] : []),
+      ]);
+      expectThat(faults.length === 0, `A NAT gateway cannot get these addresses: ${listOf(faults)}.`);
+      return `${addresses.map(({ address }) => address).join(', ')} can be had by NAT gateways`;
+    },
   },
 ];

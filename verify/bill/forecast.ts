@@ -1,9 +1,9 @@
 /** The forecast for a day: the costs of messages and of an idle deployment from docs/cost.md, at list prices. */
-import { ordinaryMessage } from '../../bench/bill/ordinaryMessage.ts';
-import { idleUses } from '../../bench/bill/resources.ts';
-import type { Service } from '../../bench/bill/services.ts';
-import { ordinary, partsOf } from '../../bench/bill/workload.ts';
-import { daysOfMonth, pricedRegionOf, unitDollars } from '../../bench/prices.ts';
+import { ordinaryMessage } from '../../bill/ordinaryMessage.ts';
+import { idleUses } from '../../bill/resources.ts';
+import type { Service } from '../../bill/services.ts';
+import { ordinary, partsOf } from '../../bill/workload.ts';
+import { daysOfMonth, pricedRegionOf, unitDollars } from '../../bill/prices.ts';
 import type { StackTemplate } from '../deployment.ts';
 
 /** Dollars per day: without batching, and with batches of ten. */

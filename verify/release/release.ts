@@ -1,11 +1,10 @@
 /** `svc-queue verify --release`: an upgrade and a rollback, while messages are published and delivered. */
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import * as z from 'zod';
 import { type Check, expectThat, Shortfall } from '../check.ts';
-import { published } from '../after/api.ts';
+import { publish, statesOf } from '../after/api.ts';
 import type { After } from '../after/context.ts';
-import type { Received } from '../after/receiver/receiver.ts';
+import type { Received } from '../after/receiver/received.ts';
 import { until } from '../wait.ts';
 
 export interface Release {
@@ -78,7 +77,7 @@ function keepPublishing(
     for (let number = 0; !stopping.signal.aborted && !signal.aborted; number += 1) {
       const fails = number % failing === 0;
       try {
-        const { messageId } = await client.read(published, 'POST', `/v2/publish/${fails ? failUrl : okUrl}`, {
+        const messageId = await publish(client, fails ? failUrl : okUrl, {
           body: `message ${number}`,
           headers: {
             'svc-delay': delays[number % delays.length] ?? '0s',
@@ -138,8 +137,6 @@ export function openCommands({ commands }: Release, regions: number, say: (sente
   };
 }
 
-const log = z.object({ logs: z.array(z.object({ state: z.string() })) });
-
 /** The most messages that are requested individually from the service. */
 const mostAsked = 20;
 
@@ -153,8 +150,7 @@ async function undelivered(
   if (missing.length > mostAsked) return missing;
   const open: string[] = [];
   for (const id of missing) {
-    const { logs } = await client.read(log, 'GET', `/v2/logs?messageId=${id}`);
-    const states = logs.map(({ state }) => state);
+    const states = await statesOf(client, id);
     if (!states.includes('DELIVERED')) open.push(`${id} (${states.join(', ')})`);
   }
   return open;
@@ -187,7 +183,7 @@ export const releaseCheck = (runCommands: (signal: AbortSignal) => Promise<void>
       async () => {
         last = await received();
         lost = await undelivered(after, sent, last);
-        return lost.length === 0 ? true : undefined;
+        return lost.length === 0;
       },
       () =>
         `Of ${sent.accepted.size} accepted messages ${lost.length} did not arrive: ${lost.slice(0, 3).join('; ')}.`,

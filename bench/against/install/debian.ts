@@ -9,7 +9,7 @@ import { BenchError } from '../../benchError.ts';
 import { makeOnce } from './makeOnce.ts';
 import { runInstaller } from './run.ts';
 
-export interface WantedProgram {
+interface WantedProgram {
   /** The name in error messages. */
   readonly title: string;
   readonly name: string;
@@ -20,7 +20,7 @@ export interface WantedProgram {
   readonly settle?: (draft: string, root: string) => Promise<void>;
 }
 
-export interface FoundProgram {
+interface FoundProgram {
   readonly file: string;
   /** `/`, or the folder with the unpacked packages. */
   readonly root: string;

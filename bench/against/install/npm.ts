@@ -4,30 +4,13 @@ import { makeOnce } from './makeOnce.ts';
 import { runInstaller } from './run.ts';
 
 /**
- * Runs npm in a folder.
- *
- * @param what is installed, for the error message
- * @throws BenchError with the first lines of npm's error
- */
-export async function npm(folder: string, what: string, args: readonly string[]): Promise<void> {
-  console.log(`Installing ${what} ...`);
-  await runInstaller({
-    program: 'npm',
-    args: [...args, '--ignore-scripts', '--no-audit', '--no-fund'],
-    cwd: folder,
-    what,
-    reasons: /(?<=^npm error ).*\S/gm,
-  });
-}
-
-/**
  * Installs packages that are not dependencies of the project into a separate folder. There is no lock file, because some
  * registry mirrors lack binaries of other platforms.
  *
  * @param what is installed, for the error message
  * @param cache the parent folder, with a folder for each set of versions
  * @returns the folder that contains the modules
- * @throws BenchError if npm cannot install them
+ * @throws BenchError with the first lines of npm's error
  */
 export const installPackages = (
   what: string,
@@ -37,5 +20,12 @@ export const installPackages = (
 ): Promise<string> =>
   makeOnce(join(cache, Object.values(versions).join('-')), async (draft) => {
     await writeFile(join(draft, 'package.json'), JSON.stringify({ private: true, dependencies: versions }));
-    await npm(draft, what, ['install', '--no-package-lock', ...args]);
+    console.log(`Installing ${what} ...`);
+    await runInstaller({
+      program: 'npm',
+      args: ['install', '--no-package-lock', ...args, '--ignore-scripts', '--no-audit', '--no-fund'],
+      cwd: draft,
+      what,
+      reasons: /(?<=^npm error ).*\S/gm,
+    });
   });

@@ -7,7 +7,7 @@ const failure = z.object({ stderr: z.string() });
 /** Bytes. Installers print much. */
 const maxBuffer = 64 * 1024 * 1024;
 
-export interface Installer {
+interface Installer {
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;

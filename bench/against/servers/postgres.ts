@@ -3,17 +3,11 @@ import { execFile } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { loopback } from '../../../local/http.ts';
+import { freePort } from '../../../test/support/freePort.ts';
 import { BenchError } from '../../benchError.ts';
 import { debianProgram } from '../install/debian.ts';
 import { notRoot, startServer, temporaryFolder } from './server.ts';
-import { together, type Closable } from './together.ts';
-import { freePort } from '../../../test/support/freePort.ts';
-
-export interface Postgres extends Closable {
-  readonly version: string;
-  readonly url: string;
-  readonly pid: number;
-}
+import { together } from './together.ts';
 
 const program = {
   title: 'PostgreSQL',
@@ -24,7 +18,7 @@ const program = {
 const user = 'bench';
 
 /** @throws BenchError if PostgreSQL cannot be installed or started */
-export const startPostgres = (): Promise<Postgres> =>
+export const startPostgres = () =>
   together(async (add) => {
     const { file: initdb, env } = await debianProgram(program);
     const account = notRoot();

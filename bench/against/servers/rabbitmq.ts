@@ -3,16 +3,10 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { loopback } from '../../../local/http.ts';
+import { freePort } from '../../../test/support/freePort.ts';
 import { debianProgram } from '../install/debian.ts';
 import { startServer, temporaryFolder } from './server.ts';
-import { together, type Closable } from './together.ts';
-import { freePort } from '../../../test/support/freePort.ts';
-
-export interface Rabbitmq extends Closable {
-  readonly version: string;
-  readonly url: string;
-  readonly pids: readonly number[];
-}
+import { together } from './together.ts';
 
 const erlang = 'usr/lib/erlang';
 /** Debian's script in `/usr/sbin` switches to an account that the package creates. This script does not. */
@@ -30,7 +24,7 @@ const program = {
 };
 
 /** @throws BenchError if RabbitMQ cannot be installed or started */
-export const startRabbitmq = (): Promise<Rabbitmq> =>
+export const startRabbitmq = () =>
   together(async (add) => {
     const { file, env: found, root } = await debianProgram(program);
     const erlangBin = join(root, erlang, 'bin');

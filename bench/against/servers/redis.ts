@@ -2,19 +2,17 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { loopback } from '../../../local/http.ts';
+import { freePort } from '../../../test/support/freePort.ts';
 import { debianProgram } from '../install/debian.ts';
 import { startServer, temporaryFolder } from './server.ts';
-import { together, type Closable } from './together.ts';
-import { freePort } from '../../../test/support/freePort.ts';
+import { together } from './together.ts';
 
-export interface Redis extends Closable {
-  readonly version: string;
-  /** On the loopback address. BullMQ's documents connect to a host and a port ("Connections"). */
-  readonly port: number;
-  readonly pid: number;
-}
-
-const program = { title: 'Redis', name: 'redis-server', packages: ['redis-server'], folders: ['usr/bin'] };
+export const program = {
+  title: 'Redis',
+  name: 'redis-server',
+  packages: ['redis-server'],
+  folders: ['usr/bin'],
+};
 
 /**
  * As BullMQ's documents recommend ("Going to production"): accepted messages survive a `kill -9`, as on the local stage, and
@@ -28,7 +26,7 @@ const persistence = [
 ].flat();
 
 /** @throws BenchError if Redis cannot be installed or started */
-export const startRedis = (): Promise<Redis> =>
+export const startRedis = () =>
   together(async (add) => {
     const { file, env } = await debianProgram(program);
     const { stdout } = await promisify(execFile)(file, ['--version'], { env: { ...process.env, ...env } });
@@ -46,5 +44,6 @@ export const startRedis = (): Promise<Redis> =>
         ready: /ready to accept connections/i,
       }),
     );
+    // BullMQ's documents connect to a host and a port ("Connections").
     return { version: /v=([\d.]+)/.exec(stdout)?.[1] ?? 'of unknown version', port, pid };
   });

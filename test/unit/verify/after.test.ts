@@ -11,7 +11,7 @@ import type { After } from '../../../verify/after/context.ts';
 import { reachable } from '../../../verify/after/deployed.ts';
 import { functionCheck, missingFunction } from '../../../verify/after/delivery/functionCheck.ts';
 import { percentile, usageQueries } from '../../../verify/after/watch/measures.ts';
-import type { Received } from '../../../verify/after/receiver/receiver.ts';
+import type { Received } from '../../../verify/after/receiver/received.ts';
 import { releaseCheck } from '../../../verify/release/release.ts';
 import { until } from '../../../verify/wait.ts';
 import { sabotages } from '../../deploy/sabotages.ts';

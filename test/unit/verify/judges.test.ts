@@ -4,7 +4,7 @@ import { gatewayAnswers, refusalBody } from '../../../lib/api/gatewayAnswers.ts'
 import { clientOptions } from '../../../lambdas/aws/clientOptions.ts';
 import { judgeFlood, wrongAnswers } from '../../../verify/after/answers/gatewayChecks.ts';
 import { attemptsIn, judgeQuick } from '../../../verify/after/delivery/loadChecks.ts';
-import type { Received } from '../../../verify/after/receiver/receiver.ts';
+import type { Received } from '../../../verify/after/receiver/received.ts';
 import { differencesOf, wantedTables } from '../../../verify/after/watch/dataChecks.ts';
 import { deniedIn } from '../../../verify/after/watch/deniedChecks.ts';
 import { judgeBill, readBilled } from '../../../verify/bill/bill.ts';

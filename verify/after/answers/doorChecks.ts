@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { valuesIn } from '../../../lib/regional.ts';
 import { type Check, expectThat, Skipped } from '../../check.ts';
-import { bearer, type Client, published } from '../api.ts';
+import { bearer, type Client, publish } from '../api.ts';
 import type { After } from '../context.ts';
 import { isRefusal, shown } from './answerChecks.ts';
 
@@ -19,96 +19,6 @@ const urlOf = ({ publishUrl }: After): Client => {
   return publishUrl;
 };
 
-async function checkPublishUrl(after: After): Promise<string> {
-  const client = urlOf(after);
-  const strange = after.inbox('ok');
-  await client.read(published, 'POST', `/v2/publish/${strange.url}${strangePath}`, {
-    body: 'by the publish URL',
-  });
-  const [received] = await strange.received(1);
-  expectThat(received?.text === 'by the publish URL', `The body arrived as "${String(received?.text)}".`);
-  expectThat(received.path === strangePath, `${strangePath} arrived as ${received.path}.`);
-  return `a message came through it, and ${strangePath} arrived byte for byte`;
-}
-
-async function checkBytes(after: After): Promise<string> {
-  const client = urlOf(after);
-  const query = after.inbox('ok');
-  const destination = `${query.url}?${strangeQuery}`;
-  await client.read(published, 'POST', `/v2/publish/${encodeURIComponent(destination)}`, { body: 'query' });
-  const [received] = await query.received(1);
-  expectThat(received?.query === strangeQuery, `${strangeQuery} arrived as ${String(received?.query)}.`);
-
-  const body = randomBytes(256);
-  const binary = after.inbox('ok');
-  await client.read(published, 'POST', `/v2/publish/${binary.url}`, {
-    body: new Uint8Array(body),
-    headers: { 'content-type': 'application/octet-stream' },
-  });
-  const [bytes] = await binary.received(1);
-  expectThat(
-    bytes?.sha256 === createHash('sha256').update(body).digest('hex'),
-    `Of ${body.length} bytes ${String(bytes?.bytes)} arrived, and not the same.`,
-  );
-  return `${strangeQuery} and ${body.length} random bytes arrived as they were`;
-}
-
-async function checkSizes(after: After): Promise<string> {
-  const client = urlOf(after);
-  const large = after.inbox('ok');
-  await client.read(published, 'POST', `/v2/publish/${large.url}`, {
-    body: 'x'.repeat(4 * megabyte),
-    headers: { 'content-type': 'text/plain' },
-  });
-  const [received] = await large.received(1);
-  expectThat(received?.bytes === 4 * megabyte, `Of 4 MB ${String(received?.bytes)} bytes arrived.`);
-  // Lambda's limit is 6 MB. It answers 413 with its own text ("Lambda quotas").
-  const tooLarge = await client.send('POST', `/v2/publish/${large.url}`, {
-    body: 'x'.repeat(7 * megabyte),
-    headers: { 'content-type': 'text/plain' },
-  });
-  expectThat(tooLarge.status === 413, `7 MB were answered ${shown(tooLarge)}.`);
-  const long = after.inbox('ok');
-  await client.read(published, 'POST', `/v2/publish/${long.url}`, {
-    body: 'long',
-    headers: { 'svc-forward-long': 'x'.repeat(heads.taken) },
-  });
-  await long.received(1);
-  const tooLong = await client.send('POST', `/v2/publish/${long.url}`, {
-    body: 'too long',
-    headers: { 'svc-forward-long': 'x'.repeat(heads.refused) },
-  });
-  expectThat(
-    tooLong.status === 431 && isRefusal(tooLong),
-    `A head of more than 10,240 bytes was answered ${shown(tooLong)}.`,
-  );
-  return '4 MB and a head of 9 KB came through it; 7 MB were refused with 413, a head of 11 KB with 431';
-}
-
-async function checkDomains({ settings, region, management, account, sendTo }: After): Promise<string> {
-  const [domain] = valuesIn(settings.domains, region);
-  const [managementDomain] = management === undefined ? [] : valuesIn(settings.domains, 'management');
-  if (domain === undefined && managementDomain === undefined)
-    throw new Skipped('the setting domains has none here');
-  const seen: string[] = [];
-  if (domain !== undefined) {
-    const answer = await sendTo(`https://${domain}`)('GET', '/v2/keys', {
-      authorization: bearer(account.token),
-    });
-    expectThat(answer.status === 200, `${domain} answered the account ${shown(answer)}.`);
-    seen.push(`${domain} answers the account`);
-  }
-  if (managementDomain !== undefined) {
-    const answer = await sendTo(`https://${managementDomain}`)('GET', '/v2/svc/users');
-    expectThat(
-      answer.status === 401 && isRefusal(answer),
-      `${managementDomain} answered a request without credentials ${shown(answer)}.`,
-    );
-    seen.push(`${managementDomain} asks for credentials`);
-  }
-  return seen.join('; ');
-}
-
 const remedy =
   'Look at the URL of the function Publish and at its two permissions for everybody: docs/network.md.';
 
@@ -117,7 +27,15 @@ export const doorChecks: readonly Check<After>[] = [
     name: 'publish-url',
     shows: 'the publish URL takes a message, and the path of its destination arrives byte for byte',
     remedy,
-    run: checkPublishUrl,
+    run: async (after) => {
+      const client = urlOf(after);
+      const strange = after.inbox('ok');
+      await publish(client, `${strange.url}${strangePath}`, { body: 'by the publish URL' });
+      const [received] = await strange.received(1);
+      expectThat(received?.text === 'by the publish URL', `The body arrived as "${String(received?.text)}".`);
+      expectThat(received.path === strangePath, `${strangePath} arrived as ${received.path}.`);
+      return `a message came through it, and ${strangePath} arrived byte for byte`;
+    },
   },
   {
     name: 'publish-url-bytes',
@@ -126,13 +44,63 @@ export const doorChecks: readonly Check<After>[] = [
     remedy,
     notOnEmulator:
       'the emulator encodes again the query that a function URL gets, and takes every body for text',
-    run: checkBytes,
+    run: async (after) => {
+      const client = urlOf(after);
+      const query = after.inbox('ok');
+      const destination = `${query.url}?${strangeQuery}`;
+      await publish(client, encodeURIComponent(destination), { body: 'query' });
+      const [received] = await query.received(1);
+      expectThat(received?.query === strangeQuery, `${strangeQuery} arrived as ${String(received?.query)}.`);
+
+      const body = randomBytes(256);
+      const binary = after.inbox('ok');
+      await publish(client, binary.url, {
+        body: new Uint8Array(body),
+        headers: { 'content-type': 'application/octet-stream' },
+      });
+      const [bytes] = await binary.received(1);
+      expectThat(
+        bytes?.sha256 === createHash('sha256').update(body).digest('hex'),
+        `Of ${body.length} bytes ${String(bytes?.bytes)} arrived, and not the same.`,
+      );
+      return `${strangeQuery} and ${body.length} random bytes arrived as they were`;
+    },
   },
   {
     name: 'publish-url-sizes',
     shows: 'the publish URL takes 4 MB and a long head, and refuses what is larger',
     remedy,
-    run: checkSizes,
+    run: async (after) => {
+      const client = urlOf(after);
+      const large = after.inbox('ok');
+      await publish(client, large.url, {
+        body: 'x'.repeat(4 * megabyte),
+        headers: { 'content-type': 'text/plain' },
+      });
+      const [received] = await large.received(1);
+      expectThat(received?.bytes === 4 * megabyte, `Of 4 MB ${String(received?.bytes)} bytes arrived.`);
+      // Lambda's limit is 6 MB. It answers 413 with its own text ("Lambda quotas").
+      const tooLarge = await client.send('POST', `/v2/publish/${large.url}`, {
+        body: 'x'.repeat(7 * megabyte),
+        headers: { 'content-type': 'text/plain' },
+      });
+      expectThat(tooLarge.status === 413, `7 MB were answered ${shown(tooLarge)}.`);
+      const long = after.inbox('ok');
+      await publish(client, long.url, {
+        body: 'long',
+        headers: { 'svc-forward-long': 'x'.repeat(heads.taken) },
+      });
+      await long.received(1);
+      const tooLong = await client.send('POST', `/v2/publish/${long.url}`, {
+        body: 'too long',
+        headers: { 'svc-forward-long': 'x'.repeat(heads.refused) },
+      });
+      expectThat(
+        tooLong.status === 431 && isRefusal(tooLong),
+        `A head of more than 10,240 bytes was answered ${shown(tooLong)}.`,
+      );
+      return '4 MB and a head of 9 KB came through it; 7 MB were refused with 413, a head of 11 KB with 431';
+    },
   },
   {
     name: 'domains',
@@ -140,6 +108,28 @@ export const doorChecks: readonly Check<After>[] = [
     remedy:
       'Point each name to the output DomainTarget of its stack (a CNAME), or set hostedZone; it takes some minutes until resolvers know it: docs/network.md, "Custom domains".',
     notOnEmulator: 'the names of the domains lead to AWS',
-    run: checkDomains,
+    run: async ({ settings, region, management, account, sendTo }) => {
+      const [domain] = valuesIn(settings.domains, region);
+      const [managementDomain] = management === undefined ? [] : valuesIn(settings.domains, 'management');
+      if (domain === undefined && managementDomain === undefined)
+        throw new Skipped('the setting domains has none here');
+      const seen: string[] = [];
+      if (domain !== undefined) {
+        const answer = await sendTo(`https://${domain}`)('GET', '/v2/keys', {
+          authorization: bearer(account.token),
+        });
+        expectThat(answer.status === 200, `${domain} answered the account ${shown(answer)}.`);
+        seen.push(`${domain} answers the account`);
+      }
+      if (managementDomain !== undefined) {
+        const answer = await sendTo(`https://${managementDomain}`)('GET', '/v2/svc/users');
+        expectThat(
+          answer.status === 401 && isRefusal(answer),
+          `${managementDomain} answered a request without credentials ${shown(answer)}.`,
+        );
+        seen.push(`${managementDomain} asks for credentials`);
+      }
+      return seen.join('; ');
+    },
   },
 ];

@@ -68,24 +68,8 @@ async function readAnswers({ clients: { apiGateway }, resources }: After): Promi
   );
 }
 
-async function checkGatewayAnswers(after: After): Promise<string> {
-  const wrong = wrongAnswers(await readAnswers(after));
-  expectThat(wrong.length === 0, `The gateway would not answer as it has to: ${wrong.join('; ')}.`);
-  return `the gateway has its ${gatewayAnswers.length} own answers, those of 429, 502 and 504 among them`;
-}
-
 /** AWS WAF's "Baseline rule groups" block this header as Log4JRCE_HEADER (AWS WAF Developer Guide). */
 const attack = { 'x-verify': '${jndi:ldap://example.com/}' };
-
-async function checkFirewall({ settings, api }: After): Promise<string> {
-  if (!settings.firewall) throw new Skipped('the setting firewall is off');
-  const answer = await api.send('GET', '/v2/health', { headers: attack });
-  expectThat(
-    answer.status === 403 && isRefusal(answer) && answer.text.includes('request_blocked'),
-    `A known attack in a header was answered ${shown(answer)}.`,
-  );
-  return 'a known attack in a header was refused with 403 and a code';
-}
 
 /** Six times the requests that the management API accepts within a second. */
 const flood = 600;
@@ -102,28 +86,32 @@ export function judgeFlood(answers: readonly Answer[]): number {
   return refused.length;
 }
 
-async function checkThrottled({ management }: After): Promise<string> {
-  if (management === undefined) throw new Skipped('the management API is in the first region');
-  const answers = await Promise.all(
-    Array.from({ length: flood }, () => management.client.send('GET', '/v2/svc/users/verify-none')),
-  );
-  return `${judgeFlood(answers)} of ${flood} requests at once were refused with 429, a code and Retry-After`;
-}
-
 export const gatewayChecks: readonly Check<After>[] = [
   {
     name: 'gateway-answers',
     shows: 'the gateway has the answers of this release for what it refuses itself: 429, 502, 504 and others',
     remedy:
       'npx svc-queue drift shows a changed API; npx svc-queue deploy -- --revert-drift repairs it. A changed API needs a new deployment of its stage.',
-    run: checkGatewayAnswers,
+    run: async (after) => {
+      const wrong = wrongAnswers(await readAnswers(after));
+      expectThat(wrong.length === 0, `The gateway would not answer as it has to: ${wrong.join('; ')}.`);
+      return `the gateway has its ${gatewayAnswers.length} own answers, those of 429, 502 and 504 among them`;
+    },
   },
   {
     name: 'firewall',
     shows: 'the firewall refuses a known attack, with an error as JSON',
     remedy: 'Look at the web ACL and its association with the stage of the API: npx svc-queue drift.',
     notOnEmulator: 'the emulator has no firewall before its APIs',
-    run: checkFirewall,
+    run: async ({ settings, api }) => {
+      if (!settings.firewall) throw new Skipped('the setting firewall is off');
+      const answer = await api.send('GET', '/v2/health', { headers: attack });
+      expectThat(
+        answer.status === 403 && isRefusal(answer) && answer.text.includes('request_blocked'),
+        `A known attack in a header was answered ${shown(answer)}.`,
+      );
+      return 'a known attack in a header was refused with 403 and a code';
+    },
   },
 ];
 
@@ -135,5 +123,11 @@ export const throttledCheck: Check<After> = {
     'Look at the throttle of the stage of the management API, and at its gateway response THROTTLED: npx svc-queue drift.',
   isSlow: true,
   notOnEmulator: 'the emulator throttles no APIs',
-  run: checkThrottled,
+  run: async ({ management }) => {
+    if (management === undefined) throw new Skipped('the management API is in the first region');
+    const answers = await Promise.all(
+      Array.from({ length: flood }, () => management.client.send('GET', '/v2/svc/users/verify-none')),
+    );
+    return `${judgeFlood(answers)} of ${flood} requests at once were refused with 429, a code and Retry-After`;
+  },
 };

@@ -26,23 +26,21 @@ export function missingFunction(
   })[0];
 }
 
-async function checkFunction(after: After): Promise<string> {
-  const { lambdaDestinations } = after.settings;
-  if (lambdaDestinations.length === 0) throw new Skipped('the setting lambdaDestinations is empty');
-  const arn = missingFunction(lambdaDestinations, after);
-  if (arn === undefined)
-    throw new Skipped(
-      'the setting lambdaDestinations has only functions that are there, or of other accounts',
-    );
-  const { error } = await makeDeadLetter(after, arn);
-  expectThat(error === `There is no function ${arn}.`, `Lambda answered: ${String(error)}`);
-  return 'Lambda took the right to invoke, and knew no function of a random name';
-}
-
 export const functionCheck: Check<After> = {
   name: 'function',
   shows: 'the role of deliveries may invoke the functions of lambdaDestinations',
   remedy:
     'The role of the function DeliverLong needs lambda:InvokeFunction for them: npx svc-queue drift shows whether it has it. Does a policy of the organization forbid it?',
-  run: checkFunction,
+  run: async (after) => {
+    const { lambdaDestinations } = after.settings;
+    if (lambdaDestinations.length === 0) throw new Skipped('the setting lambdaDestinations is empty');
+    const arn = missingFunction(lambdaDestinations, after);
+    if (arn === undefined)
+      throw new Skipped(
+        'the setting lambdaDestinations has only functions that are there, or of other accounts',
+      );
+    const { error } = await makeDeadLetter(after, arn);
+    expectThat(error === `There is no function ${arn}.`, `Lambda answered: ${String(error)}`);
+    return 'Lambda took the right to invoke, and knew no function of a random name';
+  },
 };

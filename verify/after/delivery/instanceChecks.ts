@@ -11,7 +11,7 @@ import * as z from 'zod';
 import { liveAlias } from '../../../lib/functions/function.ts';
 import { type Check, Shortfall, Skipped } from '../../check.ts';
 import { until } from '../../wait.ts';
-import { published } from '../api.ts';
+import { publish, statesOf } from '../api.ts';
 import type { After } from '../context.ts';
 import { makeLateHost, removeLateHost } from '../receiver/lateHost.ts';
 import { delivered, isQuiet } from './longChecks.ts';
@@ -20,7 +20,7 @@ const noInstances =
   'longDelivery is functions: no answer may take longer than 14 minutes, and there are no instances';
 
 /** A machine that answers `/<seconds>` after this many seconds. */
-export interface LateHost {
+interface LateHost {
   readonly make: (after: After) => Promise<string>;
   readonly remove: (after: After) => Promise<unknown>;
 }
@@ -31,25 +31,19 @@ const machine: LateHost = {
   remove: ({ clients, settings }) => removeLateHost(clients.cloudFormation, settings.name),
 };
 
-const state = z.object({ logs: z.array(z.object({ state: z.string() })) });
-
 /** The machine's server starts about a minute after CloudFormation has finished. */
 const startMs = 300_000;
 
 /** Sends messages to the machine until it answers one. */
 async function started({ api, timeout }: After, url: string): Promise<void> {
-  const publish = () =>
-    api.client.read(published, 'POST', `/v2/publish/${url}/0`, {
-      body: 'ready?',
-      headers: { 'svc-timeout': '10s', 'svc-retries': '0' },
-    });
-  let { messageId } = await publish();
+  const headers = { 'svc-timeout': '10s', 'svc-retries': '0' };
+  const send = () => publish(api.client, `${url}/0`, { body: 'ready?', headers });
+  let messageId = await send();
   await until(
     async () => {
-      const { logs } = await api.client.read(state, 'GET', `/v2/logs?messageId=${messageId}`);
-      const states = logs.map((one) => one.state);
+      const states = await statesOf(api.client, messageId);
       if (states.includes('DELIVERED')) return true;
-      if (states.some((one) => /^(FAILED|ERROR)$/.test(one))) ({ messageId } = await publish());
+      if (states.some((one) => /^(FAILED|ERROR)$/.test(one))) messageId = await send();
       return undefined;
     },
     () => `No delivery reached the machine at ${url}.`,
@@ -72,7 +66,7 @@ export const longAnswer = (seconds: number, host = machine): Check<After> => ({
       const url = await host.make(after);
       await started(after, url);
       const from = Date.now();
-      const { messageId } = await api.client.read(published, 'POST', `/v2/publish/${url}/${seconds}`, {
+      const messageId = await publish(api.client, `${url}/${seconds}`, {
         body: 'late',
         headers: { 'svc-timeout': `${seconds + 300}s`, 'svc-retries': '0' },
       });
@@ -100,61 +94,6 @@ const everyMs = 10_000;
 type Scaling = z.output<typeof scalingShape>;
 const scalingShape = z.object({ MinExecutionEnvironments: z.number(), MaxExecutionEnvironments: z.number() });
 
-async function checkLostInstance(after: After): Promise<string> {
-  const { api, clients, inbox, resources, settings, timeout } = after;
-  if (settings.longDelivery !== 'instances') throw new Skipped(noInstances);
-  const found = (form: RegExp): string => {
-    const resource = resources.find(({ logicalId }) => form.test(logicalId));
-    if (resource === undefined) throw new Shortfall(`The stack has no resource ${form.source}.`);
-    return resource.physicalId;
-  };
-  const FunctionName = found(longFunction);
-  const { FunctionVersion } = await clients.lambda.send(
-    new GetAliasCommand({ FunctionName, Name: liveAlias }),
-  );
-  const version = { FunctionName, Qualifier: FunctionVersion };
-  const applied = async (): Promise<Scaling> => {
-    const { AppliedFunctionScalingConfig } = await clients.lambda.send(
-      new GetFunctionScalingConfigCommand(version),
-    );
-    return scalingShape.parse(AppliedFunctionScalingConfig);
-  };
-  const scale = (FunctionScalingConfig: Scaling): Promise<unknown> =>
-    clients.lambda.send(new PutFunctionScalingConfigCommand({ ...version, FunctionScalingConfig }));
-  const before = await applied();
-  // If the run is killed here, one environment remains and continues the work.
-  const one: Scaling = { MinExecutionEnvironments: 1, MaxExecutionEnvironments: 1 };
-  if (before.MinExecutionEnvironments < 2)
-    throw new Skipped('there is one execution environment, and without it nothing would be delivered');
-  if (!(await isQuiet(after, found(longQueue))))
-    throw new Skipped('the queue of long jobs is in use, and this check would hold up the jobs of others');
-
-  const slow = inbox(`wait-${waitSeconds}`, 'slow');
-  const ids: string[] = [];
-  for (let number = 0; number < messages; number += 1) {
-    const { messageId } = await api.client.read(published, 'POST', `/v2/publish/${slow.url}`, {
-      body: 'waits',
-      headers: { 'svc-timeout': `${waitSeconds + 60}s`, 'svc-retries': '0' },
-    });
-    ids.push(messageId);
-  }
-  const delivering = { api, timeout: { ...timeout, waitMs: timeout.waitMs + comesBackMs } };
-  try {
-    await scale(one);
-    await until(
-      async () => ((await applied()).MaxExecutionEnvironments === 1 ? true : undefined),
-      () => 'Lambda has not taken execution environments away.',
-      { ...timeout, everyMs, waitMs: timeout.waitMs + comesBackMs },
-    );
-    for (const id of ids) await delivered(delivering, id, waitSeconds);
-  } finally {
-    await scale(before);
-  }
-  const received = await slow.received(messages);
-  const repeated = received.length - messages;
-  return `all but one of ${before.MinExecutionEnvironments} execution environments went while ${messages} messages waited; all were delivered, ${repeated} attempts were made again`;
-}
-
 export const lostInstanceCheck: Check<After> = {
   name: 'lost-instance',
   shows: 'messages that instances were waiting for are delivered when these instances go',
@@ -162,5 +101,55 @@ export const lostInstanceCheck: Check<After> = {
     'Look for the messages in GET /v2/logs, and at the visibility timeout of the queue Long. Then see that the function has its execution environments again: npx svc-queue deploy, or aws lambda put-function-scaling-config.',
   isSlow: true,
   notOnEmulator: 'the emulator has no managed instances',
-  run: checkLostInstance,
+  run: async (after) => {
+    const { api, clients, inbox, resources, settings, timeout } = after;
+    if (settings.longDelivery !== 'instances') throw new Skipped(noInstances);
+    const found = (form: RegExp): string => {
+      const resource = resources.find(({ logicalId }) => form.test(logicalId));
+      if (resource === undefined) throw new Shortfall(`The stack has no resource ${form.source}.`);
+      return resource.physicalId;
+    };
+    const FunctionName = found(longFunction);
+    const { FunctionVersion } = await clients.lambda.send(
+      new GetAliasCommand({ FunctionName, Name: liveAlias }),
+    );
+    const version = { FunctionName, Qualifier: FunctionVersion };
+    const applied = async (): Promise<Scaling> => {
+      const { AppliedFunctionScalingConfig } = await clients.lambda.send(
+        new GetFunctionScalingConfigCommand(version),
+      );
+      return scalingShape.parse(AppliedFunctionScalingConfig);
+    };
+    const scale = (FunctionScalingConfig: Scaling): Promise<unknown> =>
+      clients.lambda.send(new PutFunctionScalingConfigCommand({ ...version, FunctionScalingConfig }));
+    const before = await applied();
+    // If the run is killed here, one environment remains and continues the work.
+    const one: Scaling = { MinExecutionEnvironments: 1, MaxExecutionEnvironments: 1 };
+    if (before.MinExecutionEnvironments < 2)
+      throw new Skipped('there is one execution environment, and without it nothing would be delivered');
+    if (!(await isQuiet(after, found(longQueue))))
+      throw new Skipped('the queue of long jobs is in use, and this check would hold up the jobs of others');
+
+    const slow = inbox(`wait-${waitSeconds}`, 'slow');
+    const ids: string[] = [];
+    for (let number = 0; number < messages; number += 1) {
+      const headers = { 'svc-timeout': `${waitSeconds + 60}s`, 'svc-retries': '0' };
+      ids.push(await publish(api.client, slow.url, { body: 'waits', headers }));
+    }
+    const delivering = { api, timeout: { ...timeout, waitMs: timeout.waitMs + comesBackMs } };
+    try {
+      await scale(one);
+      await until(
+        async () => (await applied()).MaxExecutionEnvironments === 1,
+        () => 'Lambda has not taken execution environments away.',
+        { ...timeout, everyMs, waitMs: timeout.waitMs + comesBackMs },
+      );
+      for (const id of ids) await delivered(delivering, id, waitSeconds);
+    } finally {
+      await scale(before);
+    }
+    const received = await slow.received(messages);
+    const repeated = received.length - messages;
+    return `all but one of ${before.MinExecutionEnvironments} execution environments went while ${messages} messages waited; all were delivered, ${repeated} attempts were made again`;
+  },
 };

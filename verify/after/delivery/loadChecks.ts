@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { type Check, expectThat } from '../../check.ts';
 import { published } from '../api.ts';
 import type { After } from '../context.ts';
-import type { Received } from '../receiver/receiver.ts';
+import type { Received } from '../receiver/received.ts';
 import { percentile } from '../watch/measures.ts';
 import { sumsOf } from '../watch/metricSums.ts';
 
@@ -94,31 +94,6 @@ async function countThrottles(after: After, since: number): Promise<number | und
 const ids = (received: readonly Received[]): ReadonlySet<string> =>
   new Set(received.map(({ messageId }) => messageId));
 
-async function checkBurst(after: After): Promise<string> {
-  const one = after.inbox('ok');
-  const count = after.isEmulator ? emulatedBurst : burst;
-  const startedAt = Date.now();
-  await publishMany(after, one.url, count);
-  const publishMs = Date.now() - startedAt;
-  let received: readonly Received[] = [];
-  for (let wanted = count; ids(received).size < count; wanted = received.length + count - ids(received).size)
-    received = await one.received(wanted, { waitMs: drainWaits * after.timeout.waitMs });
-  const seconds = Math.max(0.1, ((received.at(-1)?.at ?? startedAt) - startedAt) / 1_000);
-  const sizes = await batchesOf(after, startedAt);
-  const refused = await countThrottles(after, startedAt);
-  const mean = sizes.reduce((sum, size) => sum + size, 0) / Math.max(1, sizes.length);
-  const batches =
-    sizes.length === 0
-      ? 'the workers wrote no metrics of their invocations'
-      : `${sizes.length} invocations made ${mean.toFixed(1)} attempts on average, ${Math.min(...sizes)} to ${Math.max(...sizes)} (docs/cost.md assumes 1 and 10)`;
-  return [
-    `${count} messages were published in ${(publishMs / 1_000).toFixed(1)} s and delivered after ${seconds.toFixed(1)} s, ${Math.round(count / seconds)} a second`,
-    `${received.length - count} came twice`,
-    batches,
-    refused === undefined ? 'throttles are untold' : `Lambda throttled ${refused} invocations`,
-  ].join('; ');
-}
-
 /** The slow host's time for an answer, in seconds. */
 const slowSeconds = 5;
 const slowMessages = 30;
@@ -134,27 +109,6 @@ export function judgeQuick(times: readonly number[]): string {
   return `beside ${slowMessages} messages of a host that takes ${slowSeconds} s, ${times.length} of a quick one came after p50 ${Math.round(middle)}, p99 ${Math.round(most)} ms`;
 }
 
-async function checkSlowHost(after: After): Promise<string> {
-  const slow = after.inbox(`wait-${slowSeconds}`, 'slow');
-  const quick = after.inbox('ok');
-  await publishMany(after, slow.url, slowMessages);
-  const startedAt = Date.now();
-  await publishMany(after, quick.url, quickMessages);
-  const received = await quick.received(quickMessages);
-  const seen = judgeQuick(received.map(({ at }) => Math.max(0, at - startedAt)));
-  await slow.received(slowMessages);
-  return seen;
-}
-
-export const slowHostCheck: Check<After> = {
-  name: 'slow-host',
-  shows: 'a slow host does not hold up a quick one',
-  remedy:
-    'Raise deliveryConcurrency, if the account has the executions: docs/settings.md, "Room for the API". A circuit keeps a host that is down from taking them: docs/lanes.md.',
-  isSlow: true,
-  run: checkSlowHost,
-};
-
 /** These run one after another, so that they don't affect each other's measurements. */
 export const loadChecks: readonly Check<After>[] = [
   {
@@ -163,7 +117,51 @@ export const loadChecks: readonly Check<After>[] = [
     remedy:
       'Look for throttles: docs/settings.md, "Room for the API". Where batches are small, a message costs more than under load: docs/cost.md.',
     isSlow: true,
-    run: checkBurst,
+    run: async (after) => {
+      const one = after.inbox('ok');
+      const count = after.isEmulator ? emulatedBurst : burst;
+      const startedAt = Date.now();
+      await publishMany(after, one.url, count);
+      const publishMs = Date.now() - startedAt;
+      let received: readonly Received[] = [];
+      for (
+        let wanted = count;
+        ids(received).size < count;
+        wanted = received.length + count - ids(received).size
+      )
+        received = await one.received(wanted, { waitMs: drainWaits * after.timeout.waitMs });
+      const seconds = Math.max(0.1, ((received.at(-1)?.at ?? startedAt) - startedAt) / 1_000);
+      const sizes = await batchesOf(after, startedAt);
+      const refused = await countThrottles(after, startedAt);
+      const mean = sizes.reduce((sum, size) => sum + size, 0) / Math.max(1, sizes.length);
+      const batches =
+        sizes.length === 0
+          ? 'the workers wrote no metrics of their invocations'
+          : `${sizes.length} invocations made ${mean.toFixed(1)} attempts on average, ${Math.min(...sizes)} to ${Math.max(...sizes)} (docs/cost.md assumes 1 and 10)`;
+      return [
+        `${count} messages were published in ${(publishMs / 1_000).toFixed(1)} s and delivered after ${seconds.toFixed(1)} s, ${Math.round(count / seconds)} a second`,
+        `${received.length - count} came twice`,
+        batches,
+        refused === undefined ? 'throttles are untold' : `Lambda throttled ${refused} invocations`,
+      ].join('; ');
+    },
   },
-  slowHostCheck,
+  {
+    name: 'slow-host',
+    shows: 'a slow host does not hold up a quick one',
+    remedy:
+      'Raise deliveryConcurrency, if the account has the executions: docs/settings.md, "Room for the API". A circuit keeps a host that is down from taking them: docs/lanes.md.',
+    isSlow: true,
+    run: async (after) => {
+      const slow = after.inbox(`wait-${slowSeconds}`, 'slow');
+      const quick = after.inbox('ok');
+      await publishMany(after, slow.url, slowMessages);
+      const startedAt = Date.now();
+      await publishMany(after, quick.url, quickMessages);
+      const received = await quick.received(quickMessages);
+      const seen = judgeQuick(received.map(({ at }) => Math.max(0, at - startedAt)));
+      await slow.received(slowMessages);
+      return seen;
+    },
+  },
 ];

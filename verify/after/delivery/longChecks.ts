@@ -9,11 +9,9 @@ import * as z from 'zod';
 import { valuesIn } from '../../../lib/regional.ts';
 import { type Check, expectThat, Shortfall, Skipped } from '../../check.ts';
 import { until } from '../../wait.ts';
-import { published } from '../api.ts';
+import { publish, statesOf } from '../api.ts';
 import type { After } from '../context.ts';
 import { schedulesOf } from './timeChecks.ts';
-
-const log = z.object({ logs: z.array(z.object({ state: z.string() })) });
 
 /** Waits until a message whose answer takes `seconds` is delivered. @throws Shortfall if an attempt fails */
 export async function delivered(
@@ -23,11 +21,10 @@ export async function delivered(
 ): Promise<void> {
   await until(
     async () => {
-      const { logs } = await api.client.read(log, 'GET', `/v2/logs?messageId=${messageId}`);
-      const states = logs.map(({ state }) => state);
+      const states = await statesOf(api.client, messageId);
       if (states.some((state) => /^(FAILED|ERROR|RETRY)$/.test(state)))
         throw new Shortfall(`An attempt that takes ${seconds} s ended as ${states.join(', ')}.`);
-      return states.includes('DELIVERED') ? true : undefined;
+      return states.includes('DELIVERED');
     },
     () => `An attempt that takes ${seconds} s has not ended.`,
     { ...timeout, everyMs: 5_000, waitMs: timeout.waitMs + seconds * 1_000 },
@@ -38,7 +35,7 @@ export async function delivered(
  * Checks a long attempt. A NAT gateway drops connections that are idle for 350 s, unless there are keep-alive probes ("NAT
  * gateway basics", Amazon VPC User Guide).
  */
-export const longAttempt = (seconds: number): Check<After> => ({
+const longAttempt = (seconds: number): Check<After> => ({
   name: 'long-attempt',
   shows: `an attempt whose answer takes ${seconds} s succeeds, and is made once`,
   remedy:
@@ -47,7 +44,7 @@ export const longAttempt = (seconds: number): Check<After> => ({
   run: async (after) => {
     const { api, inbox, settings, region } = after;
     const slow = inbox(`wait-${seconds}`, 'slow');
-    const { messageId } = await api.client.read(published, 'POST', `/v2/publish/${slow.url}`, {
+    const messageId = await publish(api.client, slow.url, {
       body: 'long',
       headers: { 'svc-timeout': `${seconds + 60}s`, 'svc-retries': '0' },
     });
@@ -71,31 +68,6 @@ const farMinutes = 16;
 
 /** Scheduler fires within a minute, and a message timer waits for the rest. */
 const latestMs = 120_000;
-
-async function checkFarFire(after: After): Promise<string> {
-  const { api, inbox, timeout } = after;
-  const one = inbox('ok');
-  const dueAt = Date.now() + farMinutes * 60_000;
-  const { messageId } = await api.client.read(published, 'POST', `/v2/publish/${one.url}`, {
-    body: 'far',
-    headers: { 'svc-delay': `${farMinutes}m` },
-  });
-  const [received] = await one.received(1, {
-    everyMs: 5_000,
-    waitMs: farMinutes * 60_000 + latestMs + timeout.waitMs,
-  });
-  const late = (received?.at ?? 0) - dueAt;
-  expectThat(
-    received?.messageId === messageId && late > -2_000 && late < latestMs,
-    `A message that was due in ${farMinutes} minutes came ${Math.round(late / 1_000)} s late.`,
-  );
-  await until(
-    async () => ((await schedulesOf(after, messageId)).length === 0 ? true : undefined),
-    () => 'Scheduler still has the schedule of a message that was delivered.',
-    timeout,
-  );
-  return `a message that was due in ${farMinutes} minutes came ${(late / 1_000).toFixed(1)} s late, and its schedule is gone`;
-}
 
 /** The logical id of the short queue. */
 const shortQueue = /^QueuesShort[0-9A-F]{8}$/;
@@ -134,52 +106,6 @@ export async function isQuiet({ clients: { sqs } }: After, QueueUrl: string): Pr
   return Object.values(Attributes).every((count) => count === '0');
 }
 
-/** Receives a job and never deletes it, which looks like a killed worker. Lambda cannot kill one. */
-async function checkKilledWorker(after: After): Promise<string> {
-  const { api, inbox, resources, templates, region } = after;
-  const queue = resources.find(({ logicalId }) => shortQueue.test(logicalId));
-  const shape = templates
-    .filter((stack) => stack.region === region)
-    .flatMap((stack) => Object.entries(stack.resources))
-    .find(([logicalId]) => shortQueue.test(logicalId))?.[1];
-  if (queue === undefined || shape === undefined)
-    throw new Shortfall('The stack has no queue of short jobs.');
-  const { VisibilityTimeout } = queueShape.parse(shape.Properties);
-  if (!(await isQuiet(after, queue.physicalId)))
-    throw new Skipped('the queue of short jobs is in use, and this check would hold up the jobs of others');
-  const one = inbox('ok');
-  const messageIds: string[] = [];
-  let held: readonly Message[] = [];
-  for (let round = 0; round < rounds && held.length === 0; round += 1) {
-    const taking = takeJobs(after, queue.physicalId, ({ Body = '' }) =>
-      messageIds.some((id) => Body.includes(id)),
-    );
-    for (let number = 0; number < perRound; number += 1) {
-      const { messageId } = await api.client.read(published, 'POST', `/v2/publish/${one.url}`, {
-        body: 'held',
-        headers: { 'svc-timeout': '20s' },
-      });
-      messageIds.push(messageId);
-    }
-    held = await taking;
-  }
-  const takenAt = Date.now();
-  if (held.length === 0) throw new Skipped('the workers took each job before this check could');
-  const heldIds = messageIds.filter((id) => held.some(({ Body = '' }) => Body.includes(id)));
-  const back = await until(
-    async () => {
-      const received = await one.received(0);
-      const came = received.filter(({ messageId }) => heldIds.includes(messageId));
-      return new Set(came.map(({ messageId }) => messageId)).size === heldIds.length ? came : undefined;
-    },
-    () =>
-      `A job whose worker does not end it did not come back; its queue has to show it again after ${VisibilityTimeout} s.`,
-    { ...after.timeout, everyMs: 5_000, waitMs: VisibilityTimeout * 1_000 + after.timeout.waitMs },
-  );
-  const seconds = Math.round((Math.min(...back.map(({ at }) => at)) - takenAt) / 1_000);
-  return `${heldIds.length} jobs were taken off the queue and not ended, as by a worker that is killed; they were delivered ${seconds} s later (visibility timeout ${VisibilityTimeout} s)`;
-}
-
 export const longChecks: readonly Check<After>[] = [
   longAttempt(400),
   {
@@ -188,16 +114,83 @@ export const longChecks: readonly Check<After>[] = [
     remedy:
       'Look at the schedule group and at its role, which only Scheduler may assume for this group; then at the queue of undelivered fires: docs/operate.md, "UndeliveredFires" and "SchedulerTarget".',
     isSlow: true,
-    run: checkFarFire,
+    run: async (after) => {
+      const { api, inbox, timeout } = after;
+      const one = inbox('ok');
+      const dueAt = Date.now() + farMinutes * 60_000;
+      const messageId = await publish(api.client, one.url, {
+        body: 'far',
+        headers: { 'svc-delay': `${farMinutes}m` },
+      });
+      const [received] = await one.received(1, {
+        everyMs: 5_000,
+        waitMs: farMinutes * 60_000 + latestMs + timeout.waitMs,
+      });
+      const late = (received?.at ?? 0) - dueAt;
+      expectThat(
+        received?.messageId === messageId && late > -2_000 && late < latestMs,
+        `A message that was due in ${farMinutes} minutes came ${Math.round(late / 1_000)} s late.`,
+      );
+      await until(
+        async () => (await schedulesOf(after, messageId)).length === 0,
+        () => 'Scheduler still has the schedule of a message that was delivered.',
+        timeout,
+      );
+      return `a message that was due in ${farMinutes} minutes came ${(late / 1_000).toFixed(1)} s late, and its schedule is gone`;
+    },
   },
 ];
 
-/** Runs alone, because it takes jobs from a queue. */
+/**
+ * Receives a job and never deletes it, which looks like a killed worker. Lambda cannot kill one. Runs alone, because it takes
+ * jobs from a queue.
+ */
 export const killedWorkerCheck: Check<After> = {
   name: 'killed-worker',
   shows: 'a job whose worker is killed is done by another',
   remedy:
     'Look at the visibility timeout and the redrive policy of the queue Short, and at the function DeliverAlone: npx svc-queue drift.',
   isSlow: true,
-  run: checkKilledWorker,
+  run: async (after) => {
+    const { api, inbox, resources, templates, region } = after;
+    const queue = resources.find(({ logicalId }) => shortQueue.test(logicalId));
+    const shape = templates
+      .filter((stack) => stack.region === region)
+      .flatMap((stack) => Object.entries(stack.resources))
+      .find(([logicalId]) => shortQueue.test(logicalId))?.[1];
+    if (queue === undefined || shape === undefined)
+      throw new Shortfall('The stack has no queue of short jobs.');
+    const { VisibilityTimeout } = queueShape.parse(shape.Properties);
+    if (!(await isQuiet(after, queue.physicalId)))
+      throw new Skipped('the queue of short jobs is in use, and this check would hold up the jobs of others');
+    const one = inbox('ok');
+    const messageIds: string[] = [];
+    let held: readonly Message[] = [];
+    for (let round = 0; round < rounds && held.length === 0; round += 1) {
+      const taking = takeJobs(after, queue.physicalId, ({ Body = '' }) =>
+        messageIds.some((id) => Body.includes(id)),
+      );
+      for (let number = 0; number < perRound; number += 1) {
+        messageIds.push(
+          await publish(api.client, one.url, { body: 'held', headers: { 'svc-timeout': '20s' } }),
+        );
+      }
+      held = await taking;
+    }
+    const takenAt = Date.now();
+    if (held.length === 0) throw new Skipped('the workers took each job before this check could');
+    const heldIds = messageIds.filter((id) => held.some(({ Body = '' }) => Body.includes(id)));
+    const back = await until(
+      async () => {
+        const received = await one.received(0);
+        const came = received.filter(({ messageId }) => heldIds.includes(messageId));
+        return new Set(came.map(({ messageId }) => messageId)).size === heldIds.length ? came : undefined;
+      },
+      () =>
+        `A job whose worker does not end it did not come back; its queue has to show it again after ${VisibilityTimeout} s.`,
+      { ...after.timeout, everyMs: 5_000, waitMs: VisibilityTimeout * 1_000 + after.timeout.waitMs },
+    );
+    const seconds = Math.round((Math.min(...back.map(({ at }) => at)) - takenAt) / 1_000);
+    return `${heldIds.length} jobs were taken off the queue and not ended, as by a worker that is killed; they were delivered ${seconds} s later (visibility timeout ${VisibilityTimeout} s)`;
+  },
 };

@@ -2,7 +2,7 @@
 import { GetScheduleCommand, paginateListSchedules } from '@aws-sdk/client-scheduler';
 import { type Check, expectThat } from '../../check.ts';
 import { scheduleGroupOf } from '../../../lib/names.ts';
-import { anything, published } from '../api.ts';
+import { anything, publish } from '../api.ts';
 import type { After } from '../context.ts';
 import { until } from '../../wait.ts';
 
@@ -20,53 +20,8 @@ export async function schedulesOf({ clients: { scheduler }, settings }: After, m
 /** The longest message timer is 15 minutes. */
 const far = '16m';
 
-async function checkFarDelay(after: After): Promise<string> {
-  const {
-    api: { client },
-    clients: { scheduler },
-    inbox,
-    settings,
-    timeout,
-  } = after;
-  const { messageId } = await client.read(published, 'POST', `/v2/publish/${inbox('ok').url}`, {
-    body: 'later',
-    headers: { 'svc-delay': far },
-  });
-  const Name = await until(
-    async () => (await schedulesOf(after, messageId))[0],
-    () => `Scheduler has nothing for a message that is due in ${far}.`,
-    timeout,
-  );
-  const GroupName = scheduleGroupOf(settings);
-  const { ScheduleExpression = '' } = await scheduler.send(new GetScheduleCommand({ Name, GroupName }));
-  expectThat(ScheduleExpression.startsWith('at('), `Scheduler has it at ${ScheduleExpression}.`);
-  await client.read(anything, 'DELETE', `/v2/messages/${messageId}`);
-  await until(
-    async () => ((await schedulesOf(after, messageId)).length === 0 ? true : undefined),
-    () => 'Scheduler still has the message that was cancelled.',
-    timeout,
-  );
-  return `Scheduler had it ${ScheduleExpression}, and it was cancelled`;
-}
-
 /** Scheduler starts a new schedule within a minute, and fires within a minute after each time. */
 const twoFiresMs = 240_000;
-
-async function checkSchedule({ api: { client }, inbox, timeout }: After): Promise<string> {
-  const one = inbox('ok');
-  const scheduleId = `verify-${Date.now()}`;
-  await client.read(anything, 'POST', `/v2/schedules/${one.url}`, {
-    body: 'every minute',
-    headers: { 'svc-cron': '* * * * *', 'svc-schedule-id': scheduleId },
-  });
-  const [first, second] = await one.received(2, { waitMs: timeout.waitMs + twoFiresMs });
-  await client.read(anything, 'DELETE', `/v2/schedules/${scheduleId}`);
-  expectThat(
-    first !== undefined && second !== undefined && first.messageId !== second.messageId,
-    'One fire came twice, and the next did not come.',
-  );
-  return `two fires came, ${Math.round((second.at - first.at) / 1_000)} s apart`;
-}
 
 const remedy =
   'Look at the schedule group and at its role, which only Scheduler may assume for this group; then at the queue of undelivered fires and the function Fire: docs/operate.md, "UndeliveredFires" and "SchedulerTarget".';
@@ -76,12 +31,49 @@ export const timeChecks: readonly Check<After>[] = [
     name: 'far-delay',
     shows: 'a message that is due in 16 minutes waits in EventBridge Scheduler, and can be cancelled',
     remedy,
-    run: checkFarDelay,
+    run: async (after) => {
+      const { api, clients, inbox, settings, timeout } = after;
+      const messageId = await publish(api.client, inbox('ok').url, {
+        body: 'later',
+        headers: { 'svc-delay': far },
+      });
+      const Name = await until(
+        async () => (await schedulesOf(after, messageId))[0],
+        () => `Scheduler has nothing for a message that is due in ${far}.`,
+        timeout,
+      );
+      const GroupName = scheduleGroupOf(settings);
+      const { ScheduleExpression = '' } = await clients.scheduler.send(
+        new GetScheduleCommand({ Name, GroupName }),
+      );
+      expectThat(ScheduleExpression.startsWith('at('), `Scheduler has it at ${ScheduleExpression}.`);
+      await api.client.read(anything, 'DELETE', `/v2/messages/${messageId}`);
+      await until(
+        async () => (await schedulesOf(after, messageId)).length === 0,
+        () => 'Scheduler still has the message that was cancelled.',
+        timeout,
+      );
+      return `Scheduler had it ${ScheduleExpression}, and it was cancelled`;
+    },
   },
   {
     name: 'schedule',
     shows: 'a schedule of each minute fires twice',
     remedy,
-    run: checkSchedule,
+    run: async ({ api: { client }, inbox, timeout }) => {
+      const one = inbox('ok');
+      const scheduleId = `verify-${Date.now()}`;
+      await client.read(anything, 'POST', `/v2/schedules/${one.url}`, {
+        body: 'every minute',
+        headers: { 'svc-cron': '* * * * *', 'svc-schedule-id': scheduleId },
+      });
+      const [first, second] = await one.received(2, { waitMs: timeout.waitMs + twoFiresMs });
+      await client.read(anything, 'DELETE', `/v2/schedules/${scheduleId}`);
+      expectThat(
+        first !== undefined && second !== undefined && first.messageId !== second.messageId,
+        'One fire came twice, and the next did not come.',
+      );
+      return `two fires came, ${Math.round((second.at - first.at) / 1_000)} s apart`;
+    },
   },
 ];

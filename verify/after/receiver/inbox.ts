@@ -1,26 +1,9 @@
 import { type CloudWatchLogsClient, paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import * as z from 'zod';
-import type { Received } from './receiver.ts';
+import { received, type Received } from './received.ts';
 import { type Timeout, until } from '../../wait.ts';
 
-const line = z.object({
-  received: z.object({
-    inbox: z.string(),
-    at: z.number(),
-    method: z.string(),
-    path: z.string(),
-    query: z.string(),
-    from: z.string(),
-    messageId: z.string(),
-    retried: z.number(),
-    contentType: z.string(),
-    signature: z.string(),
-    completeUrl: z.string(),
-    bytes: z.number(),
-    sha256: z.string(),
-    text: z.string(),
-  }),
-});
+const line = z.object({ received });
 
 /** Parses a log line; undefined for Lambda's own lines. */
 export function readLine(text: string): Received | undefined {
@@ -61,8 +44,8 @@ export async function readLogs(
     const input = { logGroupName, startTime, filterPattern: '"received"' };
     for await (const { events = [] } of paginateFilterLogEvents({ client }, input)) {
       for (const { message = '' } of events) {
-        const received = readLine(message);
-        if (received !== undefined) all.push(received);
+        const request = readLine(message);
+        if (request !== undefined) all.push(request);
       }
     }
   }

@@ -1,9 +1,5 @@
 /** A machine that can take longer to answer than the 15 minutes of function URLs. It is in a separate VPC and stack. */
-import {
-  type CloudFormationClient,
-  CreateStackCommand,
-  waitUntilStackCreateComplete,
-} from '@aws-sdk/client-cloudformation';
+import type { CloudFormationClient } from '@aws-sdk/client-cloudformation';
 import { App, CfnOutput, LegacyStackSynthesizer, Stack } from 'aws-cdk-lib';
 import {
   AmazonLinuxCpuType,
@@ -16,8 +12,7 @@ import {
   UserData,
   Vpc,
 } from 'aws-cdk-lib/aws-ec2';
-import { outputsOf } from '../deployed.ts';
-import { removeStack } from './stacks.ts';
+import { makeStack, removeStack } from './stacks.ts';
 
 /** A Python server, which needs no installation. It answers `/<seconds>` after this many seconds. */
 export const lateServer = (port: number): string =>
@@ -38,7 +33,7 @@ server.serve_forever()
 
 const httpPort = 80;
 
-export const lateHostStack = (deployment: string): string => `${deployment}-VerifyHost`;
+const lateHostStack = (deployment: string): string => `${deployment}-VerifyHost`;
 
 /** Makes the template. Its output `Url` is the machine's URL. */
 export function lateHostTemplate(deployment: string): string {
@@ -83,17 +78,8 @@ export async function makeLateHost(
   deployment: string,
   abortSignal: AbortSignal,
 ): Promise<string> {
-  const StackName = lateHostStack(deployment);
-  await client.send(
-    new CreateStackCommand({
-      StackName,
-      TemplateBody: lateHostTemplate(deployment),
-      Capabilities: ['CAPABILITY_IAM'],
-      OnFailure: 'DELETE',
-    }),
-  );
-  const waiting = { client, maxWaitTime, minDelay: 5, maxDelay: 10, abortSignal };
-  await waitUntilStackCreateComplete(waiting, { StackName });
-  const { Url = '' } = await outputsOf(client, StackName);
+  const stack = { name: lateHostStack(deployment), template: lateHostTemplate(deployment) };
+  const waiting = { maxWaitTime, minDelay: 5, maxDelay: 10, abortSignal };
+  const { Url = '' } = await makeStack(client, stack, waiting);
   return Url;
 }

@@ -5,28 +5,7 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LambdaFunctionURLEvent } from 'aws-lambda';
-
-export interface Received {
-  readonly inbox: string;
-  /** Unix milliseconds. */
-  readonly at: number;
-  readonly method: string;
-  /** The raw path after the inbox and the answer. */
-  readonly path: string;
-  readonly query: string;
-  /** The sender's address. */
-  readonly from: string;
-  readonly messageId: string;
-  readonly retried: number;
-  readonly contentType: string;
-  readonly signature: string;
-  /** Where the attempt can be completed; empty without deferred completion. */
-  readonly completeUrl: string;
-  readonly bytes: number;
-  readonly sha256: string;
-  /** The body, if it is a short text. */
-  readonly text: string;
-}
+import type { Received } from './received.ts';
 
 /** The most characters of a body that is logged as text. */
 const longestText = 4_000;

@@ -1,17 +1,12 @@
 /** The receiver's stack. CloudFormation creates and deletes it as a whole. */
-import {
-  type CloudFormationClient,
-  CreateStackCommand,
-  waitUntilStackCreateComplete,
-} from '@aws-sdk/client-cloudformation';
+import type { CloudFormationClient } from '@aws-sdk/client-cloudformation';
 import { App, CfnOutput, Duration, LegacyStackSynthesizer, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Code, Function, FunctionUrlAuthType, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
-import { outputsOf } from '../deployed.ts';
 import type { ReceiverHost } from './inbox.ts';
 import { receiverCode } from './receiverCode.ts';
-import { removeStack } from './stacks.ts';
+import { makeStack, removeStack } from './stacks.ts';
 
 /** The receiver's functions. A function URL waits until its function's timeout, at most 15 minutes. */
 const hosts: Readonly<Record<ReceiverHost, { readonly id: string; readonly timeout: Duration }>> = {
@@ -76,17 +71,8 @@ export async function makeReceiver(
   deployment: string,
   abortSignal: AbortSignal,
 ): Promise<Readonly<Record<ReceiverHost, string>>> {
-  const { stack: StackName } = receiverNames(deployment);
-  await client.send(
-    new CreateStackCommand({
-      StackName,
-      TemplateBody: receiverTemplate(deployment),
-      Capabilities: ['CAPABILITY_IAM'],
-      OnFailure: 'DELETE',
-    }),
-  );
-  const waiting = { client, maxWaitTime, minDelay: 2, maxDelay: 5, abortSignal };
-  await waitUntilStackCreateComplete(waiting, { StackName });
-  const { ReceiverUrl: quick = '', SlowUrl: slow = '' } = await outputsOf(client, StackName);
+  const stack = { name: receiverNames(deployment).stack, template: receiverTemplate(deployment) };
+  const waiting = { maxWaitTime, minDelay: 2, maxDelay: 5, abortSignal };
+  const { ReceiverUrl: quick = '', SlowUrl: slow = '' } = await makeStack(client, stack, waiting);
   return { quick, slow };
 }

@@ -20,7 +20,7 @@ const tableShape = z.object({
   ),
 });
 
-export interface Keeping {
+interface Keeping {
   readonly table: string;
   /** The attribute with the expiry; undefined if nothing expires. */
   readonly expiry: string | undefined;
@@ -83,22 +83,20 @@ export const differencesOf = (wanted: Keeping, found: Keeping): readonly string[
     : [`${wanted.table} is ${found.isProtected ? '' : 'not '}protected from deletion`]),
 ];
 
-async function checkData(after: After): Promise<string> {
-  const wanted = wantedTables(after);
-  const differences: string[] = [];
-  for (const one of wanted) differences.push(...differencesOf(one, await keepingOf(after, one.table)));
-  expectThat(
-    differences.length === 0,
-    `The tables are not as the settings ask for: ${differences.join('; ')}.`,
-  );
-  const count = (is: (one: Keeping) => boolean): number => wanted.filter(is).length;
-  return `of ${wanted.length} tables ${count(({ expiry }) => expiry !== undefined)} expire rows, ${count(({ isRecoverable }) => isRecoverable)} can be recovered to any second, ${count(({ isProtected }) => isProtected)} are protected from deletion, as set`;
-}
-
 export const dataCheck: Check<After> = {
   name: 'data-settings',
   shows: 'expiry, point-in-time recovery and deletion protection of the tables are as set',
   remedy:
     'npx svc-queue deploy -- --revert-drift brings the tables back to their templates; after a restore, docs/recovery.md says what to turn on again.',
-  run: checkData,
+  run: async (after) => {
+    const wanted = wantedTables(after);
+    const differences: string[] = [];
+    for (const one of wanted) differences.push(...differencesOf(one, await keepingOf(after, one.table)));
+    expectThat(
+      differences.length === 0,
+      `The tables are not as the settings ask for: ${differences.join('; ')}.`,
+    );
+    const count = (is: (one: Keeping) => boolean): number => wanted.filter(is).length;
+    return `of ${wanted.length} tables ${count(({ expiry }) => expiry !== undefined)} expire rows, ${count(({ isRecoverable }) => isRecoverable)} can be recovered to any second, ${count(({ isProtected }) => isProtected)} are protected from deletion, as set`;
+  },
 };

@@ -26,28 +26,6 @@ const denial = /(?:User: )?\S+ is not authorized to perform: [\w:]+(?: on resour
 /** CloudWatch Logs shows a line within seconds. */
 const ingestionMs = 10_000;
 
-async function checkDenied({
-  api,
-  clients: { logs },
-  resources,
-  startedAt,
-  timeout,
-}: After): Promise<string> {
-  for (const path of requests) await api.client.send('GET', path);
-  await sleep(Math.min(ingestionMs, timeout.waitMs), undefined, { signal: timeout.signal });
-  const groups = resources.filter(({ type }) => type === 'AWS::Logs::LogGroup');
-  const denials = new Set<string>();
-  // One at a time: CloudWatch limits such calls to a few per second.
-  for (const { logicalId, physicalId: logGroupName } of groups) {
-    const input = { logGroupName, startTime: startedAt, filterPattern: '"not authorized to perform"' };
-    for await (const { events = [] } of paginateFilterLogEvents({ client: logs }, input))
-      for (const { message = '' } of events)
-        denials.add(`${logicalId}: ${denial.exec(message)?.[0] ?? message.slice(0, 200)}`);
-  }
-  expectThat(denials.size === 0, `Calls were denied: ${[...denials].slice(0, 5).join('; ')}.`);
-  return `no function wrote of a denied call, in ${groups.length} logs`;
-}
-
 const record = z.object({
   eventName: z.string(),
   eventSource: z.string(),
@@ -80,38 +58,6 @@ const mostPages = 5;
 /** CloudTrail has a call after about five minutes ("How CloudTrail works"). An hour includes earlier runs. */
 const lookedBackMs = 3_600_000;
 
-async function checkTrail({
-  clients: { cloudTrail },
-  resources,
-  startedAt,
-  timeout,
-}: After): Promise<string> {
-  const functions = resources.filter(({ type }) => type === 'AWS::Lambda::Function');
-  const denials: string[] = [];
-  let looked = 0;
-  for (const { physicalId } of functions) {
-    let NextToken: string | undefined;
-    for (let page = 0; page < mostPages && (page === 0 || NextToken !== undefined); page += 1) {
-      const found = await cloudTrail.send(
-        new LookupEventsCommand({
-          // A function's role session has the function's name.
-          LookupAttributes: [{ AttributeKey: 'Username', AttributeValue: physicalId }],
-          StartTime: new Date(startedAt - lookedBackMs),
-          EndTime: new Date(),
-          ...(NextToken !== undefined && { NextToken }),
-        }),
-      );
-      ({ NextToken } = found);
-      looked += found.Events?.length ?? 0;
-      denials.push(...deniedIn(found.Events ?? []));
-      await sleep(lookupMs, undefined, { signal: timeout.signal });
-    }
-  }
-  const different = [...new Set(denials)];
-  expectThat(different.length === 0, `CloudTrail has denied calls: ${different.slice(0, 5).join('; ')}.`);
-  return `none of ${looked} calls of ${functions.length} functions in CloudTrail was denied; it has no calls of data, and those of the last minutes may follow: --only denied-trail`;
-}
-
 const remedy =
   'Look at the role of the function: npx svc-queue drift shows a changed one. Does a policy of the organisation, or of an endpoint, forbid the call?';
 
@@ -120,13 +66,52 @@ export const deniedChecks: readonly Check<After>[] = [
     name: 'denied',
     shows: 'no function was denied a call in this run, by its log',
     remedy,
-    run: checkDenied,
+    run: async ({ api, clients: { logs }, resources, startedAt, timeout }) => {
+      for (const path of requests) await api.client.send('GET', path);
+      await sleep(Math.min(ingestionMs, timeout.waitMs), undefined, { signal: timeout.signal });
+      const groups = resources.filter(({ type }) => type === 'AWS::Logs::LogGroup');
+      const denials = new Set<string>();
+      // One at a time: CloudWatch limits such calls to a few per second.
+      for (const { logicalId, physicalId: logGroupName } of groups) {
+        const input = { logGroupName, startTime: startedAt, filterPattern: '"not authorized to perform"' };
+        for await (const { events = [] } of paginateFilterLogEvents({ client: logs }, input))
+          for (const { message = '' } of events)
+            denials.add(`${logicalId}: ${denial.exec(message)?.[0] ?? message.slice(0, 200)}`);
+      }
+      expectThat(denials.size === 0, `Calls were denied: ${[...denials].slice(0, 5).join('; ')}.`);
+      return `no function wrote of a denied call, in ${groups.length} logs`;
+    },
   },
   {
     name: 'denied-trail',
     shows: 'no role of the functions was denied a call in the last hour, by CloudTrail',
     remedy,
     notOnEmulator: 'the emulator notes no denied calls',
-    run: checkTrail,
+    run: async ({ clients: { cloudTrail }, resources, startedAt, timeout }) => {
+      const functions = resources.filter(({ type }) => type === 'AWS::Lambda::Function');
+      const denials: string[] = [];
+      let looked = 0;
+      for (const { physicalId } of functions) {
+        let NextToken: string | undefined;
+        for (let page = 0; page < mostPages && (page === 0 || NextToken !== undefined); page += 1) {
+          const found = await cloudTrail.send(
+            new LookupEventsCommand({
+              // A function's role session has the function's name.
+              LookupAttributes: [{ AttributeKey: 'Username', AttributeValue: physicalId }],
+              StartTime: new Date(startedAt - lookedBackMs),
+              EndTime: new Date(),
+              ...(NextToken !== undefined && { NextToken }),
+            }),
+          );
+          ({ NextToken } = found);
+          looked += found.Events?.length ?? 0;
+          denials.push(...deniedIn(found.Events ?? []));
+          await sleep(lookupMs, undefined, { signal: timeout.signal });
+        }
+      }
+      const different = [...new Set(denials)];
+      expectThat(different.length === 0, `CloudTrail has denied calls: ${different.slice(0, 5).join('; ')}.`);
+      return `none of ${looked} calls of ${functions.length} functions in CloudTrail was denied; it has no calls of data, and those of the last minutes may follow: --only denied-trail`;
+    },
   },
 ];

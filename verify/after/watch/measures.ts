@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { StackResource } from '../../../operate/stackResources.ts';
 import { type Check, expectThat } from '../../check.ts';
-import { published } from '../api.ts';
+import { publish } from '../api.ts';
 import type { After } from '../context.ts';
 import { type Counted, queriesOf, sumsOf } from './metricSums.ts';
 
@@ -26,10 +26,7 @@ async function measureLatency({ api: { client }, inbox }: After): Promise<string
   const publishing: number[] = [];
   for (let number = 0; number < timed; number += 1) {
     const start = performance.now();
-    await client.read(published, 'POST', `/v2/publish/${one.url}`, {
-      body: String(number),
-      headers: { 'svc-timeout': '20s' },
-    });
+    await publish(client, one.url, { body: String(number), headers: { 'svc-timeout': '20s' } });
     publishing.push(performance.now() - start);
   }
   const received = await one.received(timed);

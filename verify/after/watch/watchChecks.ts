@@ -20,53 +20,6 @@ const noJob = 'svc-queue verify';
 /** CloudWatch extracts metrics from logs within a few minutes. */
 const metricMs = 240_000;
 
-async function checkUnreadable({ clients, timeout, resources, settings }: After): Promise<string> {
-  const queue = resources.find(({ logicalId }) => shortQueue.test(logicalId));
-  const parked = resources.find(({ logicalId }) => parkedQueue.test(logicalId));
-  if (queue === undefined || parked === undefined)
-    throw new Shortfall('The stack has no queue of short jobs, or of parked ones.');
-  const sentAt = Date.now();
-  await clients.sqs.send(
-    new SendMessageCommand({
-      QueueUrl: queue.physicalId,
-      MessageBody: noJob,
-      MessageGroupId: 'verify',
-    }),
-  );
-  const query = {
-    Id: 'unreadable',
-    MetricStat: {
-      Metric: {
-        Namespace: settings.name,
-        MetricName: 'WorkUnreadable',
-        Dimensions: [{ Name: 'service', Value: metricsService }],
-      },
-      Period: 60,
-      Stat: 'Sum',
-    },
-  };
-  await until(
-    async () => {
-      const { MetricDataResults = [] } = await clients.cloudWatch.send(
-        new GetMetricDataCommand({
-          MetricDataQueries: [query],
-          StartTime: new Date(sentAt - 60_000),
-          EndTime: new Date(),
-        }),
-      );
-      return MetricDataResults.some(({ Values = [] }) => Values.some((value) => value > 0))
-        ? true
-        : undefined;
-    },
-    () => `CloudWatch has no metric WorkUnreadable in ${settings.name}.`,
-    { ...timeout, everyMs: 15_000, waitMs: timeout.waitMs + metricMs },
-  );
-  await takeBack({ clients, timeout }, parked.physicalId);
-  return settings.monitoring
-    ? 'a message that is no job was counted and parked; the alarm GivenUp sends a mail within five minutes'
-    : 'a message that is no job was counted and parked';
-}
-
 /** Removes the message from the queue of parked messages, and leaves the others. */
 async function takeBack(
   { clients: { sqs }, timeout }: Pick<After, 'clients' | 'timeout'>,
@@ -128,23 +81,6 @@ async function driftOf({ clients: { cloudFormation: client }, timeout }: After, 
   return { drifted, reason: DetectionStatusReason };
 }
 
-async function checkDrift(after: After): Promise<string> {
-  const all = await Promise.all(
-    after.stacks.map(async (stack) => ({ stack, ...(await driftOf(after, stack)) })),
-  );
-  const changed = all.filter(({ drifted }) => drifted.length > 0);
-  expectThat(
-    changed.length === 0,
-    `Changed since the deployment: ${changed.map(({ stack, drifted }) => `${stack}: ${drifted.join(', ')}`).join('; ')}.`,
-  );
-  const unsure = all.flatMap(({ stack, reason }) =>
-    reason === undefined || reason === '' ? [] : [`${stack}: ${reason}`],
-  );
-  return unsure.length === 0
-    ? `${all.length} stacks are as they were deployed`
-    : `nothing is changed of what CloudFormation compared; ${unsure.join('; ')}`;
-}
-
 export const watchChecks: readonly Check<After>[] = [
   {
     name: 'unreadable',
@@ -153,13 +89,71 @@ export const watchChecks: readonly Check<After>[] = [
     remedy:
       'Look at the log of the function DeliverShort: has it a line with _aws and WorkUnreadable? Does the alarm’s topic have a confirmed address?',
     notOnEmulator: 'the emulator makes no metrics of log lines',
-    run: checkUnreadable,
+    run: async ({ clients, timeout, resources, settings }) => {
+      const queue = resources.find(({ logicalId }) => shortQueue.test(logicalId));
+      const parked = resources.find(({ logicalId }) => parkedQueue.test(logicalId));
+      if (queue === undefined || parked === undefined)
+        throw new Shortfall('The stack has no queue of short jobs, or of parked ones.');
+      const sentAt = Date.now();
+      await clients.sqs.send(
+        new SendMessageCommand({
+          QueueUrl: queue.physicalId,
+          MessageBody: noJob,
+          MessageGroupId: 'verify',
+        }),
+      );
+      const query = {
+        Id: 'unreadable',
+        MetricStat: {
+          Metric: {
+            Namespace: settings.name,
+            MetricName: 'WorkUnreadable',
+            Dimensions: [{ Name: 'service', Value: metricsService }],
+          },
+          Period: 60,
+          Stat: 'Sum',
+        },
+      };
+      await until(
+        async () => {
+          const { MetricDataResults = [] } = await clients.cloudWatch.send(
+            new GetMetricDataCommand({
+              MetricDataQueries: [query],
+              StartTime: new Date(sentAt - 60_000),
+              EndTime: new Date(),
+            }),
+          );
+          return MetricDataResults.some(({ Values = [] }) => Values.some((value) => value > 0));
+        },
+        () => `CloudWatch has no metric WorkUnreadable in ${settings.name}.`,
+        { ...timeout, everyMs: 15_000, waitMs: timeout.waitMs + metricMs },
+      );
+      await takeBack({ clients, timeout }, parked.physicalId);
+      return settings.monitoring
+        ? 'a message that is no job was counted and parked; the alarm GivenUp sends a mail within five minutes'
+        : 'a message that is no job was counted and parked';
+    },
   },
   {
     name: 'drift',
     shows: 'nobody has changed what was deployed',
     remedy:
       'npx svc-queue drift shows it in full; npx svc-queue deploy -- --revert-drift brings the deployment back to its templates.',
-    run: checkDrift,
+    run: async (after) => {
+      const all = await Promise.all(
+        after.stacks.map(async (stack) => ({ stack, ...(await driftOf(after, stack)) })),
+      );
+      const changed = all.filter(({ drifted }) => drifted.length > 0);
+      expectThat(
+        changed.length === 0,
+        `Changed since the deployment: ${changed.map(({ stack, drifted }) => `${stack}: ${drifted.join(', ')}`).join('; ')}.`,
+      );
+      const unsure = all.flatMap(({ stack, reason }) =>
+        reason === undefined || reason === '' ? [] : [`${stack}: ${reason}`],
+      );
+      return unsure.length === 0
+        ? `${all.length} stacks are as they were deployed`
+        : `nothing is changed of what CloudFormation compared; ${unsure.join('; ')}`;
+    },
   },
 ];

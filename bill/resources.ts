@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { hoursOfMonth, secondsOfMonth, type Unit } from '../prices.ts';
+import { hoursOfMonth, secondsOfMonth, type Unit } from './prices.ts';
 import { services, type Service } from './services.ts';
 
 export const templateResource = z.object({
@@ -8,7 +8,7 @@ export const templateResource = z.object({
 });
 export type TemplateResource = z.output<typeof templateResource>;
 
-export interface IdleUse {
+interface IdleUse {
   readonly what: string;
   readonly service: Service;
   readonly unit: Unit;

@@ -2,7 +2,7 @@
  * The calls of a message with 1 KB of JSON, for `svc-queue verify --bill`, which cannot count them. A test compares them with
  * `bench messages`.
  */
-import type { Bill, BillLine } from '../count.ts';
+import type { Bill, BillLine } from './bill.ts';
 
 const line = (
   by: string,

@@ -2,17 +2,44 @@
  * Outpost with PostgreSQL, RabbitMQ and Redis, as in its documents. This code has never run with the real module, so a setting
  * may be wrong.
  */
+import { delimiter, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { loopback } from '../../../local/http.ts';
-import { BenchError } from '../../benchError.ts';
-import type { Start } from '../rival.ts';
-import { startPostgres } from '../servers/postgres.ts';
-import { startRabbitmq } from '../servers/rabbitmq.ts';
-import { startRedis } from '../servers/redis.ts';
-import { startServer, temporaryFolder, type Server } from '../servers/server.ts';
-import { together } from '../servers/together.ts';
-import { installOutpost, outpostVersion } from './install.ts';
-import { freePort } from '../../../test/support/freePort.ts';
+import { loopback } from '../../local/http.ts';
+import { freePort } from '../../test/support/freePort.ts';
+import { BenchError } from '../benchError.ts';
+import { makeOnce } from './install/makeOnce.ts';
+import { runInstaller } from './install/run.ts';
+import type { Start } from './rival.ts';
+import { startPostgres } from './servers/postgres.ts';
+import { startRabbitmq } from './servers/rabbitmq.ts';
+import { startRedis } from './servers/redis.ts';
+import { startServer, temporaryFolder, type Server } from './servers/server.ts';
+import { together } from './servers/together.ts';
+
+const outpostVersion = '1.8.0';
+const program = 'outpost-server';
+const module = `github.com/hookdeck/outpost/cmd/${program}@v${outpostVersion}`;
+const cache = join(import.meta.dirname, '../../.cache/bench/outpost');
+
+/**
+ * Builds Outpost from its Go module into `.cache`.
+ *
+ * @returns the path of the server
+ * @throws BenchError if Go is missing or the module is not available
+ */
+async function installOutpost(): Promise<string> {
+  const folder = await makeOnce(join(cache, outpostVersion), async (draft) => {
+    console.log('Installing Outpost ...');
+    await runInstaller({
+      program: 'go',
+      args: ['install', module],
+      cwd: draft,
+      env: { GOBIN: draft, PATH: [process.env['PATH'], '/usr/local/go/bin'].join(delimiter) },
+      what: 'Outpost',
+    });
+  });
+  return join(folder, program);
+}
 
 const apiKey = 'bench';
 const tenant = 'bench';

@@ -1,16 +1,16 @@
 /** BullMQ with Redis, in a service that accepts and delivers messages over HTTP. */
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { compileChild, spawnChild } from '../../child.ts';
-import { bullmqReady } from '../../children/protocol.ts';
-import { installPackages } from '../install/npm.ts';
-import type { Start } from '../rival.ts';
-import { startRedis } from '../servers/redis.ts';
-import { together, type Closable } from '../servers/together.ts';
+import { compileChild, spawnChild } from '../child.ts';
+import { bullmqReady } from '../children/protocol.ts';
+import { installPackages } from './install/npm.ts';
+import type { Start } from './rival.ts';
+import { startRedis } from './servers/redis.ts';
+import { together } from './servers/together.ts';
 
 /** Not dependencies of the project, because most people don't need these 24 MB. */
 const versions = { bullmq: '6.7.0', ioredis: '5.11.1', fastify: '5.12.8' };
-const cache = join(import.meta.dirname, '../../../.cache/bench/bullmq');
+const cache = join(import.meta.dirname, '../../.cache/bench/bullmq');
 
 /** @throws BenchError if Redis or BullMQ cannot be installed */
 export const startBullmq: Start = (destination) =>
@@ -26,12 +26,7 @@ export const startBullmq: Start = (destination) =>
     };
   });
 
-interface Service extends Closable {
-  readonly port: number;
-  readonly pid: number;
-}
-
-async function startService(packages: string, redisPort: number): Promise<Service> {
+async function startService(packages: string, redisPort: number) {
   const child = spawnChild(compileChild('bullmq'), [packages, String(redisPort)]);
   child.stdout.resume();
   const exited = once(child, 'exit').then(() => undefined);

@@ -7,11 +7,10 @@ import {
   messagesInMemory,
   queues,
   shortTimeoutMs,
-} from '../../lambdas/aws/resources.ts';
-import type { Bill, BillLine } from '../count.ts';
-import { indexMark } from '../dynamodbUses.ts';
-import { assumed, messageLogGb, runningDollars } from '../estimate.ts';
-import { daysOfMonth, dollarsPerMillion, type PricedRegion, type Unit } from '../prices.ts';
+} from '../lambdas/aws/resources.ts';
+import { type Bill, type BillLine, indexMark } from './bill.ts';
+import { assumed, messageLogGb, runningDollars } from './estimate.ts';
+import { daysOfMonth, dollarsPerMillion, type PricedRegion, type Unit } from './prices.ts';
 import { services, type Service } from './services.ts';
 
 export interface Workload {
