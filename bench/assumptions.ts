@@ -1,5 +1,5 @@
 import { batchSize as measuredBatch, type CpuTime } from './cpu.ts';
-import { assumed } from '../bill/estimate.ts';
+import { assumed } from '../verify/prices/estimate.ts';
 
 /** The share by which a measured size may differ from the assumed one. */
 const tolerance = 0.1;

@@ -1,6 +1,6 @@
 /** Measures and prints what a message costs, with and without lanes, a workflow run, and the console. */
 import { wrongAssumptions } from './assumptions.ts';
-import { batchSizes, totalOf, type Bill } from '../bill/bill.ts';
+import { batchSizes, totalOf, type Bill } from '../verify/prices/bill.ts';
 import { batchCount, countUrlUses, countUses } from './count.ts';
 import { measureBundles, type BundleCost } from './bundles.ts';
 import { brotliTotal, measureConsole, type ConsoleFile } from './console.ts';
@@ -9,7 +9,7 @@ import { printWholeBill } from './bill/print.ts';
 import { jsonBodyName } from './events.ts';
 import { idleBills, printIdle } from './idle.ts';
 import type { Part } from './options.ts';
-import { dollarsPerMillion, pricedOn } from '../bill/prices.ts';
+import { dollarsPerMillion, pricedOn } from '../verify/prices/prices.ts';
 import { dollars, printBill } from './printBill.ts';
 import { memoryCosts } from './memory.ts';
 import { formatTable, printTable, verdict } from './table.ts';

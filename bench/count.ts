@@ -1,5 +1,5 @@
 /** Counts what AWS bills for a message while the real handlers publish and deliver it. */
-import { type BatchSize, batchSizes, type Bill, type BillLine } from '../bill/bill.ts';
+import { type BatchSize, batchSizes, type Bill, type BillLine } from '../verify/prices/bill.ts';
 import { checkAnswer } from './answer.ts';
 import { bodies, jsonBody, jsonBodyName, queueEvent } from './events.ts';
 import type { Use } from './meter.ts';

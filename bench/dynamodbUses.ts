@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as z from 'zod/mini';
 import { tables, type TableShape } from '../lambdas/aws/resources.ts';
-import { indexMark } from '../bill/bill.ts';
-import { secondsOfMonth, type Unit } from '../bill/prices.ts';
+import { indexMark } from '../verify/prices/bill.ts';
+import { secondsOfMonth, type Unit } from '../verify/prices/prices.ts';
 import { itemBytes, readUnits, writeUnits, type Item } from './units.ts';
 
 /** A use, without the function that made the call. */

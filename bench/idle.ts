@@ -1,8 +1,8 @@
 /** Counts the monthly cost of an idle deployment: its templates' resources, at list prices. */
 import type { Template } from 'aws-cdk-lib/assertions';
 import { resources, synthesize } from '../test/infra/app.ts';
-import { idleUses, replicas, secrets } from '../bill/resources.ts';
-import { pricedRegionOf, unitDollars } from '../bill/prices.ts';
+import { idleUses, replicas, secrets } from '../verify/prices/resources.ts';
+import { pricedRegionOf, unitDollars } from '../verify/prices/prices.ts';
 import { sum } from './figures.ts';
 import { printTable } from './table.ts';
 

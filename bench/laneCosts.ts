@@ -1,13 +1,13 @@
 /** Counts what AWS bills for a message that passes a lane: a queue or a flow-control key. */
 import { checkAnswer } from './answer.ts';
 import { sum } from './figures.ts';
-import { assumed } from '../bill/estimate.ts';
+import { assumed } from '../verify/prices/estimate.ts';
 import { apiEvent, jsonBody } from './events.ts';
 import { startFleet, type Fleet, type HandedOut } from './fleet.ts';
 import { refusedMark } from './dynamodbUses.ts';
 import { pumpMark, returnMark, scheduledCall, type CountedUse, type Use } from './meter.ts';
 import { isCounted } from './nowAndThen.ts';
-import { dollarsPerMillion } from '../bill/prices.ts';
+import { dollarsPerMillion } from '../verify/prices/prices.ts';
 import { destinationOf, type Fixture } from './fixture.ts';
 import { unlimited } from './stageClient.ts';
 

@@ -2,7 +2,7 @@
  * Computes the cost and duration of publish and deliver at several memory sizes. CPU grows with memory, up to a whole CPU at
  * 1,769 MB.
  */
-import { assumed, durationMs, memoryOfOneCpuMb, runningDollars } from '../bill/estimate.ts';
+import { assumed, durationMs, memoryOfOneCpuMb, runningDollars } from '../verify/prices/estimate.ts';
 
 const memorySizesMb = [256, 512, 1_024, memoryOfOneCpuMb] as const;
 

@@ -9,7 +9,7 @@ import type { SQSClient } from '@aws-sdk/client-sqs';
 import * as z from 'zod/mini';
 import type { StandIns } from '../local/stage/standIns.ts';
 import { DynamodbUses, type Step } from './dynamodbUses.ts';
-import type { Unit } from '../bill/prices.ts';
+import type { Unit } from '../verify/prices/prices.ts';
 import { sqsRequests } from './units.ts';
 
 export interface Use extends Step {

@@ -3,7 +3,7 @@ import { command, Ending, parse, wholeNumber } from '../cli/commandLine.ts';
 import { type LongDelivery, longestTimeoutSeconds } from '../lambdas/aws/resources.ts';
 import { isRivalName, rivalNames, type RivalName } from './against/rival.ts';
 import type { Month } from './bill/month.ts';
-import { pricedRegions } from '../bill/prices.ts';
+import { pricedRegions } from '../verify/prices/prices.ts';
 
 /** The whole bill, messages without lanes, lanes, workflow runs, the console, or an idle deployment. */
 export const parts = ['cost', 'messages', 'lanes', 'workflows', 'console', 'idle'] as const;

@@ -1,5 +1,5 @@
-import { batchSizes, totalOf, type Bill } from '../bill/bill.ts';
-import { dollarsPerMillion, prices } from '../bill/prices.ts';
+import { batchSizes, totalOf, type Bill } from '../verify/prices/bill.ts';
+import { dollarsPerMillion, prices } from '../verify/prices/prices.ts';
 import { formatTable } from './table.ts';
 
 export const dollars = (value: number): string => value.toFixed(3);

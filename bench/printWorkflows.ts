@@ -1,4 +1,4 @@
-import { batchSizes, totalOf } from '../bill/bill.ts';
+import { batchSizes, totalOf } from '../verify/prices/bill.ts';
 import { dollars, printBill } from './printBill.ts';
 import { printTable, short } from './table.ts';
 import type { RunCost, StepCost, WorkflowCosts } from './workflowCosts.ts';

@@ -1,11 +1,11 @@
 /** Counts what AWS bills for a workflow run whose steps the published client makes. */
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
-import { batchSizes, type BatchSize, type Bill, type BillLine } from '../bill/bill.ts';
+import { batchSizes, type BatchSize, type Bill, type BillLine } from '../verify/prices/bill.ts';
 import { jsonBody } from './events.ts';
 import { sum } from './figures.ts';
 import type { Use } from './meter.ts';
-import { dollarsPerMillion } from '../bill/prices.ts';
+import { dollarsPerMillion } from '../verify/prices/prices.ts';
 import { startRunStage, type Happening, type Route, type RunStage } from './runStage.ts';
 import type { Fixture } from './fixture.ts';
 

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import * as z from 'zod';
-import { templateResource, type TemplateResource } from '../bill/resources.ts';
+import { templateResource, type TemplateResource } from './prices/resources.ts';
 import { OperateError } from '../operate/operateError.ts';
 import { readSettings, type Settings, SettingsError } from '../lib/settings.ts';
 import { makeStacks } from '../lib/stacks.ts';

@@ -10,8 +10,8 @@ import {
   mostConcurrency,
   queues,
 } from '../../lambdas/aws/resources.ts';
-import { assumed, durationMs, memoryOfOneCpuMb } from '../../bill/estimate.ts';
-import { hoursOfMonth, type PricedRegion, unitDollars } from '../../bill/prices.ts';
+import { assumed, durationMs, memoryOfOneCpuMb } from '../../verify/prices/estimate.ts';
+import { hoursOfMonth, type PricedRegion, unitDollars } from '../../verify/prices/prices.ts';
 
 /**
  * Lambda's smallest execution environment. It needs a whole instance, of which Lambda reserves one of two CPUs ("LMI Cost

@@ -1,9 +1,15 @@
 /** A month's bill: for messages, and for an idle deployment. */
 import { type LongDelivery, longestTimeoutSeconds } from '../../lambdas/aws/resources.ts';
-import { assumed } from '../../bill/estimate.ts';
+import { assumed } from '../../verify/prices/estimate.ts';
 import { idleBill, idleDollars } from '../idle.ts';
-import { apiDollars, prices, type PricedRegion, secondsOfMonth, unitDollars } from '../../bill/prices.ts';
-import type { Bill } from '../../bill/bill.ts';
+import {
+  apiDollars,
+  prices,
+  type PricedRegion,
+  secondsOfMonth,
+  unitDollars,
+} from '../../verify/prices/prices.ts';
+import type { Bill } from '../../verify/prices/bill.ts';
 import { batchAt } from './batches.ts';
 import {
   batchThatFits,
@@ -13,7 +19,7 @@ import {
   type Waiting,
   waitingAtOnce,
 } from './instances.ts';
-import { batchOf, partsOf, sumOf } from '../../bill/workload.ts';
+import { batchOf, partsOf, sumOf } from '../../verify/prices/workload.ts';
 
 /** The month of `npm run bench cost -- --messages …`. */
 export interface Month {

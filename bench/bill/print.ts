@@ -1,16 +1,21 @@
 /** Prints what messages cost, including everything that AWS bills. */
-import type { Bill } from '../../bill/bill.ts';
+import type { Bill } from '../../verify/prices/bill.ts';
 import { countBody } from '../count.ts';
 import { jsonBodyOf } from '../events.ts';
-import { assumed } from '../../bill/estimate.ts';
+import { assumed } from '../../verify/prices/estimate.ts';
 import { startFixture, type Fixture } from '../fixture.ts';
-import { pricedOn, pricedRegions, qstashDollarsPerMillion, secondsOfMonth } from '../../bill/prices.ts';
+import {
+  pricedOn,
+  pricedRegions,
+  qstashDollarsPerMillion,
+  secondsOfMonth,
+} from '../../verify/prices/prices.ts';
 import { formatTable, printTable } from '../table.ts';
 import { batchRule } from './batches.ts';
 import { batchOfMonth, fixedOfMonth, messagesOfMonth, type Month, otherWay, roomOfMonth } from './month.ts';
 import { answerTimes, countBoth, leversOf, rowsOf, shown } from './table.ts';
 import { type WaitingRow, waitingRows } from './waiting.ts';
-import { ordinary, partsOf, sumOf } from '../../bill/workload.ts';
+import { ordinary, partsOf, sumOf } from '../../verify/prices/workload.ts';
 
 const assumptions = [
   `List prices of ${pricedOn}, without free allowances and taxes.`,

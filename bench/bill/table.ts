@@ -1,10 +1,10 @@
 /** The table of docs/cost.md: a million messages, by region, batch, and answer time of the destination. */
-import type { Bill } from '../../bill/bill.ts';
+import type { Bill } from '../../verify/prices/bill.ts';
 import { countBody } from '../count.ts';
 import { jsonBody } from '../events.ts';
 import type { Fixture } from '../fixture.ts';
-import { pricedRegions, type PricedRegion } from '../../bill/prices.ts';
-import { ordinary, partsOf, sumOf, type Workload } from '../../bill/workload.ts';
+import { pricedRegions, type PricedRegion } from '../../verify/prices/prices.ts';
+import { ordinary, partsOf, sumOf, type Workload } from '../../verify/prices/workload.ts';
 
 export const answerTimes = [
   { title: '100 ms', answerMs: 100 },

@@ -1,7 +1,7 @@
 /** The table of docs/cost.md about waiting: functions or instances, by rate and answer time. */
 import type { LongDelivery } from '../../lambdas/aws/resources.ts';
-import type { Bill } from '../../bill/bill.ts';
-import { pricedRegions, type PricedRegion, secondsOfMonth } from '../../bill/prices.ts';
+import type { Bill } from '../../verify/prices/bill.ts';
+import { pricedRegions, type PricedRegion, secondsOfMonth } from '../../verify/prices/prices.ts';
 import { type Month, dollarsOfMonth, roomOfMonth } from './month.ts';
 
 const rates = [1, 10, 100, 1_000] as const;

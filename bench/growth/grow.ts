@@ -6,7 +6,7 @@ import { queueEvent } from '../events.ts';
 import { median, sum } from '../figures.ts';
 import type { CountedUse } from '../meter.ts';
 import { isCounted } from '../nowAndThen.ts';
-import { dollarsPerMillion } from '../../bill/prices.ts';
+import { dollarsPerMillion } from '../../verify/prices/prices.ts';
 import type { Fixture } from '../fixture.ts';
 import { backlogs, type Backlog } from './backlogs.ts';
 

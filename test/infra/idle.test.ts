@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { idleBills, idleDollars, type IdleLine } from '../../bench/idle.ts';
 import { metricsDollars } from '../../bench/bill/month.ts';
-import { idleUses } from '../../bill/resources.ts';
-import { pricedRegionOf, unitDollars } from '../../bill/prices.ts';
+import { idleUses } from '../../verify/prices/resources.ts';
+import { pricedRegionOf, unitDollars } from '../../verify/prices/prices.ts';
 import { resources, root, synthesizeOne } from './app.ts';
 import { type Context, everythingOn, withAddresses } from './variants.ts';
 

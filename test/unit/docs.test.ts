@@ -16,7 +16,7 @@ const read = (name: string): string => readFileSync(join(root, name), 'utf8');
 
 /** Returns paths in backticks from the root. Only the part before `<a concept>` or `*` is checked. */
 const pathsIn = (text: string): readonly string[] =>
-  [...text.matchAll(/`((?:bench|bill|bin|lambdas|lib|local|migrate|test)\/[^`\s]*)`/g)].map(([, path = '']) =>
+  [...text.matchAll(/`((?:bench|bin|lambdas|lib|local|migrate|test|verify)\/[^`\s]*)`/g)].map(([, path = '']) =>
     path.replace(/[<*].*$/, ''),
   );
 

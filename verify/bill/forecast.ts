@@ -1,9 +1,9 @@
 /** The forecast for a day: the costs of messages and of an idle deployment from docs/cost.md, at list prices. */
-import { ordinaryMessage } from '../../bill/ordinaryMessage.ts';
-import { idleUses } from '../../bill/resources.ts';
-import type { Service } from '../../bill/services.ts';
-import { ordinary, partsOf } from '../../bill/workload.ts';
-import { daysOfMonth, pricedRegionOf, unitDollars } from '../../bill/prices.ts';
+import { ordinaryMessage } from '../prices/ordinaryMessage.ts';
+import { idleUses } from '../prices/resources.ts';
+import type { Service } from '../prices/services.ts';
+import { ordinary, partsOf } from '../prices/workload.ts';
+import { daysOfMonth, pricedRegionOf, unitDollars } from '../prices/prices.ts';
 import type { StackTemplate } from '../deployment.ts';
 
 /** Dollars per day: without batching, and with batches of ten. */

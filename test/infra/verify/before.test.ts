@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { templateResource } from '../../../bill/resources.ts';
+import { templateResource } from '../../../verify/prices/resources.ts';
 import { readSettings } from '../../../lib/settings.ts';
 import { beforeChecks } from '../../../verify/before/checks.ts';
 import { verifyBefore } from '../../../verify/before/before.ts';

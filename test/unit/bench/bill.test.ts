@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { messagesOfMonth, metricsDollars } from '../../../bench/bill/month.ts';
-import { ordinaryMessage } from '../../../bill/ordinaryMessage.ts';
+import { ordinaryMessage } from '../../../verify/prices/ordinaryMessage.ts';
 import { countBoth, leversOf, rowsOf, type Counted } from '../../../bench/bill/table.ts';
-import { ordinary, partsOf, sumOf } from '../../../bill/workload.ts';
-import { totalOf } from '../../../bill/bill.ts';
+import { ordinary, partsOf, sumOf } from '../../../verify/prices/workload.ts';
+import { totalOf } from '../../../verify/prices/bill.ts';
 import { startFixture, type Fixture } from '../../../bench/fixture.ts';
-import { dollarsPerMillion, qstashDollarsPerMillion } from '../../../bill/prices.ts';
+import { dollarsPerMillion, qstashDollarsPerMillion } from '../../../verify/prices/prices.ts';
 
 const document = (name: string): string => readFileSync(join(import.meta.dirname, '../../..', name), 'utf8');
 

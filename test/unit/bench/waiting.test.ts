@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { idleUses } from '../../../bill/resources.ts';
+import { idleUses } from '../../../verify/prices/resources.ts';
 import { instanceLines, instancesFor } from '../../../bench/bill/instances.ts';
 import { dollarsOfMonth, type Month, otherWay } from '../../../bench/bill/month.ts';
-import { ordinaryMessage } from '../../../bill/ordinaryMessage.ts';
+import { ordinaryMessage } from '../../../verify/prices/ordinaryMessage.ts';
 import { instancesPayFrom, waitingRows } from '../../../bench/bill/waiting.ts';
-import { sumOf } from '../../../bill/workload.ts';
+import { sumOf } from '../../../verify/prices/workload.ts';
 
 const secondsOfMonth = 730 * 3_600;
 

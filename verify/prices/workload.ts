@@ -7,7 +7,7 @@ import {
   messagesInMemory,
   queues,
   shortTimeoutMs,
-} from '../lambdas/aws/resources.ts';
+} from '../../lambdas/aws/resources.ts';
 import { type Bill, type BillLine, indexMark } from './bill.ts';
 import { assumed, messageLogGb, runningDollars } from './estimate.ts';
 import { daysOfMonth, dollarsPerMillion, type PricedRegion, type Unit } from './prices.ts';

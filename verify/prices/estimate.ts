@@ -1,5 +1,5 @@
 /** Estimates the costs that cannot be counted, because they depend on the speed of AWS and of destinations. */
-import { functionMemoryMb } from '../lambdas/aws/resources.ts';
+import { functionMemoryMb } from '../../lambdas/aws/resources.ts';
 import { dollarsPerMillion, type PricedRegion } from './prices.ts';
 
 export const assumed = {
