@@ -5,7 +5,7 @@ import type { SQSEvent } from 'aws-lambda';
 import { randomFrom } from './simulate/scenario.ts';
 
 /** The size of every measured message. */
-export const bodyBytes = 1024;
+const bodyBytes = 1024;
 
 export const jsonBody = Buffer.from(orderEvent(bodyBytes, 0));
 export const jsonBodyName = '1 KB of JSON';
@@ -69,7 +69,7 @@ function orderEvent(bytes: number, at: number): string {
   return event(note.slice(0, noteBytes));
 }
 
-export interface ApiRequest {
+interface ApiRequest {
   readonly token: string;
   /** The route's path, such as `/v2/publish/{destination+}`. */
   readonly route: string;

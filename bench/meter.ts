@@ -35,7 +35,7 @@ export interface Meter {
   close(): void;
 }
 
-export interface Clients {
+interface Clients {
   readonly dynamodb: DynamoDBClient;
   readonly sqs: SQSClient;
 }

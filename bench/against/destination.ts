@@ -10,7 +10,7 @@ const note = 'n'.repeat(bodyBytes - eventWith('0'.repeat(numberDigits), '').leng
 /** Finds the number however a service formats the JSON. */
 const numberIn = /"evt_(\d+)"/;
 
-export interface Expected {
+interface Expected {
   /** JSON of {@link bodyBytes}. */
   readonly event: string;
   /** Resolves with the time of the first arrival. */

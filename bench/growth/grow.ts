@@ -12,7 +12,7 @@ import { backlogs, type Backlog } from './backlogs.ts';
 
 type PerHandler<Value> = Readonly<Record<OnTheWay, Value>>;
 
-export interface Cost {
+interface Cost {
   readonly calls: PerHandler<number>;
   /** AWS's bill for these calls, for a million messages. */
   readonly dollars: PerHandler<number>;

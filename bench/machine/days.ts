@@ -8,7 +8,7 @@ import { Rows } from '../../local/dynamodb/rows.ts';
 import { Queues } from '../../local/sqs/queues.ts';
 import { copyMessages, fileMb, withStore, type Samples } from './samples.ts';
 
-export interface Day {
+interface Day {
   readonly day: number;
   readonly deletedRows: number;
   readonly fileMb: number;

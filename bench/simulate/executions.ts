@@ -7,7 +7,7 @@ import { afterAttempt, isSlow, type Speed } from '../../lambdas/job/speed.ts';
 import { secondMs } from '../../lambdas/shared/clock.ts';
 import { randomFrom } from './scenario.ts';
 
-export interface Deliveries {
+interface Deliveries {
   /** The share of messages to slow hosts. */
   readonly slowShare: number;
   readonly slowHosts: number;

@@ -169,6 +169,35 @@ describe('files', () => {
     expect(upwards).toEqual([]);
   });
 
+  it('export only what another file uses', () => {
+    const texts = new Map(
+      [...folders, 'bench', 'pack', 'test', 'examples']
+        .flatMap(filesIn)
+        .map((file) => [file, readFileSync(join(root, file), 'utf8')]),
+    );
+    const users = new Map<string, string[]>();
+    for (const { from, to } of [...texts].flatMap(([file, text]) => importsOf(file, text)))
+      users.set(to, [...(users.get(to) ?? []), from]);
+    // What an app, Lambda or a bundle loads, and what one concept plugs into another as a whole.
+    const whole = /^lib\/(index|lambdaCredentials)|^pack\/madeAhead|^lambdas\/handlers\/|\/for(Publish|Workers)\.ts$/;
+    const unused = [...texts].flatMap(([file, text]) =>
+      whole.test(file) || /^(test|examples)\//.test(file)
+        ? []
+        : [
+            ...text.matchAll(
+              /^export (?:abstract |async )?(?:const|function\*?|interface|type|class) (\w+)/gm,
+            ),
+          ]
+            .map(([, name = '']) => name)
+            .filter((name) => {
+              const used = new RegExp(`\\b${name}\\b`);
+              return !(users.get(file) ?? []).some((user) => used.test(texts.get(user) ?? ''));
+            })
+            .map((name) => `${file}: ${name}`),
+    );
+    expect(unused).toEqual([]);
+  });
+
   it('that commands share import nothing else of the project', () => {
     expect(
       readImports('cli').filter(({ to }) => folders.some((folder) => to.startsWith(`${folder}/`))),

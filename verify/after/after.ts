@@ -14,7 +14,7 @@ import { alone, last, steps, waiting } from './checks.ts';
 import { removeLateHost } from './receiver/lateHost.ts';
 import { makeReceiver, receiverNames, removeReceiver } from './receiver/receiverStack.ts';
 
-export interface Asked {
+interface Asked {
   readonly deployment: Deployment;
   readonly regions: readonly string[];
   /** The checks to run; all if empty. */

@@ -30,7 +30,7 @@ export interface Subnet {
   readonly freeAddresses: number;
 }
 
-export interface Route {
+interface Route {
   /** The destination. `0.0.0.0/0` is the internet. */
   readonly to: string;
   /** The target's id, such as `nat-0a1b2c3d`. */

@@ -13,7 +13,7 @@ const costRegion = 'us-east-1';
 
 const dayMs = 86_400_000;
 
-export interface Day {
+interface Day {
   /** A UTC date, such as `2026-11-25`. */
   readonly day: string;
   readonly deployment: Deployment;

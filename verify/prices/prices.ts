@@ -10,7 +10,7 @@ export type PricedRegion = (typeof pricedRegions)[number];
 export const pricedRegionOf = (region: string): PricedRegion =>
   pricedRegions.find((one) => one === region) ?? pricedRegions[0];
 
-export interface Price {
+interface Price {
   readonly unit: string;
   readonly dollarsPerMillion: Readonly<Record<PricedRegion, number>>;
   readonly source: string;

@@ -38,7 +38,7 @@ export const ordinary = (of: Pick<Workload, 'region' | 'batch' | 'counted'>): Wo
   ...of,
 });
 
-export interface Part {
+interface Part {
   readonly what: string;
   readonly service: Service;
   readonly dollars: number;

@@ -30,7 +30,7 @@ const mostTwice = 0.01;
 /** The largest share of requests that may be refused during the deployment. Clients retry them. */
 const mostRefused = 0.02;
 
-export interface Traffic {
+interface Traffic {
   /** The ids of accepted messages; true if the first attempt must fail. */
   readonly accepted: ReadonlyMap<string, boolean>;
   readonly refused: readonly string[];

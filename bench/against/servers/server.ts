@@ -9,10 +9,10 @@ import type { Closable } from './together.ts';
 
 /** Some servers refuse to run as root. The ids are the same on every Linux; elsewhere the account is not changed. */
 const nobody = { uid: 65_534, gid: 65_534 };
-export type User = { readonly uid: number; readonly gid: number } | undefined;
+type User = { readonly uid: number; readonly gid: number } | undefined;
 export const notRoot = (): User => (process.getuid?.() === 0 ? nobody : undefined);
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly title: string;
   readonly command: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
