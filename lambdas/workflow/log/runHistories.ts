@@ -1,10 +1,10 @@
 import { STATUS_CODES } from 'node:http';
 import * as z from 'zod/mini';
+import { shownHeaders } from '../../shared/headers.ts';
 import { chunksOf } from '../../shared/lists.ts';
 import { isFinal, type Attempt, type KeptResponse } from '../../message/message.ts';
 import type { EndRecord, JournalRecord, RunFailure } from '../rules/journal.ts';
-import type { FailedAttempt } from './rules/errors.ts';
-import type { History, RunMessage } from './rules/runRecord.ts';
+import type { FailedAttempt, History, RunMessage } from './rules/runMessage.ts';
 import { loadRunHistories, type RecordedHistory } from '../../message/runHistories.ts';
 import { refusedSubmission, type Refusal } from '../rules/refusals.ts';
 import type { RunView } from './runView.ts';
@@ -15,11 +15,14 @@ const sentenceOf = ({ status, error }: KeptResponse): string =>
   error ?? [status, STATUS_CODES[status]].join(' ').trim();
 
 function failureOf(view: RunView, response: KeptResponse, time: number): FailedAttempt {
+  // The order counts: what is loaded last is omitted first.
+  const headers = shownHeaders(view.headers(response.headers));
+  const body = view.text(response.body) ?? '';
   return {
-    status: response.status,
     error: sentenceOf(response),
-    headers: view.headers(response.headers),
-    body: view.text(response.body) ?? '',
+    body,
+    headers,
+    status: response.status,
     time,
   };
 }
@@ -34,7 +37,7 @@ export function historyOf(view: RunView, messageId: string, { attempts, end }: R
       .map(({ response, recordedAt }) => failureOf(view, response, recordedAt)),
     requests: attempts.map(({ number, startedAt, recordedAt, state, response }) => ({
       messageId,
-      number,
+      retried: number,
       startedAt,
       endedAt: recordedAt,
       status: response.status,
@@ -101,7 +104,7 @@ export function otherFailure(
   const { messageId, response } = end.failure;
   const isKnown =
     messages.some(
-      (one) => one.messageId === messageId || (one.kind === 'call' && one.callback?.messageId === messageId),
+      ({ step, callback }) => step.messageId === messageId || callback?.messageId === messageId,
     ) || records.some((record) => record.kind === 'upgrade' && record.messageId === messageId);
   return isKnown ? undefined : failureOf(view, response, end.at);
 }
