@@ -44,8 +44,8 @@ async function rerun(account: Account, deadLetter: DeadLetterOfRun): Promise<voi
     state: 'CALLBACK_INPROGRESS',
     messageId: newId('msg', time, account.shards),
   };
-  const { snapshot, record } = await changeRun(runOf(deadLetter), (current): Decision<undefined> =>
-    mayRerun(stateIn(current, deadLetter)) ? { record: note, result: undefined } : { result: undefined },
+  const { snapshot, record } = await changeRun(runOf(deadLetter), (current) =>
+    mayRerun(stateIn(current, deadLetter)) ? { record: note } : undefined,
   );
   if (record !== undefined) {
     await sendAgain(account, deadLetter, note);

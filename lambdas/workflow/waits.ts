@@ -4,7 +4,7 @@ import { withCharges } from '../usage/charge.ts';
 import type { Answer, published } from '../wire/answers.ts';
 import { checkCapacityForWait, isWaiting, oldestEvent } from './rules/events.ts';
 import type { RunKey, RunStart, Snapshot, StepsRecord, WaitRecord } from './rules/journal.ts';
-import { checkCapacity, checkPlace, hasStep } from './rules/placing.ts';
+import { checkCapacity, checkPlace, hasStep, hasStepOrResult } from './rules/placing.ts';
 import { changeRun, extendRun, neededUntil, type Decision } from './runs/changeRun.ts';
 import { findResult, followSteps } from './runs/follow.ts';
 import { activeSnapshot, loadActiveRun } from './steps/activeRun.ts';
@@ -53,11 +53,11 @@ async function decide(
   start: RunStart,
   drafted: WaitRecord,
   grant: GrantMessages,
-): Promise<Decision<undefined>> {
+): Promise<Decision | undefined> {
   const { step, eventId } = drafted;
-  if (hasStep(snapshot.steps, 'wait', step.stepId) || hasStep(snapshot.steps, 'result', step.stepId)) {
+  if (hasStepOrResult(snapshot.steps, 'wait', step.stepId)) {
     grant(0);
-    return { result: undefined };
+    return undefined;
   }
   checkPlace(snapshot, step);
   const stored = oldestEvent(snapshot, eventId, step.stepType);
@@ -68,14 +68,13 @@ async function decide(
     checkCapacity(snapshot, [{ bodyBytes: 0 }]);
     const used = { ...start.settings, ...drafted.settings };
     const keptUntil = await extendRun(key, snapshot, neededUntil(account, used, drafted.deadline));
-    return { record: drafted, keptUntil, result: undefined };
+    return { record: drafted, keptUntil };
   }
   grant(1);
   const event = await loadEvent(key, stored.seq);
   const { entry, keptUntil } = await resultOf(account, key, snapshot, start, drafted, event);
   checkCapacity(snapshot, [entry]);
-  const record: StepsRecord = { kind: 'steps', at: now(), entries: [entry], eventSeq: stored.seq };
-  return { record, keptUntil, result: undefined };
+  return { record: { kind: 'steps', at: now(), entries: [entry], eventSeq: stored.seq }, keptUntil };
 }
 
 const idOf = ({ entries: [entry] }: StepsRecord): string => {

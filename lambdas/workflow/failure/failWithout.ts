@@ -11,7 +11,7 @@ import { putMessage } from '../../message/messages.ts';
 import { now } from '../../shared/clock.ts';
 import { derivedId } from '../../shared/ids.ts';
 import { isActive, type RunKey, type RunStart } from '../rules/journal.ts';
-import { changeRun, settingsOfRun, type Decision } from '../runs/changeRun.ts';
+import { changeRun, settingsOfRun } from '../runs/changeRun.ts';
 import { emptyBody, listMessage } from '../runs/follow.ts';
 import { loadSnapshot } from '../store/journals.ts';
 
@@ -119,9 +119,10 @@ async function failWithout(
 
 /** The failure is not reported, but later submissions are refused. */
 async function endUnreadable(key: RunKey, startSeq: number, unreadable: unknown): Promise<void> {
-  await changeRun(key, (snapshot): Decision<undefined> => {
-    if (snapshot?.startSeq !== startSeq || !isActive(snapshot)) return { result: undefined };
-    return { record: { kind: 'end', at: now(), state: 'RUN_FAILED' }, result: undefined };
-  });
+  await changeRun(key, (snapshot) =>
+    snapshot?.startSeq === startSeq && isActive(snapshot)
+      ? { record: { kind: 'end', at: now(), state: 'RUN_FAILED' } }
+      : undefined,
+  );
   log.error('A run has ended whose settings cannot be read', { runId: key.runId, ...errorField(unreadable) });
 }

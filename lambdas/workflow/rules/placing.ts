@@ -32,6 +32,10 @@ const format = (ranges: readonly Range[]): StepSet =>
 export const hasStep = (sets: StepSets, mark: StepMark, stepId: number): boolean =>
   rangesOf(sets[mark] ?? '').some(([first, last]) => first <= stepId && stepId <= last);
 
+/** Whether a step was submitted or begun before, or has its result. */
+export const hasStepOrResult = (sets: StepSets, mark: StepMark, stepId: number): boolean =>
+  hasStep(sets, mark, stepId) || hasStep(sets, 'result', stepId);
+
 function added(sets: StepSets, mark: StepMark, stepId: number): StepSets {
   if (hasStep(sets, mark, stepId)) return sets;
   const all = [...rangesOf(sets[mark] ?? ''), [stepId, stepId] as const].toSorted(

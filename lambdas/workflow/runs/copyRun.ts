@@ -19,8 +19,7 @@ import {
 } from '../rules/journal.ts';
 import { entryBytes } from '../rules/placing.ts';
 import { loadBody } from '../../message/bodies.ts';
-import { putRecords, readJournal, loadSnapshot } from '../store/journals.ts';
-import type { JournalRow } from '../store/rows.ts';
+import { putRecords, readJournal, loadSnapshot, type JournalRow } from '../store/journals.ts';
 import { storeEntryBody, neededUntil, spareMs } from './changeRun.ts';
 import type { LoadedRun } from './loadRun.ts';
 import type { Begun } from './follow.ts';

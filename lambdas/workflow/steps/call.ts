@@ -4,15 +4,14 @@ import { newId } from '../../shared/ids.ts';
 import { expiryOf, latestEndOf, type CallbackSettings, type Message } from '../../message/message.ts';
 import { badRequest } from '../../error/httpError.ts';
 import type { CallRecord, Snapshot, JournalRecord, RunStart, StepsRecord, RunKey } from '../rules/journal.ts';
-import { checkPlace, hasStep } from '../rules/placing.ts';
 import { settingsFor } from '../rules/runSettings.ts';
 import type { CallMessage } from '../rules/workflowMessage.ts';
 import { storeBody } from '../../message/bodies.ts';
 import { loadMessage } from '../../message/history.ts';
-import { changeRun, type Decision, extendRun, neededUntil } from '../runs/changeRun.ts';
+import { neededUntil } from '../runs/changeRun.ts';
 import { findRecord, isStepsOf, sendMessages } from '../runs/follow.ts';
 import type { PreparedPart } from './prepare.ts';
-import { activeSnapshot, loadActiveRun, type Submitted } from './activeRun.ts';
+import { beginStep, loadActiveRun, type Submitted } from './activeRun.ts';
 
 /**
  * The endpoint gets the answer, and submits it as the step's result.
@@ -28,20 +27,12 @@ export async function submitCall(account: Account, part: PreparedPart<CallMessag
   const call = (snapshot: Snapshot): Message =>
     callOf(account, key, snapshot, start, part, { messageId, createdAt });
 
-  const { snapshot, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
-    const active = activeSnapshot(current, message);
-    if (hasStep(active.steps, 'call', step.stepId) || hasStep(active.steps, 'result', step.stepId)) {
-      return { result: undefined };
-    }
-    checkPlace(active, step);
-    const begun: CallRecord = { kind: 'call', at: createdAt, step, messageId };
-    // The answer is delivered with the run's settings.
-    const deferredMs = deferralOfCall(part, start);
-    const needed = neededUntil(account, start.settings, latestEndOf({ ...part.options, deferredMs }));
-    return { record: begun, keptUntil: await extendRun(key, active, needed), result: undefined };
-  });
-  const active = activeSnapshot(snapshot, message);
-  if (record !== undefined) {
+  // The answer is delivered with the run's settings.
+  const deferredMs = deferralOfCall(part, start);
+  const needed = neededUntil(account, start.settings, latestEndOf({ ...part.options, deferredMs }));
+  const record: CallRecord = { kind: 'call', at: createdAt, step, messageId };
+  const { active, isNew } = await beginStep(key, message, record, needed);
+  if (isNew) {
     await send(call(active), request.body);
     return { messageId, isDuplicate: false };
   }

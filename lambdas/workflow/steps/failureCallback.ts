@@ -113,12 +113,15 @@ export async function noteFailureCallback(
 ): Promise<RunStart> {
   const failureCallback = given && givenWith(given, start);
   if (failureCallback === undefined || isSame(start.failureCallback, failureCallback)) return start;
-  const { result } = await changeRun(key, async (current): Promise<Decision<RunStart>> => {
-    if (current?.startSeq !== snapshot.startSeq || hasEnded(current.state)) return { result: start };
-    const before = await settingsOfRun(key, current);
-    if (isSame(before.failureCallback, failureCallback)) return { result: before };
-    const after: RunStart = { ...before, failureCallback };
-    return { record: { kind: 'settings', at: now(), start: after }, result: after };
-  });
+  const { result = start } = await changeRun(
+    key,
+    async (current): Promise<Decision<RunStart> | undefined> => {
+      if (current?.startSeq !== snapshot.startSeq || hasEnded(current.state)) return undefined;
+      const before = await settingsOfRun(key, current);
+      if (isSame(before.failureCallback, failureCallback)) return { result: before };
+      const after: RunStart = { ...before, failureCallback };
+      return { record: { kind: 'settings', at: now(), start: after }, result: after };
+    },
+  );
   return result;
 }

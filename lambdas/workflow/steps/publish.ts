@@ -12,16 +12,15 @@ import { draftOf, startRuns, type Started } from './start.ts';
 import type { Submitted } from './activeRun.ts';
 import { submitSteps } from './submit.ts';
 
-const startAnswer = ({ messageId, runId, createdAt, isDuplicate }: Started): WorkflowAnswer => ({
-  messageId,
-  ...(isDuplicate && { deduplicated: true }),
-  workflowRunId: runId,
-  workflowCreatedAt: createdAt,
-});
-
 const submittedAnswer = ({ messageId, isDuplicate }: Submitted): WorkflowAnswer => ({
   messageId,
   ...(isDuplicate && { deduplicated: true }),
+});
+
+const startAnswer = ({ runId, createdAt, ...submitted }: Started): WorkflowAnswer => ({
+  ...submittedAnswer(submitted),
+  workflowRunId: runId,
+  workflowCreatedAt: createdAt,
 });
 
 /** @throws HttpError as {@link publishParts} does; 400 for a malformed start */

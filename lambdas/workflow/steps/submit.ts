@@ -4,14 +4,13 @@ import { eachOf } from '../../shared/lists.ts';
 import { newId } from '../../shared/ids.ts';
 import type { Snapshot, RunStart, StepEntry, StepsRecord, RunKey } from '../rules/journal.ts';
 import { stepDetailsOf, parseStep, type Step } from '../rules/step.ts';
-import { checkCapacity, checkGroup, checkPlace, hasStep, recordsFor } from '../rules/placing.ts';
+import { checkCapacity, checkGroup, checkPlace, hasStepOrResult, recordsFor } from '../rules/placing.ts';
 import { refusedSubmission } from '../rules/refusals.ts';
 import { ownSettings } from '../rules/runSettings.ts';
 import type { SubmissionMessage } from '../rules/workflowMessage.ts';
 import { readJournal } from '../store/journals.ts';
 import {
   changeRun,
-  type Decision,
   extendEntryBodies,
   storeEntryBody,
   extendRun,
@@ -21,10 +20,6 @@ import {
 import { deliverEntries, followSteps, isStepsOf } from '../runs/follow.ts';
 import { activeSnapshot, loadActiveRun, type Submitted } from './activeRun.ts';
 import type { PreparedPart } from './prepare.ts';
-
-/** Whether a step was already submitted, or is late because its result was. */
-const isRecorded = ({ steps }: Snapshot, { kind, stepId }: Pick<Step, 'kind' | 'stepId'>): boolean =>
-  hasStep(steps, kind, stepId) || hasStep(steps, 'result', stepId);
 
 /** Large bodies are separate objects. */
 const storedAtOnce = 20;
@@ -63,15 +58,15 @@ export async function submitSteps(
   for (const some of recordsFor(entries)) {
     const changed = await changeRun(
       key,
-      async (current): Promise<Decision<undefined>> => {
+      async (current) => {
         const active = activeSnapshot(current, message);
         // If only some steps are recorded, they came from another submission, and this one is refused below.
-        if (some.some(({ step }) => isRecorded(active, step))) return { result: undefined };
+        if (some.some(({ step }) => hasStepOrResult(active.steps, step.kind, step.stepId))) return undefined;
         for (const { step } of some) checkPlace(active, step);
         checkCapacity(active, some);
         const keptUntil = await extendRun(key, active, needed);
         const kept = await extendEntryBodies(account.id, some, bodiesUntil, keptUntil, now());
-        return { record: { kind: 'steps', at: now(), entries: kept }, keptUntil, result: undefined };
+        return { record: { kind: 'steps', at: now(), entries: kept }, keptUntil };
       },
       records.length === 0 ? undefined : snapshot,
     );

@@ -130,26 +130,30 @@ async function wakeOfRun(
   const { accountId, runId } = first.waiter;
   const key: RunKey = { accountId, runId };
   const waits = new Map(found.map(({ waiter, wait }) => [waiter.seq, wait]));
-  const waking = wakingOf(account, key, event, (seq) => {
+  const wake = wakingOf(account, key, event, (seq) => {
     const wait = waits.get(seq);
     return wait === undefined ? Promise.reject(new Error(`Wait ${seq} is unknown.`)) : Promise.resolve(wait);
   });
   const grant = granter(charges);
   let refusal: HttpError | undefined;
-  const decide = async (current: Snapshot | undefined): Promise<Decision<readonly Woken[]>> => {
+  const decide = async (current: Snapshot | undefined): Promise<Decision<readonly Woken[]> | undefined> => {
     const seqs = found.flatMap(({ waiter: { seq } }) => (isWaiting(current, seq) ? [seq] : []));
     grant(seqs.length);
-    if (current === undefined || seqs.length === 0) return { result: [] };
+    if (current === undefined || seqs.length === 0) return undefined;
     try {
-      return await waking.decide(current, seqs);
+      return await wake(current, seqs);
     } catch (error) {
       // A full run does not hold up the others.
       if (!(error instanceof HttpError)) throw error;
       refusal = error;
-      return { result: [] };
+      return undefined;
     }
   };
-  const { snapshot, record, result } = await changeRun(key, decide).catch((error: unknown) => {
+  const {
+    snapshot,
+    record,
+    result = [],
+  } = await changeRun(key, decide).catch((error: unknown) => {
     grant(0);
     throw error;
   });
