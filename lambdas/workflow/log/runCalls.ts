@@ -28,14 +28,12 @@ const answerShape = z.object({
 });
 
 function answerIn(text: string): z.infer<typeof answerShape> | undefined {
-  let json: unknown;
   try {
-    json = JSON.parse(text);
+    return answerShape.safeParse(JSON.parse(text)).data;
   } catch {
     // Endpoints can write anything.
     return undefined;
   }
-  return answerShape.safeParse(json).data;
 }
 
 export interface CallResponse {

@@ -6,6 +6,7 @@ import { isFinal, type Attempt, type KeptResponse } from '../../message/message.
 import type { EndRecord, JournalRecord, RunFailure } from '../rules/journal.ts';
 import type { FailedAttempt, History, RunMessage } from './rules/runMessage.ts';
 import { loadRunHistories, type RecordedHistory } from '../../message/runHistories.ts';
+import { jsonIn } from '../rules/step.ts';
 import { refusedSubmission, type Refusal } from '../rules/refusals.ts';
 import type { RunView } from './runView.ts';
 
@@ -117,15 +118,6 @@ export function refusalIn(
   failure: FailedAttempt | undefined,
 ): Refusal | undefined {
   if (end?.failure === undefined || failure?.status !== refusedSubmission('').status) return undefined;
-  const read = refusedAnswer.safeParse(parsedJson(Buffer.from(end.failure.response.body).toString('utf8')));
+  const read = refusedAnswer.safeParse(jsonIn(Buffer.from(end.failure.response.body).toString('utf8')));
   return read.data && { code: read.data.error, message: read.data.message, at: end.at };
-}
-
-/** The text may be a truncated answer. */
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -25,10 +25,7 @@ export const isKind =
 
 /** All entries, including a result that arrived after the run's end. */
 const entriesIn = (records: readonly JournalRecord[]): readonly ListedEntry[] =>
-  records.flatMap((record) => {
-    if (record.kind === 'steps') return record.entries;
-    return record.kind === 'start' || record.kind === 'lateResult' ? [record.entry] : [];
-  });
+  records.flatMap((record) => (record.kind === 'lateResult' ? [record.entry] : entriesOf(record)));
 
 /** A large one has some megabytes. */
 const bodiesAtOnce = 10;

@@ -193,7 +193,8 @@ export function createdWebhook(out: unknown): string {
   );
 }
 
-function jsonIn(text: string): unknown {
+/** Returns undefined for a text that is not JSON, such as a truncated answer. */
+export function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -119,6 +119,18 @@ export async function* listRuns(shard: string, range: Range): AsyncGenerator<Lis
   for await (const run of orderedRuns(rows)) if (isBehind(run, range)) yield run;
 }
 
+const active: RunState = 'RUN_STARTED';
+
+function activeQuery(shard: string, range: Range) {
+  const query = rangeQuery(shard, range);
+  return {
+    ...query,
+    FilterExpression: '#state = :active',
+    ExpressionAttributeNames: { ...query.ExpressionAttributeNames, '#state': 'state' },
+    ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':active': { S: active } },
+  };
+}
+
 /**
  * Newest first, strongly consistent. Active runs may be rare, so each read is as large as DynamoDB allows.
  *
@@ -129,16 +141,7 @@ export function listActiveRuns(
   range: Pick<Range, 'fromDate' | 'toDate'>,
   until: number,
 ): AsyncGenerator<ListedRun & Ordered> {
-  const active: RunState = 'RUN_STARTED';
-  const query = rangeQuery(shard, range);
-  const input = {
-    ...query,
-    ConsistentRead: true,
-    FilterExpression: '#state = :active',
-    ExpressionAttributeNames: { ...query.ExpressionAttributeNames, '#state': 'state' },
-    ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':active': { S: active } },
-  };
-  return orderedRuns(queryRows(input, dynamodb, until));
+  return orderedRuns(queryRows({ ...activeQuery(shard, range), ConsistentRead: true }, dynamodb, until));
 }
 
 export interface ActivePart {
@@ -150,15 +153,8 @@ export interface ActivePart {
 
 /** Reads the active runs in the newest megabyte of a partition. Eventually consistent. */
 export async function newestActiveRuns(shard: string): Promise<ActivePart> {
-  const active: RunState = 'RUN_STARTED';
-  const query = rangeQuery(shard, {});
   const { Items = [], LastEvaluatedKey: last } = await dynamodb.send(
-    new QueryCommand({
-      ...query,
-      FilterExpression: '#state = :active',
-      ExpressionAttributeNames: { ...query.ExpressionAttributeNames, '#state': 'state' },
-      ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':active': { S: active } },
-    }),
+    new QueryCommand(activeQuery(shard, {})),
   );
   const [createdAt = '', ...rest] = last?.['id']?.S?.split('#') ?? [];
   return {
@@ -168,7 +164,6 @@ export async function newestActiveRuns(shard: string): Promise<ActivePart> {
 }
 
 export async function* allActiveRuns(): AsyncGenerator<ListedRun> {
-  const active: RunState = 'RUN_STARTED';
   const rows = scanRows({
     TableName: settings.workflowsTable,
     FilterExpression: '#state = :active AND begins_with(#owner, :lists)',
