@@ -4,7 +4,7 @@ import { notFound, quote } from '../error/httpError.ts';
 import { endingOf } from './run.ts';
 import { endRun, followEndOrLeave, followUpEnd, type RunEnd } from './steps/endRun.ts';
 import { loadSnapshot } from './store/journals.ts';
-import type { RunKey, WhichRun } from './rules/journal.ts';
+import { isSameRun, type RunKey, type WhichRun } from './rules/journal.ts';
 
 /** A repeated request gets the same answer. */
 export async function endRunByRequest(
@@ -16,8 +16,7 @@ export async function endRunByRequest(
   if (await endRun(account, which, end)) return;
   const key: RunKey = { accountId: account.id, runId: which.runId };
   const snapshot = await loadSnapshot(key);
-  const isIt =
-    snapshot !== undefined && (which.createdAt === undefined || which.createdAt === snapshot.createdAt);
+  const isIt = isSameRun(snapshot, which);
   const ending = endingOf(isIt ? snapshot.state : undefined, cancel);
   if ('status' in ending && ending.status === 404) {
     throw notFound('run_not_found', `There is no active run ${quote(which.runId)}.`);

@@ -17,7 +17,7 @@ import { limitHook } from '../usage/rateLimit.ts';
 import { giveEvent } from './waits/giveEvent.ts';
 import { checkAddress, noWebhook, webhookOf } from './waits/webhook.ts';
 
-export interface HookCall {
+interface HookCall {
   readonly accountId: string;
   readonly runId: string;
   readonly eventId: string;

@@ -16,7 +16,7 @@ import { loadEntryBodies } from '../runs/runEntries.ts';
 import type { RunKey, RunStart } from '../rules/journal.ts';
 import { withTrace } from '../../request/traceContext.ts';
 
-export interface FailedDelivery {
+interface FailedDelivery {
   readonly message: Message;
   readonly response: DestinationResponse;
   readonly retried: number;

@@ -13,7 +13,7 @@ import { newestActiveRuns, runShardsOf, type ListedRun } from '../store/runList.
 import { awaitedBy, loadWithoutTexts } from '../log/runMessages.ts';
 import { hangingOf, isAwaiting, quietMs, type Hanging } from '../log/rules/hanging.ts';
 
-export interface HangingRun extends Hanging, Pick<ListedRun, 'runId' | 'createdAt' | 'url'> {}
+interface HangingRun extends Hanging, Pick<ListedRun, 'runId' | 'createdAt' | 'url'> {}
 
 export interface HangingRuns {
   readonly found: readonly HangingRun[];

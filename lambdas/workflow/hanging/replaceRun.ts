@@ -15,7 +15,7 @@ import { entriesOf } from '../rules/entry.ts';
 import { endRun } from '../steps/endRun.ts';
 import { chooseReplacement } from '../store/journals.ts';
 
-export interface RunToReplace extends RunJournal {
+interface RunToReplace extends RunJournal {
   /** The run that an earlier request chose as its replacement. */
   readonly replacedBy: string | undefined;
 }

@@ -89,7 +89,7 @@ export const callbackOf = (
 ): RunMessage['callback'] =>
   resultId === undefined ? undefined : { messageId: resultId, failures: [], ...histories.get(resultId) };
 
-export interface LoadedCall extends Known {
+interface LoadedCall extends Known {
   readonly resultId: string | undefined;
 }
 

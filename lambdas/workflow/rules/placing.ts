@@ -13,7 +13,7 @@ export const stepMarks = ['plan', 'result', 'call', 'wait', 'invoke'] as const;
 export type StepMark = (typeof stepMarks)[number];
 
 /** Ranges such as `1-5,8`; empty for no step. */
-export type StepSet = string;
+type StepSet = string;
 export type StepSets = Readonly<Partial<Record<StepMark, StepSet>>>;
 
 type Range = readonly [first: number, last: number];

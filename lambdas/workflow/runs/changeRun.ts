@@ -39,7 +39,7 @@ export interface Decision<T = never> {
   readonly result?: T | undefined;
 }
 
-export interface ChangedRun<T> {
+interface ChangedRun<T> {
   readonly result: T | undefined;
   /** The run's snapshot now; undefined for an id without a run. */
   readonly snapshot: Snapshot | undefined;

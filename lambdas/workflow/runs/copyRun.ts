@@ -37,7 +37,7 @@ const largestRecord = 300 * 1_024;
 /** Each body may be in memory twice. */
 const copiedAtOnce = 10;
 
-export interface RunCopy extends JournalRow {
+interface RunCopy extends JournalRow {
   readonly record: StartRecord;
   readonly entries: readonly ListedEntry[];
 }
@@ -95,7 +95,7 @@ export async function copyRun(
 }
 
 /** Reads a run that {@link copyRun} made, with the snapshot after its start. */
-export async function readCopy(key: RunKey): Promise<RunCopy | undefined> {
+async function readCopy(key: RunKey): Promise<RunCopy | undefined> {
   let start: (JournalRow & { readonly record: StartRecord }) | undefined;
   const entries: ListedEntry[] = [];
   for await (const { record, snapshot } of readJournal(key, 0)) {

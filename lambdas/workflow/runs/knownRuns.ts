@@ -21,7 +21,7 @@ interface Place {
 }
 
 /** A run and its list, as far as this process has read its journal. */
-export interface RunList {
+interface RunList {
   readonly start: RunStart;
   readonly snapshot: Snapshot;
   readonly list: ListText;

@@ -80,7 +80,7 @@ async function endRecord(
 }
 
 /** Shows an end in the list, and reports it to the invoker. Can be repeated. */
-export async function followEnd(
+async function followEnd(
   account: Account,
   key: RunKey,
   snapshot: Snapshot,

@@ -36,7 +36,7 @@ export interface TellingConfig {
   readonly options: PublishOptions;
 }
 
-export const givenWith = (
+const givenWith = (
   { config, options }: TellingConfig,
   { settings: ofRun }: RunStart,
 ): CallbackSettings | undefined =>

@@ -8,20 +8,23 @@ import { runStates, type RunState } from '../../wire/states.ts';
 import { settings } from '../../aws/settings.ts';
 import { dynamodb, getRow, putAll, queryRows, scanRows, type Row } from '../../aws/dynamodb.ts';
 import { isBehind, momentsOf, rowsPerRead, type Ordered, type Range } from '../../table/shards.ts';
-import type { RunKey } from '../rules/journal.ts';
+import type { Readable } from '../../options/option.ts';
 import { update, putNew } from '../../aws/writes.ts';
 
-export interface ListedRun extends RunKey {
+const listedRow = z.object({
+  accountId: z.string(),
+  runId: z.string(),
   /** Unix milliseconds. */
-  readonly createdAt: number;
+  createdAt: z.number(),
   /** The place of its start in its journal. */
-  readonly startSeq: number;
-  readonly url: string;
-  readonly labels: readonly string[];
-  readonly callerIp: string;
-  readonly flowControlKey?: string | undefined;
-  readonly state: RunState;
-}
+  startSeq: z.number(),
+  url: z.string(),
+  labels: z._default(z.array(z.string()), []),
+  callerIp: z.string(),
+  flowControlKey: z.optional(z.string()),
+  state: z.enum(runStates),
+});
+export type ListedRun = Readable<z.infer<typeof listedRow>>;
 
 /** Spreads an account's runs over partitions. */
 const shardOf = (runId: string): number =>
@@ -73,18 +76,6 @@ export async function extendListed(
     values: { expiresAt: epochSeconds(keptUntil) },
   });
 }
-
-const listedRow = z.object({
-  accountId: z.string(),
-  runId: z.string(),
-  createdAt: z.number(),
-  startSeq: z.number(),
-  url: z.string(),
-  labels: z._default(z.array(z.string()), []),
-  callerIp: z.string(),
-  flowControlKey: z.optional(z.string()),
-  state: z.enum(runStates),
-});
 
 function rangeQuery(shard: string, range: Range) {
   const { first: earliest, last: latest } = momentsOf(range);
@@ -144,7 +135,7 @@ export function listActiveRuns(
   return orderedRuns(queryRows({ ...activeQuery(shard, range), ConsistentRead: true }, dynamodb, until));
 }
 
-export interface ActivePart {
+interface ActivePart {
   /** Newest first. */
   readonly runs: readonly (ListedRun & Ordered)[];
   /** Set if the partition has older runs that were not read. */

@@ -12,7 +12,7 @@ import { isFarFrom, sendAll, sendJob, withdrawFarWait } from '../../job/send.ts'
 import { storeEntryBody, settingsOfRun, extendRun, neededUntil } from '../runs/changeRun.ts';
 import { listMessage, sendLists, type OpenRun } from '../runs/follow.ts';
 
-export type WaitSettings = Pick<
+type WaitSettings = Pick<
   WaitRecord,
   'step' | 'eventId' | 'url' | 'timeoutUrl' | 'forwarded' | 'timeoutForwarded' | 'settings'
 >;

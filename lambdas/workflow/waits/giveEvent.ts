@@ -17,7 +17,7 @@ export function checkEvent(account: Account, eventId: string, event: Uint8Array)
   checkBodySize(account, event);
 }
 
-export interface GivenEvent {
+interface GivenEvent {
   readonly eventId: string;
   readonly event: Uint8Array;
   /** The refusal for a run that has ended or is unknown. */

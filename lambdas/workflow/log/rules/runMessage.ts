@@ -42,7 +42,7 @@ export interface Known extends Pick<RunMessage, 'details' | 'callback'> {
   readonly step?: Partial<Pick<ShownStep, 'headers' | 'retries' | 'retryDelay'>> | undefined;
 }
 
-export interface KnownMessages {
+interface KnownMessages {
   readonly histories: ReadonlyMap<string, History>;
   /** The payload and the results of steps. */
   readonly texts: ReadonlyMap<string, string | undefined>;
