@@ -7,7 +7,8 @@ import type { EndRecord, JournalRecord, RunFailure } from '../rules/journal.ts';
 import type { FailedAttempt, History, RunMessage } from './rules/runMessage.ts';
 import { loadRunHistories, type RecordedHistory } from '../../message/runHistories.ts';
 import { jsonIn } from '../rules/step.ts';
-import { refusedSubmission, type Refusal } from '../rules/refusals.ts';
+import { refusedSubmission } from '../rules/refusals.ts';
+import type { Refusal } from '../store/lastRefusals.ts';
 import type { RunView } from './runView.ts';
 
 const messagesAtOnce = 250;

@@ -66,7 +66,7 @@ const listedEntry = z.object({
   step: z.optional(stepDetails),
   /** The message's own forwarded headers. */
   forwarded: z.optional(headerPairs),
-  /** The message's own settings, unless the run's settings apply to all: see `settingsFor`. */
+  /** The message's own settings, unless the run's settings apply to all: see `ownSettings`. */
   settings: runSettings,
 });
 export type ListedEntry = Readable<z.infer<typeof listedEntry>>;

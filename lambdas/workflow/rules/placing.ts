@@ -8,7 +8,11 @@ import { weighedChunksOf } from '../../shared/lists.ts';
 import { refusedSubmission } from './refusals.ts';
 import type { Step, StepIdentity } from './step.ts';
 
-/** Recorded at most once for a step: see `onceKey`. */
+/**
+ * The records that a run may have only once for each step. If an endpoint submits a step again, it gets the id of the first
+ * submission. A call, wait or invoke has one record for its beginning and one for its result. A wait's event and its timeout
+ * share the result, so the first of them counts.
+ */
 export const stepMarks = ['plan', 'result', 'call', 'wait', 'invoke'] as const;
 export type StepMark = (typeof stepMarks)[number];
 

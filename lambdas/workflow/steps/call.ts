@@ -4,7 +4,7 @@ import { newId } from '../../shared/ids.ts';
 import { expiryOf, latestEndOf, type CallbackSettings, type Message } from '../../message/message.ts';
 import { badRequest } from '../../error/httpError.ts';
 import type { CallRecord, Snapshot, JournalRecord, RunStart, StepsRecord, RunKey } from '../rules/journal.ts';
-import { settingsFor } from '../rules/runSettings.ts';
+import { settingsOfAnswer } from '../rules/runSettings.ts';
 import type { CallMessage } from '../rules/workflowMessage.ts';
 import { storeBody } from '../../message/bodies.ts';
 import { loadMessage } from '../../message/history.ts';
@@ -85,7 +85,7 @@ function callOf(
     throw badRequest('workflow_request_invalid', 'A call has no callback for its answer.');
   const features = new Set(start.features);
   const toEndpoint: CallbackSettings = {
-    ...settingsFor('callResult', features, start.settings, callback),
+    ...settingsOfAnswer(features, start.settings, callback),
     timeoutMs: start.settings.timeoutMs,
     delayMs: 0,
   };

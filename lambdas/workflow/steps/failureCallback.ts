@@ -4,11 +4,9 @@ import { settings } from '../../aws/settings.ts';
 import type { DestinationRules } from '../../destination/destination.ts';
 import { HttpError } from '../../error/httpError.ts';
 import type { CallbackSettings, DeliverySettings } from '../../message/message.ts';
-import { canonicalize } from '../../request/dialect.ts';
 import { parsePublishOptions, type PublishOptions } from '../../request/publishOptions.ts';
 import { now } from '../../shared/clock.ts';
 import { scoped, type Config } from '../../shared/config.ts';
-import type { Header } from '../../shared/headers.ts';
 import type { RunKey, RunStart, Snapshot } from '../rules/journal.ts';
 import { changeRun, settingsOfRun, type Decision } from '../runs/changeRun.ts';
 import { hasEnded } from '../run.ts';
@@ -47,12 +45,6 @@ const givenWith = (
     fairKey: options.fairKey ?? ofRun.fairKey,
     priority: options.priority ?? ofRun.priority,
   });
-
-/** @param options read from the headers */
-export const givenInHeaders = (headers: readonly Header[], options: PublishOptions): TellingConfig => ({
-  config: canonicalize(headers, [], settings.headerPrefixes).config,
-  options,
-});
 
 /**
  * In a call, the run's failure callback is below `callback-`, because the call itself can fail without failing the run.

@@ -64,7 +64,6 @@ describe('the limit of an answer', () => {
   const entryOf = (bytes: number): Entry => ({
     messageId: 'msg_01K0000000000000000000000',
     body: Buffer.alloc(bytes),
-    callType: 'step',
   });
   /** Lambda returns the list as a string within JSON. */
   const payloadOf = (entries: readonly Entry[]): number =>
