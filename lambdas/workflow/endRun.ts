@@ -1,7 +1,7 @@
 import type { Account } from '../account/account.ts';
 import { checkBodySize } from '../message/bodies.ts';
 import { notFound, quote } from '../error/httpError.ts';
-import { endRun, followEndOrLeave, followUpEnd, type RunEnd } from './steps/endRun.ts';
+import { endRun, followEndOrLeave, followUpEnd, type RunEnd } from './steps/end.ts';
 import { loadSnapshot } from './store/journals.ts';
 import { isActive, isSameRun, type RunKey, type WhichRun } from './rules/journal.ts';
 

@@ -7,7 +7,7 @@ import { newId } from '../shared/ids.ts';
 import { withCharges } from '../usage/charge.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { rerunAnswer } from '../wire/workflowAnswers.ts';
-import { runOf, sendAgain, stateIn, withdrawRequest } from './failure/failureFunction.ts';
+import { runOf, sendAgain, stateIn, withdrawRequest } from './failure/resendRequest.ts';
 import type { FailureFunctionRecord } from './rules/journal.ts';
 import { changeRun, type Decision } from './runs/changeRun.ts';
 import { failureRequestIdOf } from './runs/loadRun.ts';

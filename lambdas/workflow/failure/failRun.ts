@@ -10,7 +10,7 @@ import { beginningOf } from '../../shared/bytes.ts';
 import { countFollowing } from '../../usage/counter.ts';
 import { isActive, type EndRecord, type RunFailure, type RunStart, type Snapshot } from '../rules/journal.ts';
 import { changeRun, extendRun, settingsOfRun } from '../runs/changeRun.ts';
-import { endOfRun, followEndOrLeave } from '../steps/endRun.ts';
+import { endOfRun, followEndOrLeave } from '../steps/end.ts';
 import { loadRun } from '../runs/loadRun.ts';
 import { failureCallbackOf, keyOf, requestIdOf, storeRequestOf } from './failureRequest.ts';
 

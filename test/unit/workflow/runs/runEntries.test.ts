@@ -7,7 +7,7 @@ import { resultOf } from '../../../support/runFixture.ts';
 useRuns();
 const lambdas = imported(async () => ({
   ...(await import('../../../../lambdas/workflow/runEntries.ts')),
-  ...(await import('../../../../lambdas/workflow/runs/runEntries.ts')),
+  ...(await import('../../../../lambdas/workflow/runs/entryBodies.ts')),
   ...(await import('../../../../lambdas/workflow/runs/loadRun.ts')),
   ...(await import('../../../../lambdas/workflow/runs/listBody.ts')),
   ...(await import('../../../../lambdas/wire/answerSize.ts')),

@@ -97,7 +97,7 @@ describe('the end of an invoked run', () => {
 
   it('is reported by the job that was sent before it, even if its id belongs to another run by then', async () => {
     const { parent, child, invoke } = await pair();
-    const { followUpEnd } = await import('../../../../lambdas/workflow/steps/endRun.ts');
+    const { followUpEnd } = await import('../../../../lambdas/workflow/steps/end.ts');
     await invoke();
     const { startSeq } = await runFixture.snapshotOf(child);
     // The process died right after it wrote the end.
