@@ -21,6 +21,7 @@ import {
   type JournalRow,
   type MovedBody,
 } from '../store/journals.ts';
+import { newId } from '../../shared/ids.ts';
 import { cached } from '../../shared/cached.ts';
 import { type Account, limitsOf } from '../../account/account.ts';
 import { eachOf } from '../../shared/lists.ts';
@@ -220,6 +221,28 @@ export const storeEntryBody = (
   body: Uint8Array,
   now: number,
 ): Promise<StoredBody> => storeBody(of, body, now, largestRow);
+
+type EntryFields = Pick<ListedEntry, 'url' | 'step' | 'forwarded' | 'settings'> &
+  Partial<Pick<ListedEntry, 'messageId' | 'notBefore'>>;
+
+/**
+ * Makes an entry and stores its body.
+ *
+ * @param fields by default with a new message id, and delivered at once
+ * @param expiresAt until when the body is kept, Unix milliseconds
+ * @param at the entry's time, Unix milliseconds
+ */
+export async function storeEntry<F extends EntryFields>(
+  account: Account,
+  fields: F,
+  body: Uint8Array,
+  expiresAt: number,
+  at: number,
+): Promise<F & ListedEntry> {
+  const { messageId = newId('msg', at, account.shards), notBefore = at } = fields;
+  const stored = await storeEntryBody({ accountId: account.id, messageId, expiresAt }, body, at);
+  return { ...fields, messageId, createdAt: at, notBefore, body: stored, bodyBytes: body.length };
+}
 
 /**
  * @param storedUntil Unix milliseconds

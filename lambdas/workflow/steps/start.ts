@@ -5,7 +5,7 @@ import { derivedId, newId } from '../../shared/ids.ts';
 import { forbidden, quote } from '../../error/httpError.ts';
 import { eachOf } from '../../shared/lists.ts';
 import type { Invoker } from '../rules/invoking.ts';
-import type { Snapshot, ListedEntry, RunStart, RunKey } from '../rules/journal.ts';
+import type { Snapshot, RunStart, RunKey } from '../rules/journal.ts';
 import { endedRun } from '../rules/refusals.ts';
 import { defaultRunRetries, hasEnded } from '../run.ts';
 import type { StartMessage } from '../rules/workflowMessage.ts';
@@ -16,7 +16,7 @@ import {
   type Decision,
   neededUntil,
   spareMs,
-  storeEntryBody,
+  storeEntry,
   settingsOfRun,
 } from '../runs/changeRun.ts';
 import { followStart, deliverEntries, sendStartChecks } from '../runs/follow.ts';
@@ -159,19 +159,7 @@ async function recordStart(account: Account, draft: NamedStart): Promise<Started
   const { runId, payload, start, messageId, at: time, notBefore } = draft;
   const key: RunKey = { accountId: account.id, runId };
   const keptUntil = neededUntil(account, start.settings, notBefore) + spareMs;
-  const body = await storeEntryBody(
-    { accountId: account.id, messageId, expiresAt: keptUntil },
-    payload,
-    time,
-  );
-  const entry: ListedEntry = {
-    messageId,
-    url: start.url,
-    createdAt: time,
-    notBefore,
-    body,
-    bodyBytes: payload.length,
-  };
+  const entry = await storeEntry(account, { messageId, url: start.url, notBefore }, payload, keptUntil, time);
 
   const {
     record,

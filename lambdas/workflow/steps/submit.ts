@@ -1,7 +1,6 @@
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { eachOf } from '../../shared/lists.ts';
-import { newId } from '../../shared/ids.ts';
 import type { Snapshot, RunStart, StepEntry, StepsRecord, RunKey } from '../rules/journal.ts';
 import { stepDetailsOf, parseStep, type Step } from '../rules/step.ts';
 import { checkCapacity, checkGroup, checkPlace, hasStepOrResult, recordsFor } from '../rules/placing.ts';
@@ -12,7 +11,7 @@ import { readJournal } from '../store/journals.ts';
 import {
   changeRun,
   extendEntryBodies,
-  storeEntryBody,
+  storeEntry,
   extendRun,
   neededUntil,
   spareMs,
@@ -50,7 +49,16 @@ export async function submitSteps(
   const entries: StepEntry[] = [];
   await eachOf(parts, storedAtOnce, async (part, index) => {
     const step = steps[index];
-    if (step !== undefined) entries[index] = await entryOf(account, key, start, part, step, bodiesUntil);
+    if (step === undefined) return;
+    const { options, url, request } = part;
+    const fields = {
+      url,
+      notBefore: options.notBefore,
+      step: stepDetailsOf(step),
+      forwarded: options.headers,
+      settings: ownSettings(new Set(start.features), options),
+    };
+    entries[index] = await storeEntry(account, fields, request.body, bodiesUntil, now());
   });
 
   const records: StepsRecord[] = [];
@@ -119,31 +127,4 @@ async function recordsOf(
     if (left.length === 0) break;
   }
   return found;
-}
-
-async function entryOf(
-  account: Account,
-  key: RunKey,
-  start: RunStart,
-  { options, url, request }: PreparedPart<SubmissionMessage>,
-  step: Step,
-  keptUntil: number,
-): Promise<StepEntry> {
-  const createdAt = now();
-  const messageId = newId('msg', createdAt, account.shards);
-  return {
-    messageId,
-    url,
-    createdAt,
-    notBefore: options.notBefore,
-    body: await storeEntryBody(
-      { accountId: key.accountId, messageId, expiresAt: keptUntil },
-      request.body,
-      createdAt,
-    ),
-    bodyBytes: request.body.length,
-    step: stepDetailsOf(step),
-    forwarded: options.headers,
-    settings: ownSettings(new Set(start.features), options),
-  };
 }

@@ -1,6 +1,5 @@
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
-import { newId } from '../../shared/ids.ts';
 import { invokeResult, invokeResultBytes, type InvokeEnd, type Invoker } from '../rules/invoking.ts';
 import {
   isActive,
@@ -19,7 +18,7 @@ import {
   changeRun,
   type Decision,
   extendEntryBodies,
-  storeEntryBody,
+  storeEntry,
   settingsOfRun,
   extendRun,
   neededUntil,
@@ -85,21 +84,16 @@ function deciderOf(
   const needed = neededUntil(account, start.settings, time);
   const made = new Map<'whole' | 'refused', { readonly entry: ListedEntry; readonly bodyUntil: number }>();
   const make = async (snapshot: Snapshot, shown: InvokeEnd) => {
-    const messageId = newId('msg', time, account.shards);
     const bodyUntil = Math.max(snapshot.keptUntil, needed + spareMs);
-    const body = invokeResult(step, shown);
-    const of = { accountId: account.id, messageId, expiresAt: bodyUntil };
-    const entry: ListedEntry = {
-      messageId,
+    const fields = {
       url: url === '' ? start.url : url,
-      createdAt: time,
-      notBefore: time,
-      body: await storeEntryBody(of, body, time),
-      bodyBytes: body.length,
-      step: { kind: 'result', ...step },
+      step: { kind: 'result' as const, ...step },
       forwarded: forwardedBy(headers),
     };
-    return { entry, bodyUntil };
+    return {
+      entry: await storeEntry(account, fields, invokeResult(step, shown), bodyUntil, time),
+      bodyUntil,
+    };
   };
   return async (snapshot) => {
     const isThere = snapshot?.createdAt === createdAt;
