@@ -12,7 +12,7 @@ import { otherFailure } from './runHistories.ts';
 import { ShownTexts } from './rules/shownTexts.ts';
 import { loadShownFailureFunction } from './failureFunctionLog.ts';
 import type { RunJournal } from '../runs/loadRun.ts';
-import { isKind, loadResponse, loadRunMessages } from './runMessages.ts';
+import { loadResponse, loadRunMessages } from './runMessages.ts';
 import { RunView, stepNameHeader } from './runView.ts';
 
 export type ShownRun = Answer<typeof answers.workflowRun>;
@@ -50,7 +50,7 @@ export async function loadRunLog(
   const [first] = records;
   const stepName = stepNameHeader(start);
   const view = new RunView(new ShownTexts(trimBody, mostBytes, stepName), settings.redaction);
-  const end = records.find(isKind('end'));
+  const end = records.find((record) => record.kind === 'end');
   const [messages, response, failureFunction] = [
     await loadRunMessages(view, journal, end),
     await loadResponse(view, end),

@@ -18,11 +18,6 @@ import { loadShownHistories } from './runHistories.ts';
 import { ShownTexts } from './rules/shownTexts.ts';
 import { RunView, stepNameHeader } from './runView.ts';
 
-export const isKind =
-  <K extends JournalRecord['kind']>(kind: K) =>
-  (record: JournalRecord): record is Extract<JournalRecord, { readonly kind: K }> =>
-    record.kind === kind;
-
 /** All entries, including a result that arrived after the run's end. */
 const entriesIn = (records: readonly JournalRecord[]): readonly ListedEntry[] =>
   records.flatMap((record) => (record.kind === 'lateResult' ? [record.entry] : entriesOf(record)));
@@ -61,17 +56,21 @@ export async function loadRunMessages(
   const { key, start, records } = journal;
   const { accountId } = key;
   const { texts, responses } = await loadTexts(view, records);
-  const callRecords = records.filter(isKind('call'));
+  const callRecords = records.filter((record) => record.kind === 'call');
   const loadedCalls = await loadCalls(view, accountId, callRecords, responses);
   const results = [...loadedCalls.values()].flatMap(({ resultId }) => resultId ?? []);
   const messageIds = [
     ...entriesIn(records).map(({ messageId }) => messageId),
-    ...records.filter(isKind('upgrade')).map(({ messageId }) => messageId),
+    ...records.filter((record) => record.kind === 'upgrade').map(({ messageId }) => messageId),
     ...callRecords.map(({ messageId }) => messageId),
     ...results,
   ];
   const histories = await loadShownHistories(view, accountId, [...new Set(messageIds)], failureIn(end));
-  const invoked = await loadInvoked(view, accountId, records.filter(isKind('invoke')));
+  const invoked = await loadInvoked(
+    view,
+    accountId,
+    records.filter((record) => record.kind === 'invoke'),
+  );
   const calls = [...loadedCalls].map(([messageId, { resultId, ...call }]): [string, Known] => [
     messageId,
     { ...call, callback: callbackOf(resultId, histories) },

@@ -1,3 +1,4 @@
+import { groupedBy } from '../../rules/grouped.ts';
 import type { JournalRecord } from '../../rules/journal.ts';
 import type { StepIdentity } from '../../rules/step.ts';
 import type { MadeRequest, RunMessage, ShownRequest } from './runMessage.ts';
@@ -98,22 +99,11 @@ export function requestsOf(
   refusal: ShownRequest['refusal'],
 ): readonly ShownRequest[] {
   const requests = madeRequests(messages);
-  const byMessage = new Map<string, MadeRequest[]>();
-  for (const request of requests) {
-    const own = byMessage.get(request.messageId);
-    if (own === undefined) byMessage.set(request.messageId, [request]);
-    else own.push(request);
-  }
-  const brought = new Map<MadeRequest, Submission[]>();
-  for (const submission of submissionsOf(messages, records)) {
+  const byMessage = groupedBy(requests, ({ messageId }) => messageId);
+  const brought = groupedBy(submissionsOf(messages, records), ({ messageId, stepName, at }) =>
     // If a function returned in the delivery that brought its last step, that step has no delivery.
-    const own = byMessage.get(submission.messageId) ?? (submission.stepName === undefined ? requests : []);
-    const request = openAt(own, submission.at);
-    if (request === undefined) continue;
-    const before = brought.get(request);
-    if (before === undefined) brought.set(request, [submission]);
-    else before.push(submission);
-  }
+    openAt(byMessage.get(messageId) ?? (stepName === undefined ? requests : []), at),
+  );
   const refused = refusal && openAt(requests, refusal.time);
   return requests.map((request): ShownRequest => {
     const own = brought.get(request) ?? [];
