@@ -3,10 +3,10 @@ import { now } from '../shared/clock.ts';
 import { withCharges } from '../usage/charge.ts';
 import type { Answer, published } from '../wire/answers.ts';
 import { checkCapacityForWait, isWaiting, oldestEvent } from './rules/events.ts';
-import type { RunKey, RunStart, Snapshot, StepsRecord, WaitRecord } from './rules/journal.ts';
+import type { RunKey, RunStart, Snapshot, WaitRecord } from './rules/journal.ts';
 import { checkCapacity, checkPlace, hasStep, hasStepOrResult } from './rules/placing.ts';
 import { changeRun, extendRun, neededUntil, type Decision } from './runs/changeRun.ts';
-import { findResult, followSteps } from './runs/follow.ts';
+import { findResult, followSteps, resultIn } from './runs/follow.ts';
 import { activeSnapshot, loadActiveRun } from './steps/activeRun.ts';
 import { readJournal } from './store/journals.ts';
 import { draftWait, readSubmission } from './waits/draftWait.ts';
@@ -40,7 +40,7 @@ export async function wait(account: Account, request: WaitRequest): Promise<Answ
       return { messageId: record.messageId };
     case 'steps':
       await followSteps(account, { key, snapshot: active, start }, record, false);
-      return { messageId: idOf(record) };
+      return { messageId: resultIn(record, drafted.step.stepId).messageId };
     default:
       return { messageId: await begunBefore(account, key, active, start, drafted), deduplicated: true };
   }
@@ -77,11 +77,6 @@ async function decide(
   return { record: { kind: 'steps', at: now(), entries: [entry], eventSeq: stored.seq }, keptUntil };
 }
 
-const idOf = ({ entries: [entry] }: StepsRecord): string => {
-  if (entry === undefined) throw new Error('A record of steps has none.');
-  return entry.messageId;
-};
-
 /**
  * Continues a wait of an earlier request, which may not have finished.
  *
@@ -98,7 +93,7 @@ async function begunBefore(
     // The event had already arrived.
     const result = await findResult(key, snapshot, step.stepId);
     await followSteps(account, { key, snapshot, start }, result, true);
-    return idOf(result);
+    return resultIn(result, step.stepId).messageId;
   }
   const place = await findWait(key, snapshot, step.stepId);
   if (isWaiting(snapshot, place.seq)) await beginWait(key, place, snapshot.keptUntil);

@@ -3,13 +3,13 @@ import { now } from '../../shared/clock.ts';
 import { newId } from '../../shared/ids.ts';
 import { expiryOf, latestEndOf, type CallbackSettings, type Message } from '../../message/message.ts';
 import { badRequest } from '../../error/httpError.ts';
-import type { CallRecord, Snapshot, JournalRecord, RunStart, StepsRecord, RunKey } from '../rules/journal.ts';
+import type { CallRecord, Snapshot, RunStart, StepsRecord, RunKey } from '../rules/journal.ts';
 import { settingsOfAnswer } from '../rules/runSettings.ts';
 import type { CallMessage } from '../rules/workflowMessage.ts';
 import { storeBody } from '../../message/bodies.ts';
 import { loadMessage } from '../../message/history.ts';
 import { neededUntil } from '../runs/changeRun.ts';
-import { findRecord, isStepsOf, sendMessages } from '../runs/follow.ts';
+import { findRecord, isStepsOf, resultIn, sendMessages } from '../runs/follow.ts';
 import type { PreparedPart } from './prepare.ts';
 import { beginStep, loadActiveRun, type Submitted } from './activeRun.ts';
 
@@ -37,12 +37,11 @@ export async function submitCall(account: Account, part: PreparedPart<CallMessag
     return { messageId, isDuplicate: false };
   }
   const first = await firstOf(key, active, step.stepId);
-  if (first.kind === 'result') return { messageId: first.messageId, isDuplicate: true };
+  if (first.kind === 'steps') return { messageId: resultIn(first, step.stepId).messageId, isDuplicate: true };
   const begun = await loadMessage({ accountId: account.id, messageId: first.messageId });
   // The user's code may ask for something different the second time. The stored call counts.
   if (begun === undefined) {
-    const { messageId: id, createdAt: at } = first;
-    await send({ ...call(active), messageId: id, createdAt: at }, request.body);
+    await send({ ...call(active), messageId: first.messageId, createdAt: first.at }, request.body);
   } else await sendMessages([{ message: begun.message, stored: begun.body }], true);
   return { messageId: first.messageId, isDuplicate: true };
 }
@@ -51,19 +50,14 @@ async function send(message: Message, body: Uint8Array): Promise<void> {
   await sendMessages([{ message, stored: await storeBody(message, body, message.createdAt) }], false);
 }
 
-type First =
-  | { readonly kind: 'call'; readonly messageId: string; readonly createdAt: number }
-  | { readonly kind: 'result'; readonly messageId: string };
-
-async function firstOf(key: RunKey, snapshot: Snapshot, stepId: number): Promise<First> {
+function firstOf(key: RunKey, snapshot: Snapshot, stepId: number): Promise<CallRecord | StepsRecord> {
   const isResult = isStepsOf({ kind: 'result', stepId });
-  const isIt = (record: JournalRecord): record is CallRecord | StepsRecord =>
-    isResult(record) || (record.kind === 'call' && record.step.stepId === stepId);
-  const found = await findRecord(key, snapshot, isIt);
-  if (found.kind === 'call') return { kind: 'call', messageId: found.messageId, createdAt: found.at };
-  const entry = found.entries.find(({ step }) => step?.stepId === stepId && step.kind === 'result');
-  if (entry === undefined) throw new Error(`The result of step ${stepId} is not in its record.`);
-  return { kind: 'result', messageId: entry.messageId };
+  return findRecord(
+    key,
+    snapshot,
+    (record): record is CallRecord | StepsRecord =>
+      isResult(record) || (record.kind === 'call' && record.step.stepId === stepId),
+  );
 }
 
 /** A call without this setting uses the run's. */

@@ -7,7 +7,7 @@ import { resultOf, type PlacedWait, type WaitResult, followEnds } from './endWai
 import { waitResult } from '../waiting.ts';
 import { loadBody } from '../../message/bodies.ts';
 import { removeWaiters, type Waiter } from '../store/waiters.ts';
-import { findResult } from '../runs/follow.ts';
+import { findResult, resultIn } from '../runs/follow.ts';
 import type { Charges } from '../../usage/charge.ts';
 
 /** @throws HttpError 429 or 412 if a change of a run makes too many messages */
@@ -86,9 +86,9 @@ export async function wokenBefore(
   const { accountId, runId, seq } = waiter;
   const key = { accountId, runId };
   const record = await findResult(key, snapshot, wait.step.stepId);
-  const entry = record.entries.find(({ step }) => step?.stepId === wait.step.stepId);
+  const entry = resultIn(record, wait.step.stepId);
   const expected = waitResult(wait.step, wait.eventId, event);
-  if (entry?.bodyBytes !== expected.length) return undefined;
+  if (entry.bodyBytes !== expected.length) return undefined;
   if (!expected.equals(await loadBody(entry.messageId, entry.body))) return undefined;
   await followEnds(account, [{ key, snapshot, record, places: [{ seq, wait }] }], true);
   return { messageId: entry.messageId, deduplicated: true };
