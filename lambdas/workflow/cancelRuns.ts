@@ -11,7 +11,7 @@ import { isNewer } from '../table/shards.ts';
 import { loadSnapshot } from './store/journals.ts';
 import { listActiveRuns, runShardsOf } from './store/runList.ts';
 import { merged } from '../list/pages.ts';
-import { endRun } from './steps/endRun.ts';
+import { endRun } from './steps/end.ts';
 import { refuseWhenBusy } from './refusals.ts';
 
 const atOnce = 10;

@@ -1,12 +1,14 @@
 import type { Account } from '../account/account.ts';
 import { checkBodySize } from '../message/bodies.ts';
 import { notFound, quote } from '../error/httpError.ts';
-import { endingOf } from './run.ts';
-import { endRun, followEndOrLeave, followUpEnd, type RunEnd } from './steps/endRun.ts';
+import { endRun, followEndOrLeave, followUpEnd, type RunEnd } from './steps/end.ts';
 import { loadSnapshot } from './store/journals.ts';
-import type { RunKey, WhichRun } from './rules/journal.ts';
+import { isActive, isSameRun, type RunKey, type WhichRun } from './rules/journal.ts';
 
-/** A repeated request gets the same answer. */
+/**
+ * A repeated request gets the same answer: an endpoint may repeat its request, but a user who cancels a run that ended in
+ * another way gets 404.
+ */
 export async function endRunByRequest(
   account: Account,
   { cancel, body, ...which }: WhichRun & { readonly cancel: boolean; readonly body: Uint8Array },
@@ -16,13 +18,11 @@ export async function endRunByRequest(
   if (await endRun(account, which, end)) return;
   const key: RunKey = { accountId: account.id, runId: which.runId };
   const snapshot = await loadSnapshot(key);
-  const isIt =
-    snapshot !== undefined && (which.createdAt === undefined || which.createdAt === snapshot.createdAt);
-  const ending = endingOf(isIt ? snapshot.state : undefined, cancel);
-  if ('status' in ending && ending.status === 404) {
+  const found = isSameRun(snapshot, which) ? snapshot : undefined;
+  if (cancel && found?.state !== 'RUN_CANCELED' && !isActive(found)) {
     throw notFound('run_not_found', `There is no active run ${quote(which.runId)}.`);
   }
-  if (!isIt) return;
+  if (found === undefined) return;
   // The process that ended the run may have died before it reported the end.
-  await followUpEnd(account, { ...which, startSeq: snapshot.startSeq }, followEndOrLeave);
+  await followUpEnd(account, { ...which, startSeq: found.startSeq }, followEndOrLeave);
 }

@@ -7,8 +7,7 @@ import { newId } from '../shared/ids.ts';
 import { withCharges } from '../usage/charge.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { rerunAnswer } from '../wire/workflowAnswers.ts';
-import { mayCancel, mayRerun } from './failure/failure.ts';
-import { runOf, sendAgain, stateIn, withdrawRequest } from './failure/failureFunction.ts';
+import { runOf, sendAgain, stateIn, withdrawRequest } from './failure/resendRequest.ts';
 import type { FailureFunctionRecord } from './rules/journal.ts';
 import { changeRun, type Decision } from './runs/changeRun.ts';
 import { failureRequestIdOf } from './runs/loadRun.ts';
@@ -44,8 +43,8 @@ async function rerun(account: Account, deadLetter: DeadLetterOfRun): Promise<voi
     state: 'CALLBACK_INPROGRESS',
     messageId: newId('msg', time, account.shards),
   };
-  const { snapshot, record } = await changeRun(runOf(deadLetter), (current): Decision<undefined> =>
-    mayRerun(stateIn(current, deadLetter)) ? { record: note, result: undefined } : { result: undefined },
+  const { snapshot, record } = await changeRun(runOf(deadLetter), (current) =>
+    stateIn(current, deadLetter) === 'CALLBACK_FAIL' ? { record: note } : undefined,
   );
   if (record !== undefined) {
     await sendAgain(account, deadLetter, note);
@@ -74,7 +73,8 @@ export async function cancelFailureCallback(account: Account, dlqId: string): Pr
   const change = await changeRun(key, async (current): Promise<Decision<string | undefined>> => {
     // The failure function may have been run again with another message.
     const messageId = await failureRequestIdOf(key, deadLetter.workflow.startSeq);
-    if (messageId === undefined || !mayCancel(stateIn(current, deadLetter))) return { result: messageId };
+    if (messageId === undefined || stateIn(current, deadLetter) !== 'CALLBACK_INPROGRESS')
+      return { result: messageId };
     const note: FailureFunctionRecord = {
       kind: 'failureFunction',
       at: now(),

@@ -7,13 +7,13 @@ import { callbackBody } from '../delivery/callbackBody.ts';
 import { callbackIdsOf } from '../message/consequenceIds.ts';
 import { loadMessage, type RecordedAttempt } from '../message/history.ts';
 import type { KindOfCallback, MessageKind } from '../message/kinds.ts';
-import { failGivenUp } from './failure/failWithout.ts';
+import { failGivenUp } from './failure/otherFailures.ts';
 import { failRun, storeFailureRequest } from './failure/failRun.ts';
 import { hasNoFunction } from './failure/failure.ts';
 import { noteFailureFunction } from './failure/noteFailureFunction.ts';
 import { extendRunFor } from './runs/changeRun.ts';
 import { callResultBody } from './delivery/callResult.ts';
-import { followEndOrLeave, followUpEnd } from './steps/endRun.ts';
+import { followEndOrLeave, followUpEnd } from './steps/end.ts';
 import { openDelivery } from './delivery/openDelivery.ts';
 
 /** Whether an attempt ends its message's part in the run. */
@@ -74,7 +74,7 @@ export const messageKind: MessageKind = {
 };
 
 export { followUpEnd };
-export { failRefused } from './failure/failWithout.ts';
+export { failRefused } from './failure/otherFailures.ts';
 export { giveUpRefused, giveUpRunEnd, giveUpStart, giveUpWait } from './failure/giveUpRun.ts';
 export { checkWait } from './waits/checkWait.ts';
 export { checkStart } from './steps/checkStart.ts';

@@ -5,7 +5,8 @@
 import { checkBodySize } from '../message/bodies.ts';
 import { isServed } from '../account/account.ts';
 import { isActive, type RunKey } from './rules/journal.ts';
-import { base64Bytes, hookEvent, type HookRequest } from './waiting.ts';
+import { base64Length } from './runs/listBody.ts';
+import { hookEvent, type HookRequest } from './waiting.ts';
 import { givenCredentials } from '../account/givenCredentials.ts';
 import { settings } from '../aws/settings.ts';
 import { loadAccount } from '../account/accounts.ts';
@@ -16,7 +17,7 @@ import { limitHook } from '../usage/rateLimit.ts';
 import { giveEvent } from './waits/giveEvent.ts';
 import { checkAddress, noWebhook, webhookOf } from './waits/webhook.ts';
 
-export interface HookCall {
+interface HookCall {
   readonly accountId: string;
   readonly runId: string;
   readonly eventId: string;
@@ -46,7 +47,7 @@ export async function callHook({ accountId: user, runId, eventId, request }: Hoo
   const granted = await limitHook(account, request.body.length);
   try {
     const event = hookEvent(request);
-    const callBytes = base64Bytes(event.length);
+    const callBytes = base64Length(event.length);
     await giveEvent(account, key, {
       eventId,
       event,

@@ -9,7 +9,7 @@ import { loadWait } from './waits/endWait.ts';
 import { waiterRecord, type ShownWaiter, notifyRun } from './waits/notifyRun.ts';
 import { isRunId } from './run.ts';
 import { loadSnapshot } from './store/journals.ts';
-import { notify } from './waits/notify.ts';
+import { notify } from './waits/notifyAll.ts';
 
 /**
  * Notifies one run if the first of several segments is a run's id, otherwise all runs that wait for the event. An event's id

@@ -8,9 +8,8 @@ import { isActive, type InvokeRecord, type RunKey, type Snapshot } from './rules
 import { hasStep } from './rules/placing.ts';
 import { followStart, followSteps } from './runs/follow.ts';
 import { settingsOfRun } from './runs/changeRun.ts';
-import { followEndOrLeave, followUpEnd } from './steps/endRun.ts';
-import { loadSnapshot, readJournal } from './store/journals.ts';
-import type { JournalRow } from './store/rows.ts';
+import { followEndOrLeave, followUpEnd } from './steps/end.ts';
+import { loadSnapshot, readJournal, type JournalRow } from './store/journals.ts';
 import { allActiveRuns } from './store/runList.ts';
 import { beginWait } from './waits/endWait.ts';
 

@@ -39,7 +39,7 @@ interface NamedRun extends WhichRun {
  * From the refusal to the run's failure. Newer clients end the run before, by their answer to the delivery, which also names
  * the step.
  */
-export const failsAfterMs = 3 * secondMs;
+const failsAfterMs = 3 * secondMs;
 
 /**
  * Makes the answer to a refused request, and fails its run.

@@ -23,22 +23,6 @@ export interface Run extends RunIdentity {
   readonly url: string;
 }
 
-/**
- * Decides what a request to end a run does. An endpoint may repeat its request, but a user who cancels a run that ended in
- * another way gets 404.
- *
- * @param state undefined for an unknown run
- * @param cancel the query parameter; `false` if the function returned
- * @returns the state that the run gets, or the status of an answer that changes nothing
- */
-export function endingOf(
-  state: RunState | undefined,
-  cancel: boolean,
-): { readonly ends: RunState } | { readonly status: 200 | 404 } {
-  if (state === 'RUN_STARTED') return { ends: cancel ? 'RUN_CANCELED' : 'RUN_SUCCESS' };
-  return { status: !cancel || state === 'RUN_CANCELED' ? 200 : 404 };
-}
-
 /** The client omits the header when it means three. */
 const clientsRetries = 3;
 

@@ -3,6 +3,7 @@ import { shownAsBytes } from '../delivery/callbackBody.ts';
 import { passedOn } from '../request/forwarding.ts';
 import { shownHeaders, type Header } from '../shared/headers.ts';
 import { headersIn, optionalField } from '../shared/json.ts';
+import { base64Length } from './runs/listBody.ts';
 import { refusedSubmission } from './rules/refusals.ts';
 import { parseSubmitted, pendingStep, type StepIdentity } from './rules/step.ts';
 import { parseStepDurationMs } from './rules/time.ts';
@@ -57,9 +58,7 @@ export function waitResult(step: StepIdentity, eventId: string, event: Uint8Arra
 }
 
 export const waitResultBytes = (step: StepIdentity, eventId: string, eventBytes: number): number =>
-  waitResult(step, eventId, new Uint8Array()).length + base64Bytes(eventBytes);
-
-export const base64Bytes = (bytes: number): number => 4 * Math.ceil(bytes / 3);
+  waitResult(step, eventId, new Uint8Array()).length + base64Length(eventBytes);
 
 export interface HookRequest {
   readonly method: string;

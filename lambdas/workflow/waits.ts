@@ -3,10 +3,10 @@ import { now } from '../shared/clock.ts';
 import { withCharges } from '../usage/charge.ts';
 import type { Answer, published } from '../wire/answers.ts';
 import { checkCapacityForWait, isWaiting, oldestEvent } from './rules/events.ts';
-import type { RunKey, RunStart, Snapshot, StepsRecord, WaitRecord } from './rules/journal.ts';
-import { checkCapacity, checkPlace, hasStep } from './rules/placing.ts';
+import type { RunKey, RunStart, Snapshot, WaitRecord } from './rules/journal.ts';
+import { checkCapacity, checkPlace, hasStep, hasStepOrResult } from './rules/placing.ts';
 import { changeRun, extendRun, neededUntil, type Decision } from './runs/changeRun.ts';
-import { findResult, followSteps } from './runs/follow.ts';
+import { findResult, followSteps, resultIn } from './runs/follow.ts';
 import { activeSnapshot, loadActiveRun } from './steps/activeRun.ts';
 import { readJournal } from './store/journals.ts';
 import { draftWait, readSubmission } from './waits/draftWait.ts';
@@ -40,7 +40,7 @@ export async function wait(account: Account, request: WaitRequest): Promise<Answ
       return { messageId: record.messageId };
     case 'steps':
       await followSteps(account, { key, snapshot: active, start }, record, false);
-      return { messageId: idOf(record) };
+      return { messageId: resultIn(record, drafted.step.stepId).messageId };
     default:
       return { messageId: await begunBefore(account, key, active, start, drafted), deduplicated: true };
   }
@@ -53,11 +53,11 @@ async function decide(
   start: RunStart,
   drafted: WaitRecord,
   grant: GrantMessages,
-): Promise<Decision<undefined>> {
+): Promise<Decision | undefined> {
   const { step, eventId } = drafted;
-  if (hasStep(snapshot.steps, 'wait', step.stepId) || hasStep(snapshot.steps, 'result', step.stepId)) {
+  if (hasStepOrResult(snapshot.steps, 'wait', step.stepId)) {
     grant(0);
-    return { result: undefined };
+    return undefined;
   }
   checkPlace(snapshot, step);
   const stored = oldestEvent(snapshot, eventId, step.stepType);
@@ -68,20 +68,14 @@ async function decide(
     checkCapacity(snapshot, [{ bodyBytes: 0 }]);
     const used = { ...start.settings, ...drafted.settings };
     const keptUntil = await extendRun(key, snapshot, neededUntil(account, used, drafted.deadline));
-    return { record: drafted, keptUntil, result: undefined };
+    return { record: drafted, keptUntil };
   }
   grant(1);
   const event = await loadEvent(key, stored.seq);
   const { entry, keptUntil } = await resultOf(account, key, snapshot, start, drafted, event);
   checkCapacity(snapshot, [entry]);
-  const record: StepsRecord = { kind: 'steps', at: now(), entries: [entry], eventSeq: stored.seq };
-  return { record, keptUntil, result: undefined };
+  return { record: { kind: 'steps', at: now(), entries: [entry], eventSeq: stored.seq }, keptUntil };
 }
-
-const idOf = ({ entries: [entry] }: StepsRecord): string => {
-  if (entry === undefined) throw new Error('A record of steps has none.');
-  return entry.messageId;
-};
 
 /**
  * Continues a wait of an earlier request, which may not have finished.
@@ -99,7 +93,7 @@ async function begunBefore(
     // The event had already arrived.
     const result = await findResult(key, snapshot, step.stepId);
     await followSteps(account, { key, snapshot, start }, result, true);
-    return idOf(result);
+    return resultIn(result, step.stepId).messageId;
   }
   const place = await findWait(key, snapshot, step.stepId);
   if (isWaiting(snapshot, place.seq)) await beginWait(key, place, snapshot.keptUntil);

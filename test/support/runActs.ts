@@ -49,6 +49,13 @@ export async function openRunActs(fixture: Fixture) {
   ]);
   const { account } = fixture;
   const keyOf = (runId: string) => ({ accountId: account.id, runId });
+  /** All records of the runs with an id. */
+  async function records(runId: string): Promise<readonly JournalRecord[]> {
+    const all: JournalRecord[] = [];
+    for await (const { record } of journals.readJournal(keyOf(runId), 0)) all.push(record);
+    return all;
+  }
+
   return {
     call: async (
       runId: string,
@@ -105,12 +112,10 @@ export async function openRunActs(fixture: Fixture) {
         for (const { messageId, body } of journal.bodiesOf(record)) await bodies.deleteBody(messageId, body);
       }
     },
-    /** All records of the runs with an id. */
-    records: async (runId: string): Promise<readonly JournalRecord[]> => {
-      const records: JournalRecord[] = [];
-      for await (const { record } of journals.readJournal(keyOf(runId), 0)) records.push(record);
-      return records;
-    },
+    records,
+    /** The kinds of all records of the runs with an id. */
+    kinds: async (runId: string): Promise<readonly string[]> =>
+      (await records(runId)).map(({ kind }) => kind),
     /** The list's states of the runs with an id, oldest first. */
     listed: async (runId: string): Promise<readonly string[]> => {
       const found: (readonly [at: number, state: string])[] = [];

@@ -17,11 +17,11 @@ const importServices = async () => {
   const [waits, run, all, list, hooks, checking, end, journals, waiters, bodies] = await Promise.all([
     import('../../lambdas/workflow/waits.ts'),
     import('../../lambdas/workflow/waits/notifyRun.ts'),
-    import('../../lambdas/workflow/waits/notify.ts'),
+    import('../../lambdas/workflow/waits/notifyAll.ts'),
     import('../../lambdas/workflow/notify.ts'),
     import('../../lambdas/workflow/hooks.ts'),
     import('../../lambdas/workflow/waits/checkWait.ts'),
-    import('../../lambdas/workflow/steps/endRun.ts'),
+    import('../../lambdas/workflow/steps/end.ts'),
     import('../../lambdas/workflow/store/journals.ts'),
     import('../../lambdas/workflow/store/waiters.ts'),
     import('../../lambdas/message/bodies.ts'),

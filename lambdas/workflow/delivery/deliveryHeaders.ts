@@ -2,20 +2,14 @@
 import type { Header } from '../../shared/headers.ts';
 import { brandless, branded, type Prefixes } from '../rules/brands.ts';
 import { forwardedByRun, forwardedToEndpoint, overlaid } from '../rules/forwarding.ts';
+import type { RunStart } from '../rules/journal.ts';
 import type { Run } from '../run.ts';
 import type { CallType } from '../../wire/states.ts';
 
-export const protocolVersion = '1';
+const protocolVersion = '1';
 
-export interface DeliveringRun extends Run {
-  /** The header prefix of the run's dialect. */
-  readonly prefix: string;
-  /** From the start; names in lower case. */
-  readonly forwarded: readonly Header[];
-  readonly sdkVersion: string | undefined;
-  /** Whether the endpoint has not yet identified its client. */
-  readonly isUnknownClient: boolean;
-}
+export interface DeliveringRun
+  extends Run, Pick<RunStart, 'prefix' | 'forwarded' | 'sdkVersion' | 'isUnknownClient'> {}
 
 /** All bodies for endpoints are JSON, whichever type the payload has. */
 const json: Header = ['content-type', 'application/json'];

@@ -1,5 +1,5 @@
 import type { DestinationResponse } from '../../destination/response.ts';
-import { headerName, headerText, valuesOf } from '../../shared/headers.ts';
+import { headerName, valuesOf } from '../../shared/headers.ts';
 import type { Features } from '../rules/features.ts';
 
 const notAWorkflow =
@@ -30,9 +30,3 @@ export function wrongDestination(
   // Only clients from 1.0 on can serve a run without a client, and only they send their version.
   return isWithoutClient && !says('workflow-sdk') ? tooOld : undefined;
 }
-
-export const failedStepName = (
-  prefix: string,
-  { headers }: Pick<DestinationResponse, 'headers'>,
-): string | undefined =>
-  valuesOf(headers, headerName(prefix, 'error-step-name').toLowerCase()).map(headerText)[0];

@@ -27,15 +27,7 @@ const deliveringRun = (
   { runId }: RunKey,
   { createdAt }: Pick<Snapshot, 'createdAt'>,
   start: RunStart,
-): DeliveringRun => ({
-  runId,
-  createdAt,
-  url: start.url,
-  prefix: start.prefix,
-  forwarded: start.forwarded,
-  sdkVersion: start.sdkVersion,
-  isUnknownClient: start.isUnknownClient,
-});
+): DeliveringRun => ({ ...start, runId, createdAt });
 
 /**
  * @param body the message's stored body

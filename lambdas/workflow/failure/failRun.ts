@@ -9,8 +9,8 @@ import { listedResponseBytes } from '../../message/records.ts';
 import { beginningOf } from '../../shared/bytes.ts';
 import { countFollowing } from '../../usage/counter.ts';
 import { isActive, type EndRecord, type RunFailure, type RunStart, type Snapshot } from '../rules/journal.ts';
-import { changeRun, extendRun, settingsOfRun, type Decision } from '../runs/changeRun.ts';
-import { endOfRun, followEndOrLeave } from '../steps/endRun.ts';
+import { changeRun, extendRun, settingsOfRun } from '../runs/changeRun.ts';
+import { endOfRun, followEndOrLeave } from '../steps/end.ts';
 import { loadRun } from '../runs/loadRun.ts';
 import { failureCallbackOf, keyOf, requestIdOf, storeRequestOf } from './failureRequest.ts';
 
@@ -39,8 +39,8 @@ export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Pr
   const { messageId } = history.message;
   const key = keyOf(recorded, part);
   const dlqId = dlqIdOf(history, attempt.number);
-  const { snapshot, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
-    if (current?.startSeq !== part.startSeq || !isActive(current)) return { result: undefined };
+  const { snapshot, record } = await changeRun(key, async (current) => {
+    if (current?.startSeq !== part.startSeq || !isActive(current)) return undefined;
     const end: EndRecord = {
       kind: 'end',
       at: attempt.recordedAt,
@@ -56,7 +56,7 @@ export async function failRun(recorded: RecordedAttempt, part: WorkflowPart): Pr
     const limits = limitsOf(account);
     const keptMs = Math.max(limits.max_dlq_retention_time_milis, logRetentionMs(limits));
     const needed = attempt.recordedAt + keptMs;
-    return { record: end, keptUntil: await extendRun(key, current, needed), result: undefined };
+    return { record: end, keptUntil: await extendRun(key, current, needed) };
   });
   const found =
     record?.kind === 'end' && snapshot !== undefined

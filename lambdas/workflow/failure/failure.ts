@@ -3,7 +3,7 @@ import type { CallbackDetails } from '../../message/kinds.ts';
 import { valuesOf, type Header } from '../../shared/headers.ts';
 import type { AttemptState } from '../../message/message.ts';
 import { branded } from '../rules/brands.ts';
-import { listed, type Entry } from '../rules/entry.ts';
+import type { Entry } from '../rules/entry.ts';
 import type { FailureFunctionState } from '../../wire/states.ts';
 import type { Features } from '../rules/features.ts';
 import { listBody } from '../runs/listBody.ts';
@@ -15,7 +15,7 @@ import type { Run } from '../run.ts';
  * @param entries those of the failed delivery
  */
 export function failureSource(entries: readonly Entry[], features: Features): Uint8Array {
-  if (!features.has('InitialBody')) return listBody(listed(entries));
+  if (!features.has('InitialBody')) return listBody(entries);
   return entries[0]?.body ?? new Uint8Array();
 }
 
@@ -56,8 +56,3 @@ export const failureFunctionStateAfter = (
   headers: readonly Header[],
 ): FailureFunctionState | undefined =>
   state === 'DELIVERED' && hasNoFunction(prefix, headers) ? undefined : afterAttempt[state];
-
-/** A failure function can be rerun only after it failed, and cancelled only before it has run. */
-export const mayRerun = (state: FailureFunctionState | undefined): boolean => state === 'CALLBACK_FAIL';
-export const mayCancel = (state: FailureFunctionState | undefined): boolean =>
-  state === 'CALLBACK_INPROGRESS';

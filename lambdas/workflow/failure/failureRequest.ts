@@ -12,11 +12,11 @@ import { dueTimeOf } from '../../message/status.ts';
 import { derivedId } from '../../shared/ids.ts';
 import { ensureKeys } from '../../lane/ensureKeys.ts';
 import type { LoadedRun } from '../runs/loadRun.ts';
-import { loadEntryBodies } from '../runs/runEntries.ts';
+import { loadEntryBodies } from '../runs/entryBodies.ts';
 import type { RunKey, RunStart } from '../rules/journal.ts';
 import { withTrace } from '../../request/traceContext.ts';
 
-export interface FailedDelivery {
+interface FailedDelivery {
   readonly message: Message;
   readonly response: DestinationResponse;
   readonly retried: number;

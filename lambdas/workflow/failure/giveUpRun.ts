@@ -11,11 +11,11 @@ import type { Invoker } from '../rules/invoking.ts';
 import { isActive, type RunKey } from '../rules/journal.ts';
 import { settingsOfRun } from '../runs/changeRun.ts';
 import { isUnfinished } from '../steps/checkStart.ts';
-import { endOfRun } from '../steps/endRun.ts';
+import { endOfRun } from '../steps/end.ts';
 import { tellFailure } from '../steps/tellInvoker.ts';
 import { loadSnapshot } from '../store/journals.ts';
 import { isStuck } from '../waits/checkWait.ts';
-import { errorField, failGivenUp, sayGivenUp } from './failWithout.ts';
+import { errorField, failGivenUp, sayGivenUp } from './otherFailures.ts';
 
 /** A run also cannot continue if its records cannot be read. */
 async function isOrUnreadable(check: () => Promise<boolean>): Promise<boolean> {

@@ -1,8 +1,7 @@
 import { noteFailureState } from '../../deadLetter/rows.ts';
 import type { RecordedAttempt } from '../../message/history.ts';
 import type { WorkflowPart } from '../../message/message.ts';
-import type { FailureFunctionRecord } from '../rules/journal.ts';
-import { changeRun, type Decision } from '../runs/changeRun.ts';
+import { changeRun } from '../runs/changeRun.ts';
 import { failureFunctionStateAfter } from './failure.ts';
 import { keyOf } from './failureRequest.ts';
 
@@ -14,14 +13,11 @@ export async function noteFailureFunction(recorded: RecordedAttempt, part: Workf
   if (part.dlqId !== undefined) {
     await noteFailureState(key.accountId, part.dlqId, state, 'CALLBACK_INPROGRESS');
   }
-  const note: FailureFunctionRecord = {
-    kind: 'failureFunction',
-    at: attempt.recordedAt,
-    state,
-    messageId: message.messageId,
-  };
-  await changeRun(key, (snapshot): Decision<undefined> => {
+  const { recordedAt: at } = attempt;
+  await changeRun(key, (snapshot) => {
     const isTold = snapshot?.startSeq === part.startSeq && snapshot.failureState === 'CALLBACK_INPROGRESS';
-    return isTold ? { record: note, result: undefined } : { result: undefined };
+    return isTold
+      ? { record: { kind: 'failureFunction', at, state, messageId: message.messageId } }
+      : undefined;
   });
 }

@@ -10,10 +10,10 @@ import { isActive, type JournalRecord, type RunKey, type Snapshot } from '../rul
 import { loadRunJournal } from '../runs/loadRun.ts';
 import { loadNewest } from '../store/journals.ts';
 import { newestActiveRuns, runShardsOf, type ListedRun } from '../store/runList.ts';
+import { awaitedBy, loadWithoutTexts } from '../log/runMessages.ts';
 import { hangingOf, isAwaiting, quietMs, type Hanging } from '../log/rules/hanging.ts';
-import { awaitedBy, loadWithoutTexts } from './histories.ts';
 
-export interface HangingRun extends Hanging, Pick<ListedRun, 'runId' | 'createdAt' | 'url'> {}
+interface HangingRun extends Hanging, Pick<ListedRun, 'runId' | 'createdAt' | 'url'> {}
 
 export interface HangingRuns {
   readonly found: readonly HangingRun[];

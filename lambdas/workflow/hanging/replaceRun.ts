@@ -12,10 +12,10 @@ import { begunBefore, copyRun, type RerunPlan } from '../runs/copyRun.ts';
 import { followStarts } from '../runs/follow.ts';
 import { loadRunJournal, type RunJournal } from '../runs/loadRun.ts';
 import { entriesOf } from '../rules/entry.ts';
-import { endRun } from '../steps/endRun.ts';
+import { endRun } from '../steps/end.ts';
 import { chooseReplacement } from '../store/journals.ts';
 
-export interface RunToReplace extends RunJournal {
+interface RunToReplace extends RunJournal {
   /** The run that an earlier request chose as its replacement. */
   readonly replacedBy: string | undefined;
 }

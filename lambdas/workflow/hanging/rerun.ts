@@ -5,7 +5,7 @@ import { timeOfId } from '../../shared/ids.ts';
 import type { Answer } from '../../wire/answers.ts';
 import type * as answers from '../../wire/workflowAnswers.ts';
 import { rerunPlans } from '../failure/rerunPlan.ts';
-import type { RunKey, WhichRun } from '../rules/journal.ts';
+import { isSameRun, type RunKey, type WhichRun } from '../rules/journal.ts';
 import type { RerunKind } from '../rules/resuming.ts';
 import { isRunId } from '../run.ts';
 import { loadSnapshot } from '../store/journals.ts';
@@ -32,9 +32,7 @@ export async function rerunHanging(
   const plans = await rerunPlans(account, kind, request);
   const key: RunKey = { accountId: account.id, runId: which.runId };
   const snapshot = isRunId(which.runId) ? await loadSnapshot(key) : undefined;
-  const isIt =
-    snapshot !== undefined && (which.createdAt === undefined || which.createdAt === snapshot.createdAt);
-  const run = isIt ? await loadRunToReplace(key, snapshot.startSeq) : undefined;
+  const run = isSameRun(snapshot, which) ? await loadRunToReplace(key, snapshot.startSeq) : undefined;
   if (run === undefined) {
     throw notFound('run_not_found', `There is no run ${quote(which.runId)}.`);
   }

@@ -17,6 +17,7 @@ import type { RunState } from '../../wire/states.ts';
 import { matchesRun, type CountQuery, type RunIdentity, type RunsQuery } from '../../wire/workflowFilters.ts';
 import type { RunKey } from '../rules/journal.ts';
 import { hasEnded, isRunId } from '../run.ts';
+import { listedRun } from '../runs/follow.ts';
 import { loadRow, loadSnapshot } from '../store/journals.ts';
 import { listRuns, loadListedRun, runShardsOf, type ListedRun } from '../store/runList.ts';
 
@@ -26,14 +27,10 @@ type Candidate = ListedRun & Ordered;
 async function* newestOfId(key: RunKey): AsyncGenerator<Candidate> {
   let snapshot = isRunId(key.runId) ? await loadSnapshot(key) : undefined;
   while (snapshot !== undefined) {
-    const { startSeq, createdAt, state } = snapshot;
+    const { startSeq } = snapshot;
     const first = await loadRow(key, startSeq);
     if (first?.record.kind !== 'start') return;
-    const { url, settings, callerIp } = first.record.start;
-    const { labels, flowControl } = settings;
-    const ordered = { time: createdAt, id: key.runId };
-    const details = { url, labels, callerIp, flowControlKey: flowControl?.key };
-    yield { ...key, createdAt, startSeq, state, ...details, ...ordered };
+    yield { ...listedRun(key, snapshot, first.record.start), time: snapshot.createdAt, id: key.runId };
     snapshot = startSeq === 0 ? undefined : (await loadRow(key, startSeq - 1))?.snapshot;
   }
 }

@@ -1,10 +1,9 @@
 import type { Answer } from '../../wire/answers.ts';
 import type * as answers from '../../wire/workflowAnswers.ts';
 import { shownUrl } from '../../shared/urlCredentials.ts';
-import { shownHeaders, type Header } from '../../shared/headers.ts';
+import { shownHeaders } from '../../shared/headers.ts';
 import type { EndRecord } from '../rules/journal.ts';
-import { textCut, type Cut } from './rules/cutting.ts';
-import { shownErrors } from './rules/errors.ts';
+import { cutter, type Cut } from './rules/cutting.ts';
 import { loadRunHistories } from '../../message/runHistories.ts';
 import { historyOf } from './runHistories.ts';
 import type { RunJournal } from '../runs/loadRun.ts';
@@ -34,30 +33,23 @@ export async function loadShownFailureFunction(
   // Shown whole, because the published client wraps the function's return value.
   const answer = last?.response.body;
   const responseBody = answer === undefined || answer.length === 0 ? undefined : view.text(answer);
-  const responseHeaders = last && view.headers(last.response.headers);
-  const failHeaders = view.headers(failure.response.headers);
+  const responseHeaders = last && shownHeaders(view.headers(last.response.headers));
+  const failHeaders = shownHeaders(view.headers(failure.response.headers));
   const failResponse = view.text(failure.response.body) ?? '';
 
   return (cut) => {
-    const text = textCut(cut);
-    const lists = (headers: readonly Header[]) => shownHeaders(cut.hasHeaders ? headers : []);
-    const errors = failures.map((one) => ({
-      ...one,
-      error: text(one.error),
-      body: text(one.body),
-      headers: cut.hasHeaders ? one.headers : [],
-    }));
+    const { text, headers, failures: shortened } = cutter(cut);
     return {
       messageId,
       url: shownUrl(start.failureCallback?.url ?? start.url),
       state,
       failStatus: failure.response.status,
-      failHeaders: lists(failHeaders),
+      failHeaders: headers(failHeaders),
       failResponse: text(failResponse),
       dlqId: failure.dlqId,
-      errors: shownErrors(errors),
+      errors: failures.length === 0 ? undefined : shortened(failures),
       responseStatus: last?.response.status,
-      responseHeaders: responseHeaders && lists(responseHeaders),
+      responseHeaders: headers(responseHeaders),
       responseBody: text(responseBody),
       maxRetries: (start.failureCallback ?? start.settings).maxRetries,
       nextDeliveryTime: nextDeliveryAt,

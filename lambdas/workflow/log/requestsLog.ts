@@ -2,14 +2,12 @@ import type { Answer } from '../../wire/answers.ts';
 import type * as answers from '../../wire/workflowAnswers.ts';
 import { now } from '../../shared/clock.ts';
 import type { EndRecord } from '../rules/journal.ts';
-import type { Refusal } from '../rules/refusals.ts';
 import type { RunJournal } from '../runs/loadRun.ts';
-import { loadRefusal } from '../store/lastRefusals.ts';
-import { textCut, type Cut } from './rules/cutting.ts';
-import type { FailedAttempt } from './rules/errors.ts';
+import { loadRefusal, type Refusal } from '../store/lastRefusals.ts';
+import { cutter, type Cut } from './rules/cutting.ts';
 import { hangingOf, type Hanging } from './rules/hanging.ts';
-import { requestsOf, type EndpointRequest } from './rules/requests.ts';
-import type { RunMessage } from './rules/runRecord.ts';
+import { requestsOf } from './rules/requests.ts';
+import type { FailedAttempt, RunMessage, ShownRequest } from './rules/runMessage.ts';
 import { refusalIn } from './runHistories.ts';
 
 type ShownRun = Answer<typeof answers.workflowRun>;
@@ -17,34 +15,13 @@ type ShownRun = Answer<typeof answers.workflowRun>;
 /** Only the newest are shown. */
 const mostRequests = 1_000;
 
-const shownRefusal = (refusal: Refusal | undefined, cut: Cut) =>
-  refusal && { code: refusal.code, message: textCut(cut)(refusal.message), time: refusal.at };
+const shownRefusal = (refusal: Refusal | undefined): ShownRequest['refusal'] =>
+  refusal && { code: refusal.code, message: refusal.message, time: refusal.at };
 
-const shownRequest = (
-  { endedAt, startedAt, hasReturned, submitted, refusal, error, ...request }: EndpointRequest,
-  cut: Cut,
-) => ({
-  messageId: request.messageId,
-  retried: request.number,
-  startedAt,
-  endedAt,
-  status: request.status,
-  error: textCut(cut)(error),
-  submitted: [...submitted],
-  returned: hasReturned ? (true as const) : undefined,
-  refusal: shownRefusal(refusal, cut),
-});
-
-function shownHanging(hanging: Hanging | undefined, refusal: Refusal | undefined, cut: Cut) {
+function shownHanging(hanging: Hanging | undefined, refusal: ShownRequest['refusal']): ShownRun['hanging'] {
   if (hanging === undefined) return undefined;
   const { since, last } = hanging;
-  return {
-    since,
-    messageId: last?.messageId,
-    requestedAt: last?.startedAt,
-    status: last?.status,
-    refusal: shownRefusal(refusal, cut),
-  };
+  return { since, messageId: last?.messageId, requestedAt: last?.startedAt, status: last?.status, refusal };
 }
 
 /**
@@ -58,13 +35,21 @@ export async function loadShownRequests(
   failure: FailedAttempt | undefined,
   hasRequests: boolean,
 ): Promise<(cut: Cut) => Pick<ShownRun, 'hanging' | 'requests'>> {
-  const refusal =
+  const refusal = shownRefusal(
     refusalIn(end, failure) ??
-    (hasRequests && end === undefined ? await loadRefusal(key, snapshot.startSeq) : undefined);
-  const hanging = hangingOf(snapshot, records, messages, now());
+      (hasRequests && end === undefined ? await loadRefusal(key, snapshot.startSeq) : undefined),
+  );
+  const hanging = shownHanging(hangingOf(snapshot, records, messages, now()), refusal);
   const requests = hasRequests ? requestsOf(messages, records, refusal).slice(-mostRequests) : undefined;
-  return (cut) => ({
-    hanging: shownHanging(hanging, refusal, cut),
-    requests: requests?.map((request) => shownRequest(request, cut)),
-  });
+  return (cut) => {
+    const { text } = cutter(cut);
+    const withRefusal = <T extends Pick<ShownRequest, 'refusal'>>(one: T): T => ({
+      ...one,
+      refusal: one.refusal && { ...one.refusal, message: text(one.refusal.message) },
+    });
+    return {
+      hanging: hanging && withRefusal(hanging),
+      requests: requests?.map((request) => withRefusal({ ...request, error: text(request.error) })),
+    };
+  };
 }

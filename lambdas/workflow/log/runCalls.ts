@@ -1,12 +1,12 @@
 import * as z from 'zod/mini';
 import { now } from '../../shared/clock.ts';
 import { shownUrl } from '../../shared/urlCredentials.ts';
+import { shownHeaders, type Header } from '../../shared/headers.ts';
 import { headersIn, optionalField } from '../../shared/json.ts';
 import { eachOf } from '../../shared/lists.ts';
 import { isFinal, type Attempt } from '../../message/message.ts';
 import type { CallRecord, InvokeRecord, RunKey } from '../rules/journal.ts';
-import type { KnownCall, KnownInvoked } from './rules/fromJournal.ts';
-import type { CallResponse } from './rules/runRecord.ts';
+import type { History, Known, RunMessage } from './rules/runMessage.ts';
 import { loadBody } from '../../message/bodies.ts';
 import { loadMessage, type MessageHistory } from '../../message/history.ts';
 import { callbackIdsOf } from '../../message/consequenceIds.ts';
@@ -28,17 +28,22 @@ const answerShape = z.object({
 });
 
 function answerIn(text: string): z.infer<typeof answerShape> | undefined {
-  let json: unknown;
   try {
-    json = JSON.parse(text);
+    return answerShape.safeParse(JSON.parse(text)).data;
   } catch {
     // Endpoints can write anything.
     return undefined;
   }
-  return answerShape.safeParse(json).data;
 }
 
-const lowerCase = (headers: CallResponse['headers']): CallResponse['headers'] =>
+export interface CallResponse {
+  /** 0 if there was no answer. */
+  readonly status: number;
+  readonly headers: readonly Header[];
+  readonly body?: string | undefined;
+}
+
+const lowerCase = (headers: readonly Header[]): readonly Header[] =>
   headers.map(([name, value]) => [name.toLowerCase(), value]);
 
 /** The client writes a body that is not text as JSON. */
@@ -71,7 +76,20 @@ async function responseOf(
   return { status, headers: view.headers(lowerCase(header)), body: view.text(bytes) };
 }
 
-export interface LoadedCall extends Omit<KnownCall, 'callback'> {
+/** The attempt that ended a call, and the message that brings its response to the endpoint. */
+export function answerOf(history: MessageHistory | undefined) {
+  const attempt = history?.attempts.find((one) => isFinal(one) && one.state !== 'CANCELED');
+  const [resultId] = history && attempt ? callbackIdsOf({ history, attempt }) : [];
+  return { attempt, resultId };
+}
+
+export const callbackOf = (
+  resultId: string | undefined,
+  histories: ReadonlyMap<string, History>,
+): RunMessage['callback'] =>
+  resultId === undefined ? undefined : { messageId: resultId, failures: [], ...histories.get(resultId) };
+
+interface LoadedCall extends Known {
   readonly resultId: string | undefined;
 }
 
@@ -81,21 +99,27 @@ async function loadCall(
   responses: ReadonlyMap<number, CallResponse>,
   stepId: number,
 ): Promise<LoadedCall> {
-  const { message, attempts } = history;
-  const last = attempts.find((attempt) => isFinal(attempt) && attempt.state !== 'CANCELED');
-  const [resultId] = last === undefined ? [] : callbackIdsOf({ history, attempt: last });
+  const { message } = history;
+  const { attempt, resultId } = answerOf(history);
   const own = view.with(message.redaction);
   const response =
     responses.get(stepId) ??
-    (last && resultId !== undefined ? await responseOf(own, message.accountId, resultId, last) : undefined);
+    (attempt && resultId !== undefined
+      ? await responseOf(own, message.accountId, resultId, attempt)
+      : undefined);
+  const callBody = own.hasTexts ? own.text(await loadBody(message.messageId, history.body)) : undefined;
+  const headers = shownHeaders(own.headers(message.headers));
   return {
-    url: shownUrl(message.url),
-    method: message.method,
-    body: own.hasTexts ? own.text(await loadBody(message.messageId, history.body)) : undefined,
-    maxRetries: message.maxRetries,
-    retryDelay: message.retryDelay,
-    headers: own.headers(message.headers),
-    response,
+    step: { headers, retries: message.maxRetries, retryDelay: message.retryDelay },
+    details: {
+      callUrl: shownUrl(message.url),
+      callMethod: message.method,
+      callHeaders: headers,
+      callBody,
+      callResponseStatus: response?.status,
+      callResponseBody: response?.body,
+      callResponseHeaders: response && shownHeaders(response.headers),
+    },
     resultId,
   };
 }
@@ -124,8 +148,8 @@ export async function loadInvoked(
   view: RunView,
   accountId: string,
   records: readonly InvokeRecord[],
-): Promise<ReadonlyMap<string, KnownInvoked>> {
-  const invoked = new Map<string, KnownInvoked>();
+): Promise<ReadonlyMap<string, Known>> {
+  const invoked = new Map<string, Known>();
   await eachOf(records, readAtOnce, async ({ messageId, runId, createdAt }) => {
     const key: RunKey = { accountId, runId };
     const listed = await loadListedRun({ ...key, createdAt });
@@ -133,9 +157,11 @@ export async function loadInvoked(
     if (row?.record.kind !== 'start' || !isKept(row.snapshot.keptUntil)) return;
     const { start, entry } = row.record;
     const own = view.with(start.settings.redaction);
+    const body = own.hasTexts ? own.text(await loadBody(entry.messageId, entry.body)) : undefined;
+    const headers = shownHeaders(own.forwarded(start.forwarded));
     invoked.set(messageId, {
-      body: own.hasTexts ? own.text(await loadBody(entry.messageId, entry.body)) : undefined,
-      headers: own.forwarded(start.forwarded),
+      step: { headers },
+      details: { invokedWorkflowRunBody: body, invokedWorkflowRunHeaders: headers },
     });
   });
   return invoked;

@@ -16,7 +16,7 @@ import { startHeaders } from './rules/startHeaders.ts';
 
 type Listed = Answer<typeof answers.listedRunDeadLetter>;
 
-export interface RunDetails {
+interface RunDetails {
   /** The start and the payload's entry. Undefined if the journal has expired. */
   readonly started: { readonly start: RunStart; readonly entry: ListedEntry } | undefined;
   /** The last answer to the failure callback, if any. */

@@ -1,12 +1,14 @@
 import { STATUS_CODES } from 'node:http';
 import * as z from 'zod/mini';
+import { shownHeaders } from '../../shared/headers.ts';
 import { chunksOf } from '../../shared/lists.ts';
 import { isFinal, type Attempt, type KeptResponse } from '../../message/message.ts';
 import type { EndRecord, JournalRecord, RunFailure } from '../rules/journal.ts';
-import type { FailedAttempt } from './rules/errors.ts';
-import type { History, RunMessage } from './rules/runRecord.ts';
+import type { FailedAttempt, History, RunMessage } from './rules/runMessage.ts';
 import { loadRunHistories, type RecordedHistory } from '../../message/runHistories.ts';
-import { refusedSubmission, type Refusal } from '../rules/refusals.ts';
+import { jsonIn } from '../rules/step.ts';
+import { refusedSubmission } from '../rules/refusals.ts';
+import type { Refusal } from '../store/lastRefusals.ts';
 import type { RunView } from './runView.ts';
 
 const messagesAtOnce = 250;
@@ -15,11 +17,14 @@ const sentenceOf = ({ status, error }: KeptResponse): string =>
   error ?? [status, STATUS_CODES[status]].join(' ').trim();
 
 function failureOf(view: RunView, response: KeptResponse, time: number): FailedAttempt {
+  // The order counts: what is loaded last is omitted first.
+  const headers = shownHeaders(view.headers(response.headers));
+  const body = view.text(response.body) ?? '';
   return {
-    status: response.status,
     error: sentenceOf(response),
-    headers: view.headers(response.headers),
-    body: view.text(response.body) ?? '',
+    body,
+    headers,
+    status: response.status,
     time,
   };
 }
@@ -34,7 +39,7 @@ export function historyOf(view: RunView, messageId: string, { attempts, end }: R
       .map(({ response, recordedAt }) => failureOf(view, response, recordedAt)),
     requests: attempts.map(({ number, startedAt, recordedAt, state, response }) => ({
       messageId,
-      number,
+      retried: number,
       startedAt,
       endedAt: recordedAt,
       status: response.status,
@@ -101,7 +106,7 @@ export function otherFailure(
   const { messageId, response } = end.failure;
   const isKnown =
     messages.some(
-      (one) => one.messageId === messageId || (one.kind === 'call' && one.callback?.messageId === messageId),
+      ({ step, callback }) => step.messageId === messageId || callback?.messageId === messageId,
     ) || records.some((record) => record.kind === 'upgrade' && record.messageId === messageId);
   return isKnown ? undefined : failureOf(view, response, end.at);
 }
@@ -114,15 +119,6 @@ export function refusalIn(
   failure: FailedAttempt | undefined,
 ): Refusal | undefined {
   if (end?.failure === undefined || failure?.status !== refusedSubmission('').status) return undefined;
-  const read = refusedAnswer.safeParse(parsedJson(Buffer.from(end.failure.response.body).toString('utf8')));
+  const read = refusedAnswer.safeParse(jsonIn(Buffer.from(end.failure.response.body).toString('utf8')));
   return read.data && { code: read.data.error, message: read.data.message, at: end.at };
-}
-
-/** The text may be a truncated answer. */
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -4,16 +4,15 @@ import type * as answers from '../../wire/workflowAnswers.ts';
 import { now } from '../../shared/clock.ts';
 import { shownUrl } from '../../shared/urlCredentials.ts';
 import type { RunIdentity } from '../../wire/workflowFilters.ts';
-import { failedStepName } from '../delivery/endpointAnswer.ts';
-import { cutMessages, cuts, textCut, type Cut } from './rules/cutting.ts';
+import { shownName } from '../../shared/headers.ts';
+import { cutMessages, cuts, cutter, type Cut } from './rules/cutting.ts';
 import { stepGroups } from './rules/groups.ts';
-import type { History } from './rules/runRecord.ts';
 import { loadShownRequests } from './requestsLog.ts';
 import { otherFailure } from './runHistories.ts';
 import { ShownTexts } from './rules/shownTexts.ts';
 import { loadShownFailureFunction } from './failureFunctionLog.ts';
 import type { RunJournal } from '../runs/loadRun.ts';
-import { isKind, loadResponse, loadRunMessages } from './runMessages.ts';
+import { loadResponse, loadRunMessages } from './runMessages.ts';
 import { RunView, stepNameHeader } from './runView.ts';
 
 export type ShownRun = Answer<typeof answers.workflowRun>;
@@ -51,16 +50,13 @@ export async function loadRunLog(
   const [first] = records;
   const stepName = stepNameHeader(start);
   const view = new RunView(new ShownTexts(trimBody, mostBytes, stepName), settings.redaction);
-  const end = records.find(isKind('end'));
+  const end = records.find((record) => record.kind === 'end');
   const [messages, response, failureFunction] = [
     await loadRunMessages(view, journal, end),
     await loadResponse(view, end),
     await loadShownFailureFunction(view, journal, end),
   ];
-  const stepNameOf = ({ failures }: History): string | undefined => {
-    const last = failures.at(-1);
-    return last && failedStepName(start.prefix, last);
-  };
+  const stepNameShown = shownName(stepName);
   const failure = otherFailure(view, records, messages, end);
   const requests = await loadShownRequests(journal, messages, end, failure, hasRequests);
   const show = (cut: Cut): ShownRun => ({
@@ -69,7 +65,7 @@ export async function loadRunLog(
     workflowState: snapshot.state,
     workflowRunCreatedAt: snapshot.createdAt,
     workflowRunCompletedAt: end?.at,
-    workflowRunResponse: textCut(cut)(response),
+    workflowRunResponse: cutter(cut).text(response),
     workflowRunCallerIp: start.callerIp,
     invoker: start.invoker && {
       workflowRunId: start.invoker.runId,
@@ -85,8 +81,10 @@ export async function loadRunLog(
     flowControlKey: settings.flowControl?.key,
     ...requests(cut),
     steps: stepGroups(
-      { state: snapshot.state, messages: cutMessages(messages, cut, stepName), failure },
-      stepNameOf,
+      snapshot.state,
+      cutMessages(messages, cut, stepNameShown),
+      failure,
+      stepNameShown,
       end?.at ?? now(),
     ),
   });

@@ -1,25 +1,26 @@
 import { loadBody } from '../../message/bodies.ts';
+import { loadMessage } from '../../message/history.ts';
 import { eachOf } from '../../shared/lists.ts';
+import { entriesOf } from '../rules/entry.ts';
 import type { EndRecord, JournalRecord, ListedEntry } from '../rules/journal.ts';
 import { parseStep } from '../rules/step.ts';
 import type { RunJournal } from '../runs/loadRun.ts';
-import { runMessagesOf, type KnownCall } from './rules/fromJournal.ts';
-import type { CallResponse, History, RunMessage } from './rules/runRecord.ts';
-import { loadCalls, loadInvoked, responseInResult } from './runCalls.ts';
+import { runMessagesOf, type Known, type RunMessage } from './rules/runMessage.ts';
+import {
+  answerOf,
+  callbackOf,
+  loadCalls,
+  loadInvoked,
+  responseInResult,
+  type CallResponse,
+} from './runCalls.ts';
 import { loadShownHistories } from './runHistories.ts';
-import type { RunView } from './runView.ts';
-
-export const isKind =
-  <K extends JournalRecord['kind']>(kind: K) =>
-  (record: JournalRecord): record is Extract<JournalRecord, { readonly kind: K }> =>
-    record.kind === kind;
+import { ShownTexts } from './rules/shownTexts.ts';
+import { RunView, stepNameHeader } from './runView.ts';
 
 /** All entries, including a result that arrived after the run's end. */
 const entriesIn = (records: readonly JournalRecord[]): readonly ListedEntry[] =>
-  records.flatMap((record) => {
-    if (record.kind === 'steps') return record.entries;
-    return record.kind === 'start' || record.kind === 'lateResult' ? [record.entry] : [];
-  });
+  records.flatMap((record) => (record.kind === 'lateResult' ? [record.entry] : entriesOf(record)));
 
 /** A large one has some megabytes. */
 const bodiesAtOnce = 10;
@@ -55,28 +56,58 @@ export async function loadRunMessages(
   const { key, start, records } = journal;
   const { accountId } = key;
   const { texts, responses } = await loadTexts(view, records);
-  const callRecords = records.filter(isKind('call'));
+  const callRecords = records.filter((record) => record.kind === 'call');
   const loadedCalls = await loadCalls(view, accountId, callRecords, responses);
   const results = [...loadedCalls.values()].flatMap(({ resultId }) => resultId ?? []);
   const messageIds = [
     ...entriesIn(records).map(({ messageId }) => messageId),
-    ...records.filter(isKind('upgrade')).map(({ messageId }) => messageId),
+    ...records.filter((record) => record.kind === 'upgrade').map(({ messageId }) => messageId),
     ...callRecords.map(({ messageId }) => messageId),
     ...results,
   ];
   const histories = await loadShownHistories(view, accountId, [...new Set(messageIds)], failureIn(end));
-  const calls = new Map(
-    [...loadedCalls].map(([messageId, { resultId, ...call }]): [string, KnownCall] => {
-      const history: History = (resultId === undefined ? undefined : histories.get(resultId)) ?? {
-        failures: [],
-      };
-      const callback = resultId === undefined ? undefined : { messageId: resultId, ...history };
-      return [messageId, { ...call, callback }];
-    }),
+  const invoked = await loadInvoked(
+    view,
+    accountId,
+    records.filter((record) => record.kind === 'invoke'),
   );
-  const invoked = await loadInvoked(view, accountId, records.filter(isKind('invoke')));
+  const calls = [...loadedCalls].map(([messageId, { resultId, ...call }]): [string, Known] => [
+    messageId,
+    { ...call, callback: callbackOf(resultId, histories) },
+  ]);
+  const others = new Map([...calls, ...invoked]);
   const headersOf = view.forwarded.bind(view);
-  return runMessagesOf(start, records, { histories, texts, calls, invoked, headersOf });
+  return runMessagesOf(start, records, { histories, texts, others, headersOf });
+}
+
+const callsAtOnce = 5;
+
+/** The messages that must be delivered after a record. */
+export const awaitedBy = (record: JournalRecord): readonly string[] =>
+  record.kind === 'call' || record.kind === 'upgrade'
+    ? [record.messageId]
+    : entriesOf(record).map(({ messageId }) => messageId);
+
+/** Loads a run's messages without the contents of requests and answers. */
+export async function loadWithoutTexts({ key, start, records }: RunJournal): Promise<readonly RunMessage[]> {
+  const { accountId } = key;
+  const answers = new Map<string, string>();
+  const calls = records.flatMap((record) => (record.kind === 'call' ? record.messageId : []));
+  await eachOf(calls, callsAtOnce, async (messageId) => {
+    const { resultId } = answerOf(await loadMessage({ accountId, messageId }));
+    if (resultId !== undefined) answers.set(messageId, resultId);
+  });
+  const ids = [...records.flatMap(awaitedBy), ...answers.values()];
+  const view = new RunView(new ShownTexts(-1, 0, stepNameHeader(start)), undefined);
+  const histories = await loadShownHistories(view, accountId, [...new Set(ids)], undefined);
+  return runMessagesOf(start, records, {
+    histories,
+    texts: new Map(),
+    headersOf: () => [],
+    others: new Map(
+      [...answers].map(([messageId, resultId]) => [messageId, { callback: callbackOf(resultId, histories) }]),
+    ),
+  });
 }
 
 /** Reads the value that the function returned. */

@@ -1,16 +1,11 @@
 import type { StoredBody } from '../../message/message.ts';
-import type { CallType } from '../../wire/states.ts';
 import type { JournalRecord, ListedEntry } from './journal.ts';
 
-/** The first entry is the initial payload; a later one of type `step` is a step in JSON. */
+/** The first entry of a list is the initial payload; the others are steps in JSON. */
 export interface Entry {
   readonly messageId: string;
   readonly body: Uint8Array;
-  readonly callType: CallType;
 }
-
-export const listed = (entries: readonly Entry[]): readonly Entry[] =>
-  entries.filter(({ callType }, index) => index === 0 || callType === 'step');
 
 /** The entries that a record adds to a delivery's list. */
 export const entriesOf = (record: JournalRecord): readonly ListedEntry[] => {

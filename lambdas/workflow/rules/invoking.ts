@@ -8,7 +8,7 @@ import { isRunId } from '../run.ts';
 import { parseSubmitted, pendingStep, stepIdentity, type StepIdentity } from './step.ts';
 
 /** The waiting run as an invoke names it. Clients before 1.1.1 omit its start time. */
-export type NamedInvoker = Omit<Invoker, 'createdAt'> & Partial<Pick<Invoker, 'createdAt'>>;
+type NamedInvoker = Omit<Invoker, 'createdAt'> & Partial<Pick<Invoker, 'createdAt'>>;
 
 /** The waiting run, and how the end is reported to it. */
 export const invoker = z.object({

@@ -66,7 +66,7 @@ const listedEntry = z.object({
   step: z.optional(stepDetails),
   /** The message's own forwarded headers. */
   forwarded: z.optional(headerPairs),
-  /** The message's own settings, unless the run's settings apply to all: see `settingsFor`. */
+  /** The message's own settings, unless the run's settings apply to all: see `ownSettings`. */
   settings: runSettings,
 });
 export type ListedEntry = Readable<z.infer<typeof listedEntry>>;
@@ -169,10 +169,8 @@ export type StepsRecord = RecordOf<'steps'>;
 export type CallRecord = RecordOf<'call'>;
 export type WaitRecord = RecordOf<'wait'>;
 export type InvokeRecord = RecordOf<'invoke'>;
-export type EventRecord = RecordOf<'event'>;
 export type EndRecord = RecordOf<'end'>;
 export type FailureFunctionRecord = RecordOf<'failureFunction'>;
-export type LateResultRecord = RecordOf<'lateResult'>;
 
 /** The place of its record in the journal, and a name: see {@link eventDigest}. */
 const marked = { digest: z.string(), seq: z.number() };
@@ -223,9 +221,13 @@ export interface WhichRun {
   readonly createdAt?: number | undefined;
 }
 
+/** Whether a snapshot belongs to the given run. */
+export const isSameRun = (snapshot: Snapshot | undefined, { createdAt }: WhichRun): snapshot is Snapshot =>
+  snapshot !== undefined && (createdAt === undefined || createdAt === snapshot.createdAt);
+
 /** Whether a snapshot belongs to the given run, and the run is active. */
-export const isMeant = (snapshot: Snapshot, { createdAt }: WhichRun): boolean =>
-  isActive(snapshot) && (createdAt === undefined || createdAt === snapshot.createdAt);
+export const isMeant = (snapshot: Snapshot, which: WhichRun): boolean =>
+  isActive(snapshot) && isSameRun(snapshot, which);
 
 const firstSnapshot = (before: Snapshot | undefined, record: StartRecord, keptUntil: number): Snapshot => ({
   seq: (before?.seq ?? -1) + 1,

@@ -8,12 +8,16 @@ import { weighedChunksOf } from '../../shared/lists.ts';
 import { refusedSubmission } from './refusals.ts';
 import type { Step, StepIdentity } from './step.ts';
 
-/** Recorded at most once for a step: see `onceKey`. */
+/**
+ * The records that a run may have only once for each step. If an endpoint submits a step again, it gets the id of the first
+ * submission. A call, wait or invoke has one record for its beginning and one for its result. A wait's event and its timeout
+ * share the result, so the first of them counts.
+ */
 export const stepMarks = ['plan', 'result', 'call', 'wait', 'invoke'] as const;
 export type StepMark = (typeof stepMarks)[number];
 
 /** Ranges such as `1-5,8`; empty for no step. */
-export type StepSet = string;
+type StepSet = string;
 export type StepSets = Readonly<Partial<Record<StepMark, StepSet>>>;
 
 type Range = readonly [first: number, last: number];
@@ -31,6 +35,10 @@ const format = (ranges: readonly Range[]): StepSet =>
 
 export const hasStep = (sets: StepSets, mark: StepMark, stepId: number): boolean =>
   rangesOf(sets[mark] ?? '').some(([first, last]) => first <= stepId && stepId <= last);
+
+/** Whether a step was submitted or begun before, or has its result. */
+export const hasStepOrResult = (sets: StepSets, mark: StepMark, stepId: number): boolean =>
+  hasStep(sets, mark, stepId) || hasStep(sets, 'result', stepId);
 
 function added(sets: StepSets, mark: StepMark, stepId: number): StepSets {
   if (hasStep(sets, mark, stepId)) return sets;

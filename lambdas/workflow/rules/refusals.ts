@@ -25,10 +25,3 @@ const permanent: ReadonlySet<number> = new Set([400, 403, 404, 413]);
  */
 export const asSubmissionRefusal = (error: HttpError): HttpError =>
   permanent.has(error.status) ? refusedSubmission(error.message) : error;
-
-export interface Refusal {
-  readonly code: string;
-  readonly message: string;
-  /** Unix milliseconds. */
-  readonly at: number;
-}

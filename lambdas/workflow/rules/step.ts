@@ -146,16 +146,6 @@ export const pendingStep = z
   )
   .check(z.refine(({ stepId }) => stepId > 0, 'its stepId is 0'));
 
-/**
- * Names a record that a run may have only once. If an endpoint submits a step again, it gets the id of the first submission. A
- * call, wait or invoke has one record for its beginning and one for its result. A wait's event and its timeout share the key of
- * the result, so the first of them counts.
- */
-export const onceKey = (
-  kind: 'plan' | 'result' | 'call' | 'wait' | 'invoke',
-  { stepId }: Pick<StepIdentity, 'stepId'>,
-): string => `${kind}/${stepId}`;
-
 export const stepDetailsOf = (step: Step): StepDetails => {
   if (step.kind === 'plan') return step;
   const { out: _out, ...details }: ResultStep = step;
@@ -193,7 +183,8 @@ export function createdWebhook(out: unknown): string {
   );
 }
 
-function jsonIn(text: string): unknown {
+/** Returns undefined for a text that is not JSON, such as a truncated answer. */
+export function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

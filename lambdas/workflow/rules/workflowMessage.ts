@@ -49,25 +49,12 @@ export interface CallMessage extends OfRun {
   readonly step: StepIdentity;
 }
 
-/** Brings the answer of a third party to the endpoint. */
-export interface CallResultMessage extends OfRun {
-  readonly kind: 'callResult';
+/** Made by this service: brings the answer of a third party to the endpoint, or reports the run's failure. */
+interface OwnMessage extends OfRun {
+  readonly kind: 'callResult' | 'failureRequest';
 }
 
-export interface FailureMessage extends OfRun {
-  readonly kind: 'failureRequest';
-}
-
-export type WorkflowMessage =
-  | StartMessage
-  | SubmissionMessage
-  | CallMessage
-  | CallResultMessage
-  | FailureMessage;
-
-/** Whether a message starts a run, for itself or for an invoker. */
-export const isStart = (message: WorkflowMessage): message is StartMessage =>
-  message.kind === 'start' || message.kind === 'invoke';
+export type WorkflowMessage = StartMessage | SubmissionMessage | CallMessage | OwnMessage;
 
 /** Reads headers, and refuses them with the status that fits the message. */
 class Reader {

@@ -18,29 +18,30 @@ import {
   loadRecord,
   extendRecord,
   readJournal,
+  type JournalRow,
   type MovedBody,
 } from '../store/journals.ts';
+import { newId } from '../../shared/ids.ts';
 import { cached } from '../../shared/cached.ts';
 import { type Account, limitsOf } from '../../account/account.ts';
 import { eachOf } from '../../shared/lists.ts';
 import { type DeliverySettings, expiryOf, type WorkflowPart } from '../../message/message.ts';
 import { extendBody, largestRow, storeBody } from '../../message/bodies.ts';
 import type { StoredBody } from '../../message/message.ts';
-import type { JournalRow } from '../store/rows.ts';
 import { extendListed } from '../store/runList.ts';
 import { pauseAmongMany } from '../../aws/retryOnConflict.ts';
 
 /** The record to add to a run, decided from its last snapshot. */
-export interface Decision<T> {
+export interface Decision<T = never> {
   /** Undefined if nothing is to be written. */
   readonly record?: JournalRecord | undefined;
   /** Until when this record needs all records of the run, Unix milliseconds. */
   readonly keptUntil?: number | undefined;
-  readonly result: T;
+  readonly result?: T | undefined;
 }
 
-export interface ChangedRun<T> {
-  readonly result: T;
+interface ChangedRun<T> {
+  readonly result: T | undefined;
   /** The run's snapshot now; undefined for an id without a run. */
   readonly snapshot: Snapshot | undefined;
   readonly record: JournalRecord | undefined;
@@ -58,18 +59,19 @@ const longestPauseInTurns = 64;
 /**
  * Changes a run. `decide` is called with its last snapshot, and again each time another process was faster.
  *
+ * @param decide returns undefined if nothing is to be written
  * @param known the snapshot, if it was just read
  * @throws RunBusy if other processes were faster for 10 s; nothing is changed then
  */
 export async function changeRun<T>(
   key: RunKey,
-  decide: (snapshot: Snapshot | undefined) => Decision<T> | Promise<Decision<T>>,
+  decide: (snapshot: Snapshot | undefined) => Decision<T> | undefined | Promise<Decision<T> | undefined>,
   known?: Snapshot,
 ): Promise<ChangedRun<T>> {
   const until = now() + changeTimeoutMs;
   let snapshot = known ?? (await loadSnapshot(key));
   for (let tries = 0; ; tries += 1) {
-    const { record, keptUntil, result } = await decide(snapshot);
+    const { record, keptUntil, result } = (await decide(snapshot)) ?? {};
     if (record === undefined) return { result, snapshot, record };
     const after = snapshotAfter(snapshot, record, keptUntil);
     const sentAt = now();
@@ -144,7 +146,10 @@ export async function extendRun(key: RunKey, snapshot: Snapshot, until: number):
   await extendRecords(key, snapshot, keptUntil);
   const { invoker } = await settingsOfRun(key, snapshot);
   // The invoker learns of the end before this run's records expire, and continues then.
-  if (invoker !== undefined && isActive(snapshot)) await extendInvoker(key.accountId, invoker, keptUntil);
+  if (invoker !== undefined && isActive(snapshot)) {
+    const invoking = { accountId: key.accountId, runId: invoker.runId };
+    await extendActive(invoking, ({ createdAt }) => createdAt === invoker.createdAt, keptUntil);
+  }
   return keptUntil;
 }
 
@@ -156,27 +161,17 @@ export async function extendRunFor(accountId: string, part: WorkflowPart, until:
   if (!isActive) await extendRecords(key, part, until + spareMs);
 }
 
-const extendInvoker = (
-  accountId: string,
-  { runId, createdAt }: NonNullable<RunStart['invoker']>,
-  until: number,
-): Promise<boolean> =>
-  extendActive({ accountId, runId }, (snapshot) => snapshot.createdAt === createdAt, until);
-
 /** @returns whether the given run is active */
 async function extendActive(
   key: RunKey,
   isIt: (snapshot: Snapshot) => boolean,
   until: number,
 ): Promise<boolean> {
-  const { result } = await changeRun(key, async (snapshot): Promise<Decision<boolean>> => {
-    if (!isActive(snapshot) || !isIt(snapshot)) return { result: false };
+  const { result = false } = await changeRun(key, async (snapshot) => {
+    if (!isActive(snapshot) || !isIt(snapshot)) return undefined;
     if (until <= snapshot.keptUntil) return { result: true };
-    return {
-      record: { kind: 'kept', at: now() },
-      keptUntil: await extendRun(key, snapshot, until),
-      result: true,
-    };
+    const keptUntil = await extendRun(key, snapshot, until);
+    return { record: { kind: 'kept', at: now() }, keptUntil, result: true };
   });
   return result;
 }
@@ -226,6 +221,28 @@ export const storeEntryBody = (
   body: Uint8Array,
   now: number,
 ): Promise<StoredBody> => storeBody(of, body, now, largestRow);
+
+type EntryFields = Pick<ListedEntry, 'url' | 'step' | 'forwarded' | 'settings'> &
+  Partial<Pick<ListedEntry, 'messageId' | 'notBefore'>>;
+
+/**
+ * Makes an entry and stores its body.
+ *
+ * @param fields by default with a new message id, and delivered at once
+ * @param expiresAt until when the body is kept, Unix milliseconds
+ * @param at the entry's time, Unix milliseconds
+ */
+export async function storeEntry<F extends EntryFields>(
+  account: Account,
+  fields: F,
+  body: Uint8Array,
+  expiresAt: number,
+  at: number,
+): Promise<F & ListedEntry> {
+  const { messageId = newId('msg', at, account.shards), notBefore = at } = fields;
+  const stored = await storeEntryBody({ accountId: account.id, messageId, expiresAt }, body, at);
+  return { ...fields, messageId, createdAt: at, notBefore, body: stored, bodyBytes: body.length };
+}
 
 /**
  * @param storedUntil Unix milliseconds

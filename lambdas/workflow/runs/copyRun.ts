@@ -19,8 +19,7 @@ import {
 } from '../rules/journal.ts';
 import { entryBytes } from '../rules/placing.ts';
 import { loadBody } from '../../message/bodies.ts';
-import { putRecords, readJournal, loadSnapshot } from '../store/journals.ts';
-import type { JournalRow } from '../store/rows.ts';
+import { putRecords, readJournal, loadSnapshot, type JournalRow } from '../store/journals.ts';
 import { storeEntryBody, neededUntil, spareMs } from './changeRun.ts';
 import type { LoadedRun } from './loadRun.ts';
 import type { Begun } from './follow.ts';
@@ -38,7 +37,7 @@ const largestRecord = 300 * 1_024;
 /** Each body may be in memory twice. */
 const copiedAtOnce = 10;
 
-export interface RunCopy extends JournalRow {
+interface RunCopy extends JournalRow {
   readonly record: StartRecord;
   readonly entries: readonly ListedEntry[];
 }
@@ -96,7 +95,7 @@ export async function copyRun(
 }
 
 /** Reads a run that {@link copyRun} made, with the snapshot after its start. */
-export async function readCopy(key: RunKey): Promise<RunCopy | undefined> {
+async function readCopy(key: RunKey): Promise<RunCopy | undefined> {
   let start: (JournalRow & { readonly record: StartRecord }) | undefined;
   const entries: ListedEntry[] = [];
   for await (const { record, snapshot } of readJournal(key, 0)) {

@@ -244,6 +244,13 @@ export async function sendStartChecks(starts: readonly Omit<RunStartJob, 'kind'>
   await sendAll(starts, (start) => ({ job: { kind: 'runStart', ...start }, dueAt }));
 }
 
+/** @throws if the record does not have it */
+export function resultIn({ entries }: StepsRecord, stepId: number): ListedEntry {
+  const entry = entries.find(({ step }) => step?.kind === 'result' && step.stepId === stepId);
+  if (entry === undefined) throw new Error(`The result of step ${stepId} is not in its record.`);
+  return entry;
+}
+
 /** @throws if there is no such record */
 export const findResult = (key: RunKey, snapshot: Snapshot, stepId: number): Promise<StepsRecord> =>
   findRecord(key, snapshot, isStepsOf({ kind: 'result', stepId }));

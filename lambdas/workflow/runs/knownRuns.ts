@@ -7,8 +7,7 @@ import { isRecent, minuteMs, now } from '../../shared/clock.ts';
 import type { Header } from '../../shared/headers.ts';
 import { entriesOf } from '../rules/entry.ts';
 import { isActive, type ListedEntry, type RunKey, type RunStart, type Snapshot } from '../rules/journal.ts';
-import { readJournal } from '../store/journals.ts';
-import type { JournalRow } from '../store/rows.ts';
+import { readJournal, type JournalRow } from '../store/journals.ts';
 import { ListText } from './listText.ts';
 
 /** A run that is not used for this long is read again from its beginning. */
@@ -22,7 +21,7 @@ interface Place {
 }
 
 /** A run and its list, as far as this process has read its journal. */
-export interface RunList {
+interface RunList {
   readonly start: RunStart;
   readonly snapshot: Snapshot;
   readonly list: ListText;

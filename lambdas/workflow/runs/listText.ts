@@ -6,7 +6,7 @@ import { loadBody } from '../../message/bodies.ts';
 import type { StoredBody } from '../../message/message.ts';
 import type { ListedEntry } from '../rules/journal.ts';
 import { base64Length, frameOf, writeBase64 } from './listBody.ts';
-import { bytesWhileLoading, entriesWithBodies, fitsIntoAnswer, sizeOf } from './runEntries.ts';
+import { bytesWhileLoading, entriesWithBodies, fitsIntoAnswer, sizeOf } from './entryBodies.ts';
 
 /** Bytes. */
 const largestInText = 4_096;

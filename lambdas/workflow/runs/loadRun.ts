@@ -10,8 +10,7 @@ import {
   type JournalRecord,
   type RunKey,
 } from '../rules/journal.ts';
-import { loadRecord, loadRow, loadSnapshot, readJournal } from '../store/journals.ts';
-import type { JournalRow } from '../store/rows.ts';
+import { loadRecord, loadRow, loadSnapshot, readJournal, type JournalRow } from '../store/journals.ts';
 import type { Begun } from './follow.ts';
 
 export interface RunJournal {

@@ -1,7 +1,15 @@
 import type { Account } from '../../account/account.ts';
-import { isMeant, type RunKey, type Snapshot, type WhichRun } from '../rules/journal.ts';
+import {
+  isMeant,
+  type CallRecord,
+  type InvokeRecord,
+  type RunKey,
+  type Snapshot,
+  type WhichRun,
+} from '../rules/journal.ts';
+import { checkPlace, hasStepOrResult } from '../rules/placing.ts';
 import { endedRun } from '../rules/refusals.ts';
-import { settingsOfRun } from '../runs/changeRun.ts';
+import { changeRun, extendRun, settingsOfRun } from '../runs/changeRun.ts';
 import { loadSnapshot } from '../store/journals.ts';
 import { noteFailureCallback, type TellingConfig } from './failureCallback.ts';
 
@@ -15,6 +23,28 @@ export interface Submitted {
 export function activeSnapshot(snapshot: Snapshot | undefined, which: WhichRun): Snapshot {
   if (snapshot === undefined || !isMeant(snapshot, which)) throw endedRun(which.runId);
   return snapshot;
+}
+
+/**
+ * Begins a step whose result comes from elsewhere, unless it has already begun.
+ *
+ * @param needed until when it needs the records of the run, Unix milliseconds
+ * @throws HttpError 400 if the run has ended or is unknown, 412 if the step can never be accepted
+ */
+export async function beginStep(
+  key: RunKey,
+  which: WhichRun,
+  begun: CallRecord | InvokeRecord,
+  needed: number,
+): Promise<{ readonly active: Snapshot; readonly isNew: boolean }> {
+  const { kind, step } = begun;
+  const { snapshot, record } = await changeRun(key, async (current) => {
+    const active = activeSnapshot(current, which);
+    if (hasStepOrResult(active.steps, kind, step.stepId)) return undefined;
+    checkPlace(active, step);
+    return { record: begun, keptUntil: await extendRun(key, active, needed) };
+  });
+  return { active: activeSnapshot(snapshot, which), isNew: record !== undefined };
 }
 
 /**

@@ -10,8 +10,11 @@ import { scoped, type Config } from '../../shared/config.ts';
 import { readHeaders, type Header } from '../../shared/headers.ts';
 import { parseInvoke, type Invoke } from '../rules/invoking.ts';
 import { endpointUrl } from './endpointUrl.ts';
-import { givenInHeaders, type TellingConfig } from './failureCallback.ts';
+import type { TellingConfig } from './failureCallback.ts';
 import { ordinaryConfig } from './ordinaryConfig.ts';
+
+const configOf = (headers: readonly Header[]): Config =>
+  canonicalize(headers, [], settings.headerPrefixes).config;
 
 /** @throws HttpError as a publish does */
 export function optionsOfHeaders(
@@ -20,16 +23,13 @@ export function optionsOfHeaders(
   headers: readonly Header[],
   rules: DestinationRules,
 ): PublishOptions {
-  const { headerPrefixes } = settings;
-  const { config } = canonicalize(headers, [], headerPrefixes);
-  const ordinary = ordinaryConfig(config, false, headerPrefixes);
+  const ordinary = ordinaryConfig(configOf(headers), false, settings.headerPrefixes);
   return parsePublishOptions({ prefix, config: ordinary, otherHeaders: [] }, account, rules, now());
 }
 
 export function configOfInvoker(body: Uint8Array): Config {
   try {
-    const { headers } = parseInvoke(body).invoker;
-    return canonicalize(headers, [], settings.headerPrefixes).config;
+    return configOf(parseInvoke(body).invoker.headers);
   } catch (error) {
     if (!(error instanceof HttpError)) throw error;
     return new Map();
@@ -38,8 +38,8 @@ export function configOfInvoker(body: Uint8Array): Config {
 
 /** The headers that a publish with these headers would forward. */
 export const forwardedBy = (headers: readonly Header[]): readonly Header[] =>
-  [...scoped(canonicalize(headers, [], settings.headerPrefixes).config, 'forward')].flatMap(
-    ([name, values]) => values.map((value): Header => [name, value]),
+  [...scoped(configOf(headers), 'forward')].flatMap(([name, values]) =>
+    values.map((value): Header => [name, value]),
   );
 
 /** Also checks the settings of the invoker, because the end is reported with them. */
@@ -50,7 +50,10 @@ export function readInvoke(
 ): { readonly invoke: Invoke; readonly telling: TellingConfig } {
   const { payload, invoker } = parseInvoke(body);
   const headers = readHeaders('headers', invoker.headers);
-  const telling = givenInHeaders(headers, optionsOfHeaders(account, prefix, headers, rules));
+  const options = optionsOfHeaders(account, prefix, headers, rules);
   const url = endpointUrl(invoker.url, rules, 'workflowUrl');
-  return { invoke: { payload, invoker: { ...invoker, url, headers } }, telling };
+  return {
+    invoke: { payload, invoker: { ...invoker, url, headers } },
+    telling: { config: configOf(headers), options },
+  };
 }

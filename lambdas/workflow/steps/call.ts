@@ -3,16 +3,15 @@ import { now } from '../../shared/clock.ts';
 import { newId } from '../../shared/ids.ts';
 import { expiryOf, latestEndOf, type CallbackSettings, type Message } from '../../message/message.ts';
 import { badRequest } from '../../error/httpError.ts';
-import type { CallRecord, Snapshot, JournalRecord, RunStart, StepsRecord, RunKey } from '../rules/journal.ts';
-import { checkPlace, hasStep } from '../rules/placing.ts';
-import { settingsFor } from '../rules/runSettings.ts';
+import type { CallRecord, Snapshot, RunStart, StepsRecord, RunKey } from '../rules/journal.ts';
+import { settingsOfAnswer } from '../rules/runSettings.ts';
 import type { CallMessage } from '../rules/workflowMessage.ts';
 import { storeBody } from '../../message/bodies.ts';
 import { loadMessage } from '../../message/history.ts';
-import { changeRun, type Decision, extendRun, neededUntil } from '../runs/changeRun.ts';
-import { findRecord, isStepsOf, sendMessages } from '../runs/follow.ts';
+import { neededUntil } from '../runs/changeRun.ts';
+import { findRecord, isStepsOf, resultIn, sendMessages } from '../runs/follow.ts';
 import type { PreparedPart } from './prepare.ts';
-import { activeSnapshot, loadActiveRun, type Submitted } from './activeRun.ts';
+import { beginStep, loadActiveRun, type Submitted } from './activeRun.ts';
 
 /**
  * The endpoint gets the answer, and submits it as the step's result.
@@ -28,30 +27,21 @@ export async function submitCall(account: Account, part: PreparedPart<CallMessag
   const call = (snapshot: Snapshot): Message =>
     callOf(account, key, snapshot, start, part, { messageId, createdAt });
 
-  const { snapshot, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
-    const active = activeSnapshot(current, message);
-    if (hasStep(active.steps, 'call', step.stepId) || hasStep(active.steps, 'result', step.stepId)) {
-      return { result: undefined };
-    }
-    checkPlace(active, step);
-    const begun: CallRecord = { kind: 'call', at: createdAt, step, messageId };
-    // The answer is delivered with the run's settings.
-    const deferredMs = deferralOfCall(part, start);
-    const needed = neededUntil(account, start.settings, latestEndOf({ ...part.options, deferredMs }));
-    return { record: begun, keptUntil: await extendRun(key, active, needed), result: undefined };
-  });
-  const active = activeSnapshot(snapshot, message);
-  if (record !== undefined) {
+  // The answer is delivered with the run's settings.
+  const deferredMs = deferralOfCall(part, start);
+  const needed = neededUntil(account, start.settings, latestEndOf({ ...part.options, deferredMs }));
+  const record: CallRecord = { kind: 'call', at: createdAt, step, messageId };
+  const { active, isNew } = await beginStep(key, message, record, needed);
+  if (isNew) {
     await send(call(active), request.body);
     return { messageId, isDuplicate: false };
   }
   const first = await firstOf(key, active, step.stepId);
-  if (first.kind === 'result') return { messageId: first.messageId, isDuplicate: true };
+  if (first.kind === 'steps') return { messageId: resultIn(first, step.stepId).messageId, isDuplicate: true };
   const begun = await loadMessage({ accountId: account.id, messageId: first.messageId });
   // The user's code may ask for something different the second time. The stored call counts.
   if (begun === undefined) {
-    const { messageId: id, createdAt: at } = first;
-    await send({ ...call(active), messageId: id, createdAt: at }, request.body);
+    await send({ ...call(active), messageId: first.messageId, createdAt: first.at }, request.body);
   } else await sendMessages([{ message: begun.message, stored: begun.body }], true);
   return { messageId: first.messageId, isDuplicate: true };
 }
@@ -60,19 +50,14 @@ async function send(message: Message, body: Uint8Array): Promise<void> {
   await sendMessages([{ message, stored: await storeBody(message, body, message.createdAt) }], false);
 }
 
-type First =
-  | { readonly kind: 'call'; readonly messageId: string; readonly createdAt: number }
-  | { readonly kind: 'result'; readonly messageId: string };
-
-async function firstOf(key: RunKey, snapshot: Snapshot, stepId: number): Promise<First> {
+function firstOf(key: RunKey, snapshot: Snapshot, stepId: number): Promise<CallRecord | StepsRecord> {
   const isResult = isStepsOf({ kind: 'result', stepId });
-  const isIt = (record: JournalRecord): record is CallRecord | StepsRecord =>
-    isResult(record) || (record.kind === 'call' && record.step.stepId === stepId);
-  const found = await findRecord(key, snapshot, isIt);
-  if (found.kind === 'call') return { kind: 'call', messageId: found.messageId, createdAt: found.at };
-  const entry = found.entries.find(({ step }) => step?.stepId === stepId && step.kind === 'result');
-  if (entry === undefined) throw new Error(`The result of step ${stepId} is not in its record.`);
-  return { kind: 'result', messageId: entry.messageId };
+  return findRecord(
+    key,
+    snapshot,
+    (record): record is CallRecord | StepsRecord =>
+      isResult(record) || (record.kind === 'call' && record.step.stepId === stepId),
+  );
 }
 
 /** A call without this setting uses the run's. */
@@ -94,7 +79,7 @@ function callOf(
     throw badRequest('workflow_request_invalid', 'A call has no callback for its answer.');
   const features = new Set(start.features);
   const toEndpoint: CallbackSettings = {
-    ...settingsFor('callResult', features, start.settings, callback),
+    ...settingsOfAnswer(features, start.settings, callback),
     timeoutMs: start.settings.timeoutMs,
     delayMs: 0,
   };

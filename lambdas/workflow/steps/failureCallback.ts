@@ -4,11 +4,9 @@ import { settings } from '../../aws/settings.ts';
 import type { DestinationRules } from '../../destination/destination.ts';
 import { HttpError } from '../../error/httpError.ts';
 import type { CallbackSettings, DeliverySettings } from '../../message/message.ts';
-import { canonicalize } from '../../request/dialect.ts';
 import { parsePublishOptions, type PublishOptions } from '../../request/publishOptions.ts';
 import { now } from '../../shared/clock.ts';
 import { scoped, type Config } from '../../shared/config.ts';
-import type { Header } from '../../shared/headers.ts';
 import type { RunKey, RunStart, Snapshot } from '../rules/journal.ts';
 import { changeRun, settingsOfRun, type Decision } from '../runs/changeRun.ts';
 import { hasEnded } from '../run.ts';
@@ -36,7 +34,7 @@ export interface TellingConfig {
   readonly options: PublishOptions;
 }
 
-export const givenWith = (
+const givenWith = (
   { config, options }: TellingConfig,
   { settings: ofRun }: RunStart,
 ): CallbackSettings | undefined =>
@@ -47,12 +45,6 @@ export const givenWith = (
     fairKey: options.fairKey ?? ofRun.fairKey,
     priority: options.priority ?? ofRun.priority,
   });
-
-/** @param options read from the headers */
-export const givenInHeaders = (headers: readonly Header[], options: PublishOptions): TellingConfig => ({
-  config: canonicalize(headers, [], settings.headerPrefixes).config,
-  options,
-});
 
 /**
  * In a call, the run's failure callback is below `callback-`, because the call itself can fail without failing the run.
@@ -113,12 +105,15 @@ export async function noteFailureCallback(
 ): Promise<RunStart> {
   const failureCallback = given && givenWith(given, start);
   if (failureCallback === undefined || isSame(start.failureCallback, failureCallback)) return start;
-  const { result } = await changeRun(key, async (current): Promise<Decision<RunStart>> => {
-    if (current?.startSeq !== snapshot.startSeq || hasEnded(current.state)) return { result: start };
-    const before = await settingsOfRun(key, current);
-    if (isSame(before.failureCallback, failureCallback)) return { result: before };
-    const after: RunStart = { ...before, failureCallback };
-    return { record: { kind: 'settings', at: now(), start: after }, result: after };
-  });
+  const { result = start } = await changeRun(
+    key,
+    async (current): Promise<Decision<RunStart> | undefined> => {
+      if (current?.startSeq !== snapshot.startSeq || hasEnded(current.state)) return undefined;
+      const before = await settingsOfRun(key, current);
+      if (isSame(before.failureCallback, failureCallback)) return { result: before };
+      const after: RunStart = { ...before, failureCallback };
+      return { record: { kind: 'settings', at: now(), start: after }, result: after };
+    },
+  );
   return result;
 }

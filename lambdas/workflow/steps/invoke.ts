@@ -4,14 +4,13 @@ import { quote } from '../../error/httpError.ts';
 import { newId } from '../../shared/ids.ts';
 import { latestEndOf } from '../../message/message.ts';
 import type { Snapshot, InvokeRecord, JournalRecord, RunKey } from '../rules/journal.ts';
-import { checkPlace, hasStep } from '../rules/placing.ts';
 import { refusedSubmission } from '../rules/refusals.ts';
 import type { StartMessage } from '../rules/workflowMessage.ts';
-import { changeRun, type Decision, extendRun, neededUntil } from '../runs/changeRun.ts';
+import { neededUntil } from '../runs/changeRun.ts';
 import { searchRecord } from '../runs/follow.ts';
 import type { PreparedPart } from './prepare.ts';
 import { startOf, startRun, type Started } from './start.ts';
-import { activeSnapshot, loadActiveRun } from './activeRun.ts';
+import { beginStep, loadActiveRun } from './activeRun.ts';
 
 /**
  * Starts a run whose end another run waits for. The invoker's journal is written first and fixes the new run's id, because the
@@ -33,25 +32,16 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
     createdAt: time,
     url: part.url,
   };
-  const { stepId } = invoker.step;
   // Otherwise the run's settings are not needed, and not read.
   if (part.telling?.options.failureCallback !== undefined || account.scope !== undefined) {
     await loadActiveRun(account, invoker, part.telling);
   }
   const { notBefore } = part.options;
-  const { snapshot, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
-    const active = activeSnapshot(current, invoker);
-    if (hasStep(active.steps, 'invoke', stepId) || hasStep(active.steps, 'result', stepId)) {
-      return { result: undefined };
-    }
-    checkPlace(active, invoker.step);
-    // If the invoked run lasts longer, it extends this one from then on.
-    const { settings } = startOf(account, part);
-    const needed = neededUntil(account, settings, latestEndOf({ ...settings, notBefore }));
-    return { record: begun, keptUntil: await extendRun(key, active, needed), result: undefined };
-  });
-  const active = activeSnapshot(snapshot, invoker);
-  const first = record === undefined ? await invokeOf(key, active, stepId) : begun;
+  // If the invoked run lasts longer, it extends this one from then on.
+  const { settings } = startOf(account, part);
+  const needed = neededUntil(account, settings, latestEndOf({ ...settings, notBefore }));
+  const { active, isNew } = await beginStep(key, invoker, begun, needed);
+  const first = isNew ? begun : await invokeOf(key, active, invoker.step.stepId);
   const start = startOf(account, part, { ...invoker, createdAt: active.createdAt });
   const started = await startRun(account, {
     runId: first.runId,
@@ -66,7 +56,7 @@ export async function submitInvoke(account: Account, part: PreparedPart<StartMes
       `The run ${quote(first.runId)} is active and was not invoked by this step; another id is needed.`,
     );
   }
-  return { ...started, isDuplicate: record === undefined };
+  return { ...started, isDuplicate: !isNew };
 }
 
 /** Finds the earlier invoke. @throws HttpError 412 for a step that has a result without an invoke */

@@ -1,6 +1,7 @@
 import { type Account, refuseWhileDraining } from '../../account/account.ts';
 import type { WorkflowAnswer } from '../../publish/workflows.ts';
 import { eachOf } from '../../shared/lists.ts';
+import { groupedBy } from '../rules/grouped.ts';
 import type { StartMessage, SubmissionMessage } from '../rules/workflowMessage.ts';
 import type { PublishRequest } from '../../publish/prepare.ts';
 import { withCharges } from '../../usage/charge.ts';
@@ -12,16 +13,15 @@ import { draftOf, startRuns, type Started } from './start.ts';
 import type { Submitted } from './activeRun.ts';
 import { submitSteps } from './submit.ts';
 
-const startAnswer = ({ messageId, runId, createdAt, isDuplicate }: Started): WorkflowAnswer => ({
-  messageId,
-  ...(isDuplicate && { deduplicated: true }),
-  workflowRunId: runId,
-  workflowCreatedAt: createdAt,
-});
-
 const submittedAnswer = ({ messageId, isDuplicate }: Submitted): WorkflowAnswer => ({
   messageId,
   ...(isDuplicate && { deduplicated: true }),
+});
+
+const startAnswer = ({ runId, createdAt, ...submitted }: Started): WorkflowAnswer => ({
+  ...submittedAnswer(submitted),
+  workflowRunId: runId,
+  workflowCreatedAt: createdAt,
 });
 
 /** @throws HttpError as {@link publishParts} does; 400 for a malformed start */
@@ -74,7 +74,8 @@ async function acceptParts(
 ): Promise<readonly WorkflowAnswer[]> {
   const answers = new Map<PreparedPart, WorkflowAnswer>();
   // The steps of a parallel group are submitted together.
-  for (const group of groupedByRun(prepared.filter(isSubmission))) {
+  const byRun = groupedBy(prepared.filter(isSubmission), ({ message }) => message.runId);
+  for (const group of byRun.values()) {
     const [first] = group;
     if (first === undefined) continue;
     const submitted = await submitSteps(account, first.message, group);
@@ -100,18 +101,6 @@ async function acceptParts(
     },
   );
   return prepared.flatMap((part) => answers.get(part) ?? []);
-}
-
-function groupedByRun<T extends PreparedPart<SubmissionMessage>>(
-  parts: readonly T[],
-): readonly (readonly T[])[] {
-  const groups = new Map<string, T[]>();
-  for (const part of parts) {
-    const group = groups.get(part.message.runId) ?? [];
-    group.push(part);
-    groups.set(part.message.runId, group);
-  }
-  return [...groups.values()];
 }
 
 async function acceptOther(account: Account, { message, ...part }: PreparedPart): Promise<WorkflowAnswer> {

@@ -4,22 +4,21 @@ import { now } from '../../shared/clock.ts';
 import { derivedId, newId } from '../../shared/ids.ts';
 import { forbidden, quote } from '../../error/httpError.ts';
 import { eachOf } from '../../shared/lists.ts';
-import { expiryOf } from '../../message/message.ts';
 import type { Invoker } from '../rules/invoking.ts';
-import type {
-  Snapshot,
-  ListedEntry,
-  RunStart,
-  StartRecord,
-  UpgradeRecord,
-  RunKey,
-} from '../rules/journal.ts';
+import type { Snapshot, RunStart, RunKey } from '../rules/journal.ts';
 import { endedRun } from '../rules/refusals.ts';
 import { defaultRunRetries, hasEnded } from '../run.ts';
 import type { StartMessage } from '../rules/workflowMessage.ts';
 import { inherited } from '../../options/options.ts';
 import { readJournal } from '../store/journals.ts';
-import { changeRun, type Decision, spareMs, storeEntryBody, settingsOfRun } from '../runs/changeRun.ts';
+import {
+  changeRun,
+  type Decision,
+  neededUntil,
+  spareMs,
+  storeEntry,
+  settingsOfRun,
+} from '../runs/changeRun.ts';
 import { followStart, deliverEntries, sendStartChecks } from '../runs/follow.ts';
 import { failureCallbackIn } from './failureCallback.ts';
 import type { PreparedPart } from './prepare.ts';
@@ -157,50 +156,36 @@ interface NamedStart extends StartDraft {
 }
 
 async function recordStart(account: Account, draft: NamedStart): Promise<Started> {
-  const { runId, payload, start, messageId, at: time } = draft;
+  const { runId, payload, start, messageId, at: time, notBefore } = draft;
   const key: RunKey = { accountId: account.id, runId };
-  const { notBefore } = draft;
-  const keptUntil = expiryOf({ ...start.settings, notBefore }, limitsOf(account)) + spareMs;
-  const body = await storeEntryBody(
-    { accountId: account.id, messageId, expiresAt: keptUntil },
-    payload,
-    time,
-  );
-  const entry: ListedEntry = {
-    messageId,
-    url: start.url,
-    createdAt: time,
-    notBefore: draft.notBefore,
-    body,
-    bodyBytes: payload.length,
-  };
+  const keptUntil = neededUntil(account, start.settings, notBefore) + spareMs;
+  const entry = await storeEntry(account, { messageId, url: start.url, notBefore }, payload, keptUntil, time);
 
-  const { record, snapshot, result } = await changeRun(key, async (found): Promise<Decision<SameStart>> => {
-    const same = found && draft.fixed && (await startedBefore(key, found, draft.fixed));
-    if (same !== undefined) return { result: { same } };
+  const {
+    record,
+    snapshot,
+    result: same,
+  } = await changeRun(key, async (found): Promise<Decision<StartRow> | undefined> => {
+    const before = found && draft.fixed && (await startedBefore(key, found, draft.fixed));
+    if (before !== undefined) return { result: before };
     if (found !== undefined) await refuseOther(account, key, found, draft);
     if (found === undefined || hasEnded(found.state)) {
       // An upgrade of a run that has ended starts no other run.
       if (draft.isUpgrade === true) throw endedRun(runId);
       // Runs of one id are distinguished by their start times.
       const at = Math.max(time, (found?.createdAt ?? 0) + 1);
-      return {
-        record: { kind: 'start', at, start, entry } satisfies StartRecord,
-        keptUntil,
-        result: {},
-      };
+      return { record: { kind: 'start', at, start, entry }, keptUntil };
     }
-    if (draft.isUpgrade !== true || found.entries > 1 || isUpgraded(found)) return { result: {} };
-    const before = await settingsOfRun(key, found);
-    const record: UpgradeRecord = { kind: 'upgrade', at: time, start: upgraded(before, start), messageId };
-    return { record, result: {} };
+    if (draft.isUpgrade !== true || found.entries > 1 || isUpgraded(found)) return undefined;
+    const current = await settingsOfRun(key, found);
+    return { record: { kind: 'upgrade', at: time, start: upgraded(current, start), messageId } };
   });
   if (snapshot === undefined) throw new Error(`The run ${runId} was not written.`);
   if (record?.kind === 'start') {
     await followStart(account, key, { snapshot, record }, false);
     return { messageId, runId, createdAt: snapshot.createdAt, isDuplicate: false, isOther: false };
   }
-  const first = result.same ?? (await loadStart(key, snapshot.startSeq));
+  const first = same ?? (await loadStart(key, snapshot.startSeq));
   const { entry: initial } = first.record;
   const started = {
     runId,
@@ -217,7 +202,7 @@ async function recordStart(account: Account, draft: NamedStart): Promise<Started
   if (first.snapshot.startSeq !== snapshot.startSeq) return { ...started, isDuplicate: true };
   const upgrade =
     draft.isUpgrade === true && isUpgraded(snapshot) ? await loadUpgrade(key, snapshot) : undefined;
-  const isOther = draft.fixed !== undefined && result.same === undefined;
+  const isOther = draft.fixed !== undefined && same === undefined;
   return { ...started, messageId: upgrade?.messageId ?? initial.messageId, isDuplicate: true, isOther };
 }
 
@@ -234,12 +219,7 @@ async function refuseOther({ scope }: Account, key: RunKey, found: Snapshot, { i
   );
 }
 
-interface SameStart {
-  /** The run that the same start made before. */
-  readonly same?: StartRow | undefined;
-}
-
-/** The newest run of the id, or an earlier one. */
+/** Finds the run that the same start made before: the newest run of the id, or an earlier one. */
 async function startedBefore(
   key: RunKey,
   { startSeq, createdAt }: Snapshot,

@@ -1,19 +1,17 @@
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import { eachOf } from '../../shared/lists.ts';
-import { newId } from '../../shared/ids.ts';
 import type { Snapshot, RunStart, StepEntry, StepsRecord, RunKey } from '../rules/journal.ts';
 import { stepDetailsOf, parseStep, type Step } from '../rules/step.ts';
-import { checkCapacity, checkGroup, checkPlace, hasStep, recordsFor } from '../rules/placing.ts';
+import { checkCapacity, checkGroup, checkPlace, hasStepOrResult, recordsFor } from '../rules/placing.ts';
 import { refusedSubmission } from '../rules/refusals.ts';
 import { ownSettings } from '../rules/runSettings.ts';
 import type { SubmissionMessage } from '../rules/workflowMessage.ts';
 import { readJournal } from '../store/journals.ts';
 import {
   changeRun,
-  type Decision,
   extendEntryBodies,
-  storeEntryBody,
+  storeEntry,
   extendRun,
   neededUntil,
   spareMs,
@@ -21,10 +19,6 @@ import {
 import { deliverEntries, followSteps, isStepsOf } from '../runs/follow.ts';
 import { activeSnapshot, loadActiveRun, type Submitted } from './activeRun.ts';
 import type { PreparedPart } from './prepare.ts';
-
-/** Whether a step was already submitted, or is late because its result was. */
-const isRecorded = ({ steps }: Snapshot, { kind, stepId }: Pick<Step, 'kind' | 'stepId'>): boolean =>
-  hasStep(steps, kind, stepId) || hasStep(steps, 'result', stepId);
 
 /** Large bodies are separate objects. */
 const storedAtOnce = 20;
@@ -55,7 +49,16 @@ export async function submitSteps(
   const entries: StepEntry[] = [];
   await eachOf(parts, storedAtOnce, async (part, index) => {
     const step = steps[index];
-    if (step !== undefined) entries[index] = await entryOf(account, key, start, part, step, bodiesUntil);
+    if (step === undefined) return;
+    const { options, url, request } = part;
+    const fields = {
+      url,
+      notBefore: options.notBefore,
+      step: stepDetailsOf(step),
+      forwarded: options.headers,
+      settings: ownSettings(new Set(start.features), options),
+    };
+    entries[index] = await storeEntry(account, fields, request.body, bodiesUntil, now());
   });
 
   const records: StepsRecord[] = [];
@@ -63,15 +66,15 @@ export async function submitSteps(
   for (const some of recordsFor(entries)) {
     const changed = await changeRun(
       key,
-      async (current): Promise<Decision<undefined>> => {
+      async (current) => {
         const active = activeSnapshot(current, message);
         // If only some steps are recorded, they came from another submission, and this one is refused below.
-        if (some.some(({ step }) => isRecorded(active, step))) return { result: undefined };
+        if (some.some(({ step }) => hasStepOrResult(active.steps, step.kind, step.stepId))) return undefined;
         for (const { step } of some) checkPlace(active, step);
         checkCapacity(active, some);
         const keptUntil = await extendRun(key, active, needed);
         const kept = await extendEntryBodies(account.id, some, bodiesUntil, keptUntil, now());
-        return { record: { kind: 'steps', at: now(), entries: kept }, keptUntil, result: undefined };
+        return { record: { kind: 'steps', at: now(), entries: kept }, keptUntil };
       },
       records.length === 0 ? undefined : snapshot,
     );
@@ -124,31 +127,4 @@ async function recordsOf(
     if (left.length === 0) break;
   }
   return found;
-}
-
-async function entryOf(
-  account: Account,
-  key: RunKey,
-  start: RunStart,
-  { options, url, request }: PreparedPart<SubmissionMessage>,
-  step: Step,
-  keptUntil: number,
-): Promise<StepEntry> {
-  const createdAt = now();
-  const messageId = newId('msg', createdAt, account.shards);
-  return {
-    messageId,
-    url,
-    createdAt,
-    notBefore: options.notBefore,
-    body: await storeEntryBody(
-      { accountId: key.accountId, messageId, expiresAt: keptUntil },
-      request.body,
-      createdAt,
-    ),
-    bodyBytes: request.body.length,
-    step: stepDetailsOf(step),
-    forwarded: options.headers,
-    settings: ownSettings(new Set(start.features), options),
-  };
 }

@@ -1,13 +1,10 @@
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
-import { newId } from '../../shared/ids.ts';
 import { invokeResult, invokeResultBytes, type InvokeEnd, type Invoker } from '../rules/invoking.ts';
 import {
   isActive,
   type EndRecord,
   type Snapshot,
-  type JournalRecord,
-  type LateResultRecord,
   type ListedEntry,
   type RunStart,
   type RunKey,
@@ -21,7 +18,7 @@ import {
   changeRun,
   type Decision,
   extendEntryBodies,
-  storeEntryBody,
+  storeEntry,
   settingsOfRun,
   extendRun,
   neededUntil,
@@ -59,10 +56,9 @@ async function tell(account: Account, invoker: Invoker, load: () => Promise<Invo
   const { step } = invoker;
   const end = await load();
   const bytes = invokeResultBytes(step, end);
-  const { snapshot, record } = await withMemory(copiesOfResult * Math.min(bytes, capacityOf(found)), () => {
-    const results = resultsOf(account, start, invoker, end, bytes);
-    return changeRun(key, (current) => decide(key, current, invoker, results));
-  });
+  const { snapshot, record } = await withMemory(copiesOfResult * Math.min(bytes, capacityOf(found)), () =>
+    changeRun(key, deciderOf(account, key, start, invoker, end, bytes)),
+  );
   if (record?.kind === 'lateResult' || !isActive(snapshot)) return;
   const run = { key, snapshot, start };
   if (record?.kind === 'steps') await followSteps(account, run, record, false);
@@ -72,69 +68,46 @@ async function tell(account: Account, invoker: Invoker, load: () => Promise<Invo
 /** {@link invokeResult} is in memory as the text of `out`, as JSON, and as bytes. */
 const copiesOfResult = 3;
 
-/** The result of an invoke, whole or refused. The run's free space is known only when the result is recorded. */
-interface Results {
-  readonly needed: number;
-  /** Makes and stores the result, once. */
-  readonly entryFor: (
-    snapshot: Snapshot,
-  ) => Promise<{ readonly entry: ListedEntry; readonly bodyUntil: number }>;
-}
-
-function resultsOf(
+/**
+ * The run's free space is known only when the result is recorded. So the result is made and stored then, at most once whole and
+ * once refused.
+ */
+function deciderOf(
   account: Account,
+  key: RunKey,
   start: RunStart,
-  { step, url, headers }: Invoker,
+  { createdAt, step, url, headers }: Invoker,
   end: InvokeEnd,
   bytes: number,
-): Results {
+): (snapshot: Snapshot | undefined) => Promise<Decision | undefined> {
   const time = now();
   const needed = neededUntil(account, start.settings, time);
   const made = new Map<'whole' | 'refused', { readonly entry: ListedEntry; readonly bodyUntil: number }>();
   const make = async (snapshot: Snapshot, shown: InvokeEnd) => {
-    const messageId = newId('msg', time, account.shards);
     const bodyUntil = Math.max(snapshot.keptUntil, needed + spareMs);
-    const body = invokeResult(step, shown);
-    const of = { accountId: account.id, messageId, expiresAt: bodyUntil };
-    const entry: ListedEntry = {
-      messageId,
+    const fields = {
       url: url === '' ? start.url : url,
-      createdAt: time,
-      notBefore: time,
-      body: await storeEntryBody(of, body, time),
-      bodyBytes: body.length,
-      step: { kind: 'result', ...step },
+      step: { kind: 'result' as const, ...step },
       forwarded: forwardedBy(headers),
     };
-    return { entry, bodyUntil };
+    return {
+      entry: await storeEntry(account, fields, invokeResult(step, shown), bodyUntil, time),
+      bodyUntil,
+    };
   };
-  return {
-    needed,
-    entryFor: async (snapshot) => {
-      const fits = bytes <= capacityOf(snapshot);
-      const name = fits ? 'whole' : 'refused';
-      const reason = sayNoCapacity('The result of the invoked run', bytes, snapshot);
-      // The small refusal is recorded even if the list is full, because the run would wait forever.
-      const entry = made.get(name) ?? (await make(snapshot, fits ? end : { state: 'RUN_FAILED', reason }));
-      made.set(name, entry);
-      return entry;
-    },
+  return async (snapshot) => {
+    const isThere = snapshot?.createdAt === createdAt;
+    if (!isThere || hasStep(snapshot.steps, 'result', step.stepId)) return undefined;
+    const fits = bytes <= capacityOf(snapshot);
+    const name = fits ? 'whole' : 'refused';
+    const reason = sayNoCapacity('The result of the invoked run', bytes, snapshot);
+    // The small refusal is recorded even if the list is full, because the run would wait forever.
+    const result = made.get(name) ?? (await make(snapshot, fits ? end : { state: 'RUN_FAILED', reason }));
+    made.set(name, result);
+    const { entry, bodyUntil } = result;
+    if (!isActive(snapshot)) return { record: { kind: 'lateResult', at: entry.createdAt, entry } };
+    const keptUntil = await extendRun(key, snapshot, needed);
+    const entries = await extendEntryBodies(key.accountId, [entry], bodyUntil, keptUntil, now());
+    return { record: { kind: 'steps', at: entry.createdAt, entries }, keptUntil };
   };
-}
-
-async function decide(
-  key: RunKey,
-  snapshot: Snapshot | undefined,
-  { createdAt, step }: Invoker,
-  { needed, entryFor }: Results,
-): Promise<Decision<undefined>> {
-  const isThere = snapshot?.createdAt === createdAt;
-  if (!isThere || hasStep(snapshot.steps, 'result', step.stepId)) return { result: undefined };
-  const { entry, bodyUntil } = await entryFor(snapshot);
-  const late: LateResultRecord = { kind: 'lateResult', at: entry.createdAt, entry };
-  if (!isActive(snapshot)) return { record: late, result: undefined };
-  const keptUntil = await extendRun(key, snapshot, needed);
-  const entries = await extendEntryBodies(key.accountId, [entry], bodyUntil, keptUntil, now());
-  const record: JournalRecord = { kind: 'steps', at: entry.createdAt, entries };
-  return { record, keptUntil, result: undefined };
 }

@@ -15,7 +15,7 @@ import type { WorkflowRequest } from './prepare.ts';
 import { publishParts } from './publish.ts';
 import type { WorkflowAnswer } from '../../publish/workflows.ts';
 
-export interface Triggered {
+interface Triggered {
   readonly workflowRunId: string;
   /** Unix milliseconds. */
   readonly workflowCreatedAt: number;

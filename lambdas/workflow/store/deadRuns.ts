@@ -44,7 +44,7 @@ export async function chosenRun(accountId: string, dlqId: string): Promise<strin
  * `ours`: this process may resume the run; `runId` is a run that an earlier process chose and may not have sent. `done`:
  * another run has resumed it. `theirs`: another process has claimed it. `gone`: there is no such dead letter.
  */
-export type RunClaim =
+type RunClaim =
   | { readonly state: 'ours'; readonly runId: string | undefined }
   | { readonly state: 'done'; readonly runId: string }
   | { readonly state: 'theirs' | 'gone' };

@@ -5,19 +5,41 @@
 import { QueryCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { randomBytes } from 'node:crypto';
+import * as z from 'zod/mini';
 import { now, epochSeconds } from '../../shared/clock.ts';
-import type { JournalRecord, RunKey, Snapshot } from '../rules/journal.ts';
+import {
+  recordShape,
+  snapshotShape,
+  type JournalRecord,
+  type RunKey,
+  type Snapshot,
+} from '../rules/journal.ts';
 import type { PlacedBody } from '../rules/entry.ts';
 import type { RunIdentity } from '../../wire/workflowFilters.ts';
 import { hasEnded } from '../run.ts';
 import { settings } from '../../aws/settings.ts';
 import { dynamodb, getRow, getRows, putAll, queryRows } from '../../aws/dynamodb.ts';
-import { snapshotOf, journalRowOf, type JournalRow } from './rows.ts';
 import { put, update, unlessRefused, ifNew } from '../../aws/writes.ts';
 
 /** Account ids have no `#`. */
 const ownerOf = ({ accountId, runId }: RunKey): string => `run#${accountId}#${runId}`;
 const idOf = (seq: number): string => `record#${String(seq).padStart(9, '0')}`;
+
+export interface JournalRow {
+  readonly record: JournalRecord;
+  readonly snapshot: Snapshot;
+}
+
+const headShape = z.object({ head: snapshotShape });
+const rowShape = z.object({ record: recordShape, head: snapshotShape });
+
+/** @throws if the attributes are not a record */
+function journalRowOf(attributes: unknown): JournalRow {
+  const { record, head } = rowShape.parse(attributes);
+  return { record, snapshot: head };
+}
+
+const snapshotOf = (attributes: unknown): Snapshot => headShape.parse(attributes).head;
 
 const rowOf = (key: RunKey, { record, snapshot }: JournalRow): object => ({
   owner: ownerOf(key),

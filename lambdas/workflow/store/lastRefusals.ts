@@ -1,10 +1,9 @@
 import * as z from 'zod/mini';
 import { getRow } from '../../aws/dynamodb.ts';
 import { settings } from '../../aws/settings.ts';
-import type { Shape } from '../../options/option.ts';
+import type { Readable } from '../../options/option.ts';
 import { epochSeconds } from '../../shared/clock.ts';
 import type { RunKey, Snapshot } from '../rules/journal.ts';
-import type { Refusal } from '../rules/refusals.ts';
 import { put } from '../../aws/writes.ts';
 
 const keyOf = ({ accountId, runId }: RunKey, startSeq: number) => ({
@@ -15,8 +14,10 @@ const keyOf = ({ accountId, runId }: RunKey, startSeq: number) => ({
 const refusalRow = z.object({
   code: z.string(),
   message: z.string(),
+  /** Unix milliseconds. */
   at: z.number(),
-} satisfies Shape<Refusal>);
+});
+export type Refusal = Readable<z.infer<typeof refusalRow>>;
 
 export async function putRefusal(
   key: RunKey,

@@ -8,20 +8,23 @@ import { runStates, type RunState } from '../../wire/states.ts';
 import { settings } from '../../aws/settings.ts';
 import { dynamodb, getRow, putAll, queryRows, scanRows, type Row } from '../../aws/dynamodb.ts';
 import { isBehind, momentsOf, rowsPerRead, type Ordered, type Range } from '../../table/shards.ts';
-import type { RunKey } from '../rules/journal.ts';
+import type { Readable } from '../../options/option.ts';
 import { update, putNew } from '../../aws/writes.ts';
 
-export interface ListedRun extends RunKey {
+const listedRow = z.object({
+  accountId: z.string(),
+  runId: z.string(),
   /** Unix milliseconds. */
-  readonly createdAt: number;
+  createdAt: z.number(),
   /** The place of its start in its journal. */
-  readonly startSeq: number;
-  readonly url: string;
-  readonly labels: readonly string[];
-  readonly callerIp: string;
-  readonly flowControlKey?: string | undefined;
-  readonly state: RunState;
-}
+  startSeq: z.number(),
+  url: z.string(),
+  labels: z._default(z.array(z.string()), []),
+  callerIp: z.string(),
+  flowControlKey: z.optional(z.string()),
+  state: z.enum(runStates),
+});
+export type ListedRun = Readable<z.infer<typeof listedRow>>;
 
 /** Spreads an account's runs over partitions. */
 const shardOf = (runId: string): number =>
@@ -74,18 +77,6 @@ export async function extendListed(
   });
 }
 
-const listedRow = z.object({
-  accountId: z.string(),
-  runId: z.string(),
-  createdAt: z.number(),
-  startSeq: z.number(),
-  url: z.string(),
-  labels: z._default(z.array(z.string()), []),
-  callerIp: z.string(),
-  flowControlKey: z.optional(z.string()),
-  state: z.enum(runStates),
-});
-
 function rangeQuery(shard: string, range: Range) {
   const { first: earliest, last: latest } = momentsOf(range);
   const first = idOf(Math.max(0, earliest), '');
@@ -119,6 +110,18 @@ export async function* listRuns(shard: string, range: Range): AsyncGenerator<Lis
   for await (const run of orderedRuns(rows)) if (isBehind(run, range)) yield run;
 }
 
+const active: RunState = 'RUN_STARTED';
+
+function activeQuery(shard: string, range: Range) {
+  const query = rangeQuery(shard, range);
+  return {
+    ...query,
+    FilterExpression: '#state = :active',
+    ExpressionAttributeNames: { ...query.ExpressionAttributeNames, '#state': 'state' },
+    ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':active': { S: active } },
+  };
+}
+
 /**
  * Newest first, strongly consistent. Active runs may be rare, so each read is as large as DynamoDB allows.
  *
@@ -129,19 +132,10 @@ export function listActiveRuns(
   range: Pick<Range, 'fromDate' | 'toDate'>,
   until: number,
 ): AsyncGenerator<ListedRun & Ordered> {
-  const active: RunState = 'RUN_STARTED';
-  const query = rangeQuery(shard, range);
-  const input = {
-    ...query,
-    ConsistentRead: true,
-    FilterExpression: '#state = :active',
-    ExpressionAttributeNames: { ...query.ExpressionAttributeNames, '#state': 'state' },
-    ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':active': { S: active } },
-  };
-  return orderedRuns(queryRows(input, dynamodb, until));
+  return orderedRuns(queryRows({ ...activeQuery(shard, range), ConsistentRead: true }, dynamodb, until));
 }
 
-export interface ActivePart {
+interface ActivePart {
   /** Newest first. */
   readonly runs: readonly (ListedRun & Ordered)[];
   /** Set if the partition has older runs that were not read. */
@@ -150,15 +144,8 @@ export interface ActivePart {
 
 /** Reads the active runs in the newest megabyte of a partition. Eventually consistent. */
 export async function newestActiveRuns(shard: string): Promise<ActivePart> {
-  const active: RunState = 'RUN_STARTED';
-  const query = rangeQuery(shard, {});
   const { Items = [], LastEvaluatedKey: last } = await dynamodb.send(
-    new QueryCommand({
-      ...query,
-      FilterExpression: '#state = :active',
-      ExpressionAttributeNames: { ...query.ExpressionAttributeNames, '#state': 'state' },
-      ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':active': { S: active } },
-    }),
+    new QueryCommand(activeQuery(shard, {})),
   );
   const [createdAt = '', ...rest] = last?.['id']?.S?.split('#') ?? [];
   return {
@@ -168,7 +155,6 @@ export async function newestActiveRuns(shard: string): Promise<ActivePart> {
 }
 
 export async function* allActiveRuns(): AsyncGenerator<ListedRun> {
-  const active: RunState = 'RUN_STARTED';
   const rows = scanRows({
     TableName: settings.workflowsTable,
     FilterExpression: '#state = :active AND begins_with(#owner, :lists)',

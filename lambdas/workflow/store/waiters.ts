@@ -4,17 +4,21 @@
  */
 import * as z from 'zod/mini';
 import { epochSeconds } from '../../shared/clock.ts';
-import { eventDigest, type RunKey } from '../rules/journal.ts';
+import type { Readable } from '../../options/option.ts';
+import { eventDigest } from '../rules/journal.ts';
 import { settings } from '../../aws/settings.ts';
 import { deleteAll, getRow, putAll, queryRows } from '../../aws/dynamodb.ts';
 
-export interface Waiter extends RunKey {
-  readonly eventId: string;
+const waiterRow = z.object({
+  accountId: z.string(),
+  runId: z.string(),
+  eventId: z.string(),
   /** The place of its record in the run's journal. */
-  readonly seq: number;
+  seq: z.number(),
   /** When it began, Unix milliseconds. */
-  readonly at: number;
-}
+  at: z.number(),
+});
+export type Waiter = Readable<z.infer<typeof waiterRow>>;
 
 /** Account ids have no `#`. */
 const ownerOf = (accountId: string, eventId: string): string => `event#${accountId}#${eventDigest(eventId)}`;
@@ -33,14 +37,6 @@ export const hasWaiter = async (waiter: Waiter): Promise<boolean> =>
 
 export const removeWaiters = (waiters: readonly Waiter[]): Promise<void> =>
   deleteAll(settings.workflowsTable, waiters.map(keyOf));
-
-const waiterRow = z.object({
-  accountId: z.string(),
-  runId: z.string(),
-  eventId: z.string(),
-  seq: z.number(),
-  at: z.number(),
-});
 
 /** In the order in which the waits began. */
 export async function* waitersOf(accountId: string, eventId: string): AsyncGenerator<Waiter> {

@@ -10,7 +10,7 @@ import { hasWaiter, removeWaiters } from '../store/waiters.ts';
 import { isEarly, sendJob } from '../../job/send.ts';
 import { ownerOf } from '../../account/owner.ts';
 import { countFollowing } from '../../usage/counter.ts';
-import { changeRun, type Decision, settingsOfRun } from '../runs/changeRun.ts';
+import { changeRun, settingsOfRun } from '../runs/changeRun.ts';
 import {
   followEnds,
   resultOf,
@@ -44,12 +44,12 @@ export async function checkWait(job: WaitTimeoutJob): Promise<void> {
 async function timeOut(account: Account, key: RunKey, start: RunStart, place: PlacedWait): Promise<void> {
   const { seq, wait } = place;
   let result: WaitResult | undefined;
-  const { snapshot, record } = await changeRun(key, async (current): Promise<Decision<undefined>> => {
-    if (!isWaiting(current, seq)) return { result: undefined };
+  const { snapshot, record } = await changeRun(key, async (current) => {
+    if (!isWaiting(current, seq)) return undefined;
     result ??= await resultOf(account, key, current, start, wait, undefined);
     const { entry, keptUntil } = result;
     // This small entry is recorded even if the list is full: the run would wait forever without it.
-    return { record: { kind: 'steps', at: now(), entries: [entry] }, keptUntil, result: undefined };
+    return { record: { kind: 'steps', at: now(), entries: [entry] }, keptUntil };
   });
   if (snapshot === undefined) return;
   if (record?.kind !== 'steps') {

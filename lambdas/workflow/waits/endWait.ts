@@ -1,6 +1,5 @@
 import type { Account } from '../../account/account.ts';
 import { now, secondMs } from '../../shared/clock.ts';
-import { newId } from '../../shared/ids.ts';
 import type { Snapshot, ListedEntry, RunStart, StepsRecord, WaitRecord, RunKey } from '../rules/journal.ts';
 import type { Message } from '../../message/message.ts';
 import { loadBody } from '../../message/bodies.ts';
@@ -9,10 +8,10 @@ import type { WaitTimeoutJob } from '../../job/job.ts';
 import { loadRecord, type RecordKey } from '../store/journals.ts';
 import { putWaiter, removeWaiters, type Waiter } from '../store/waiters.ts';
 import { isFarFrom, sendAll, sendJob, withdrawFarWait } from '../../job/send.ts';
-import { storeEntryBody, settingsOfRun, extendRun, neededUntil } from '../runs/changeRun.ts';
+import { storeEntry, settingsOfRun, extendRun, neededUntil } from '../runs/changeRun.ts';
 import { listMessage, sendLists, type OpenRun } from '../runs/follow.ts';
 
-export type WaitSettings = Pick<
+type WaitSettings = Pick<
   WaitRecord,
   'step' | 'eventId' | 'url' | 'timeoutUrl' | 'forwarded' | 'timeoutForwarded' | 'settings'
 >;
@@ -49,20 +48,19 @@ export async function resultOf(
     snapshot,
     neededUntil(account, { ...start.settings, ...settings }, time),
   );
-  const messageId = newId('msg', time, account.shards);
-  const body = waitResult(step, eventId, event);
   const isTimeout = event === undefined;
-  const entry: ListedEntry = {
-    messageId,
+  const fields = {
     url: isTimeout ? wait.timeoutUrl : wait.url,
-    createdAt: time,
-    notBefore: time,
-    body: await storeEntryBody({ accountId: key.accountId, messageId, expiresAt: keptUntil }, body, time),
-    bodyBytes: body.length,
-    step: { kind: 'result', ...step, waitEventId: eventId, waitTimeout: isTimeout ? true : undefined },
+    step: {
+      kind: 'result' as const,
+      ...step,
+      waitEventId: eventId,
+      waitTimeout: isTimeout ? true : undefined,
+    },
     forwarded: isTimeout ? wait.timeoutForwarded : wait.forwarded,
     settings,
   };
+  const entry = await storeEntry(account, fields, waitResult(step, eventId, event), keptUntil, time);
   return { entry, keptUntil };
 }
 

@@ -4,7 +4,7 @@ import type { HttpError } from '../../error/httpError.ts';
 import { newId } from '../../shared/ids.ts';
 import { checkBodySize } from '../../message/bodies.ts';
 import type { StoredBody } from '../../message/message.ts';
-import { isActive, type EventRecord, type Snapshot, type WaitRecord, type RunKey } from '../rules/journal.ts';
+import { isActive, type Snapshot, type WaitRecord, type RunKey } from '../rules/journal.ts';
 import { checkEventId } from '../rules/step.ts';
 import { withCharges } from '../../usage/charge.ts';
 import { changeRun, type Decision, storeEntryBody } from '../runs/changeRun.ts';
@@ -17,7 +17,7 @@ export function checkEvent(account: Account, eventId: string, event: Uint8Array)
   checkBodySize(account, event);
 }
 
-export interface GivenEvent {
+interface GivenEvent {
   readonly eventId: string;
   readonly event: Uint8Array;
   /** The refusal for a run that has ended or is unknown. */
@@ -61,7 +61,7 @@ export async function giveEvent(account: Account, key: RunKey, given: GivenEvent
   });
   const active = activeRun(snapshot);
   const { createdAt } = active;
-  const [woken] = result;
+  const [woken] = result ?? [];
   if (woken === undefined || record?.kind !== 'steps') return { messageId, createdAt, wait: undefined };
   await followEnds(account, [{ key, snapshot: active, record, places: [woken] }], false);
   return { messageId: woken.result.entry.messageId, createdAt, wait: woken.wait };
@@ -74,7 +74,7 @@ function deciderOf(
   { eventId, event, findWait, loadWait, checkKept, callBytes }: GivenEvent,
   grant: GrantMessages,
 ): (snapshot: Snapshot) => Promise<Decision<readonly Woken[]>> {
-  const waking = wakingOf(account, key, event, async (seq) => {
+  const wake = wakingOf(account, key, event, async (seq) => {
     await sendChecks([{ ...key, seq }]);
     return loadWait(seq);
   });
@@ -83,7 +83,7 @@ function deciderOf(
     const seq = await findWait(snapshot);
     if (seq !== undefined) {
       grant(1);
-      return waking.decide(snapshot, [seq]);
+      return wake(snapshot, [seq]);
     }
     grant(0);
     checkKept(snapshot);
@@ -93,8 +93,6 @@ function deciderOf(
       const body = await storeEntryBody({ accountId, messageId, expiresAt: keptUntil }, event, now());
       stored = { body, keptUntil };
     }
-    const { body } = stored;
-    const record: EventRecord = { kind: 'event', at: now(), eventId, messageId, body, callBytes };
-    return { record, result: [] };
+    return { record: { kind: 'event', at: now(), eventId, messageId, body: stored.body, callBytes } };
   };
 }

@@ -1,13 +1,13 @@
 import type { Account } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
-import { isActive, type Snapshot, type StepsRecord, type WaitRecord, type RunKey } from '../rules/journal.ts';
+import { isActive, type Snapshot, type WaitRecord, type RunKey } from '../rules/journal.ts';
 import { checkCapacity } from '../rules/placing.ts';
 import { type Decision, settingsOfRun } from '../runs/changeRun.ts';
 import { resultOf, type PlacedWait, type WaitResult, followEnds } from './endWait.ts';
 import { waitResult } from '../waiting.ts';
 import { loadBody } from '../../message/bodies.ts';
 import { removeWaiters, type Waiter } from '../store/waiters.ts';
-import { findResult } from '../runs/follow.ts';
+import { findResult, resultIn } from '../runs/follow.ts';
 import type { Charges } from '../../usage/charge.ts';
 
 /** @throws HttpError 429 or 412 if a change of a run makes too many messages */
@@ -29,9 +29,7 @@ export interface Woken extends PlacedWait {
   readonly result: WaitResult;
 }
 
-export interface Waking {
-  readonly decide: (snapshot: Snapshot, seqs: readonly number[]) => Promise<Decision<readonly Woken[]>>;
-}
+type Waking = (snapshot: Snapshot, seqs: readonly number[]) => Promise<Decision<readonly Woken[]>>;
 
 /**
  * The result for a wait is reused if the change is decided again.
@@ -58,19 +56,13 @@ export function wakingOf(
     return woken;
   }
 
-  return {
-    decide: async (snapshot, seqs) => {
-      const woken: Woken[] = [];
-      for (const seq of seqs) woken.push(await wake(snapshot, seq));
-      const entries = woken.map(({ result }) => result.entry);
-      checkCapacity(snapshot, entries);
-      const record: StepsRecord = { kind: 'steps', at: now(), entries };
-      return {
-        record,
-        keptUntil: Math.max(...woken.map(({ result }) => result.keptUntil)),
-        result: woken,
-      };
-    },
+  return async (snapshot, seqs) => {
+    const woken: Woken[] = [];
+    for (const seq of seqs) woken.push(await wake(snapshot, seq));
+    const entries = woken.map(({ result }) => result.entry);
+    checkCapacity(snapshot, entries);
+    const keptUntil = Math.max(...woken.map(({ result }) => result.keptUntil));
+    return { record: { kind: 'steps', at: now(), entries }, keptUntil, result: woken };
   };
 }
 
@@ -94,9 +86,9 @@ export async function wokenBefore(
   const { accountId, runId, seq } = waiter;
   const key = { accountId, runId };
   const record = await findResult(key, snapshot, wait.step.stepId);
-  const entry = record.entries.find(({ step }) => step?.stepId === wait.step.stepId);
+  const entry = resultIn(record, wait.step.stepId);
   const expected = waitResult(wait.step, wait.eventId, event);
-  if (entry?.bodyBytes !== expected.length) return undefined;
+  if (entry.bodyBytes !== expected.length) return undefined;
   if (!expected.equals(await loadBody(entry.messageId, entry.body))) return undefined;
   await followEnds(account, [{ key, snapshot, record, places: [{ seq, wait }] }], true);
   return { messageId: entry.messageId, deduplicated: true };

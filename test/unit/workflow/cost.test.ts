@@ -13,7 +13,7 @@ useRuns(async () => {
   writes = watchWrites(fixture.dynamodb);
   await warmUp();
 });
-const lambdas = imported(() => import('../../../lambdas/workflow/steps/endRun.ts'));
+const lambdas = imported(() => import('../../../lambdas/workflow/steps/end.ts'));
 
 /** Lets the process read and lease what it keeps for some seconds: the account, and a slot. */
 async function warmUp(): Promise<void> {

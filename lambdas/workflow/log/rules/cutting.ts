@@ -1,5 +1,5 @@
-import type { Header } from '../../../shared/headers.ts';
-import type { History, RunMessage } from './runRecord.ts';
+import type { HeaderLists } from '../../../shared/headers.ts';
+import type { FailedAttempt, History, RunMessage } from './runMessage.ts';
 import { beginningOfText, longestCutText } from './shownTexts.ts';
 
 export interface Cut {
@@ -16,59 +16,48 @@ export const cuts: readonly [Cut, ...Cut[]] = [
   { textBytes: 80, hasHeaders: false },
 ];
 
-type TextCut = <T extends string | undefined>(text: T) => T | string;
+/** @param keptHeader the header with the names of steps, if it is always kept */
+export function cutter({ textBytes, hasHeaders }: Cut, keptHeader?: string) {
+  const text = <T extends string | undefined>(whole: T): T | string =>
+    whole === undefined ? whole : beginningOfText(whole, textBytes);
+  const headers = <T extends HeaderLists | undefined>(all: T): T | HeaderLists => {
+    if (all === undefined || hasHeaders) return all;
+    return Object.fromEntries(Object.entries<readonly string[]>(all).filter(([name]) => name === keptHeader));
+  };
+  const failures = (all: readonly FailedAttempt[]): readonly FailedAttempt[] =>
+    all.map((one) => ({
+      ...one,
+      error: text(one.error),
+      body: text(one.body),
+      headers: headers(one.headers),
+    }));
+  return { text, headers, failures };
+}
 
-export const textCut =
-  ({ textBytes }: Cut): TextCut =>
-  (text) =>
-    text === undefined ? text : beginningOfText(text, textBytes);
-
-/** @param keptHeader the header with the names of steps, which is always kept */
 export function cutMessages(
   messages: readonly RunMessage[],
   cut: Cut,
   keptHeader: string,
 ): readonly RunMessage[] {
   if (cut === cuts[0]) return messages;
-  const text = textCut(cut);
-  const headers = (all: readonly Header[]): readonly Header[] =>
-    cut.hasHeaders ? all : all.filter(([name]) => name === keptHeader);
-  const history = <C extends History>(one: C): C => ({
-    ...one,
-    failures: one.failures.map((failure) => ({
-      ...failure,
-      error: text(failure.error),
-      body: text(failure.body),
-      headers: headers(failure.headers),
-    })),
-  });
-  return messages.map((message): RunMessage => {
-    const common = { ...history(message), headers: headers(message.headers) };
-    switch (common.kind) {
-      case 'initial':
-        return { ...common, payload: text(common.payload) };
-      case 'result':
-        return { ...common, out: text(common.out) };
-      case 'call': {
-        const { response, callback } = common;
-        return {
-          ...common,
-          body: text(common.body),
-          response: response && {
-            ...response,
-            headers: headers(response.headers),
-            body: text(response.body),
+  const { text, headers, failures } = cutter(cut, keptHeader);
+  const history = <H extends History>(one: H): H => ({ ...one, failures: failures(one.failures) });
+  return messages.map(({ step, details, callback, ...message }) => ({
+    ...history(message),
+    step: { ...step, out: text(step.out), headers: headers(step.headers) },
+    // A result's details are short, and shown over those of the call, wait or invoke before it.
+    details:
+      message.kind === 'result' || details === undefined
+        ? details
+        : {
+            ...details,
+            callHeaders: headers(details.callHeaders),
+            callBody: text(details.callBody),
+            callResponseBody: text(details.callResponseBody),
+            callResponseHeaders: headers(details.callResponseHeaders),
+            invokedWorkflowRunBody: text(details.invokedWorkflowRunBody),
+            invokedWorkflowRunHeaders: headers(details.invokedWorkflowRunHeaders),
           },
-          callback: callback && history(callback),
-        };
-      }
-      case 'invoke':
-        return { ...common, body: text(common.body) };
-      case 'plan':
-      case 'wait':
-        return common;
-      default:
-        return common satisfies never;
-    }
-  });
+    callback: callback && history(callback),
+  }));
 }

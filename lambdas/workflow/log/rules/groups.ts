@@ -3,44 +3,28 @@
  * group, `next`, is the delivery that will bring the next step.
  */
 import { hasEnded } from '../../run.ts';
-import { shownErrors, type FailedAttempt } from './errors.ts';
-import type {
-  History,
-  InitialRecord,
-  PendingRecord,
-  PlanRecord,
-  ResultRecord,
-  RunMessage,
-  RunRecord,
-} from './runRecord.ts';
-import {
-  shownInitial,
-  shownPending,
-  shownPlan,
-  shownResult,
-  stateOfHistory,
-  type ShownStep,
-} from './shownStep.ts';
 import type { Answer } from '../../../wire/answers.ts';
-import type { StepState } from '../../../wire/states.ts';
+import type { RunState, StepState } from '../../../wire/states.ts';
 import type { nextStep, stepGroup } from '../../../wire/workflowAnswers.ts';
+import type { FailedAttempt, History, RunMessage, ShownStep } from './runMessage.ts';
 
-export type StepGroup = Answer<typeof stepGroup>;
+type StepGroup = Answer<typeof stepGroup>;
 type NextStep = Answer<typeof nextStep>;
 
 interface StepMessages {
   readonly stepId: number;
-  readonly plan?: PlanRecord;
-  readonly pending?: PendingRecord;
-  readonly result?: ResultRecord;
+  readonly plan?: RunMessage;
+  /** Begins a step whose result comes from elsewhere. */
+  readonly pending?: RunMessage;
+  readonly result?: RunMessage;
 }
 
 /** Groups messages by step. Later messages of a kind are repetitions, and ignored. */
 function byStep(messages: readonly RunMessage[]): readonly StepMessages[] {
   const steps = new Map<number, StepMessages>();
   for (const message of messages) {
-    if (message.kind === 'initial') continue;
     const { stepId } = message.step;
+    if (stepId === undefined) continue;
     const before = steps.get(stepId) ?? { stepId };
     if (message.kind === 'plan') steps.set(stepId, { plan: message, ...before });
     else if (message.kind === 'result') steps.set(stepId, { result: message, ...before });
@@ -69,31 +53,23 @@ function grouped(steps: readonly StepMessages[]): readonly (readonly StepMessage
   return groups;
 }
 
-type Carrier = InitialRecord | ResultRecord;
-
 /**
  * Finds the delivery that brings the step after a group. For a parallel group, this is the delivery of the last accepted
  * result, because only its list has all branches.
  *
  * @returns undefined until the group has finished
  */
-function carrierOf(
-  group: readonly StepMessages[],
-  messages: readonly RunMessage[],
-): ResultRecord | undefined {
-  const results = new Set<RunMessage>(group.flatMap(({ result }) => result ?? []));
+function carrierOf(group: readonly StepMessages[], messages: readonly RunMessage[]): RunMessage | undefined {
+  const results = new Set(group.flatMap(({ result }) => result ?? []));
   if (results.size < Math.max(...group.map(branchesOf))) return undefined;
-  return messages.findLast(
-    (message): message is ResultRecord => message.kind === 'result' && results.has(message),
-  );
+  return messages.findLast((message) => results.has(message));
 }
 
-const isSleep = (message: Carrier): boolean =>
-  message.kind === 'result' &&
-  (message.step.stepType === 'SleepFor' || message.step.stepType === 'SleepUntil');
+const isSleep = ({ step }: RunMessage): boolean =>
+  step.stepType === 'SleepFor' || step.stepType === 'SleepUntil';
 
 /** An unfinished sleep's result is recorded when it begins, and delivered later. */
-function stateOfSleep(message: Carrier, at: number): StepState | undefined {
+function stateOfSleep(message: RunMessage, at: number): StepState | undefined {
   if (!isSleep(message) || message.failures.length > 0) return undefined;
   const { end, nextDeliveryAt } = message;
   // The run may have ended in the delivery that ended the sleep, whose outcome is recorded later.
@@ -102,35 +78,69 @@ function stateOfSleep(message: Carrier, at: number): StepState | undefined {
   return end === undefined && !isOver ? 'STEP_PROGRESS' : undefined;
 }
 
+function stateOfHistory({ end, failures }: History): Exclude<StepState, 'STEP_SUCCESS'> {
+  if (end === 'FAILED') return 'STEP_FAILED';
+  if (end === 'CANCELED') return 'STEP_CANCELED';
+  return failures.length > 0 && end === undefined ? 'STEP_RETRY' : 'STEP_PROGRESS';
+}
+
+const shownErrors = (failures: readonly FailedAttempt[]): ShownStep['errors'] =>
+  failures.length === 0 ? undefined : failures;
+
+/** @param before failed attempts before the deliveries of the history */
+const historyFields = (before: readonly FailedAttempt[], { failures, end, nextDeliveryAt }: History) => ({
+  errors: shownErrors([...before, ...failures]),
+  nextDeliveryTime: end === undefined && failures.length > 0 ? nextDeliveryAt : undefined,
+});
+
+function shownPending(message: RunMessage, before: readonly FailedAttempt[]): ShownStep {
+  // A call's own history decides until the message with the answer exists.
+  const history = message.callback ?? message;
+  // A call's last answer, even an error, is its result. Only the message that brings the answer can fail.
+  const state = stateOfHistory(message === history && history.end === 'FAILED' ? { failures: [] } : history);
+  return {
+    ...message.step,
+    ...message.details,
+    state,
+    ...historyFields([...before, ...(message === history ? [] : message.failures)], history),
+  };
+}
+
 /** @param brought the delivery that brought the group, for a group of one step */
 function shownStep(
   { plan, pending, result }: StepMessages,
-  brought: Carrier | undefined,
-  carriers: ReadonlySet<Carrier>,
+  brought: RunMessage | undefined,
+  carriers: ReadonlySet<RunMessage>,
   at: number,
 ): ShownStep | undefined {
   const before = [...(brought?.failures ?? []), ...(plan?.failures ?? [])];
-  if (result !== undefined) {
-    // The group `next` shows a failure of this delivery, and later the step that it brings.
-    const own = carriers.has(result) ? undefined : result;
-    const ended = own?.end === 'FAILED' ? 'STEP_FAILED' : 'STEP_SUCCESS';
-    const failures = [...before, ...(pending?.failures ?? []), ...(own?.failures ?? [])];
-    return shownResult(result, pending, stateOfSleep(result, at) ?? ended, failures);
+  if (result === undefined) {
+    if (pending !== undefined) return shownPending(pending, before);
+    return plan && { ...plan.step, state: stateOfHistory(plan), ...historyFields([], plan) };
   }
-  if (pending !== undefined) return shownPending(pending, before);
-  return plan && shownPlan(plan);
+  // The group `next` shows a failure of this delivery, and later the step that it brings.
+  const own = carriers.has(result) ? undefined : result;
+  const ended = own?.end === 'FAILED' ? 'STEP_FAILED' : 'STEP_SUCCESS';
+  return {
+    ...result.step,
+    callType: pending?.kind === 'call' ? 'fromCallback' : 'step',
+    state: stateOfSleep(result, at) ?? ended,
+    ...pending?.details,
+    ...result.details,
+    errors: shownErrors([...before, ...(pending?.failures ?? []), ...(own?.failures ?? [])]),
+  };
 }
 
 const nextOf = (
-  carrier: Carrier,
-  stepName: string | undefined,
+  carrier: RunMessage,
+  stepNameHeader: string,
   failure: FailedAttempt | undefined,
 ): NextStep => ({
-  messageId: carrier.messageId,
+  messageId: carrier.step.messageId,
   state: failure === undefined ? stateOfHistory(carrier) : 'STEP_FAILED',
-  retries: carrier.maxRetries,
-  retryDelay: carrier.retryDelay,
-  stepName,
+  retries: carrier.step.retries,
+  retryDelay: carrier.step.retryDelay,
+  stepName: carrier.failures.at(-1)?.headers[stepNameHeader]?.[0],
   nextDeliveryTime: carrier.end === undefined ? carrier.nextDeliveryAt : undefined,
   errors: shownErrors([...carrier.failures, ...(failure === undefined ? [] : [failure])]),
 });
@@ -138,23 +148,24 @@ const nextOf = (
 /** The messages of an ended run are not updated, but count as cancelled. */
 function settled(message: RunMessage): RunMessage {
   const ended = <T extends History>(history: T): T => ({ ...history, end: history.end ?? 'CANCELED' });
-  return message.kind === 'call' && message.callback !== undefined
-    ? { ...ended(message), callback: ended(message.callback) }
-    : ended(message);
+  return { ...ended(message), callback: message.callback && ended(message.callback) };
 }
 
 /**
- * Groups a run's messages for the log. There is no group `next` if the last delivery succeeded and brought no step.
+ * Groups a run's steps for the log. There is no group `next` if the last delivery succeeded and brought no step.
  *
- * @param stepNameOf names the step whose function threw in a delivery
+ * @param failure the failure that ended the run, if it belongs to none of its messages: a request of its endpoint was refused
+ * @param stepNameHeader the header of an answer that names the step whose function threw, as it is shown
  * @param at now or when the run ended, Unix milliseconds
  */
 export function stepGroups(
-  run: RunRecord,
-  stepNameOf: (delivery: History) => string | undefined,
+  state: RunState,
+  all: readonly RunMessage[],
+  failure: FailedAttempt | undefined,
+  stepNameHeader: string,
   at: number,
 ): readonly StepGroup[] {
-  const messages = hasEnded(run.state) ? run.messages.map(settled) : run.messages;
+  const messages = hasEnded(state) ? all.map(settled) : all;
   const initial = messages.find((message) => message.kind === 'initial');
   if (initial === undefined) return [];
   const groups = grouped(byStep(messages));
@@ -174,10 +185,10 @@ export function stepGroups(
   const carrier = carriers.at(-1);
   const isNext =
     carrier !== undefined &&
-    run.state !== 'RUN_SUCCESS' &&
-    (run.failure !== undefined || (carrier.end !== 'DELIVERED' && stateOfSleep(carrier, at) === undefined));
+    state !== 'RUN_SUCCESS' &&
+    (failure !== undefined || (carrier.end !== 'DELIVERED' && stateOfSleep(carrier, at) === undefined));
   const next: readonly StepGroup[] = isNext
-    ? [{ type: 'next', steps: [nextOf(carrier, stepNameOf(carrier), run.failure)] }]
+    ? [{ type: 'next', steps: [nextOf(carrier, stepNameHeader, failure)] }]
     : [];
-  return [{ type: 'sequential', steps: [shownInitial(initial)] }, ...shown, ...next];
+  return [{ type: 'sequential', steps: [initial.step] }, ...shown, ...next];
 }

@@ -3,7 +3,7 @@ import { minuteMs } from '../../../shared/clock.ts';
 import { isActive, type JournalRecord, type Snapshot } from '../../rules/journal.ts';
 import { hasStep } from '../../rules/placing.ts';
 import { madeRequests } from './requests.ts';
-import type { MadeRequest, RunMessage } from './runRecord.ts';
+import type { MadeRequest, RunMessage } from './runMessage.ts';
 
 /** A run hangs only after this time, because an endpoint may submit a step a moment after its answer. */
 export const quietMs = minuteMs;
@@ -17,8 +17,11 @@ export interface Hanging {
 export const isAwaiting = ({ waits, steps }: Snapshot): boolean =>
   waits.length > 0 || (steps.invoke ?? '') !== '';
 
+const hasResult = ({ step: { stepId = 0 } }: RunMessage, { steps }: Snapshot): boolean =>
+  hasStep(steps, 'result', stepId);
+
 /** Whether a message may still be delivered. An expired message counts only if its delivery would continue the run. */
-function isPending(message: RunMessage, isNewest: boolean, { steps }: Snapshot): boolean {
+function isPending(message: RunMessage, isNewest: boolean, snapshot: Snapshot): boolean {
   const isOpen = ({ end }: Pick<RunMessage, 'end'>): boolean => end === undefined;
   const isRetried = isOpen(message) && message.failures.length > 0;
   switch (message.kind) {
@@ -26,18 +29,18 @@ function isPending(message: RunMessage, isNewest: boolean, { steps }: Snapshot):
     case 'invoke':
       return false;
     case 'plan':
+      return isRetried || (isOpen(message) && !hasResult(message, snapshot));
     case 'call': {
-      const hasResult = hasStep(steps, 'result', message.step.stepId);
-      if (message.kind === 'plan') return isRetried || (isOpen(message) && !hasResult);
       const { callback } = message;
-      if (hasResult) return callback !== undefined && isOpen(callback) && callback.failures.length > 0;
+      if (hasResult(message, snapshot))
+        return callback !== undefined && isOpen(callback) && callback.failures.length > 0;
       return callback === undefined || isOpen(callback);
     }
     case 'initial':
     case 'result':
       return isRetried || (isOpen(message) && isNewest);
     default:
-      return message satisfies never;
+      return message.kind satisfies never;
   }
 }
 
@@ -52,9 +55,7 @@ export function hangingOf(
   at: number,
 ): Hanging | undefined {
   if (!isActive(snapshot) || isAwaiting(snapshot)) return undefined;
-  const hasOpenBranch = messages.some(
-    (message) => message.kind === 'plan' && !hasStep(snapshot.steps, 'result', message.step.stepId),
-  );
+  const hasOpenBranch = messages.some((message) => message.kind === 'plan' && !hasResult(message, snapshot));
   // A run resumed within a parallel group does not deliver the entry before the group.
   const newest = hasOpenBranch
     ? undefined

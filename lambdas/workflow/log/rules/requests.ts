@@ -1,13 +1,7 @@
+import { groupedBy } from '../../rules/grouped.ts';
 import type { JournalRecord } from '../../rules/journal.ts';
-import type { Refusal } from '../../rules/refusals.ts';
 import type { StepIdentity } from '../../rules/step.ts';
-import type { MadeRequest, RunMessage } from './runRecord.ts';
-
-export interface EndpointRequest extends MadeRequest {
-  readonly submitted: readonly string[];
-  readonly hasReturned: boolean;
-  readonly refusal?: Refusal | undefined;
-}
+import type { MadeRequest, RunMessage, ShownRequest } from './runMessage.ts';
 
 /**
  * The recorded requests to the endpoint, in the order of their ends. A call goes to a third party, but its answer to the
@@ -36,10 +30,8 @@ function submissionsOf(
   records: readonly JournalRecord[],
 ): readonly Submission[] {
   const answers = new Map(
-    messages.flatMap((message): [number, string][] =>
-      message.kind === 'call' && message.callback !== undefined
-        ? [[message.step.stepId, message.callback.messageId]]
-        : [],
+    messages.flatMap(({ step, callback }) =>
+      callback === undefined ? [] : [[step.stepId, callback.messageId] as const],
     ),
   );
   const plans = new Map<number, string>();
@@ -104,32 +96,21 @@ const openAt = (requests: readonly MadeRequest[], at: number): MadeRequest | und
 export function requestsOf(
   messages: readonly RunMessage[],
   records: readonly JournalRecord[],
-  refusal: Refusal | undefined,
-): readonly EndpointRequest[] {
+  refusal: ShownRequest['refusal'],
+): readonly ShownRequest[] {
   const requests = madeRequests(messages);
-  const byMessage = new Map<string, MadeRequest[]>();
-  for (const request of requests) {
-    const own = byMessage.get(request.messageId);
-    if (own === undefined) byMessage.set(request.messageId, [request]);
-    else own.push(request);
-  }
-  const brought = new Map<MadeRequest, Submission[]>();
-  for (const submission of submissionsOf(messages, records)) {
+  const byMessage = groupedBy(requests, ({ messageId }) => messageId);
+  const brought = groupedBy(submissionsOf(messages, records), ({ messageId, stepName, at }) =>
     // If a function returned in the delivery that brought its last step, that step has no delivery.
-    const own = byMessage.get(submission.messageId) ?? (submission.stepName === undefined ? requests : []);
-    const request = openAt(own, submission.at);
-    if (request === undefined) continue;
-    const before = brought.get(request);
-    if (before === undefined) brought.set(request, [submission]);
-    else before.push(submission);
-  }
-  const refused = refusal && openAt(requests, refusal.at);
-  return requests.map((request): EndpointRequest => {
+    openAt(byMessage.get(messageId) ?? (stepName === undefined ? requests : []), at),
+  );
+  const refused = refusal && openAt(requests, refusal.time);
+  return requests.map((request): ShownRequest => {
     const own = brought.get(request) ?? [];
     return {
       ...request,
       submitted: own.flatMap(({ stepName }) => stepName ?? []),
-      hasReturned: own.some(({ stepName }) => stepName === undefined),
+      returned: own.some(({ stepName }) => stepName === undefined) ? true : undefined,
       refusal: request === refused ? refusal : undefined,
     };
   });

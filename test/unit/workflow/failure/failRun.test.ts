@@ -64,7 +64,7 @@ describe('a run whose delivery fails', () => {
     const { runId, parent, messageId, inbox, told } = await failing();
     await fixture.doJobs(fate);
     expect(inbox.deliveries.length).toBeLessThanOrEqual(3);
-    const kinds = (await acts.records(runId)).map(({ kind }) => kind);
+    const kinds = await acts.kinds(runId);
     expect(kinds).toEqual(['start', 'end', 'failureFunction']);
     expect(await runFixture.snapshotOf(runId)).toMatchObject({
       state: 'RUN_FAILED',

@@ -7,11 +7,10 @@ import {
   type JournalRecord,
   type ListedEntry,
 } from '../../../../lambdas/workflow/rules/journal.ts';
-import { bodiesOf } from '../../../../lambdas/workflow/rules/entry.ts';
+import { bodiesOf, entriesOf } from '../../../../lambdas/workflow/rules/entry.ts';
 import { stepDetailsOf, type StepDetails } from '../../../../lambdas/workflow/rules/step.ts';
 import { hasStep } from '../../../../lambdas/workflow/rules/placing.ts';
 import { startSettings } from '../../../support/startSettings.ts';
-import { entriesOf } from '../../../../lambdas/workflow/rules/entry.ts';
 
 const settings = startSettings();
 const entryOf = (bodyBytes: number, step?: StepDetails): ListedEntry => ({

@@ -24,7 +24,7 @@ describe('the id of a webhook', () => {
     expect(createdWebhook(JSON.stringify(out))).toBe(id);
   });
 
-  it.each([undefined, 'no JSON', {}, { eventId: 'evt_short' }, { eventId: 1 }])(
+  it.each([undefined, '', 'no JSON', {}, '{"eventId":"paid"}', { eventId: 'evt_short' }, { eventId: 1 }])(
     'is missing in the result, which is refused: %j',
     (out) => {
       const refusal = expect.objectContaining({

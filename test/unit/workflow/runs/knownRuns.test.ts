@@ -28,7 +28,7 @@ const lambdas = imported(async () => ({
   ...(await import('../../../../lambdas/workflow/runs/changeRun.ts')),
   ...(await import('../../../../lambdas/workflow/runs/listBody.ts')),
   ...(await import('../../../../lambdas/workflow/runs/loadRun.ts')),
-  ...(await import('../../../../lambdas/workflow/runs/runEntries.ts')),
+  ...(await import('../../../../lambdas/workflow/runs/entryBodies.ts')),
   ...(await import('../../../../lambdas/message/bodies.ts')),
   ...(await import('../../../../lambdas/aws/resources.ts')),
 }));

@@ -7,7 +7,7 @@ import { resultOf } from '../../../support/runFixture.ts';
 useRuns();
 const lambdas = imported(async () => ({
   ...(await import('../../../../lambdas/workflow/runEntries.ts')),
-  ...(await import('../../../../lambdas/workflow/runs/runEntries.ts')),
+  ...(await import('../../../../lambdas/workflow/runs/entryBodies.ts')),
   ...(await import('../../../../lambdas/workflow/runs/loadRun.ts')),
   ...(await import('../../../../lambdas/workflow/runs/listBody.ts')),
   ...(await import('../../../../lambdas/wire/answerSize.ts')),
@@ -64,7 +64,6 @@ describe('the limit of an answer', () => {
   const entryOf = (bytes: number): Entry => ({
     messageId: 'msg_01K0000000000000000000000',
     body: Buffer.alloc(bytes),
-    callType: 'step',
   });
   /** Lambda returns the list as a string within JSON. */
   const payloadOf = (entries: readonly Entry[]): number =>

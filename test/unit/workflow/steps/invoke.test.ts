@@ -21,9 +21,6 @@ async function pair() {
   return { parent, child, invoke: (runId = child) => acts.invoke({ runId: parent, createdAt }, 1, runId) };
 }
 
-const kindsOf = async (runId: string): Promise<readonly string[]> =>
-  (await acts.records(runId)).map(({ kind }) => kind);
-
 async function toldTo(runId: string): Promise<readonly unknown[]> {
   const told: unknown[] = [];
   for (const record of await acts.records(runId)) {
@@ -43,11 +40,11 @@ describe('an invoke', () => {
     const { parent, child, invoke } = await pair();
     const ids = [child, `${child}_other`];
     const [first, second] = await acts.twice(fate, () => invoke(ids.shift()));
-    expect(await kindsOf(parent)).toEqual(['start', 'invoke']);
+    expect(await acts.kinds(parent)).toEqual(['start', 'invoke']);
     if (first !== undefined) expect(second).toEqual({ ...first, isDuplicate: true });
     await acts.checkStart(second.runId, second.messageId);
     expect(attemptsIn(await fixture.drain())).toEqual([second.messageId]);
-    const started = await Promise.all([child, `${child}_other`].map(kindsOf));
+    const started = await Promise.all([child, `${child}_other`].map(acts.kinds));
     expect(started.flat()).toEqual(['start']);
     await acts.end(second.runId, { body: '5' });
     expect(await toldTo(parent)).toEqual([{ body: '5', isFailed: false, isCanceled: false }]);
@@ -65,7 +62,7 @@ describe('an invoke', () => {
     const first = await invoke();
     await acts.end(child);
     expect(await invoke()).toEqual({ ...first, isDuplicate: true });
-    expect(await kindsOf(child)).toEqual(['start', 'end']);
+    expect(await acts.kinds(child)).toEqual(['start', 'end']);
     expect(await toldTo(parent)).toEqual([{ isFailed: false, isCanceled: false }]);
   });
 
@@ -97,7 +94,7 @@ describe('the end of an invoked run', () => {
 
   it('is reported by the job that was sent before it, even if its id belongs to another run by then', async () => {
     const { parent, child, invoke } = await pair();
-    const { followUpEnd } = await import('../../../../lambdas/workflow/steps/endRun.ts');
+    const { followUpEnd } = await import('../../../../lambdas/workflow/steps/end.ts');
     await invoke();
     const { startSeq } = await runFixture.snapshotOf(child);
     // The process died right after it wrote the end.
@@ -116,7 +113,7 @@ describe('the end of an invoked run', () => {
     await fixture.drain();
     await acts.end(child, { body: '1' });
     await acts.end(child, { body: '1' });
-    expect(await kindsOf(parent)).toEqual(['start', 'invoke', 'end', 'lateResult']);
+    expect(await acts.kinds(parent)).toEqual(['start', 'invoke', 'end', 'lateResult']);
     expect(attemptsIn(await fixture.drain())).toEqual([]);
     expect((await runFixture.snapshotOf(parent)).state).toBe('RUN_CANCELED');
   });
@@ -127,6 +124,6 @@ describe('the end of an invoked run', () => {
     await acts.end(parent);
     await runFixture.start(parent);
     await acts.end(child, { body: '1' });
-    expect(await kindsOf(parent)).toEqual(['start', 'invoke', 'end', 'start']);
+    expect(await acts.kinds(parent)).toEqual(['start', 'invoke', 'end', 'start']);
   });
 });

@@ -70,7 +70,7 @@ describe('a start with a fixed key', () => {
     await runFixture.start(runId);
     const known = await startRun({ runId, fixed });
     expect(known).toMatchObject({ messageId: fixed.messageId, createdAt: first.createdAt, isOther: false });
-    expect((await acts.records(runId)).map(({ kind }) => kind)).toEqual(['start', 'end', 'start']);
+    expect(await acts.kinds(runId)).toEqual(['start', 'end', 'start']);
   });
 
   it('is not confused with an earlier start of its id', async () => {
@@ -95,20 +95,20 @@ describe('the endpoint of an unknown client', () => {
     expect(new Set(ids).size).toBe(1);
     // One for the start, and one for the upgrade.
     expect((await fixture.drain()).filter(({ kind }) => kind === 'attempt')).toHaveLength(2);
-    expect((await acts.records('wfr_up')).map(({ kind }) => kind)).toEqual(['start', 'upgrade']);
+    expect(await acts.kinds('wfr_up')).toEqual(['start', 'upgrade']);
   });
 
   it('upgrades no run that has steps', async () => {
     const { messageId } = await runFixture.start('wfr_steps', { details: unknown });
     await runFixture.submit('wfr_steps', [resultOf(1)]);
     expect(await upgrade('wfr_steps')).toMatchObject({ messageId, isDuplicate: true });
-    expect((await acts.records('wfr_steps')).map(({ kind }) => kind)).toEqual(['start', 'steps']);
+    expect(await acts.kinds('wfr_steps')).toEqual(['start', 'steps']);
   });
 
   it('starts no other run if its own has ended', async () => {
     await runFixture.start('wfr_gone', { details: unknown });
     await acts.end('wfr_gone', { cancel: true });
     await expect(upgrade('wfr_gone')).rejects.toMatchObject({ status: 400 });
-    expect((await acts.records('wfr_gone')).map(({ kind }) => kind)).toEqual(['start', 'end']);
+    expect(await acts.kinds('wfr_gone')).toEqual(['start', 'end']);
   });
 });

@@ -122,9 +122,8 @@ describe('a submission', () => {
     fixture.reset();
     fixture.beforeCall('PutItemCommand', 1, () => runFixture.submit('wfr_meets', [resultOf(1)]));
     await acts.end('wfr_meets');
-    const kindsOf = async (runId: string) => (await acts.records(runId)).map(({ kind }) => kind);
-    expect(await kindsOf('wfr_met')).toEqual(['start', 'end']);
-    expect(await kindsOf('wfr_meets')).toEqual(['start', 'steps', 'end']);
+    expect(await acts.kinds('wfr_met')).toEqual(['start', 'end']);
+    expect(await acts.kinds('wfr_meets')).toEqual(['start', 'steps', 'end']);
   });
 
   it('to an ended or unknown run is answered with that, valid or not', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hangingOf, quietMs } from '../../../../../lambdas/workflow/log/rules/hanging.ts';
-import type { MadeRequest, RunMessage } from '../../../../../lambdas/workflow/log/rules/runRecord.ts';
+import type { MadeRequest, RunMessage } from '../../../../../lambdas/workflow/log/rules/runMessage.ts';
 import type { JournalRecord, Snapshot } from '../../../../../lambdas/workflow/rules/journal.ts';
 
 const snapshot: Snapshot = {
@@ -22,27 +22,33 @@ const records: readonly JournalRecord[] = [{ kind: 'kept', at: 2_000 }];
 
 const request = (messageId: string, endedAt: number): MadeRequest => ({
   messageId,
-  number: 0,
+  retried: 0,
   startedAt: endedAt - 10,
   endedAt,
   status: 200,
 });
 
-const common = (messageId: string) => ({ messageId, createdAt: 1_000, maxRetries: 3, headers: [] });
-const delivered = (messageId: string, at = 2_500) => ({
-  ...common(messageId),
+const pending = (messageId: string, stepId?: number, concurrent = 1) => ({
   failures: [],
+  step: {
+    stepId,
+    stepName: 'step',
+    stepType: 'Run' as const,
+    callType: 'step' as const,
+    concurrent,
+    state: 'STEP_PROGRESS' as const,
+    messageId,
+    createdAt: 1_000,
+    headers: {},
+    retries: 3,
+  },
+});
+const delivered = (messageId: string, stepId?: number, concurrent?: number, at = 2_500) => ({
+  ...pending(messageId, stepId, concurrent),
   end: 'DELIVERED' as const,
   requests: [request(messageId, at)],
 });
-const pending = (messageId: string) => ({ ...common(messageId), failures: [] });
-const step = (stepId: number, concurrent = 1) => ({
-  stepId,
-  stepName: `step ${stepId}`,
-  stepType: 'Run' as const,
-  concurrent,
-});
-const failed = { status: 503, error: 'no', headers: [], body: '', time: 2_000 };
+const failed = { status: 503, error: 'no', headers: {}, body: '', time: 2_000 };
 
 const initial: RunMessage = { kind: 'initial', ...delivered('msg_0') };
 const now = 2_500 + quietMs;
@@ -57,9 +63,9 @@ describe('a run hangs', () => {
 
   it('if a branch was delivered without a result, even if others have results', () => {
     const branches: RunMessage[] = [
-      { kind: 'plan', step: step(1, 2), ...delivered('msg_1') },
-      { kind: 'plan', step: step(2, 2), ...delivered('msg_2') },
-      { kind: 'result', step: step(2, 2), ...pending('msg_3') },
+      { kind: 'plan', ...delivered('msg_1', 1, 2) },
+      { kind: 'plan', ...delivered('msg_2', 2, 2) },
+      { kind: 'result', ...pending('msg_3', 2, 2) },
     ];
     const steps = { plan: '1', result: '2' };
     // A branch’s result brings no step while other branches are open, and its records may have expired.
@@ -67,23 +73,22 @@ describe('a run hangs', () => {
   });
 
   it('if it was resumed within a parallel group, and the entry before it was not delivered again', () => {
-    const branch: RunMessage = { kind: 'plan', step: step(2, 2), ...delivered('msg_2') };
-    const kept: RunMessage = { kind: 'result', step: step(1, 2), ...pending('msg_1'), isKept: true };
+    const branch: RunMessage = { kind: 'plan', ...delivered('msg_2', 2, 2) };
+    const kept: RunMessage = { kind: 'result', ...pending('msg_1', 1, 2) };
     const steps = { plan: '2', result: '1' };
     expect(hanging([{ kind: 'initial', ...pending('msg_0') }, kept, branch], { steps })).toBeDefined();
   });
 
   it('even if the records of old deliveries have expired', () => {
     const old: RunMessage = { kind: 'initial', ...pending('msg_0') };
-    const last: RunMessage = { kind: 'result', step: step(1), ...delivered('msg_1') };
+    const last: RunMessage = { kind: 'result', ...delivered('msg_1', 1) };
     expect(hanging([old, last], { steps: { result: '1' } })).toBeDefined();
   });
 
   it('if the answer to a call was delivered, and its endpoint did not submit the result', () => {
     const call: RunMessage = {
       kind: 'call',
-      step: step(1),
-      ...delivered('msg_1', 1_500),
+      ...delivered('msg_1', 1, 1, 1_500),
       callback: { messageId: 'msg_2', failures: [], end: 'DELIVERED', requests: [request('msg_2', 2_700)] },
     };
     const of = hanging([initial, call], { steps: { call: '1' } }, 2_700 + quietMs);
@@ -92,11 +97,10 @@ describe('a run hangs', () => {
 });
 
 describe('a run does not hang', () => {
-  const plan: RunMessage = { kind: 'plan', step: step(1, 2), ...pending('msg_1') };
+  const plan: RunMessage = { kind: 'plan', ...pending('msg_1', 1, 2) };
   const call = (more: object): RunMessage => ({
     kind: 'call',
-    step: step(1),
-    ...delivered('msg_1'),
+    ...delivered('msg_1', 1),
     ...more,
   });
   it.each<[string, readonly RunMessage[], Partial<Snapshot>]>([

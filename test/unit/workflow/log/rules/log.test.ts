@@ -1,82 +1,69 @@
 import { describe, expect, it } from 'vitest';
-import type { FailedAttempt } from '../../../../../lambdas/workflow/log/rules/errors.ts';
 import { stepGroups } from '../../../../../lambdas/workflow/log/rules/groups.ts';
 import type {
-  CallRecord,
+  FailedAttempt,
   History,
-  InitialRecord,
-  PlanRecord,
-  ResultRecord,
   RunMessage,
-  WaitRecord,
-} from '../../../../../lambdas/workflow/log/rules/runRecord.ts';
-import type { RunState, StepType } from '../../../../../lambdas/wire/states.ts';
+  ShownStep,
+} from '../../../../../lambdas/workflow/log/rules/runMessage.ts';
+import type { RunState } from '../../../../../lambdas/wire/states.ts';
 
 const now = 1_790_000_000_000;
 
-const common = (messageId: string, history: Partial<History> = {}) => ({
-  messageId,
-  createdAt: now,
-  maxRetries: 3,
-  headers: [['x-tenant', 'acme']] as const,
+const message = (
+  kind: RunMessage['kind'],
+  stepId: number | undefined,
+  history: Partial<History>,
+  step: Partial<ShownStep> = {},
+  details?: Partial<ShownStep>,
+): RunMessage => ({
+  kind,
   failures: [],
   ...history,
-});
-const named = (stepId: number, stepType: StepType, concurrent: number) => ({
-  stepId,
-  stepName: `step ${stepId}`,
-  stepType,
-  concurrent,
+  step: {
+    stepId,
+    stepName: `step ${stepId}`,
+    stepType: 'Run',
+    concurrent: 1,
+    callType: 'step',
+    state: kind === 'initial' || kind === 'result' ? 'STEP_SUCCESS' : 'STEP_PROGRESS',
+    messageId: stepId === undefined ? 'init' : `${kind} ${stepId}`,
+    createdAt: now,
+    headers: { 'X-Tenant': ['acme'] },
+    retries: 3,
+    ...step,
+  },
+  details,
 });
 
 const done = { end: 'DELIVERED' } as const;
-const initial = (history?: Partial<History>): InitialRecord => ({
-  kind: 'initial',
-  payload: '{"n":1}',
-  ...common('init', history),
-});
-const result = (
-  stepId: number,
-  history?: Partial<History>,
-  more: { type?: StepType; of?: number; out?: string; sleepFor?: number } = {},
-): ResultRecord => ({
-  kind: 'result',
-  step: named(stepId, more.type ?? 'Run', more.of ?? 1),
-  out: more.out ?? '"out"',
-  sleepFor: more.sleepFor,
-  ...common(`result ${stepId}`, history),
-});
-const plan = (stepId: number, history?: Partial<History>, of = 2): PlanRecord => ({
-  kind: 'plan',
-  step: named(stepId, 'Run', of),
-  ...common(`plan ${stepId}`, history),
-});
-const call = (stepId: number, more: Partial<CallRecord> = {}, of = 1): CallRecord => ({
-  kind: 'call',
-  step: named(stepId, 'Call', of),
-  url: 'https://third.example/',
-  method: 'POST',
-  body: 'asked',
-  ...common(`call ${stepId}`),
+const initial = (history: Partial<History> = {}) => message('initial', undefined, history);
+const result = (stepId: number, history: Partial<History> = {}, step: Partial<ShownStep> = {}) =>
+  message('result', stepId, history, { out: '"out"', ...step });
+const plan = (stepId: number, history: Partial<History> = {}) =>
+  message('plan', stepId, history, { concurrent: 2 });
+const call = (stepId: number, more: Partial<RunMessage> = {}, concurrent = 1) => ({
+  ...message(
+    'call',
+    stepId,
+    {},
+    {
+      stepType: 'Call',
+      callType: more.callback === undefined ? 'toCallback' : 'fromCallback',
+      concurrent,
+    },
+  ),
   ...more,
 });
 const failed = (error: string): FailedAttempt => ({
-  status: 500,
-  error,
-  headers: [['upstash-error-step-name', 'charge']],
-  body: 'no',
-  time: now,
-});
-const shownError = (error: string) => ({
   status: 500,
   error,
   headers: { 'Upstash-Error-Step-Name': ['charge'] },
   body: 'no',
   time: now,
 });
-
 const groupsOf = (state: RunState, messages: readonly RunMessage[]) =>
-  stepGroups({ state, messages }, ({ failures }) => failures.at(-1)?.headers[0]?.[1], now);
+  stepGroups(state, messages, undefined, 'Upstash-Error-Step-Name', now);
 
 /** Shows a step by the fields that matter, a parallel group as `[plan 1 PROGRESS, plan 2 PROGRESS]`, and the next step. */
 const outline = (state: RunState, ...messages: readonly RunMessage[]): string =>
@@ -125,14 +112,14 @@ describe('a parallel group', () => {
 
   it('has one item for each branch, from its plan to its result', () => {
     expect(outline('RUN_STARTED', ...begin)).toBe('init SUCCESS; [plan 1 PROGRESS, plan 2 PROGRESS]');
-    expect(outline('RUN_STARTED', ...begin, result(2, {}, { of: 2 }))).toBe(
+    expect(outline('RUN_STARTED', ...begin, result(2, {}, { concurrent: 2 }))).toBe(
       'init SUCCESS; [plan 1 PROGRESS, result 2 SUCCESS]',
     );
     expect(groupsOf('RUN_STARTED', begin)[1]?.steps[0]).not.toHaveProperty('out');
   });
 
   it('is followed by the delivery of its last result', () => {
-    const both = [result(2, done, { of: 2 }), result(1, {}, { of: 2 })];
+    const both = [result(2, done, { concurrent: 2 }), result(1, {}, { concurrent: 2 })];
     expect(outline('RUN_STARTED', ...begin, ...both)).toBe(
       'init SUCCESS; [result 1 SUCCESS, result 2 SUCCESS]; next result 1 PROGRESS',
     );
@@ -147,7 +134,7 @@ describe('a parallel group', () => {
       'init SUCCESS; [plan 1 FAILED, plan 2 CANCELED]',
     );
     expect(groupsOf('RUN_FAILED', [initial(done), branch, plan(2)])[1]?.steps[0]).toMatchObject({
-      errors: [shownError('a')],
+      errors: [failed('a')],
     });
     const retried = plan(1, { failures: [failed('a')], nextDeliveryAt: now + 9 });
     expect(groupsOf('RUN_STARTED', [initial(done), retried, plan(2)])[1]?.steps[0]).toMatchObject({
@@ -157,8 +144,13 @@ describe('a parallel group', () => {
   });
 
   it('ignores a repetition, and can be followed by another group', () => {
-    const first = [plan(1, done), plan(2, done), result(1, done, { of: 2 }), result(2, done, { of: 2 })];
-    const again = result(1, {}, { of: 2, out: '"again"' });
+    const first = [
+      plan(1, done),
+      plan(2, done),
+      result(1, done, { concurrent: 2 }),
+      result(2, done, { concurrent: 2 }),
+    ];
+    const again = result(1, {}, { concurrent: 2, out: '"again"' });
     expect(outline('RUN_STARTED', initial(done), ...first, again, plan(3), plan(4))).toBe(
       'init SUCCESS; [result 1 SUCCESS, result 2 SUCCESS]; [plan 3 PROGRESS, plan 4 PROGRESS]',
     );
@@ -168,10 +160,10 @@ describe('a parallel group', () => {
   });
 
   it('fails at the branch whose result could not be delivered', () => {
-    const broken = result(1, { failures: [failed('a')], end: 'FAILED' }, { of: 2 });
+    const broken = result(1, { failures: [failed('a')], end: 'FAILED' }, { concurrent: 2 });
     expect(outline('RUN_FAILED', ...begin, broken)).toBe('init SUCCESS; [result 1 FAILED, plan 2 CANCELED]');
     expect(groupsOf('RUN_FAILED', [...begin, broken])[1]?.steps[0]).toMatchObject({
-      errors: [shownError('a')],
+      errors: [failed('a')],
     });
   });
 
@@ -179,7 +171,7 @@ describe('a parallel group', () => {
     const start = initial({ ...done, failures: [failed('a')] });
     for (const messages of [
       [start, plan(1), plan(2)],
-      [start, plan(1), plan(2), result(1, done, { of: 2 })],
+      [start, plan(1), plan(2), result(1, done, { concurrent: 2 })],
     ]) {
       const items = groupsOf('RUN_STARTED', messages)[1]?.steps ?? [];
       expect(items.map(({ errors }) => errors)).toEqual([undefined, undefined]);
@@ -190,18 +182,18 @@ describe('a parallel group', () => {
     expect(outline('RUN_STARTED', initial(done), plan(2), plan(1))).toBe(
       'init SUCCESS; [plan 1 PROGRESS, plan 2 PROGRESS]',
     );
-    const results = [result(2, done, { of: 2 }), result(1, done, { of: 2 })];
+    const results = [result(2, done, { concurrent: 2 }), result(1, done, { concurrent: 2 })];
     expect(outline('RUN_STARTED', initial(done), ...results)).toContain(
       '[result 1 SUCCESS, result 2 SUCCESS]',
     );
   });
 
   it('leaves the failures of its last delivery to the step that this delivery brought', () => {
-    const last = result(2, { failures: [failed('a')], end: 'DELIVERED' }, { of: 2 });
-    const messages = [...begin, result(1, done, { of: 2 }), last, result(3)];
+    const last = result(2, { failures: [failed('a')], end: 'DELIVERED' }, { concurrent: 2 });
+    const messages = [...begin, result(1, done, { concurrent: 2 }), last, result(3)];
     const [, group, next] = groupsOf('RUN_STARTED', messages);
     expect(group?.steps.map(({ errors }) => errors)).toEqual([undefined, undefined]);
-    expect(next?.steps[0]?.errors).toEqual([shownError('a')]);
+    expect(next?.steps[0]?.errors).toEqual([failed('a')]);
   });
 
   it('is in progress if a branch was delivered after a failure, and nothing is due', () => {
@@ -227,7 +219,8 @@ describe('a step in progress', () => {
     outline(state, initial(done), message).replace('init SUCCESS; ', '');
 
   it('sleeps until its delivery is due, and then brings the next step', () => {
-    const sleep = (history: Partial<History>) => result(1, history, { type: 'SleepFor', sleepFor: 5_000 });
+    const sleep = (history: Partial<History>) =>
+      result(1, history, { stepType: 'SleepFor', sleepFor: 5_000 });
     expect(withStep(sleep({ nextDeliveryAt: now + 1 }))).toBe('result 1 PROGRESS');
     expect(withStep(sleep({ nextDeliveryAt: now }))).toBe('result 1 SUCCESS; next result 1 PROGRESS');
     expect(withStep(sleep({ nextDeliveryAt: now + 1 }), 'RUN_CANCELED')).toBe('result 1 CANCELED');
@@ -256,19 +249,18 @@ describe('a step in progress', () => {
     const start = initial({ ...done, failures: [failed('before')] });
     const errorsOf = (message: RunMessage) => groupsOf('RUN_STARTED', [start, message])[1]?.steps[0]?.errors;
     const asked = { failures: [failed('asked')] };
-    expect(errorsOf(call(1, asked))).toEqual([shownError('before'), shownError('asked')]);
+    expect(errorsOf(call(1, asked))).toEqual([failed('before'), failed('asked')]);
     const callback = { messageId: 'callback', failures: [failed('answered')] };
     expect(errorsOf(call(1, { ...asked, end: 'DELIVERED', callback }))).toEqual([
-      shownError('before'),
-      shownError('asked'),
-      shownError('answered'),
+      failed('before'),
+      failed('asked'),
+      failed('answered'),
     ]);
   });
 
   it('delivers a third party’s answer to the endpoint, which may fail with it', () => {
-    const response = { status: 201, headers: [['etag', 'x']], body: 'answer' } as const;
     const answered = (history: Partial<History>) =>
-      call(1, { end: 'DELIVERED', response, callback: { messageId: 'callback', failures: [], ...history } });
+      call(1, { ...done, callback: { messageId: 'callback', failures: [], ...history } });
     expect(withStep(answered({}))).toBe('call 1 PROGRESS fromCallback');
     const broken = answered({ failures: [failed('a')], end: 'FAILED' });
     expect(withStep(broken, 'RUN_FAILED')).toBe('call 1 FAILED fromCallback');
@@ -276,27 +268,18 @@ describe('a step in progress', () => {
   });
 
   it('waits for an event, and shows its deadline', () => {
-    const wait: WaitRecord = {
-      kind: 'wait',
-      step: named(1, 'Wait', 1),
-      eventId: 'ready',
-      timeout: '1.5m',
-      deadline: now + 90_000,
-      ...common('wait 1'),
-    };
+    const details = { waitEventId: 'ready', waitTimeoutDuration: '1.5m', waitTimeoutDeadline: now + 90_000 };
+    const wait = message('wait', 1, {}, { stepType: 'Wait' }, details);
     expect(withStep(wait)).toBe('wait 1 PROGRESS');
     expect(withStep(wait, 'RUN_CANCELED')).toBe('wait 1 CANCELED');
-    const details = { waitEventId: 'ready', waitTimeoutDuration: '1.5m', waitTimeoutDeadline: now + 90_000 };
-    const late: ResultRecord = { ...result(1, {}, { type: 'Wait' }), waitTimeout: true };
-    expect(groupsOf('RUN_STARTED', [initial(done), wait, late])[1]?.steps[0]).toMatchObject({
+    const shownWith = (more: Partial<ShownStep>, ...before: readonly RunMessage[]) =>
+      groupsOf('RUN_STARTED', [initial(done), ...before, { ...result(1), details: more }])[1]?.steps[0];
+    expect(shownWith({ waitTimeout: true }, wait)).toMatchObject({
       ...details,
       waitTimeout: true,
       state: 'STEP_SUCCESS',
     });
     // The event was sent before the wait.
-    const met: ResultRecord = { ...result(1, {}, { type: 'Wait' }), waitEventId: 'ready' };
-    expect(groupsOf('RUN_STARTED', [initial(done), met])[1]?.steps[0]).toMatchObject({
-      waitEventId: 'ready',
-    });
+    expect(shownWith({ waitEventId: 'ready' })).toMatchObject({ waitEventId: 'ready' });
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { redacted } from '../../../../../lambdas/message/redaction.ts';
-import { cutMessages, cuts, textCut } from '../../../../../lambdas/workflow/log/rules/cutting.ts';
-import type { RunMessage } from '../../../../../lambdas/workflow/log/rules/runRecord.ts';
+import { cutMessages, cuts, cutter } from '../../../../../lambdas/workflow/log/rules/cutting.ts';
+import type { RunMessage } from '../../../../../lambdas/workflow/log/rules/runMessage.ts';
 import {
   beginningOfText,
   bothRedactions,
@@ -36,7 +36,7 @@ describe('the texts of a log', () => {
     expect(texts.text('', hidesAll)).toBe('');
     expect(texts.headers([['kept', 'name']], hidesAll)).toEqual([['kept', 'name']]);
     expect(texts.headers([['a', 'secret']], hidesAll)).toEqual([['a', redacted('secret')]]);
-    for (const cut of cuts) expect(textCut(cut)(redacted('secret'))).toBe(redacted('secret'));
+    for (const cut of cuts) expect(cutter(cut).text(redacted('secret'))).toBe(redacted('secret'));
   });
 
   it('are cut between characters', () => {
@@ -60,36 +60,35 @@ describe('the texts of a log', () => {
 
   it('are shortened in every field of every kind of message', () => {
     const long = 'x'.repeat(5_000);
-    const failure = {
-      status: 500,
-      error: long,
-      headers: [
-        ['kept', 'n'],
-        ['a', 'b'],
-      ],
-      body: long,
-      time: 0,
-    } as const;
-    const common = { messageId: 'm', createdAt: 0, maxRetries: 0, failures: [failure] } as const;
-    const named = { ...common, step: { stepId: 1, stepName: 's', stepType: 'Run', concurrent: 1 } } as const;
-    const headers = [['a', 'b']] as const;
+    const headers = { Kept: ['n'], A: ['b'] };
+    const failure = { status: 500, error: long, headers, body: long, time: 0 };
+    const named = { stepName: 's', stepType: 'Run', concurrent: 1, callType: 'step' } as const;
+    const step = { ...named, state: 'STEP_SUCCESS', messageId: 'm', createdAt: 0, retries: 0 } as const;
+    const common = { step: { ...step, headers }, failures: [failure] };
     const messages: readonly RunMessage[] = [
-      { kind: 'initial', ...common, headers, payload: long },
-      { kind: 'result', ...named, headers, out: long },
+      { ...common, kind: 'initial', step: { ...common.step, out: long } },
       {
-        ...{ kind: 'call', ...named, headers, body: long, response: { status: 200, headers, body: long } },
+        ...common,
+        kind: 'call',
+        details: {
+          callHeaders: headers,
+          callBody: long,
+          callResponseBody: long,
+          callResponseHeaders: headers,
+        },
         callback: { messageId: 'c', failures: [failure] },
       },
       {
-        ...{ kind: 'invoke', ...named, headers, body: long, runId: 'run', startedAt: 0 },
-        url: 'https://a.example',
+        ...common,
+        kind: 'invoke',
+        details: { invokedWorkflowRunBody: long, invokedWorkflowRunHeaders: headers },
       },
     ];
-    expect(cutMessages(messages, cuts[0], 'kept')).toEqual(messages);
+    expect(cutMessages(messages, cuts[0], 'Kept')).toEqual(messages);
     const last = cuts.at(-1) ?? cuts[0];
-    const text = JSON.stringify(cutMessages(messages, last, 'kept'));
+    const text = JSON.stringify(cutMessages(messages, last, 'Kept'));
     expect(text).not.toContain('x'.repeat(last.textBytes + 1));
     expect(text).not.toContain('"b"');
-    expect(text.match(/"kept"/g)).toHaveLength(5);
+    expect(text.match(/"Kept"/g)).toHaveLength(10);
   });
 });

@@ -11,7 +11,7 @@ import { putMessage } from '../../message/messages.ts';
 import { now } from '../../shared/clock.ts';
 import { derivedId } from '../../shared/ids.ts';
 import { isActive, type RunKey, type RunStart } from '../rules/journal.ts';
-import { changeRun, settingsOfRun, type Decision } from '../runs/changeRun.ts';
+import { changeRun, settingsOfRun } from '../runs/changeRun.ts';
 import { emptyBody, listMessage } from '../runs/follow.ts';
 import { loadSnapshot } from '../store/journals.ts';
 
@@ -40,7 +40,9 @@ export async function failGivenUp(
   what: string,
 ): Promise<void> {
   const error = sayGivenUp(why, what);
-  const isFailing = await failWithout(key, startSeq, 'given up', (job) => giveUpAttempt(job, why, error));
+  const isFailing = await failByOwnDelivery(key, startSeq, 'given up', (job) =>
+    giveUpAttempt(job, why, error),
+  );
   if (isFailing)
     log.error('A run fails, because a job of it is given up', { runId: key.runId, reason: error });
 }
@@ -64,7 +66,7 @@ export async function failRefused({
     headers: [['content-type', 'application/json']],
     body: Buffer.from(JSON.stringify({ error: code, message: reason })),
   };
-  const isFailing = await failWithout({ accountId, runId }, startSeq, 'refused', async (job) => {
+  const isFailing = await failByOwnDelivery({ accountId, runId }, startSeq, 'refused', async (job) => {
     await failAttempt(job, response);
   });
   if (isFailing) log.warn('A run fails, because a request of its endpoint was refused', { runId, code });
@@ -77,7 +79,7 @@ export async function failRefused({
  * @param fail fails the delivery
  * @returns false if the run has ended, or its account is gone
  */
-async function failWithout(
+async function failByOwnDelivery(
   key: RunKey,
   startSeq: number,
   mark: string,
@@ -119,9 +121,10 @@ async function failWithout(
 
 /** The failure is not reported, but later submissions are refused. */
 async function endUnreadable(key: RunKey, startSeq: number, unreadable: unknown): Promise<void> {
-  await changeRun(key, (snapshot): Decision<undefined> => {
-    if (snapshot?.startSeq !== startSeq || !isActive(snapshot)) return { result: undefined };
-    return { record: { kind: 'end', at: now(), state: 'RUN_FAILED' }, result: undefined };
-  });
+  await changeRun(key, (snapshot) =>
+    snapshot?.startSeq === startSeq && isActive(snapshot)
+      ? { record: { kind: 'end', at: now(), state: 'RUN_FAILED' } }
+      : undefined,
+  );
   log.error('A run has ended whose settings cannot be read', { runId: key.runId, ...errorField(unreadable) });
 }

@@ -3,13 +3,13 @@ import type { Account } from '../../account/account.ts';
 import { now, secondMs } from '../../shared/clock.ts';
 import { HttpError } from '../../error/httpError.ts';
 import { chunksOf, eachOf } from '../../shared/lists.ts';
+import { groupedBy } from '../rules/grouped.ts';
 import { isWaiting } from '../rules/events.ts';
-import type { Snapshot, WaitRecord, RunKey } from '../rules/journal.ts';
 import { loadRecords } from '../store/journals.ts';
 import { waitersOf, type Waiter } from '../store/waiters.ts';
 import { withCharges, type Charges } from '../../usage/charge.ts';
 import { changeRun, type Decision } from '../runs/changeRun.ts';
-import { followEnds, sendChecks, type Ended } from './endWait.ts';
+import { followEnds, sendChecks, type Ended, type PlacedWait } from './endWait.ts';
 import { checkEvent } from './giveEvent.ts';
 import { type Notification, waiterRecord } from './notifyRun.ts';
 import { granter, wakingOf, wokenBefore, type Woken } from './wakeWaits.ts';
@@ -26,9 +26,8 @@ const runsAtOnce = 20;
 /** Bytes of events whose results are made at once. Each is in memory several times, a third longer each time. */
 const bytesAtOnce = 16 * 1_024 * 1_024;
 
-interface Found {
+interface Found extends Pick<PlacedWait, 'wait'> {
   readonly waiter: Waiter;
-  readonly wait: WaitRecord;
 }
 
 type Items = Map<Waiter, Notification>;
@@ -91,11 +90,12 @@ async function wakeTogether(
     // A token wakes only runs at its own destinations.
     return wait?.kind === 'wait' && account.scope?.allows(wait.url) !== false ? [{ waiter, wait }] : [];
   });
+  const byRun = groupedBy(found, ({ waiter }) => waiter.runId);
   await sendChecks(waiters);
   const ended: Ended[] = [];
   const atOnce = Math.max(1, Math.min(runsAtOnce, Math.floor(bytesAtOnce / Math.max(1, event.length))));
   try {
-    await eachOf(byRun(found), atOnce, async (ofRun) => {
+    await eachOf([...byRun.values()], atOnce, async (ofRun) => {
       for (const some of chunksOf(ofRun, wokenByOneRecord)) {
         const end = await wakeOfRun(account, some, event, charges, items);
         if (end !== undefined) ended.push(end);
@@ -105,17 +105,6 @@ async function wakeTogether(
     // Ends that were recorded before another one failed are delivered now.
     await followEnds(account, ended, false);
   }
-}
-
-function byRun(found: readonly Found[]): readonly (readonly Found[])[] {
-  const runs = new Map<string, Found[]>();
-  for (const one of found) {
-    const { runId } = one.waiter;
-    const ofRun = runs.get(runId);
-    if (ofRun === undefined) runs.set(runId, [one]);
-    else ofRun.push(one);
-  }
-  return [...runs.values()];
 }
 
 async function wakeOfRun(
@@ -128,28 +117,32 @@ async function wakeOfRun(
   const [first] = found;
   if (first === undefined) return undefined;
   const { accountId, runId } = first.waiter;
-  const key: RunKey = { accountId, runId };
+  const key = { accountId, runId };
   const waits = new Map(found.map(({ waiter, wait }) => [waiter.seq, wait]));
-  const waking = wakingOf(account, key, event, (seq) => {
+  const wake = wakingOf(account, key, event, (seq) => {
     const wait = waits.get(seq);
     return wait === undefined ? Promise.reject(new Error(`Wait ${seq} is unknown.`)) : Promise.resolve(wait);
   });
   const grant = granter(charges);
   let refusal: HttpError | undefined;
-  const decide = async (current: Snapshot | undefined): Promise<Decision<readonly Woken[]>> => {
+  const change = changeRun(key, async (current): Promise<Decision<readonly Woken[]> | undefined> => {
     const seqs = found.flatMap(({ waiter: { seq } }) => (isWaiting(current, seq) ? [seq] : []));
     grant(seqs.length);
-    if (current === undefined || seqs.length === 0) return { result: [] };
+    if (current === undefined || seqs.length === 0) return undefined;
     try {
-      return await waking.decide(current, seqs);
+      return await wake(current, seqs);
     } catch (error) {
       // A full run does not hold up the others.
       if (!(error instanceof HttpError)) throw error;
       refusal = error;
-      return { result: [] };
+      return undefined;
     }
-  };
-  const { snapshot, record, result } = await changeRun(key, decide).catch((error: unknown) => {
+  });
+  const {
+    snapshot,
+    record,
+    result = [],
+  } = await change.catch((error: unknown) => {
     grant(0);
     throw error;
   });

@@ -5,15 +5,12 @@ import { resultOf } from '../../../support/runFixture.ts';
 
 useRuns();
 
-const kindsOf = async (runId: string): Promise<readonly string[]> =>
-  (await acts.records(runId)).map(({ kind }) => kind);
-
 describe('the end of a run', () => {
   itAtEachDeath('is the same where its process dies and it is asked for again', async (fate) => {
     const runId = `wfr_end_${fate.name}`;
     await runFixture.start(runId);
     await acts.twice(fate, () => acts.end(runId, { body: '{"done":true}' }));
-    expect(await kindsOf(runId)).toEqual(['start', 'end']);
+    expect(await acts.kinds(runId)).toEqual(['start', 'end']);
     expect(await acts.listed(runId)).toEqual(['RUN_SUCCESS']);
   });
 
@@ -22,7 +19,7 @@ describe('the end of a run', () => {
     fixture.reset();
     fixture.beforeCall('PutItemCommand', 1, () => acts.end('wfr_race', { cancel: true }));
     await acts.end('wfr_race', { body: '1' });
-    expect(await kindsOf('wfr_race')).toEqual(['start', 'end']);
+    expect(await acts.kinds('wfr_race')).toEqual(['start', 'end']);
     expect(await acts.listed('wfr_race')).toEqual(['RUN_CANCELED']);
   });
 
@@ -47,7 +44,7 @@ describe('the end of a run', () => {
     await acts.end('wfr_drop', { cancel: true });
     await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(0);
-    expect(await kindsOf('wfr_drop')).toEqual(['start', 'steps', 'end']);
+    expect(await acts.kinds('wfr_drop')).toEqual(['start', 'steps', 'end']);
   });
 
   it('is in the list even if the run ends before its start is listed', async () => {

@@ -17,7 +17,7 @@ import { log } from '../../aws/log.ts';
 import { loadSnapshot, loadRecord } from '../store/journals.ts';
 import { listEnd } from '../store/runList.ts';
 import { sendJob } from '../../job/send.ts';
-import { changeRun, type Decision, storeEntryBody, settingsOfRun, extendRun } from '../runs/changeRun.ts';
+import { changeRun, storeEntryBody, settingsOfRun, extendRun } from '../runs/changeRun.ts';
 import { tellInvoker } from './tellInvoker.ts';
 import { listedRun } from '../runs/follow.ts';
 import { loadRunJournal } from '../runs/loadRun.ts';
@@ -53,13 +53,9 @@ export async function endRun(account: Account, which: WhichRun, end: RunEnd): Pr
   const time = now();
   if (start.invoker !== undefined) await sendFollowUp(key, found);
   const record = await endRecord(account, key, found, end, time);
-  const change = await changeRun(key, async (snapshot): Promise<Decision<undefined>> => {
-    if (snapshot === undefined || !isMeant(snapshot, run)) return { result: undefined };
-    return {
-      record,
-      keptUntil: await extendRun(key, snapshot, time + endedForMs(account)),
-      result: undefined,
-    };
+  const change = await changeRun(key, async (snapshot) => {
+    if (snapshot === undefined || !isMeant(snapshot, run)) return undefined;
+    return { record, keptUntil: await extendRun(key, snapshot, time + endedForMs(account)) };
   });
   if (change.record === undefined || change.snapshot === undefined) return false;
   await followEndOrLeave(account, key, change.snapshot, record);
@@ -84,7 +80,7 @@ async function endRecord(
 }
 
 /** Shows an end in the list, and reports it to the invoker. Can be repeated. */
-export async function followEnd(
+async function followEnd(
   account: Account,
   key: RunKey,
   snapshot: Snapshot,

@@ -45,8 +45,6 @@ export async function loadEntryBodies(entries: readonly ListedEntry[]): Promise<
 export const sizeOf = ({ messageId, bodyBytes }: Pick<ListedEntry, 'messageId' | 'bodyBytes'>) => ({
   messageId,
   body: { length: bodyBytes },
-  // Other messages of a run are not in its list.
-  callType: 'step' as const,
 });
 
 /** Quotes that an answer escapes for each entry: around three names and three values. */
