@@ -118,7 +118,7 @@ const refusal = z
   })
   .check(z.describe('A request of the endpoint that the service refused for good.'));
 
-const runRequest = z.object({
+export const runRequest = z.object({
   messageId,
   retried: whole('0 for the first delivery of the message, n for the nth retry.'),
   startedAt: time('When it was sent.'),

@@ -178,8 +178,9 @@ describe('files', () => {
     const users = new Map<string, string[]>();
     for (const { from, to } of [...texts].flatMap(([file, text]) => importsOf(file, text)))
       users.set(to, [...(users.get(to) ?? []), from]);
-    // What an app, Lambda or a bundle loads, and what one concept plugs into another as a whole.
-    const whole = /^lib\/(index|lambdaCredentials)|^pack\/madeAhead|^lambdas\/handlers\/|\/for(Publish|Workers)\.ts$/;
+    // Apps, Lambda and bundles load these, or one concept plugs them into another as a whole.
+    const whole =
+      /^lib\/(index|lambdaCredentials)|^pack\/madeAhead|^lambdas\/handlers\/|\/for(Publish|Workers)\.ts$/;
     const unused = [...texts].flatMap(([file, text]) =>
       whole.test(file) || /^(test|examples)\//.test(file)
         ? []

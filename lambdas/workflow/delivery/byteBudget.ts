@@ -78,7 +78,7 @@ export class ByteBudget {
   }
 }
 
-export interface Hold {
+interface Hold {
   /** Gives back all but this many bytes. */
   readonly shrinkTo: (bytes: number) => void;
   /** Gives back all bytes. Can be repeated. */

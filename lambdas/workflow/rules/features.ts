@@ -13,7 +13,7 @@ export const features = [
   'WF_TriggerOnConfig',
   'WF_NoDelete',
 ] as const;
-export type Feature = (typeof features)[number];
+type Feature = (typeof features)[number];
 export type Features = ReadonlySet<Feature>;
 
 /** Reads a list such as `LazyFetch,InitialBody`. Unknown words are ignored. */

@@ -35,7 +35,7 @@ interface GivenEvent {
   readonly known?: Snapshot | undefined;
 }
 
-export interface Given {
+interface Given {
   readonly messageId: string;
   /** When the run started, Unix milliseconds. */
   readonly createdAt: number;
