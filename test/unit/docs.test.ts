@@ -16,8 +16,8 @@ const read = (name: string): string => readFileSync(join(root, name), 'utf8');
 
 /** Returns paths in backticks from the root. Only the part before `<a concept>` or `*` is checked. */
 const pathsIn = (text: string): readonly string[] =>
-  [...text.matchAll(/`((?:bench|bin|lambdas|lib|local|migrate|test|verify)\/[^`\s]*)`/g)].map(([, path = '']) =>
-    path.replace(/[<*].*$/, ''),
+  [...text.matchAll(/`((?:bench|bin|lambdas|lib|local|migrate|test|verify)\/[^`\s]*)`/g)].map(
+    ([, path = '']) => path.replace(/[<*].*$/, ''),
   );
 
 it.each(texts)('The files and folders that %s names exist', (name) => {
