@@ -20,7 +20,10 @@ export interface Terms {
   readonly returns?: 'ALL_OLD' | 'ALL_NEW' | 'UPDATED_NEW';
 }
 
-/** The row has the returned attributes or, after a refusal, is the one that failed the condition. */
+/**
+ * The row has the returned attributes or, after a refusal, is the one that failed the condition. DynamoDB returns it at no
+ * additional cost (ReturnValuesOnConditionCheckFailure: "No read capacity units are consumed").
+ */
 type Outcome =
   | { readonly isMade: true; readonly row: Row }
   | { readonly isMade: false; readonly row: Row | undefined };
