@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { RunStart } from '../../../../../lambdas/workflow/rules/journal.ts';
 import { startHeaders } from '../../../../../lambdas/workflow/log/rules/startHeaders.ts';
-import { callbackTo, startSettings } from '../../../../support/startSettings.ts';
+import { startSettings } from '../../../../support/startSettings.ts';
 import { redacted } from '../../../../../lambdas/message/redaction.ts';
 
 const start = startSettings({
@@ -9,6 +9,16 @@ const start = startSettings({
   features: [],
   sdkVersion: undefined,
   forwarded: [],
+});
+const own = [
+  ['upstash-workflow-init', 'true'],
+  ['upstash-workflow-runid', 'wfr_1'],
+  ['upstash-workflow-url', 'https://flow.example/'],
+  ['upstash-retries', '3'],
+];
+
+it('A start without settings has only the run’s headers', () => {
+  expect(startHeaders('wfr_1', start)).toEqual(own);
 });
 
 it('Everything that a start set is shown, with its secrets hidden', () => {
@@ -26,7 +36,15 @@ it('Everything that a start set is shown, with its secrets hidden', () => {
       priority: 'high',
       redaction: { body: false, headers: ['authorization'] },
     },
-    failureCallback: callbackTo('https://user:secret@failed.example/'),
+    failureCallback: {
+      url: 'https://user:secret@failed.example/',
+      method: 'POST',
+      headers: [],
+      labels: [],
+      maxRetries: 3,
+      timeoutMs: 1_000,
+      delayMs: 0,
+    },
     forwarded: [
       ['content-type', 'application/json'],
       ['x-tenant', 'acme'],
