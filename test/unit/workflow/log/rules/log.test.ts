@@ -105,6 +105,32 @@ describe('the log of a run', () => {
     );
     expect(groupsOf('RUN_FAILED', [initial(done), broken])[1]?.steps[0]?.errors).toBeUndefined();
   });
+
+  it('shows failures and the step that threw, first as the next step and then as the recorded one', () => {
+    const failures = [failed('one'), failed('two')];
+    const start = initial({ failures, nextDeliveryAt: now + 5 });
+    expect(groupsOf('RUN_STARTED', [start]).at(-1)).toEqual({
+      type: 'next',
+      steps: [
+        {
+          ...{ messageId: 'init', state: 'STEP_RETRY', retries: 3, stepName: 'charge' },
+          ...{ nextDeliveryTime: now + 5, errors: failures },
+        },
+      ],
+    });
+    expect(groupsOf('RUN_STARTED', [start, result(1)])[1]).toMatchObject({
+      steps: [{ stepId: 1, state: 'STEP_SUCCESS', errors: failures }],
+    });
+    const broken = initial({ failures: [failed('one')], end: 'FAILED', nextDeliveryAt: now });
+    expect(groupsOf('RUN_FAILED', [broken]).at(-1)?.steps[0]).toMatchObject({
+      state: 'STEP_FAILED',
+      nextDeliveryTime: undefined,
+    });
+  });
+
+  it('is empty before the run is recorded', () => {
+    expect(groupsOf('RUN_STARTED', [])).toEqual([]);
+  });
 });
 
 describe('a parallel group', () => {
