@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { logSubjectOf } from './logSubject.ts';
 import type { Attempt, Message, OpenAttempt } from './message.ts';
 import { epochSeconds } from '../shared/clock.ts';
@@ -6,7 +7,6 @@ import { putAll } from '../aws/dynamodb.ts';
 import type { StoredBody } from './message.ts';
 import {
   attemptId,
-  attemptOf,
   endId,
   followingAttributes,
   heldId,
@@ -93,18 +93,17 @@ export async function recordAttempt(message: Message, attempt: Attempt): Promise
     message.workflow?.role !== 'failureRequest'
       ? { status: response.status, headers: [], body: new Uint8Array() }
       : response;
+  // The SDK repeats a write whose answer was lost. This mark shows that the row is from this write.
+  const mark = randomBytes(6).toString('base64url');
   const row = {
     ...followingAttributes(logSubjectOf(message), message, attemptId(message.messageId, number)),
     ...rest,
     attempt: number,
     response: kept,
+    mark,
   };
   const written = await put(settings.messagesTable, row, ifNew);
-  if (written.isMade) return true;
-  // The SDK repeats a write whose answer was lost. Completions are often simultaneous, and are told apart later.
-  const found = written.row && attemptOf(written.row);
-  if (found === undefined || (found.isCompleted ?? attempt.isCompleted) === true) return false;
-  return found.startedAt === attempt.startedAt && found.recordedAt === attempt.recordedAt;
+  return written.isMade || written.row?.['mark'] === mark;
 }
 
 /**
