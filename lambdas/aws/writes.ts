@@ -6,6 +6,7 @@ import {
   UpdateItemCommand,
   type UpdateItemCommandInput,
 } from '@aws-sdk/client-dynamodb';
+import { randomBytes } from 'node:crypto';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { dynamodb, toItem, type Key, type Row } from './dynamodb.ts';
 
@@ -60,6 +61,16 @@ export async function outcomeOf(write: Promise<{ readonly Attributes?: Key | und
 
 export const put = (table: string, row: object, terms: Terms = {}, client = dynamodb): Promise<Outcome> =>
   outcomeOf(client.send(new PutItemCommand({ TableName: table, Item: toItem(row), ...inputOf(terms) })));
+
+/**
+ * Writes a row with a mark, by which it is recognized. The SDK repeats a write whose answer was lost, and finds its own row: that
+ * counts as made.
+ */
+export async function putMarked(table: string, row: object, terms: Terms): Promise<Outcome> {
+  const mark = randomBytes(6).toString('base64url');
+  const { isMade, row: found } = await put(table, { ...row, mark }, terms);
+  return isMade || found?.['mark'] === mark ? { isMade: true, row: found ?? {} } : { isMade, row: found };
+}
 
 /** @param expression an update expression, such as `SET state = :state` */
 export const updateInput = (

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { logSubjectOf } from './logSubject.ts';
 import type { Attempt, Message, OpenAttempt } from './message.ts';
 import { epochSeconds } from '../shared/clock.ts';
@@ -16,7 +15,7 @@ import {
   type End,
   type MessageKey,
 } from './rows.ts';
-import { put, update, putNew, unlessRefused, ifNew } from '../aws/writes.ts';
+import { put, putMarked, update, putNew, unlessRefused, ifNew } from '../aws/writes.ts';
 
 const toRow = (message: Message, body: StoredBody): object => ({ ...ownAttributes(message), body });
 
@@ -93,17 +92,13 @@ export async function recordAttempt(message: Message, attempt: Attempt): Promise
     message.workflow?.role !== 'failureRequest'
       ? { status: response.status, headers: [], body: new Uint8Array() }
       : response;
-  // The SDK repeats a write whose answer was lost. This mark shows that the row is from this write.
-  const mark = randomBytes(6).toString('base64url');
   const row = {
     ...followingAttributes(logSubjectOf(message), message, attemptId(message.messageId, number)),
     ...rest,
     attempt: number,
     response: kept,
-    mark,
   };
-  const written = await put(settings.messagesTable, row, ifNew);
-  return written.isMade || written.row?.['mark'] === mark;
+  return unlessRefused(putMarked(settings.messagesTable, row, ifNew));
 }
 
 /**

@@ -9,14 +9,14 @@ import { attemptJob } from '../../job/job.ts';
 import { sendJob } from '../../job/send.ts';
 import { epochSeconds, now } from '../../shared/clock.ts';
 import type { Message } from '../../message/message.ts';
-import { put, ifNew } from '../../aws/writes.ts';
+import { putMarked, ifNew } from '../../aws/writes.ts';
 
 const keyOf = (messageId: string, attempt: number) => ({
   shard: `continued#${messageId}~${attempt}`,
   id: 'continued',
 });
 
-const shape = z.object({ by: z.string(), write: z.string() });
+const shape = z.object({ by: z.string() });
 
 /** Sends a job that continues from the record of a completed attempt. */
 export const sendContinuation = (message: Message, attempt: number): Promise<void> =>
@@ -37,13 +37,9 @@ export async function chooseJob(
   attempt: number,
   by: string,
 ): Promise<'first' | 'again' | 'other'> {
-  const write = crypto.randomUUID();
   const expiresAt = epochSeconds(message.expiresAt);
-  const row = { ...keyOf(message.messageId, attempt), by, write, expiresAt };
-  const chosen = await put(settings.messagesTable, row, ifNew);
+  const row = { ...keyOf(message.messageId, attempt), by, expiresAt };
+  const chosen = await putMarked(settings.messagesTable, row, ifNew);
   if (chosen.isMade) return 'first';
-  const found = shape.parse(chosen.row);
-  // The SDK repeats a write whose answer was lost.
-  if (found.write === write) return 'first';
-  return found.by === by ? 'again' : 'other';
+  return shape.parse(chosen.row).by === by ? 'again' : 'other';
 }

@@ -1,5 +1,4 @@
 /** The table of lanes: a row for each lane, and its line's pages. Default values are left out. */
-import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
 import { circuit } from '../../circuit/circuit.ts';
 import { dayMs, now, secondMs, epochSeconds } from '../../shared/clock.ts';
@@ -11,7 +10,7 @@ import { log } from '../../aws/log.ts';
 import { processLeases } from '../../aws/resources.ts';
 import { settings } from '../../aws/settings.ts';
 import { getRow, getRows, putAll, queryRows, scanRows, toItem, type Row } from '../../aws/dynamodb.ts';
-import { put, remove, unlessRefused, type Terms } from '../../aws/writes.ts';
+import { putMarked, remove, unlessRefused, type Terms } from '../../aws/writes.ts';
 
 const ownPart = 'lane';
 const pagePart = (number: number, line = 'page'): string => `${line}#${String(number).padStart(12, '0')}`;
@@ -76,7 +75,7 @@ function laneOf({ accountId, kind, name }: LaneKey, row: Row): Lane {
   };
 }
 
-function rowOf(lane: Lane, mark: string): object {
+function rowOf(lane: Lane): object {
   const { accountId, kind, name, leases, version, circuit, isCircuitOn, ...others } = lane;
   const { line, fair, deletedFairLines, ...rest } = others;
   const rows = [...leases].map(([by, { slots, ...lease }]) => ({
@@ -97,7 +96,6 @@ function rowOf(lane: Lane, mark: string): object {
     ...keyOf(lane),
     ...(isListed(lane) && { owner: ownerOf(accountId, kind), name }),
     version: version + 1,
-    mark,
     expiresAt: expiryOf(lane),
   };
 }
@@ -148,11 +146,8 @@ const ifVersionIs = ({ version }: Lane): Terms =>
  * @returns undefined after the write, or the lane in the table if another process wrote it
  */
 export async function saveLane(lane: Lane): Promise<{ readonly current: Lane | undefined } | undefined> {
-  // The SDK retries unanswered writes. This mark shows that the row is from this write.
-  const mark = randomBytes(6).toString('base64url');
-  const outcome = await put(settings.lanesTable, rowOf(lane, mark), ifVersionIs(lane));
-  if (outcome.isMade || outcome.row?.['mark'] === mark) return undefined;
-  return { current: outcome.row && laneOf(lane, outcome.row) };
+  const { isMade, row } = await putMarked(settings.lanesTable, rowOf(lane), ifVersionIs(lane));
+  return isMade ? undefined : { current: row && laneOf(lane, row) };
 }
 
 /** @returns whether it is removed; not if it was written since it was read */

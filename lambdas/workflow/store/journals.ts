@@ -4,7 +4,6 @@
  */
 import { QueryCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
 import { now, epochSeconds } from '../../shared/clock.ts';
 import {
@@ -19,7 +18,7 @@ import type { RunIdentity } from '../../wire/workflowFilters.ts';
 import { hasEnded } from '../run.ts';
 import { settings } from '../../aws/settings.ts';
 import { dynamodb, getRow, getRows, putAll, queryRows } from '../../aws/dynamodb.ts';
-import { put, update, unlessRefused, ifNew } from '../../aws/writes.ts';
+import { putMarked, update, unlessRefused, ifNew } from '../../aws/writes.ts';
 
 /** Account ids have no `#`. */
 const ownerOf = ({ accountId, runId }: RunKey): string => `run#${accountId}#${runId}`;
@@ -142,10 +141,8 @@ export async function* readJournal(key: RunKey, from: number): AsyncGenerator<Jo
  * @returns undefined if it was written; otherwise the snapshot after the record that has its place
  */
 export async function appendRecord(key: RunKey, row: JournalRow): Promise<Snapshot | undefined> {
-  const mark = randomBytes(9).toString('base64url');
-  const { isMade, row: found } = await put(settings.workflowsTable, { ...rowOf(key, row), mark }, ifNew);
-  // If an answer is lost, the SDK retries the write and finds its own record.
-  return isMade || found?.['mark'] === mark ? undefined : unlessExpired(snapshotOf(found));
+  const { isMade, row: found } = await putMarked(settings.workflowsTable, rowOf(key, row), ifNew);
+  return isMade ? undefined : unlessExpired(snapshotOf(found));
 }
 
 export const putRecords = (key: RunKey, rows: readonly JournalRow[]): Promise<void> =>
