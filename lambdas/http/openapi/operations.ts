@@ -1,5 +1,5 @@
 import type { ApiFunction } from '../routes.ts';
-import type { Operations } from './parts/operation.ts';
+import type { Operation } from './parts/operation.ts';
 import { accounts } from './operations/accounts.ts';
 import { description } from './operations/description.ts';
 import { dlq } from './operations/dlq.ts';
@@ -14,7 +14,9 @@ import { alarms, stats } from './operations/stats.ts';
 import { urlGroups } from './operations/urlGroups.ts';
 import { workflows } from './operations/workflows.ts';
 
-export const byFunction: { readonly [F in Exclude<ApiFunction, 'console'>]: Operations<F> } = {
+export const byFunction: Readonly<
+  Record<Exclude<ApiFunction, 'console'>, Readonly<Record<string, Operation>>>
+> = {
   publish,
   messages,
   logs,

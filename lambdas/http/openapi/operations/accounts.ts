@@ -1,3 +1,5 @@
+import { made } from '../../../options/option.ts';
+import type { RouteTable } from '../../route.ts';
 import * as z from 'zod/mini';
 import { accountFields, allowedToken, longestAccountPage } from '../../../management/accountShapes.ts';
 import { account, accountId, accountStats, madeToken, namedToken } from '../parts/examples.ts';
@@ -46,7 +48,23 @@ const refusedCallback = [
   ],
 ] as const;
 
-export const accounts: Operations<'accounts'> = {
+/** The management API has its own host. `brand` is `svc` or the name of another dialect. */
+export const accountsRoutes = {
+  'GET /v2/{brand}/users': { access: 'management' },
+  'POST /v2/{brand}/users': { access: 'management' },
+  'GET /v2/{brand}/users/{id}': { access: 'management' },
+  'PATCH /v2/{brand}/users/{id}': { access: 'management' },
+  'DELETE /v2/{brand}/users/{id}': { access: 'management' },
+  'POST /v2/{brand}/users/{id}/failure-callback/test': { access: 'management' },
+  'POST /v2/{brand}/rotate-token/{id}': { access: 'management' },
+  'POST /v2/{brand}/users/{id}/tokens': { access: 'management' },
+  'GET /v2/{brand}/users/{id}/tokens': { access: 'management' },
+  'DELETE /v2/{brand}/users/{id}/tokens/{tokenId}': { access: 'management' },
+  'GET /v2/{brand}/stats/{id}': { access: 'management' },
+  'GET /v2/{brand}/openapi.json': { access: 'open' },
+} as const satisfies RouteTable;
+
+export const accounts = /* @__PURE__ */ made((): Operations<typeof accountsRoutes> => ({
   'GET /v2/{brand}/users': {
     id: 'listAccounts',
     summary: 'List the accounts',
@@ -256,4 +274,4 @@ export const accounts: Operations<'accounts'> = {
     },
     errors: { 404: [nothingAt('GET', 'openapi.json')] },
   },
-};
+}));

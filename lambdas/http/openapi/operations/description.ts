@@ -1,6 +1,13 @@
+import { made } from '../../../options/option.ts';
+import type { RouteTable } from '../../route.ts';
 import type { Operations } from '../parts/operation.ts';
 
-export const description: Operations<'description'> = {
+export const descriptionRoutes = {
+  'GET /v2/health': { access: 'open' },
+  'GET /v2/openapi.json': { access: 'open' },
+} as const satisfies RouteTable;
+
+export const description = /* @__PURE__ */ made((): Operations<typeof descriptionRoutes> => ({
   'GET /v2/health': {
     id: 'getHealth',
     summary: 'Ask whether the service answers',
@@ -19,4 +26,4 @@ export const description: Operations<'description'> = {
       200: { description: 'An OpenAPI document.', schema: 'Description', example: { openapi: '3.1.1' } },
     },
   },
-};
+}));

@@ -1,9 +1,13 @@
+import { made } from '../../../options/option.ts';
+import type { RouteTable } from '../../route.ts';
 import { deadLetter, deadLetterCount, deadLetterPage, dlqId, messageId } from '../parts/examples.ts';
 import { overBudget, overDay, type Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
 import { counting } from '../parts/parameters.ts';
 
-const noSuchEntry = ['dead_letter_not_found', `There is no dead letter "${dlqId}".`] as const;
+const noSuchEntry = /* @__PURE__ */ made(
+  () => ['dead_letter_not_found', `There is no dead letter "${dlqId}".`] as const,
+);
 const badFilter = ['field_invalid', 'count is "500"; allowed is a whole number from 1 to 100.'] as const;
 const ids = { required: false, schema: 'DlqIds', example: { dlqIds: [dlqId] } } as const;
 
@@ -23,7 +27,17 @@ const badOverride: Errors = {
 /** The end of a bulk retry's refusal: it sends as many as the account's daily limit and budget allow. */
 const sentBefore = 'Already sent again: 42 dead letters.';
 
-export const dlq: Operations<'dlq'> = {
+export const dlqRoutes = {
+  'GET /v2/dlq': { access: 'read' },
+  'GET /v2/dlq/count': { access: 'read' },
+  'DELETE /v2/dlq': { access: 'write', audit: 'dlq.delete' },
+  'POST /v2/dlq/retry': { access: 'write', audit: 'dlq.retry' },
+  'POST /v2/dlq/retry/{dlqId}': { access: 'write', audit: 'dlq.retry' },
+  'GET /v2/dlq/{dlqId}': { access: 'read' },
+  'DELETE /v2/dlq/{dlqId}': { access: 'write', audit: 'dlq.delete' },
+} as const satisfies RouteTable;
+
+export const dlq = /* @__PURE__ */ made((): Operations<typeof dlqRoutes> => ({
   'GET /v2/dlq': {
     id: 'listDeadLetters',
     summary: 'List the dead letters',
@@ -118,4 +132,4 @@ export const dlq: Operations<'dlq'> = {
     answers: { 200: { description: 'It is deleted.', schema: 'Deleted', example: { deleted: 1 } } },
     errors: { 404: [noSuchEntry] },
   },
-};
+}));

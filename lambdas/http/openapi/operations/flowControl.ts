@@ -1,3 +1,5 @@
+import { made } from '../../../options/option.ts';
+import type { RouteTable } from '../../route.ts';
 import { largestCount } from '../../../shared/bounds.ts';
 import { cursorHeaders, goesOn } from '../parts/arrays.ts';
 import { circuit, flowControl as shown } from '../parts/examples.ts';
@@ -18,7 +20,22 @@ const flag = (what: string) => ({
   example: true,
 });
 
-export const flowControl: Operations<'flowControl'> = {
+export const flowControlRoutes = {
+  'GET /v2/flowControl': { access: 'read' },
+  'GET /v2/flowControl/{key}': { access: 'read' },
+  'POST /v2/flowControl/{key}/pause': { access: 'write', audit: 'flowControl.pause' },
+  'POST /v2/flowControl/{key}/resume': { access: 'write', audit: 'flowControl.resume' },
+  'POST /v2/flowControl/{key}/pin': { access: 'write', audit: 'flowControl.pin' },
+  'POST /v2/flowControl/{key}/unpin': { access: 'write', audit: 'flowControl.unpin' },
+  'POST /v2/flowControl/{key}/resetRate': { access: 'write', audit: 'flowControl.resetRate' },
+  // Published clients use this name.
+  'POST /v2/flowControl/{key}/reset': { access: 'write', audit: 'flowControl.resetRate' },
+  'GET /v2/globalParallelism': { access: 'read' },
+  'GET /v2/circuits': { access: 'read' },
+  'POST /v2/circuits/{host}/close': { access: 'write', audit: 'circuit.close' },
+} as const satisfies RouteTable;
+
+export const flowControl = /* @__PURE__ */ made((): Operations<typeof flowControlRoutes> => ({
   'GET /v2/flowControl': {
     id: 'listFlowControl',
     summary: 'List the flow-control keys',
@@ -172,4 +189,4 @@ export const flowControl: Operations<'flowControl'> = {
       503: [busy],
     },
   },
-};
+}));

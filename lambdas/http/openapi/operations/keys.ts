@@ -1,3 +1,5 @@
+import { made } from '../../../options/option.ts';
+import type { RouteTable } from '../../route.ts';
 import { allowedOwnToken } from '../../../management/accountShapes.ts';
 import { madeToken, namedToken, signingKeys } from '../parts/examples.ts';
 import type { Operation, Operations } from '../parts/operation.ts';
@@ -12,7 +14,16 @@ const rotation = (of: Pick<Operation, 'id' | 'summary' | 'description' | 'deprec
 
 const busy = [['busy', 'The account is being changed by others; send the request again.']] as const;
 
-export const keys: Operations<'keys'> = {
+export const keysRoutes = {
+  'GET /v2/keys': { access: 'read' },
+  'POST /v2/keys/rotate': { access: 'write', audit: 'keys.rotate' },
+  'POST /v2/rotate': { access: 'write', audit: 'keys.rotate' },
+  'GET /v2/tokens': { access: 'read' },
+  'POST /v2/tokens': { access: 'write', audit: 'token.create' },
+  'DELETE /v2/tokens/{tokenId}': { access: 'write', audit: 'token.revoke' },
+} as const satisfies RouteTable;
+
+export const keys = /* @__PURE__ */ made((): Operations<typeof keysRoutes> => ({
   'GET /v2/tokens': {
     id: 'listOwnTokens',
     summary: 'List the account’s named tokens',
@@ -78,4 +89,4 @@ export const keys: Operations<'keys'> = {
     description: 'As `POST /v2/keys/rotate`.',
     deprecated: true,
   }),
-};
+}));

@@ -1,3 +1,5 @@
+import { made } from '../../../options/option.ts';
+import type { RouteTable } from '../../route.ts';
 import { logPage, logs as entries } from '../parts/examples.ts';
 import type { Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
@@ -12,7 +14,12 @@ const errors: Errors = {
   ],
 };
 
-export const logs: Operations<'logs'> = {
+export const logsRoutes = {
+  'GET /v2/logs': { access: 'read' },
+  'GET /v2/events': { access: 'read' },
+} as const satisfies RouteTable;
+
+export const logs = /* @__PURE__ */ made((): Operations<typeof logsRoutes> => ({
   'GET /v2/logs': {
     id: 'listLogs',
     summary: 'List the log',
@@ -37,4 +44,4 @@ export const logs: Operations<'logs'> = {
     },
     errors,
   },
-};
+}));

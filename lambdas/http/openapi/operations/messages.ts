@@ -1,13 +1,14 @@
+import { made } from '../../../options/option.ts';
+import type { RouteTable } from '../../route.ts';
 import { messageId, messageInAnyState, messagePage, runId } from '../parts/examples.ts';
 import type { Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
 import { counting } from '../parts/parameters.ts';
 import { tooManyQueues } from './queues.ts';
 
-const notWaiting = [
-  'message_not_found',
-  `There is no message "${messageId}" that waits for its delivery.`,
-] as const;
+const notWaiting = /* @__PURE__ */ made(
+  () => ['message_not_found', `There is no message "${messageId}" that waits for its delivery.`] as const,
+);
 
 export const refusalsOfSendingAgain = {
   412: [['retries_over_limit', "Svc-Retries is 6, but the account's limit max_retries is 5."], tooManyQueues],
@@ -35,7 +36,7 @@ const completing = {
   },
 } as const;
 
-const refusedCompletions = {
+const refusedCompletions = /* @__PURE__ */ made((): Errors => ({
   400: [
     [
       'field_invalid',
@@ -61,9 +62,22 @@ const refusedCompletions = {
       "The body has 4194305 bytes, but the account's limit max_message_size is 4194304 bytes.",
     ],
   ],
-} as const satisfies Errors;
+}));
 
-export const messages: Operations<'messages'> = {
+export const messagesRoutes = {
+  'GET /v2/messages': { access: 'read' },
+  'GET /v2/messages/count': { access: 'read' },
+  'GET /v2/messages/{messageId}': { access: 'read' },
+  'DELETE /v2/messages/{messageId}': { access: 'write', audit: 'messages.cancel' },
+  'PATCH /v2/messages/{messageId}': { access: 'write', audit: 'message.change' },
+  'POST /v2/messages/{messageId}/publish': { access: 'write' },
+  'DELETE /v2/messages': { access: 'write', audit: 'messages.cancel' },
+  'POST /v2/messages/{messageId}/complete': { access: 'write', audit: 'message.complete' },
+  // The destination has no token. The URL is valid for one attempt.
+  'POST /v2/complete/{completion}': { access: 'open' },
+} as const satisfies RouteTable;
+
+export const messages = /* @__PURE__ */ made((): Operations<typeof messagesRoutes> => ({
   'POST /v2/messages/{messageId}/complete': {
     id: 'completeMessage',
     summary: 'Complete the open attempt of a message',
@@ -240,4 +254,4 @@ export const messages: Operations<'messages'> = {
     },
     errors: { 400: [['field_invalid', 'label is empty; a filter must have a value.']] },
   },
-};
+}));

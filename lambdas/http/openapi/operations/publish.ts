@@ -1,8 +1,10 @@
+import { made } from '../../../options/option.ts';
+import type { RouteTable } from '../../route.ts';
 import { messageId } from '../parts/examples.ts';
 import type { Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
 import { tooManyQueues } from './queues.ts';
-import { triggers } from './workflowRuns.ts';
+import { triggerRoutes, triggers } from './workflowRuns.ts';
 
 const answers = {
   200: {
@@ -51,7 +53,14 @@ const errors: Errors = {
 const toDestination =
   'The body is delivered byte for byte, with its `Content-Type`. Query parameters that the service does not know belong to the destination.';
 
-export const publish: Operations<'publish'> = {
+export const publishRoutes = {
+  'POST /v2/publish/{destination+}': { access: 'write', publishes: true },
+  'POST /v2/enqueue/{queueName}/{destination+}': { access: 'write', publishes: true },
+  'POST /v2/batch': { access: 'write', publishes: true },
+  ...triggerRoutes,
+} as const satisfies RouteTable;
+
+export const publish = /* @__PURE__ */ made((): Operations<typeof publishRoutes> => ({
   'POST /v2/publish/{destination+}': {
     id: 'publishMessage',
     summary: 'Publish a message',
@@ -115,4 +124,4 @@ export const publish: Operations<'publish'> = {
     },
   },
   ...triggers,
-};
+}));

@@ -1,3 +1,5 @@
+import { made } from '../../../options/option.ts';
+import type { RouteTable } from '../../route.ts';
 import { queue } from '../parts/examples.ts';
 import { cursorHeaders, goesOn } from '../parts/arrays.ts';
 import type { Operation, Operations } from '../parts/operation.ts';
@@ -22,7 +24,16 @@ const pausing = (action: 'pause' | 'resume'): Operation => ({
   errors: { 404: [noSuchQueue], 503: [busy] },
 });
 
-export const queues: Operations<'queues'> = {
+export const queuesRoutes = {
+  'POST /v2/queues': { access: 'write', audit: 'queue.save' },
+  'GET /v2/queues': { access: 'read' },
+  'GET /v2/queues/{name}': { access: 'read' },
+  'DELETE /v2/queues/{name}': { access: 'write', audit: 'queue.delete' },
+  'POST /v2/queues/{name}/pause': { access: 'write', audit: 'queue.pause' },
+  'POST /v2/queues/{name}/resume': { access: 'write', audit: 'queue.resume' },
+} as const satisfies RouteTable;
+
+export const queues = /* @__PURE__ */ made((): Operations<typeof queuesRoutes> => ({
   'POST /v2/queues': {
     id: 'putQueue',
     summary: 'Create or change a queue',
@@ -74,4 +85,4 @@ export const queues: Operations<'queues'> = {
   },
   'POST /v2/queues/{name}/pause': pausing('pause'),
   'POST /v2/queues/{name}/resume': pausing('resume'),
-};
+}));

@@ -1,3 +1,5 @@
+import { made } from '../../../options/option.ts';
+import type { RouteTable } from '../../route.ts';
 import { messageId, schedule } from '../parts/examples.ts';
 import { cursorHeaders, goesOn } from '../parts/arrays.ts';
 import type { Errors } from '../parts/errors.ts';
@@ -33,7 +35,23 @@ const pausing = (action: 'pause' | 'resume', method: 'post' | 'patch'): Operatio
   errors: { 404: [noSuchSchedule] },
 });
 
-export const schedules: Operations<'schedules'> = {
+export const schedulesRoutes = {
+  'POST /v2/schedules/{schedule+}': { access: 'write', audit: 'schedule.save' },
+  'GET /v2/schedules': { access: 'read' },
+  'GET /v2/schedules/{schedule}': { access: 'read' },
+  'GET /v2/schedules/{schedule}/fires': { access: 'read' },
+  'GET /v2/schedules/{schedule}/next': { access: 'read' },
+  'PATCH /v2/schedules/{schedule}': { access: 'write', audit: 'schedule.change' },
+  'DELETE /v2/schedules/{schedule}': { access: 'write', audit: 'schedule.delete' },
+  'POST /v2/schedules/{schedule}/run': { access: 'write', audit: 'schedule.run' },
+  'POST /v2/schedules/{schedule}/pause': { access: 'write', audit: 'schedule.pause' },
+  'PATCH /v2/schedules/{schedule}/pause': { access: 'write', audit: 'schedule.pause' },
+  'POST /v2/schedules/{schedule}/resume': { access: 'write', audit: 'schedule.resume' },
+  'PATCH /v2/schedules/{schedule}/resume': { access: 'write', audit: 'schedule.resume' },
+  'GET /v2/cron': { access: 'read' },
+} as const satisfies RouteTable;
+
+export const schedules = /* @__PURE__ */ made((): Operations<typeof schedulesRoutes> => ({
   'POST /v2/schedules/{schedule+}': {
     id: 'createSchedule',
     summary: 'Create or overwrite a schedule',
@@ -240,4 +258,4 @@ export const schedules: Operations<'schedules'> = {
       ],
     },
   },
-};
+}));

@@ -1,3 +1,5 @@
+import { made } from '../../../options/option.ts';
+import type { RouteTable } from '../../route.ts';
 import { auditActions } from '../../../wire/auditActions.ts';
 import { messageId, namedToken, ownStats, runId, start } from '../parts/examples.ts';
 import type { Operations } from '../parts/operation.ts';
@@ -11,7 +13,16 @@ svc_queue_waiting{queue="mail"} 12
 svc_messages_total{state="delivered"} 489
 `;
 
-export const stats: Operations<'stats'> = {
+export const statsRoutes = {
+  'GET /v2/stats': { access: 'read' },
+  'GET /v2/stats/attention': { access: 'read' },
+  'GET /v2/stats/hosts': { access: 'read' },
+  'GET /v2/stats/lanes': { access: 'read' },
+  'GET /v2/metrics': { access: 'read' },
+  'GET /v2/audit': { access: 'read' },
+} as const satisfies RouteTable;
+
+export const stats = /* @__PURE__ */ made((): Operations<typeof statsRoutes> => ({
   'GET /v2/stats/attention': {
     id: 'getAttention',
     summary: 'Get what needs attention',
@@ -221,7 +232,7 @@ export const stats: Operations<'stats'> = {
       ],
     },
   },
-};
+}));
 
 const alarmSettings = {
   url: 'https://hooks.slack.com/services/T0000/B0000/XXXX',
@@ -247,7 +258,14 @@ const shown: Shown<'Alarms'> = {
   ],
 };
 
-export const alarms: Operations<'alarms'> = {
+export const alarmsRoutes = {
+  'GET /v2/alarms': { access: 'read' },
+  'PUT /v2/alarms': { access: 'write', audit: 'alarms.save' },
+  'DELETE /v2/alarms': { access: 'write', audit: 'alarms.delete' },
+  'POST /v2/alarms/test': { access: 'write' },
+} as const satisfies RouteTable;
+
+export const alarms = /* @__PURE__ */ made((): Operations<typeof alarmsRoutes> => ({
   'GET /v2/alarms': {
     id: 'getAlarms',
     summary: 'Get the alarms, and which are open',
@@ -293,4 +311,4 @@ export const alarms: Operations<'alarms'> = {
       404: [['alarms_not_set', 'The account has no alarms; set them by PUT /v2/alarms.']],
     },
   },
-};
+}));

@@ -1,3 +1,5 @@
+import { made } from '../../../options/option.ts';
+import type { RouteTable } from '../../route.ts';
 import { urlGroup } from '../parts/examples.ts';
 import { cursorHeaders, goesOn } from '../parts/arrays.ts';
 import type { Operations } from '../parts/operation.ts';
@@ -31,7 +33,21 @@ const missing = [
   ['endpoint_not_found', 'The URL group "orders" has no endpoint "missing".'],
 ] as const;
 
-export const urlGroups: Operations<'urlGroups'> = {
+export const urlGroupsRoutes = {
+  'GET /v2/topics': { access: 'read' },
+  'GET /v2/topics/{name}': { access: 'read' },
+  'PATCH /v2/topics/{name}': { access: 'write', audit: 'urlGroup.change' },
+  'DELETE /v2/topics/{name}': { access: 'write', audit: 'urlGroup.delete' },
+  'POST /v2/topics/{name}/endpoints': { access: 'write', audit: 'urlGroup.addEndpoints' },
+  'DELETE /v2/topics/{name}/endpoints': { access: 'write', audit: 'urlGroup.removeEndpoints' },
+  'POST /v2/topics/{name}/endpoints/rotate-signature': { access: 'write', audit: 'urlGroup.rotateSignature' },
+  'DELETE /v2/topics/{name}/endpoints/rotate-signature': {
+    access: 'write',
+    audit: 'urlGroup.endSignatureOverlap',
+  },
+} as const satisfies RouteTable;
+
+export const urlGroups = /* @__PURE__ */ made((): Operations<typeof urlGroupsRoutes> => ({
   'GET /v2/topics': {
     id: 'listUrlGroups',
     summary: 'List the URL groups',
@@ -188,4 +204,4 @@ export const urlGroups: Operations<'urlGroups'> = {
     answers: { 200: { description: 'It is ended.', schema: 'Nothing', example: {} } },
     errors: { 400: [unnamed, unsigned], 404: missing, 503: [contended] },
   },
-};
+}));

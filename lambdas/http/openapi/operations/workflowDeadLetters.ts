@@ -1,12 +1,16 @@
+import { made } from '../../../options/option.ts';
+import type { RouteTable } from '../../route.ts';
 import type { Errors } from '../parts/errors.ts';
 import { deadLetterCount, dlqId, runId } from '../parts/examples.ts';
-import type { Operation, OperationsAt } from '../parts/operation.ts';
+import type { Operation, Operations } from '../parts/operation.ts';
 import { counting, uncounted } from '../parts/parameters.ts';
 import { rerunAnswer, rerunAnswers, runDeadLetter, runDeadLetterPage } from '../parts/runExamples.ts';
 import { ofDeadLetters, ofManyDeadLetters } from '../parts/runParameters.ts';
 import { busy } from './workflowRuns.ts';
 
-const noSuchEntry = ['dead_letter_not_found', `There is no dead letter "${dlqId}".`] as const;
+const noSuchEntry = /* @__PURE__ */ made(
+  () => ['dead_letter_not_found', `There is no dead letter "${dlqId}".`] as const,
+);
 const emptyFilter = ['field_invalid', 'label is empty; a filter must have a value.'] as const;
 const badFilter = ['field_invalid', 'count is "500"; allowed is a whole number from 1 to 100.'] as const;
 
@@ -72,7 +76,12 @@ const inPlace = (own: Pick<Operation, 'id' | 'summary' | 'description'>): Operat
 const hangs =
   'A run hangs if its log has `hanging`: its endpoint answered, but submitted nothing. It is cancelled once the new run exists, so repeating the request makes no second run. Headers of the request change the run’s settings.';
 
-export const hangingRuns: OperationsAt<`POST /v2/workflows/runs/{runId}/${'resume' | 'restart'}`> = {
+export const hangingRunRoutes = {
+  'POST /v2/workflows/runs/{runId}/resume': { access: 'write', audit: 'runs.resume' },
+  'POST /v2/workflows/runs/{runId}/restart': { access: 'write', audit: 'runs.restart' },
+} as const satisfies RouteTable;
+
+export const hangingRuns = /* @__PURE__ */ made((): Operations<typeof hangingRunRoutes> => ({
   'POST /v2/workflows/runs/{runId}/resume': inPlace({
     id: 'resumeHangingRun',
     summary: 'Resume a hanging run',
@@ -83,16 +92,23 @@ export const hangingRuns: OperationsAt<`POST /v2/workflows/runs/{runId}/${'resum
     summary: 'Restart a hanging run',
     description: `The new run has the payload of the old one, and starts from the beginning. ${hangs}`,
   }),
-};
+}));
 
-export const deadLettersOfRuns: OperationsAt<
-  | `${'GET' | 'DELETE'} /v2/workflows/dlq`
-  | 'GET /v2/workflows/dlq/count'
-  | `${'GET' | 'DELETE'} /v2/workflows/dlq/{dlqId}`
-  | `POST /v2/workflows/dlq/${'resume' | 'restart'}`
-  | `POST /v2/workflows/dlq/${'resume' | 'restart'}/{dlqId}`
-  | `${'POST' | 'DELETE'} /v2/workflows/dlq/callback/{dlqId}`
-> = {
+export const deadRunRoutes = {
+  'GET /v2/workflows/dlq': { access: 'read' },
+  'GET /v2/workflows/dlq/count': { access: 'read' },
+  'DELETE /v2/workflows/dlq': { access: 'write', audit: 'runDlq.delete' },
+  'GET /v2/workflows/dlq/{dlqId}': { access: 'read' },
+  'DELETE /v2/workflows/dlq/{dlqId}': { access: 'write', audit: 'runDlq.delete' },
+  'POST /v2/workflows/dlq/resume': { access: 'write', audit: 'runDlq.resume' },
+  'POST /v2/workflows/dlq/resume/{dlqId}': { access: 'write', audit: 'runDlq.resume' },
+  'POST /v2/workflows/dlq/restart': { access: 'write', audit: 'runDlq.restart' },
+  'POST /v2/workflows/dlq/restart/{dlqId}': { access: 'write', audit: 'runDlq.restart' },
+  'POST /v2/workflows/dlq/callback/{dlqId}': { access: 'write', audit: 'runDlq.runCallback' },
+  'DELETE /v2/workflows/dlq/callback/{dlqId}': { access: 'write', audit: 'runDlq.cancelCallback' },
+} as const satisfies RouteTable;
+
+export const deadLettersOfRuns = /* @__PURE__ */ made((): Operations<typeof deadRunRoutes> => ({
   'GET /v2/workflows/dlq': {
     id: 'listRunDeadLetters',
     summary: 'List the failed runs',
@@ -203,4 +219,4 @@ export const deadLettersOfRuns: OperationsAt<
       503: [busy],
     },
   },
-};
+}));

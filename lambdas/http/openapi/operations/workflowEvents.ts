@@ -1,17 +1,25 @@
+import { made } from '../../../options/option.ts';
+import type { RouteTable } from '../../route.ts';
 import { messageId, runId } from '../parts/examples.ts';
-import type { Operation, OperationsAt } from '../parts/operation.ts';
+import type { Operation, Operations } from '../parts/operation.ts';
 import { notified, waiter } from '../parts/runExamples.ts';
 import { ofSubmissions } from '../parts/runParameters.ts';
 import { badPath, busy } from './workflowRuns.ts';
 
-const ended = [
-  'run_ended',
-  `can not append to a cancelled workflow: run "${runId}" has ended or is not known.`,
-] as const;
-const tooMany = [
-  'submission_refused',
-  `The run "${runId}" keeps 100 events that it has not waited for; no more are kept.`,
-] as const;
+const ended = /* @__PURE__ */ made(
+  () =>
+    [
+      'run_ended',
+      `can not append to a cancelled workflow: run "${runId}" has ended or is not known.`,
+    ] as const,
+);
+const tooMany = /* @__PURE__ */ made(
+  () =>
+    [
+      'submission_refused',
+      `The run "${runId}" keeps 100 events that it has not waited for; no more are kept.`,
+    ] as const,
+);
 
 const tooLarge = [
   'body_too_large',
@@ -51,12 +59,21 @@ const hook = (method: string, more: Pick<Operation, 'body'> = {}): Operation => 
 });
 const anything = { body: { bytes: 'Anything.' } } as const;
 
-export const events: OperationsAt<
-  | 'POST /v2/wait/{eventId+}'
-  | 'POST /v2/notify/{event+}'
-  | 'GET /v2/waiters/{eventId+}'
-  | `${'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /v2/workflows/hooks/{account}/{runId}/{eventId}`
-> = {
+export const eventRoutes = {
+  // An event's id may have slashes, which the published client does not encode.
+  'POST /v2/wait/{eventId+}': { access: 'write' },
+  'POST /v2/notify/{event+}': { access: 'write', publishes: true },
+  'GET /v2/waiters/{eventId+}': { access: 'read' },
+  // Anyone who knows a webhook's URL may call it, with any method.
+  'GET /v2/workflows/hooks/{account}/{runId}/{eventId}': { access: 'open' },
+  'HEAD /v2/workflows/hooks/{account}/{runId}/{eventId}': { access: 'open' },
+  'POST /v2/workflows/hooks/{account}/{runId}/{eventId}': { access: 'open' },
+  'PUT /v2/workflows/hooks/{account}/{runId}/{eventId}': { access: 'open' },
+  'PATCH /v2/workflows/hooks/{account}/{runId}/{eventId}': { access: 'open' },
+  'DELETE /v2/workflows/hooks/{account}/{runId}/{eventId}': { access: 'open' },
+} as const satisfies RouteTable;
+
+export const events = /* @__PURE__ */ made((): Operations<typeof eventRoutes> => ({
   'POST /v2/wait/{eventId+}': {
     id: 'waitForEvent',
     summary: 'Let a run wait for an event',
@@ -130,4 +147,4 @@ export const events: OperationsAt<
   'PUT /v2/workflows/hooks/{account}/{runId}/{eventId}': hook('PUT', anything),
   'PATCH /v2/workflows/hooks/{account}/{runId}/{eventId}': hook('PATCH', anything),
   'DELETE /v2/workflows/hooks/{account}/{runId}/{eventId}': hook('DELETE'),
-};
+}));

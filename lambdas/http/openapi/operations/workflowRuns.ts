@@ -1,6 +1,8 @@
+import { made } from '../../../options/option.ts';
+import type { RouteTable } from '../../route.ts';
 import type { Errors } from '../parts/errors.ts';
 import { runId } from '../parts/examples.ts';
-import type { Operation, OperationsAt } from '../parts/operation.ts';
+import type { Operation, Operations } from '../parts/operation.ts';
 import { counting } from '../parts/parameters.ts';
 import { runEntries, runPage, startedRun } from '../parts/runExamples.ts';
 import { ofCancelledRuns, ofCountedRuns, ofLogs } from '../parts/runParameters.ts';
@@ -37,8 +39,13 @@ const startErrors: Errors = {
 const withoutClient =
   'For callers without a workflow client; clients start runs with a publish or a batch. Forwarded headers, retries and flow control apply to every delivery of the run. The endpoint must be served by a workflow client of version 1 or newer; otherwise the run fails.';
 
-/** The publishing function serves triggers: see the route table. */
-export const triggers: OperationsAt<'POST /v2/trigger/{destination+}' | 'POST /v2/batch/trigger'> = {
+/** A workflow client's publish or batch also starts runs, so the publishing function serves triggers. */
+export const triggerRoutes = {
+  'POST /v2/trigger/{destination+}': { access: 'write', publishes: true },
+  'POST /v2/batch/trigger': { access: 'write', publishes: true },
+} as const satisfies RouteTable;
+
+export const triggers = /* @__PURE__ */ made((): Operations<typeof triggerRoutes> => ({
   'POST /v2/trigger/{destination+}': {
     id: 'triggerRun',
     summary: 'Start a run of a workflow',
@@ -83,11 +90,11 @@ export const triggers: OperationsAt<'POST /v2/trigger/{destination+}' | 'POST /v
       ],
     },
   },
-};
+}));
 
 const filterErrors = [['field_invalid', 'count is "500"; allowed is a whole number from 1 to 100.']] as const;
 
-const log: Omit<Operation, 'id' | 'summary' | 'description'> = {
+const log = /* @__PURE__ */ made((): Omit<Operation, 'id' | 'summary' | 'description'> => ({
   shared: ofLogs,
   answers: { 200: { description: 'A page of runs.', schema: 'RunPage', example: runPage } },
   errors: {
@@ -99,16 +106,19 @@ const log: Omit<Operation, 'id' | 'summary' | 'description'> = {
       ],
     ],
   },
-};
+}));
 
-export const runs: OperationsAt<
-  | 'GET /v2/workflows/runs/count'
-  | 'GET /v2/workflows/runs/{runId}'
-  | 'DELETE /v2/workflows/runs/{runId}'
-  | 'DELETE /v2/workflows/runs'
-  | 'GET /v2/workflows/logs'
-  | 'GET /v2/workflows/events'
-> = {
+export const runRoutes = {
+  'GET /v2/workflows/runs/count': { access: 'read' },
+  // The answer shows even redacted payloads, because endpoints need them.
+  'GET /v2/workflows/runs/{runId}': { access: 'write' },
+  'DELETE /v2/workflows/runs/{runId}': { access: 'write', audit: 'runs.cancel' },
+  'DELETE /v2/workflows/runs': { access: 'write', audit: 'runs.cancel' },
+  'GET /v2/workflows/logs': { access: 'read' },
+  'GET /v2/workflows/events': { access: 'read' },
+} as const satisfies RouteTable;
+
+export const runs = /* @__PURE__ */ made((): Operations<typeof runRoutes> => ({
   'GET /v2/workflows/runs/count': {
     id: 'countRuns',
     summary: 'Count the active runs',
@@ -177,4 +187,4 @@ export const runs: OperationsAt<
     description: 'As `GET /v2/workflows/logs`.',
     ...log,
   },
-};
+}));

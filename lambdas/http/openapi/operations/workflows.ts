@@ -1,11 +1,13 @@
-import type { Operations } from '../parts/operation.ts';
-import { deadLettersOfRuns, hangingRuns } from './workflowDeadLetters.ts';
-import { events } from './workflowEvents.ts';
-import { runs } from './workflowRuns.ts';
+import { made } from '../../../options/option.ts';
+import { deadLettersOfRuns, deadRunRoutes, hangingRunRoutes, hangingRuns } from './workflowDeadLetters.ts';
+import { eventRoutes, events } from './workflowEvents.ts';
+import { runRoutes, runs } from './workflowRuns.ts';
 
-export const workflows: Operations<'workflows'> = {
+export const workflowsRoutes = { ...runRoutes, ...hangingRunRoutes, ...eventRoutes, ...deadRunRoutes };
+
+export const workflows = /* @__PURE__ */ made(() => ({
   ...runs,
   ...hangingRuns,
   ...events,
   ...deadLettersOfRuns,
-};
+}));

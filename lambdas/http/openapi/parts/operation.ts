@@ -1,7 +1,6 @@
 import type { Scope } from '../../../options/option.ts';
 import type { List } from '../../../wire/filters.ts';
-import type { RoutesOf } from '../../handler.ts';
-import type { ApiFunction } from '../../route.ts';
+import type { RouteTable } from '../../route.ts';
 import type { Errors } from './errors.ts';
 import type { AnswerHeaders } from './headers.ts';
 import type { NamedParameters, QueryParameter } from './parameters.ts';
@@ -77,13 +76,5 @@ export interface Operation {
   readonly errors?: Errors;
 }
 
-type NameOf<F extends ApiFunction> = F extends ApiFunction ? keyof RoutesOf<F> & string : never;
-
-export type OperationsAt<Names extends NameOf<ApiFunction>> = {
-  readonly [Name in Names]: Operation;
-};
-
-/** A missing route does not compile. */
-export type Operations<F extends ApiFunction> = {
-  readonly [Name in NameOf<F>]: Operation;
-};
+/** The descriptions of a table's routes. A missing one does not compile. */
+export type Operations<Table extends RouteTable> = { readonly [Name in keyof Table]: Operation };
