@@ -1,7 +1,7 @@
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { LogState } from '../wire/states.ts';
-import type { Filterable } from '../wire/filters.ts';
+import type { Filterable } from '../wire/filterFields.ts';
 import { shownHeaders, type HeaderLists } from '../shared/headers.ts';
 import { logSubjectOf } from './logSubject.ts';
 import type { LogSubject } from './message.ts';

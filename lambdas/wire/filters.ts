@@ -1,105 +1,11 @@
 /** Filters of lists and bulk operations. An entry matches if each filter has one of its values. */
 import type { Order } from '../table/cursor.ts';
 import type { Header } from '../shared/headers.ts';
-import { badField, badRequest, quote } from '../error/httpError.ts';
-import { hostOf, pathOf } from '../destination/place.ts';
-import { shownUrl } from '../shared/urlCredentials.ts';
-import { found, inAnyCase, latestDateMs, QueryReader, wholeOf, type Period } from './queryReader.ts';
-import {
-  logStates,
-  type LogState,
-  messageStates,
-  type MessageState,
-  messageKinds,
-  type MessageKind,
-  failureFunctionStates,
-  type FailureFunctionState,
-} from './states.ts';
+import { badRequest } from '../error/httpError.ts';
+import { fieldOf, fields, known, type Field, type Filterable, type FilterField } from './filterFields.ts';
+import { QueryReader, type Period } from './queryReader.ts';
 
-export interface Filterable {
-  readonly url: string;
-  readonly messageId?: string | undefined;
-  readonly topicName?: string | undefined;
-  readonly queueName?: string | undefined;
-  readonly scheduleId?: string | undefined;
-  readonly callerIp?: string | undefined;
-  readonly flowControlKey?: string | undefined;
-  readonly labels?: readonly string[] | undefined;
-  readonly responseStatus?: number | undefined;
-  /** Makes the reason of a failure, without its numbers and ids. */
-  readonly errorOf?: (() => string) | undefined;
-  readonly state?: string | undefined;
-  readonly kind?: MessageKind | undefined;
-  readonly run?:
-    | {
-        readonly runId: string;
-        /** Unix milliseconds. */
-        readonly createdAt: number;
-        readonly url: string;
-        readonly failureState?: FailureFunctionState | undefined;
-      }
-    | undefined;
-}
-
-/** The filters, each with the values of an entry that it checks. */
-const fields = {
-  url: (entry) => [shownUrl(entry.url)],
-  host: (entry) => [hostOf(entry.url)],
-  path: (entry) => [pathOf(entry.url)],
-  messageId: (entry) => [entry.messageId],
-  topicName: (entry) => [entry.topicName],
-  queueName: (entry) => [entry.queueName],
-  scheduleId: (entry) => [entry.scheduleId],
-  callerIp: (entry) => [entry.callerIp],
-  flowControlKey: (entry) => [entry.flowControlKey],
-  label: (entry) => entry.labels ?? [],
-  responseStatus: (entry) => [entry.responseStatus === undefined ? undefined : String(entry.responseStatus)],
-  error: (entry) => [entry.errorOf?.()],
-  state: (entry) => [entry.state],
-  kind: (entry) => [entry.kind],
-  workflowUrl: ({ run }) => [run && shownUrl(run.url)],
-  workflowRunId: ({ run }) => [run?.runId],
-  workflowCreatedAt: ({ run }) => [run && String(run.createdAt)],
-  failureFunctionState: ({ run }) => [run?.failureState],
-} as const satisfies Record<string, (entry: Filterable) => readonly (string | undefined)[]>;
-
-export type Field = keyof typeof fields;
-
-const common = [
-  'topicName',
-  'queueName',
-  'url',
-  'host',
-  'path',
-  'label',
-  'flowControlKey',
-  'scheduleId',
-  'callerIp',
-] as const satisfies readonly Field[];
-
-export const known = {
-  /** The messages that a bulk cancellation selects. */
-  messages: common,
-  listedMessages: [...common, 'messageId', 'state', 'kind'],
-  dlq: [...common, 'messageId', 'responseStatus', 'error'],
-  listedDlq: [...common, 'messageId', 'responseStatus', 'error'],
-  deadRuns: [
-    'workflowUrl',
-    'workflowRunId',
-    'workflowCreatedAt',
-    'failureFunctionState',
-    'label',
-    'callerIp',
-    'flowControlKey',
-    'error',
-    // Older clients send these.
-    'url',
-    'responseStatus',
-  ],
-  logs: [...common, 'messageId', 'state'],
-} as const satisfies Record<string, readonly Field[]>;
-
-export type List = keyof typeof known;
+export type List = Exclude<keyof typeof known, 'runs'>;
 
 /** The filters for ids. If one is given, all others are ignored. */
 export const idFilters = {
@@ -110,24 +16,6 @@ export const idFilters = {
   deadRuns: 'dlqIds',
   logs: 'messageIds',
 } as const satisfies Record<List, string>;
-
-const eachState = <State extends string>(
-  states: readonly State[],
-): Readonly<Record<string, readonly State[]>> => Object.fromEntries(states.map((state) => [state, [state]]));
-
-/** The states that each value of the log's filter `state` includes. */
-export const logStateFilters: Readonly<Record<string, readonly LogState[]>> = {
-  ...eachState(logStates),
-  IN_PROGRESS: ['HELD', 'ACTIVE', 'RETRY', 'ERROR'],
-  CANCELLED: ['CANCELED'],
-};
-
-/** The same for messages. */
-export const messageStateFilters: Readonly<Record<string, readonly MessageState[]>> = {
-  ...eachState(messageStates),
-  CANCELLED: ['CANCELED'],
-  ALL: messageStates,
-};
 
 export interface Filter extends Period {
   /** If set, all other filters are ignored. */
@@ -159,8 +47,6 @@ export const orderedLists: ReadonlySet<List> = new Set(['dlq', 'listedDlq', 'dea
 /** The lists whose message bodies can be searched. */
 export const searchedLists: ReadonlySet<List> = new Set(['listedDlq', 'logs']);
 export const mostIds = 1_000;
-/** The highest HTTP status; 0 means no answer. */
-export const highestStatus = 999;
 
 /** Older spellings of the same filters. */
 export const aliases: Readonly<Record<string, Field>> = {
@@ -173,6 +59,19 @@ const grammar = {
   aliases,
   undivided: new Set(['cursor', 'url', 'path', 'workflowUrl', 'body', 'error']),
 };
+
+/** The wanted values of each filter in a query. @throws HttpError 400 for an invalid value */
+export const wantedIn = (
+  given: QueryReader,
+  list: keyof typeof known,
+): ReadonlyMap<Field, ReadonlySet<string>> =>
+  new Map(
+    known[list].flatMap((field): (readonly [Field, ReadonlySet<string>])[] => {
+      const { read = (text: string) => text } = fieldOf(list, field);
+      const wanted = given.list(field)?.flatMap(read);
+      return wanted === undefined ? [] : [[field, new Set(wanted)]];
+    }),
+  );
 
 /**
  * Reads the query of a list or of a bulk operation.
@@ -201,12 +100,7 @@ export function parseFilter(
     ...given.period(),
     bodyTexts: isSearched ? given.list('body') : undefined,
   };
-  const values = new Map<Field, ReadonlySet<string>>();
-  for (const field of known[list]) {
-    const wanted = given.list(field);
-    if (wanted !== undefined)
-      values.set(field, new Set(wanted.flatMap((text) => valuesOf(list, field, text))));
-  }
+  const values = wantedIn(given, list);
   given.end([
     ...known[list],
     ...(isSearched ? ['body'] : []),
@@ -220,47 +114,6 @@ export function parseFilter(
   return { ...filter, values };
 }
 
-/** Reads one value of a filter. */
-function valuesOf(list: List, field: Field, text: string): string | readonly string[] {
-  switch (field) {
-    case 'state':
-      return statesOf(list, text);
-    case 'kind':
-      return found(field, text, messageKinds);
-    case 'failureFunctionState':
-      return found(field, text, failureFunctionStates, inAnyCase);
-    case 'responseStatus':
-      return String(wholeOf(field, text, 0, highestStatus));
-    case 'workflowCreatedAt':
-      return String(wholeOf(field, text, 0, latestDateMs));
-    case 'url':
-    case 'workflowUrl':
-      return shownUrl(text);
-    default:
-      return text;
-  }
-}
-
-function statesOf(list: List, text: string): readonly string[] {
-  const known: Readonly<Record<string, readonly string[]>> =
-    list === 'logs' ? logStateFilters : messageStateFilters;
-  const name = text.toUpperCase();
-  const states = Object.hasOwn(known, name) ? known[name] : undefined;
-  if (states === undefined) {
-    throw badField(`state is ${quote(text)}; allowed are ${Object.keys(known).join(', ')}.`);
-  }
-  return states;
-}
-
-/** The fields that are attributes in rows of messages and of the log, with their names there. */
-const attributes: Readonly<Partial<Record<Field, string>>> = {
-  label: 'labels',
-  topicName: 'topicName',
-  queueName: 'queueName',
-  scheduleId: 'scheduleId',
-  callerIp: 'callerIp',
-};
-
 /**
  * Whether a row's entry may match, judged by a few attributes. In long lists few rows may, and reading each of them whole would
  * cost far more.
@@ -271,15 +124,28 @@ export const mayMatch = (
   filter: Filter,
   textsOf: (attribute: string) => readonly string[] | undefined,
 ): boolean =>
-  [...filter.values].every(([field, wanted]) => {
-    const attribute = attributes[field];
+  [...filter.values].every(([name, wanted]) => {
+    const { attribute }: FilterField = fields[name];
     const texts = attribute === undefined ? undefined : textsOf(attribute);
     return texts === undefined || texts.some((text) => wanted.has(text));
   });
 
-/** Whether an entry has a wanted value in every filtered field. The lists themselves check dates. */
-export function matches(filter: Filter, entry: Filterable): boolean {
-  return [...filter.values].every(([field, wanted]) =>
-    fields[field](entry).some((value) => value !== undefined && wanted.has(value)),
+/**
+ * Whether an entry has a wanted value in every filtered field. The lists themselves check dates.
+ *
+ * @param begins the field whose values need only begin with a wanted text
+ */
+export const matches = (
+  { values }: Pick<Filter, 'values'>,
+  entry: Filterable,
+  begins?: Field | false,
+): boolean =>
+  [...values].every(([name, wanted]) =>
+    fields[name]
+      .valuesOf(entry)
+      .some(
+        (value) =>
+          value !== undefined &&
+          (wanted.has(value) || (name === begins && [...wanted].some((text) => value.startsWith(text)))),
+      ),
   );
-}

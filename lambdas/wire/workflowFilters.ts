@@ -1,13 +1,12 @@
 /** Filters of lists of runs. A run matches if each filter has one of its values. */
 import * as z from 'zod/mini';
-import { hostOf, pathOf } from '../destination/place.ts';
-import { shownUrl } from '../shared/urlCredentials.ts';
 import type { Order } from '../table/cursor.ts';
 import type { Header } from '../shared/headers.ts';
 import { badField, badRequest, quote } from '../error/httpError.ts';
 import { optionalField, parseShape } from '../shared/json.ts';
 import { stepStates, type StepState, runStates, type RunState } from './states.ts';
-import { longestPage, mostIds } from './filters.ts';
+import { known, type Filterable } from './filterFields.ts';
+import { longestPage, matches, mostIds, wantedIn, type Filter } from './filters.ts';
 import { found, inAnyCase, latestDateMs, QueryReader, type Period } from './queryReader.ts';
 
 /** Identifies a run. Its id may be used again after the run has ended. */
@@ -17,34 +16,12 @@ export interface RunIdentity {
   readonly createdAt: number;
 }
 
-interface FilterableRun {
-  readonly url: string;
-  readonly labels: readonly string[];
-  readonly callerIp: string;
-  readonly flowControlKey?: string | undefined;
-}
-
-/** The filters by the settings of a run's start, with the values that they check. */
-const fields = {
-  workflowUrl: ({ url }) => [shownUrl(url)],
-  host: ({ url }) => [hostOf(url)],
-  path: ({ url }) => [pathOf(url)],
-  label: ({ labels }) => labels,
-  flowControlKey: ({ flowControlKey }) => (flowControlKey === undefined ? [] : [flowControlKey]),
-  callerIp: ({ callerIp }) => [callerIp],
-} as const satisfies Record<string, (run: FilterableRun) => readonly string[]>;
-
-type RunField = keyof typeof fields;
-const isRunField = (name: string): name is RunField => Object.hasOwn(fields, name);
-const runFields: readonly RunField[] = Object.keys(fields).filter(isRunField);
-
 const grammar = {
   aliases: { callerIP: 'callerIp' },
   undivided: new Set(['workflowUrl', 'path', 'workflowRunId', 'cursor']),
 };
 
-interface RunFilter extends Period {
-  readonly values: ReadonlyMap<RunField, readonly string[]>;
+interface RunFilter extends Period, Pick<Filter, 'values'> {
   /** Whether the values of `workflowUrl` are prefixes. */
   readonly urlsBegin: boolean;
 }
@@ -56,27 +33,19 @@ const everyRun: RunFilter = {
   urlsBegin: false,
 };
 
-/** Whether a run has a wanted value in every filtered field. The lists themselves check dates. */
-export const matchesRun = ({ values, urlsBegin }: RunFilter, run: FilterableRun): boolean =>
-  [...values].every(([field, wanted]) =>
-    fields[field](run).some((value) =>
-      field === 'workflowUrl' && urlsBegin
-        ? wanted.some((beginning) => value.startsWith(beginning))
-        : wanted.includes(value),
-    ),
-  );
+type FilterableRun = Pick<Filterable, 'url' | 'labels' | 'callerIp' | 'flowControlKey'>;
 
-function runFilterIn(given: QueryReader): Omit<RunFilter, 'urlsBegin'> {
-  const values = new Map<RunField, readonly string[]>();
-  for (const field of runFields) {
-    const wanted = given.list(field);
-    if (wanted !== undefined) values.set(field, field === 'workflowUrl' ? wanted.map(shownUrl) : wanted);
-  }
-  return { ...given.period(), values };
-}
+/** Whether a run has a wanted value in every filtered field. The lists themselves check dates. */
+export const matchesRun = (filter: RunFilter, run: FilterableRun): boolean =>
+  matches(filter, { ...run, run }, filter.urlsBegin && 'workflowUrl');
+
+const runFilterIn = (given: QueryReader): Omit<RunFilter, 'urlsBegin'> => ({
+  ...given.period(),
+  values: wantedIn(given, 'runs'),
+});
 
 /** The parameters of all lists of runs. */
-const ofRuns = [...runFields, 'fromDate', 'toDate'] as const;
+const ofRuns = [...known.runs, 'fromDate', 'toDate'] as const;
 
 export interface RunsQuery extends RunFilter {
   readonly count: number;

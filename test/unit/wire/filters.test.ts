@@ -1,6 +1,7 @@
 import type { Header } from '../../../lambdas/shared/headers.ts';
 import { describe, expect, it } from 'vitest';
-import { matches, parseFilter, type Filterable, type List } from '../../../lambdas/wire/filters.ts';
+import type { Filterable } from '../../../lambdas/wire/filterFields.ts';
+import { matches, parseFilter, type List } from '../../../lambdas/wire/filters.ts';
 import { idsInBody } from '../../../lambdas/wire/idBodies.ts';
 
 const entry: Filterable = {

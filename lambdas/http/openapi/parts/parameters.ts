@@ -5,26 +5,29 @@ import { secondMs } from '../../../shared/clock.ts';
 import { callbackScopes, type CallbackScope } from '../../../shared/config.ts';
 import { headerName } from '../../../shared/headers.ts';
 import { settings } from '../../../options/described.ts';
-import type { Scope, Setting, ValueSchema } from '../../../options/option.ts';
+import type { Scope, Setting } from '../../../options/option.ts';
 import { defaultPrefix } from '../../../request/dialect.ts';
 import {
   aliases,
-  highestStatus,
   idFilters,
-  known,
   longestPage,
   mostAtOnce,
   orderedLists,
   searchedLists,
-  logStateFilters,
-  messageStateFilters,
   mostIds,
-  type Field,
   type List,
 } from '../../../wire/filters.ts';
-import { latestDateMs } from '../../../wire/queryReader.ts';
-import { failureFunctionStates, messageKinds } from '../../../wire/states.ts';
-import { dlqId, messageId, runId } from './examples.ts';
+import {
+  dateSchema,
+  fieldOf,
+  fields,
+  known,
+  textSchema,
+  valuesSchema,
+  type Field,
+  type FilterField,
+} from '../../../wire/filterFields.ts';
+import { dlqId, messageId } from './examples.ts';
 import type { PathVariable } from './variables.ts';
 
 export interface Parameter extends PathVariable {
@@ -91,120 +94,10 @@ export function configurationParameters(scope: Exclude<Scope, 'callback'>): Name
   return Object.fromEntries([...own, ...ofCallbacks]);
 }
 
-/** Unix milliseconds. */
-export const dateSchema: ValueSchema = {
-  type: 'integer',
-  format: 'int64',
-  minimum: 0,
-  maximum: latestDateMs,
-};
-
-/** One or several comma-separated values. */
-export const valuesSchema: ValueSchema = {
-  type: 'string',
-  pattern: '^[^,]*[^,\\s][^,]*(,[^,]*[^,\\s][^,]*)*$',
-};
-
-/** A value that may contain commas. */
-export const textSchema: ValueSchema = { type: 'string', minLength: 1 };
-
-interface FilterValue {
-  readonly description: string;
-  readonly schema: ValueSchema;
-  readonly example: string | number;
-}
-
-const filterValues: Readonly<Record<Field, FilterValue>> = {
-  url: {
-    description: 'The destination, exactly.',
-    schema: textSchema,
-    example: 'https://example.com/orders',
-  },
-  host: {
-    description: 'The destination’s host, with its port if the URL has one.',
-    schema: valuesSchema,
-    example: 'example.com',
-  },
-  path: { description: 'The destination’s path.', schema: textSchema, example: '/orders' },
-  messageId: {
-    description: 'The message’s id.',
-    schema: valuesSchema,
-    example: messageId,
-  },
-  topicName: {
-    description: 'The URL group that it was published to.',
-    schema: valuesSchema,
-    example: 'orders',
-  },
-  queueName: { description: 'Its queue.', schema: valuesSchema, example: 'mail' },
-  scheduleId: {
-    description: 'Its schedule.',
-    schema: valuesSchema,
-    example: 'nightly-report',
-  },
-  callerIp: {
-    description: 'The IP address that published it.',
-    schema: valuesSchema,
-    example: '203.0.113.7',
-  },
-  flowControlKey: { description: 'Its flow-control key.', schema: valuesSchema, example: 'tenant-7' },
-  label: { description: 'One of its labels.', schema: valuesSchema, example: 'nightly' },
-  responseStatus: {
-    description: 'The status of the last answer; 0 if there was none.',
-    schema: { type: 'integer', minimum: 0, maximum: highestStatus },
-    example: 503,
-  },
-  error: {
-    description: 'The reason of the failure, without numbers and ids, exactly as in `errors` of a count.',
-    schema: textSchema,
-    example: 'Error: order … is not known',
-  },
-  state: {
-    description:
-      'The entry’s state. `IN_PROGRESS` means `ACTIVE`, `RETRY` and `ERROR`. `CANCELLED` is accepted for `CANCELED`.',
-    schema: { type: 'string', enum: Object.keys(logStateFilters) },
-    example: 'DELIVERED',
-  },
-  kind: {
-    description:
-      'Its origin: `published` for a publish, a schedule or a retry; `callback`; `run` for the messages of workflow runs.',
-    schema: { type: 'string', enum: messageKinds },
-    example: 'published',
-  },
-  workflowUrl: {
-    description: 'The URL that the run was started with, exactly.',
-    schema: textSchema,
-    example: 'https://example.com/workflows/orders',
-  },
-  workflowRunId: { description: 'The run’s id.', schema: valuesSchema, example: runId },
-  workflowCreatedAt: {
-    description: 'When the run was started, in Unix milliseconds.',
-    schema: dateSchema,
-    example: 1_767_225_600_000,
-  },
-  failureFunctionState: {
-    description: 'The state of the run’s failure function.',
-    schema: { type: 'string', enum: failureFunctionStates },
-    example: 'CALLBACK_FAIL',
-  },
-};
-
-/** Filters whose values differ in one list. */
-const ownFilterValues: Readonly<Partial<Record<List, Readonly<Partial<Record<Field, FilterValue>>>>>> = {
-  listedMessages: {
-    state: {
-      description:
-        'The message’s state. Default: the waiting messages, `CREATED` and `RETRY`. `ALL` means all states. `CANCELLED` is accepted for `CANCELED`.',
-      schema: { type: 'string', enum: Object.keys(messageStateFilters) },
-      example: 'ALL',
-    },
-  },
-};
-
 /** For filters that take more than one value. */
 export const several = 'May be repeated or separated by commas: any of the values matches.';
 
-function filterParameter(name: string, { description, schema, example }: FilterValue): Parameter {
+function filterParameter(name: string, { description, schema, example }: FilterField): Parameter {
   return {
     name,
     in: 'query',
@@ -213,6 +106,18 @@ function filterParameter(name: string, { description, schema, example }: FilterV
     example: [example],
   };
 }
+
+/** The parameters of some filters of a list. */
+export const fieldParameters = (
+  list: keyof typeof known,
+  names: readonly Field[] = known[list],
+): NamedParameters =>
+  Object.fromEntries(
+    names.map((name): Named => {
+      const field = fieldOf(list, name);
+      return [`filter.${field === fields[name] ? '' : `${list}.`}${name}`, filterParameter(name, field)];
+    }),
+  );
 
 const bodyParameter: NamedParameters = {
   'filter.body': {
@@ -298,19 +203,12 @@ export function filterParameters(list: List): NamedParameters {
   const ids = idFilters[list];
   const older = Object.entries(aliases).filter(([, field]) => known[list].some((one) => one === field));
   return {
-    ...Object.fromEntries(
-      known[list].map((field): Named => {
-        const own = ownFilterValues[list]?.[field];
-        return own === undefined
-          ? [`filter.${field}`, filterParameter(field, filterValues[field])]
-          : [`filter.${list}.${field}`, filterParameter(field, own)];
-      }),
-    ),
+    ...fieldParameters(list),
     ...Object.fromEntries(
       older.map(([alias, field]): Named => [
         `filter.${alias}`,
         {
-          ...filterParameter(alias, filterValues[field]),
+          ...filterParameter(alias, fieldOf(list, field)),
           description: `\`${field}\`, in an older spelling.`,
           deprecated: true,
         },

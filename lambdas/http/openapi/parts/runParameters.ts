@@ -1,63 +1,23 @@
-import { highestStatus, longestPage, mostAtOnce, mostIds } from '../../../wire/filters.ts';
+import { dateSchema, textSchema, valuesSchema } from '../../../wire/filterFields.ts';
+import { longestPage, mostAtOnce, mostIds } from '../../../wire/filters.ts';
 import { mostTrimmed } from '../../../wire/workflowFilters.ts';
 import { defaultPrefix } from '../../../request/dialect.ts';
 import { headerName } from '../../../shared/headers.ts';
-import { failureFunctionStates, stepStates, runStates } from '../../../wire/states.ts';
+import { stepStates, runStates } from '../../../wire/states.ts';
 import { longestRunId } from '../../../workflow/run.ts';
 import { dlqId, messageId, runId } from './examples.ts';
 import {
   countParameter,
+  fieldParameters,
   orderParameter,
-  dateSchema,
   pagingOf,
   several,
-  textSchema,
   uncounted,
-  valuesSchema,
   type NamedParameters,
   type Parameter,
 } from './parameters.ts';
 
 type Filter = Pick<Parameter, 'description' | 'schema' | 'example'>;
-
-const text = (description: string, example: string, items = valuesSchema): Filter => ({
-  description: `${description} ${several}`,
-  schema: { type: 'array', items },
-  example: [example],
-});
-const moment = (description: string): Filter => ({
-  description: `${description} Unix milliseconds.`,
-  schema: dateSchema,
-  example: 1_767_225_600_000,
-});
-
-const url = 'https://example.com/workflows/orders';
-
-const filters = {
-  workflowUrl: text('The URL that the run was started with, exactly.', url, textSchema),
-  workflowRunId: {
-    description: 'The run’s id.',
-    schema: textSchema,
-    example: runId,
-  },
-  workflowCreatedAt: moment('When the run was started: it distinguishes runs with the same id.'),
-  label: text('One of the run’s labels.', 'nightly'),
-  callerIp: text('The IP address that started the run.', '203.0.113.7'),
-  flowControlKey: text('The run’s flow-control key.', 'tenant-7'),
-  host: text('The host of the run’s URL, with its port if the URL has one.', 'example.com'),
-  path: text('The path of the run’s URL.', '/workflows/orders', textSchema),
-  failureFunctionState: {
-    description:
-      'The state of the failure function: in progress, successful, failed, or cancelled by hand. ' + several,
-    schema: { type: 'array', items: { type: 'string', enum: failureFunctionStates } },
-    example: ['CALLBACK_FAIL'],
-  },
-} as const satisfies Record<string, Filter>;
-
-const named = (among: readonly (keyof typeof filters)[]): NamedParameters =>
-  Object.fromEntries(
-    among.map((name) => [`run.${name}`, { name, in: 'query' as const, ...filters[name] }] as const),
-  );
 
 const own = (parameters: Readonly<Record<string, Filter>>, kind: string): NamedParameters =>
   Object.fromEntries(
@@ -67,34 +27,7 @@ const own = (parameters: Readonly<Record<string, Filter>>, kind: string): NamedP
     ]),
   );
 
-export const ofDeadLetters: NamedParameters = {
-  ...own(
-    {
-      url: text('The exact URL of the failed delivery. Used by older clients.', url, textSchema),
-      responseStatus: {
-        description: `The status of the last answer; 0 if there was none. ${several}`,
-        schema: { type: 'array', items: { type: 'integer', minimum: 0, maximum: highestStatus } },
-        example: [500],
-      },
-      error: text(
-        'The reason of the failure, without numbers and ids, exactly as in `errors` of a count.',
-        'Error: order … is not known',
-        textSchema,
-      ),
-    },
-    'failed',
-  ),
-  ...named([
-    'workflowUrl',
-    'workflowRunId',
-    'workflowCreatedAt',
-    'label',
-    'failureFunctionState',
-    'callerIp',
-    'flowControlKey',
-  ]),
-  ...pagingOf('dlq'),
-};
+export const ofDeadLetters: NamedParameters = { ...fieldParameters('deadRuns'), ...pagingOf('dlq') };
 
 export const ofManyDeadLetters: NamedParameters = {
   ...uncounted(ofDeadLetters),
@@ -113,18 +46,15 @@ export const ofManyDeadLetters: NamedParameters = {
 };
 
 export const ofLogs: NamedParameters = {
-  ...named([
-    'workflowUrl',
-    'workflowRunId',
-    'workflowCreatedAt',
-    'label',
-    'callerIp',
-    'flowControlKey',
-    'host',
-    'path',
-  ]),
+  ...fieldParameters('runs'),
   ...own(
     {
+      workflowRunId: { description: 'The run’s id.', schema: textSchema, example: runId },
+      workflowCreatedAt: {
+        description: 'When the run was started: it distinguishes runs with the same id. Unix milliseconds.',
+        schema: dateSchema,
+        example: 1_767_225_600_000,
+      },
       state: {
         description: 'The state of the run, or of one of its steps.',
         schema: { type: 'string', enum: [...runStates, ...stepStates] },
@@ -169,11 +99,11 @@ export const ofCancelledRuns: NamedParameters = {
         schema: { type: 'array', items: valuesSchema },
         example: [runId],
       },
-      workflowUrl: text(
-        'The beginning of the URL that the run was started with.',
-        'https://example.com/',
-        textSchema,
-      ),
+      workflowUrl: {
+        description: `The beginning of the URL that the run was started with. ${several}`,
+        schema: { type: 'array', items: textSchema },
+        example: ['https://example.com/'],
+      },
       workflowUrlExactMatch: {
         description: 'Whether `workflowUrl` is the whole URL. Default: `false`.',
         schema: { type: 'boolean' },
@@ -187,7 +117,7 @@ export const ofCancelledRuns: NamedParameters = {
     },
     'cancel',
   ),
-  ...named(['host', 'path', 'label', 'flowControlKey', 'callerIp']),
+  ...fieldParameters('runs', ['host', 'path', 'label', 'flowControlKey', 'callerIp']),
   ...(fromDate && { 'page.fromDate': fromDate }),
   ...(toDate && { 'page.toDate': toDate }),
 };
