@@ -48,7 +48,7 @@ export interface FilterField {
   readonly example: string | number;
   /** The values of an entry, of which one must be wanted. */
   readonly valuesOf: (entry: Filterable) => readonly (string | undefined)[];
-  /** Reads a given text, which may stand for several values. By default the text is the value. @throws HttpError 400 */
+  /** Reads a given text, such as a state, as one or several values. By default the text is the value. @throws HttpError 400 */
   readonly read?: (text: string) => string | readonly string[];
   /** The attribute that has the values in the rows of messages and of the log. */
   readonly attribute?: string;
