@@ -26,7 +26,7 @@ const kinds = ['queue', 'key'] as const;
 /** Requires stand-ins for AWS. */
 export async function measureLaneRows(): Promise<readonly LaneRow[]> {
   // These modules read the environment.
-  const { saveLane } = await import('../lambdas/lane/store/lanes.ts');
+  const { saveLane } = await import('../lambdas/lane/store/laneRows.ts');
   const { dynamodb } = await import('../lambdas/aws/dynamodb.ts');
   const { settings } = await import('../lambdas/aws/settings.ts');
 

@@ -4,9 +4,9 @@
  */
 import type { Account } from '../../lambdas/account/account.ts';
 import { accountLane, type Lane, leaseTo, processPrefix, withNewestLimits } from '../../lambdas/lane/lane.ts';
-import { createLanes } from '../../lambdas/lane/slots/lanes.ts';
+import { createLanes } from '../../lambdas/lane/slots/changeLanes.ts';
 import { renewalMs } from '../../lambdas/lane/slots/processSlots.ts';
-import { saveLane } from '../../lambdas/lane/store/lanes.ts';
+import { saveLane } from '../../lambdas/lane/store/laneRows.ts';
 import { secondMs } from '../../lambdas/shared/clock.ts';
 import type { CutOff } from './cutOff.ts';
 import { randomFrom, type Scenario } from './scenario.ts';

@@ -3,7 +3,7 @@ import { api } from '../http/messagingApi.ts';
 import { listAnswer, readQuery } from '../http/query.ts';
 import { variable } from '../http/request.ts';
 import { flowControlRoutes } from '../http/routeTable.ts';
-import { closeCircuitOf, listCircuits } from '../lane/circuits.ts';
+import { closeCircuitOf, listCircuits } from '../lane/hostCircuits.ts';
 import {
   getFlowControl,
   getGlobalParallelism,

@@ -1,5 +1,5 @@
 import { badField, quote } from '../error/httpError.ts';
-import type { HookRequest } from '../workflow/waiting.ts';
+import type { HookRequest } from '../workflow/requestedWait.ts';
 import { ok, type ApiResponse, type AuthenticatedCall, type Call, type Endpoints } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
 import { submissions } from '../http/submissions.ts';
@@ -17,14 +17,14 @@ import {
   getRunDeadLetter,
   listRunDeadLetters,
 } from '../workflow/deadLetters.ts';
-import { endRunByRequest } from '../workflow/endRun.ts';
-import { cancelFailureCallback, rerunFailureCallback } from '../workflow/failureCallbacks.ts';
+import { endRunByRequest } from '../workflow/endRunByRequest.ts';
+import { cancelFailureCallback, rerunFailureCallback } from '../workflow/rerunFailureCallback.ts';
 import { callHook } from '../workflow/hooks.ts';
 import { notifyAt, listWaiters } from '../workflow/notify.ts';
-import { refusalOfRequest, refuseWhenBusy } from '../workflow/refusals.ts';
+import { refusalOfRequest, refuseWhenBusy } from '../workflow/refusedRequests.ts';
 import { rerunHanging, restartRun, restartRuns, resumeRun, resumeRuns } from '../workflow/resume.ts';
 import { runEntries } from '../workflow/runEntries.ts';
-import { wait } from '../workflow/waits.ts';
+import { wait } from '../workflow/waitForEvent.ts';
 
 /** By default the request cancels a run. */
 function isCancel(call: Call): boolean {

@@ -1,5 +1,5 @@
 import { HttpError } from '../error/httpError.ts';
-import type { refusalOfRequest } from '../workflow/refusals.ts';
+import type { refusalOfRequest } from '../workflow/refusedRequests.ts';
 import type { Call, Middleware } from './handler.ts';
 
 /**

@@ -4,7 +4,7 @@ import { laneKinds } from '../job/job.ts';
 import { eachOf } from '../shared/lists.ts';
 import { accountLane, withNewestLimits } from './lane.ts';
 import { lanes } from './slots/processLanes.ts';
-import { laneNames, loadLane, removeLane } from './store/lanes.ts';
+import { laneNames, loadLane, removeLane } from './store/laneRows.ts';
 
 /** Starts the attempts that waited for their account. */
 export async function resumeAccount(account: Account): Promise<void> {

@@ -11,7 +11,7 @@ import { extendMessage } from './line/extendMessage.ts';
 import type { Acquired, Refusal } from './slots/acquire.ts';
 import { dueAttemptOf } from './slots/dueAttemptOf.ts';
 import { comeAgain, unlessEarly } from './slots/early.ts';
-import { LaneBusy } from './slots/lanes.ts';
+import { LaneBusy } from './slots/changeLanes.ts';
 import { laneGate } from './slots/laneGate.ts';
 
 export type { Acquired };

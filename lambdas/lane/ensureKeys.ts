@@ -6,7 +6,7 @@ import { dayMs, minuteMs, now, secondMs } from '../shared/clock.ts';
 import type { FlowControl } from '../value/flowControl.ts';
 import { keptUntilAtLeast, keyLane, limitsOfKey, withNewestLimits, type Lane } from './lane.ts';
 import type { Message } from '../message/message.ts';
-import { laneLastsUntil, unusedLifetimeMs } from './store/lanes.ts';
+import { laneLastsUntil, unusedLifetimeMs } from './store/laneRows.ts';
 import { recentlyUsed } from '../shared/recentlyUsed.ts';
 import { lanes } from './slots/processLanes.ts';
 

@@ -1,8 +1,8 @@
 import { isOpen } from '../circuit/circuit.ts';
 import type { LaneKind } from '../job/job.ts';
-import { circuitIn } from './rules/circuits.ts';
+import { circuitIn } from './rules/circuitLane.ts';
 import { accountLane, isThere, waitingIn, type Lane } from './lane.ts';
-import { laneNames, listLanes, loadLane } from './store/lanes.ts';
+import { laneNames, listLanes, loadLane } from './store/laneRows.ts';
 
 /** The most lanes to read: 20 calls of DynamoDB. */
 const mostRead = 2_000;

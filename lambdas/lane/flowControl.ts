@@ -12,7 +12,7 @@ import { pinned, unpinned, forgetStarts, type Pins } from './rules/pins.ts';
 import { depthsOf, type Depth } from './rules/depths.ts';
 import { periodOf, recentStarts } from './rules/rate.ts';
 import { whatWaits } from './oldest.ts';
-import { listLanes, loadLane } from './store/lanes.ts';
+import { listLanes, loadLane } from './store/laneRows.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
 import { changeOrRefuse } from './slots/changeOrRefuse.ts';
 

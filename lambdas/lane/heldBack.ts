@@ -17,10 +17,10 @@ import {
 } from './lane.ts';
 import { onFairLine } from './line/fairEntries.ts';
 import { onLine } from './line/linePages.ts';
-import { circuitIn } from './rules/circuits.ts';
+import { circuitIn } from './rules/circuitLane.ts';
 import { formatEntry, queueEntry, type Entry } from './rules/entry.ts';
 import { circuitHost } from './slots/dueAttemptOf.ts';
-import { listLanes, loadLane } from './store/lanes.ts';
+import { listLanes, loadLane } from './store/laneRows.ts';
 
 const mayBeOld = { mayBeOld: true };
 

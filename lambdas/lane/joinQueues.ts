@@ -11,7 +11,7 @@ import { queueEntry } from './rules/entry.ts';
 export const joinsAtOnce = ({ queueName, notBefore }: Message): boolean =>
   queueName !== undefined && notBefore <= now();
 
-/** Entries in one write; see `mostAtOnce` in `slots/lanes.ts`. */
+/** Entries in one write; see `mostAtOnce` in `slots/changeLanes.ts`. */
 const joinedTogether = 100;
 /** The same with fair keys or priorities; see `mostAsked` in `slots/lineRows.ts`. */
 const turnsTogether = 20;

@@ -2,7 +2,7 @@
  * A lane limits how many attempts are in flight, and how many start in a period. A paused lane starts none. Attempts without
  * capacity wait in the lane's line, in order of arrival.
  *
- * This file defines a lane's state and limits, `rules` the events that change it. Both are pure. `slots/lanes.ts` reads lanes,
+ * This file defines a lane's state and limits, `rules` the events that change it. Both are pure. `slots/changeLanes.ts` reads lanes,
  * applies these functions, and writes the result.
  */
 import { heldAtOnce, isOpen, type Circuit } from '../circuit/circuit.ts';

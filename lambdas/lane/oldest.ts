@@ -5,7 +5,7 @@ import { tenantsOf } from './line/tenants.ts';
 import { parseEntry } from './rules/entry.ts';
 import { unnamed, type FairLine } from './rules/fairLine.ts';
 import { waitingOf } from './rules/tenants.ts';
-import { loadPage } from './store/lanes.ts';
+import { loadPage } from './store/laneRows.ts';
 
 const publishedAt = (entry: string): number => timeOfId(parseEntry(entry).messageId);
 

@@ -13,7 +13,7 @@ import { eachOf } from '../shared/lists.ts';
 import { queueSettings } from '../wire/requests.ts';
 import { show as showCircuit } from '../options/circuit.ts';
 import { whatIsInQueue } from './oldest.ts';
-import { laneNames, listLanes, loadLane } from './store/lanes.ts';
+import { laneNames, listLanes, loadLane } from './store/laneRows.ts';
 import { cached } from '../shared/cached.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
 import { changeOrRefuse, type ChangedLane } from './slots/changeOrRefuse.ts';

@@ -3,7 +3,7 @@ import { parseEntry, type Entry } from './rules/entry.ts';
 import { processPrefix, type Lane } from './lane.ts';
 import type { AdmittedTo, LaneKind, PumpJob } from '../job/job.ts';
 import type { DueJob } from '../job/send.ts';
-import { allLanes } from './store/lanes.ts';
+import { allLanes } from './store/laneRows.ts';
 import { listOf } from '../shared/lists.ts';
 import { now } from '../shared/clock.ts';
 import { onFairLine } from './line/fairEntries.ts';

@@ -2,7 +2,7 @@ import type { Account } from '../account/account.ts';
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { fitting } from '../wire/answerSize.ts';
-import { circuitOf } from '../lane/circuits.ts';
+import { circuitOf } from '../lane/hostCircuits.ts';
 import { now } from '../shared/clock.ts';
 import { notFound, quote } from '../error/httpError.ts';
 import { isOver } from '../message/message.ts';

@@ -1,6 +1,6 @@
 /**
- * The shapes of the API's answers. Nothing is checked with them at run time: other modules import only types, so only the
- * description's bundle contains them.
+ * The shapes of the API's answers. The functions import only their types; the API's description is made from the shapes, and
+ * the console checks each answer with them.
  */
 import { idPattern } from '../shared/idPattern.ts';
 import * as z from 'zod/mini';

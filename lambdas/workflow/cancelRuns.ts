@@ -12,7 +12,7 @@ import { loadSnapshot } from './store/journals.ts';
 import { listActiveRuns, runShardsOf } from './store/runList.ts';
 import { merged } from '../list/pages.ts';
 import { endRun } from './steps/end.ts';
-import { refuseWhenBusy } from './refusals.ts';
+import { refuseWhenBusy } from './refusedRequests.ts';
 
 const atOnce = 10;
 

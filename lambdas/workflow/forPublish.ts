@@ -1,4 +1,4 @@
 /** In one file for the reason in `forWorkers.ts`. */
-export { publishRequests } from './steps/publish.ts';
-export { refusalOfRequest, refuseWhenBusy } from './refusals.ts';
+export { publishRequests } from './steps/publishParts.ts';
+export { refusalOfRequest, refuseWhenBusy } from './refusedRequests.ts';
 export { trigger, triggerBatch } from './steps/trigger.ts';

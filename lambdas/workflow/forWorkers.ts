@@ -9,7 +9,7 @@ import { loadMessage, type RecordedAttempt } from '../message/history.ts';
 import type { KindOfCallback, MessageKind } from '../message/kinds.ts';
 import { failGivenUp } from './failure/otherFailures.ts';
 import { failRun, storeFailureRequest } from './failure/failRun.ts';
-import { hasNoFunction } from './failure/failure.ts';
+import { hasNoFunction } from './failure/failureBody.ts';
 import { noteFailureFunction } from './failure/noteFailureFunction.ts';
 import { extendRunFor } from './runs/changeRun.ts';
 import { callResultBody } from './delivery/callResult.ts';

@@ -6,7 +6,7 @@ import { checkBodySize } from '../message/bodies.ts';
 import { isServed } from '../account/account.ts';
 import { isActive, type RunKey } from './rules/journal.ts';
 import { base64Length } from './runs/listBody.ts';
-import { hookEvent, type HookRequest } from './waiting.ts';
+import { hookEvent, type HookRequest } from './requestedWait.ts';
 import { givenCredentials } from '../account/givenCredentials.ts';
 import { settings } from '../aws/settings.ts';
 import { loadAccount } from '../account/accounts.ts';

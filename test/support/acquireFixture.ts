@@ -8,7 +8,7 @@ import {
   queueLane,
 } from '../../lambdas/lane/lane.ts';
 import { rulesOf } from '../../lambdas/circuit/settings.ts';
-import { createCircuits } from '../../lambdas/lane/slots/circuits.ts';
+import { createCircuits } from '../../lambdas/lane/slots/circuitView.ts';
 import { createLaneGate, type Acquired } from '../../lambdas/lane/slots/acquire.ts';
 import type { DueAttempt } from '../../lambdas/lane/slots/dueAttempt.ts';
 import { createProcessSlots } from '../../lambdas/lane/slots/processSlots.ts';

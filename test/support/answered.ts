@@ -1,7 +1,7 @@
 /** Errors as the API answers them. Errors of endpoints' requests fail their runs. */
 import type { Account } from '../../lambdas/account/account.ts';
 import { HttpError } from '../../lambdas/error/httpError.ts';
-import type { RefusedRequest } from '../../lambdas/workflow/refusals.ts';
+import type { RefusedRequest } from '../../lambdas/workflow/refusedRequests.ts';
 
 /** Does a request's work as the API does. @throws HttpError with the API's status */
 export async function answered<T>(
@@ -13,7 +13,7 @@ export async function answered<T>(
     return await work();
   } catch (error) {
     if (!(error instanceof HttpError)) throw error;
-    const { refusalOfRequest } = await import('../../lambdas/workflow/refusals.ts');
+    const { refusalOfRequest } = await import('../../lambdas/workflow/refusedRequests.ts');
     throw await refusalOfRequest(
       { account, access: 'write' },
       { isBatch: false, host: 'api.example.com', ...request },

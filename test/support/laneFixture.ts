@@ -19,7 +19,7 @@ export async function importLaneLambdas() {
   const [queues, messages, stores, follow] = await Promise.all([
     import('../../lambdas/lane/queues.ts'),
     import('../../lambdas/publish/cancel.ts'),
-    import('../../lambdas/lane/store/lanes.ts'),
+    import('../../lambdas/lane/store/laneRows.ts'),
     import('../../lambdas/management/followAccount.ts'),
   ]);
   return { ...queues, ...messages, ...stores, ...follow };

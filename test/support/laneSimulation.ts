@@ -1,8 +1,8 @@
 import { newLane, processPrefix, queueLane, type LaneKey, type Limits } from '../../lambdas/lane/lane.ts';
 import { leave } from '../../lambdas/lane/rules/leaving.ts';
 import type { Turn } from '../../lambdas/value/turn.ts';
-import { createLanes } from '../../lambdas/lane/slots/lanes.ts';
-import { createCircuits } from '../../lambdas/lane/slots/circuits.ts';
+import { createLanes } from '../../lambdas/lane/slots/changeLanes.ts';
+import { createCircuits } from '../../lambdas/lane/slots/circuitView.ts';
 import { createLaneGate } from '../../lambdas/lane/slots/acquire.ts';
 import { queueEntry } from '../../lambdas/lane/rules/entry.ts';
 import type { AdmittedTo } from '../../lambdas/job/job.ts';

@@ -3,7 +3,7 @@ import type { Tenant } from '../../lambdas/lane/rules/fairLine.ts';
 import type { Page } from '../../lambdas/lane/rules/line.ts';
 import type { Granted } from '../../lambdas/lane/slots/applyChanges.ts';
 import type { LaneStore } from '../../lambdas/lane/slots/laneStore.ts';
-import { createLanes, type Lanes } from '../../lambdas/lane/slots/lanes.ts';
+import { createLanes, type Lanes } from '../../lambdas/lane/slots/changeLanes.ts';
 import type { AdmittedTo } from '../../lambdas/job/job.ts';
 
 const nameOf = ({ accountId, kind, name }: LaneKey): string => `${accountId} ${kind} ${name}`;

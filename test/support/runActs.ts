@@ -40,7 +40,7 @@ export async function openRunActs(fixture: Fixture) {
   const [call, invoke, end, prepare, journals, list, journal, bodies] = await Promise.all([
     import('../../lambdas/workflow/steps/call.ts'),
     import('../../lambdas/workflow/steps/invoke.ts'),
-    import('../../lambdas/workflow/endRun.ts'),
+    import('../../lambdas/workflow/endRunByRequest.ts'),
     import('../../lambdas/workflow/steps/prepare.ts'),
     import('../../lambdas/workflow/store/journals.ts'),
     import('../../lambdas/workflow/store/runList.ts'),

@@ -15,7 +15,7 @@ const prefixes = ['Svc', 'Upstash'];
 
 const importServices = async () => {
   const [waits, run, all, list, hooks, checking, end, journals, waiters, bodies] = await Promise.all([
-    import('../../lambdas/workflow/waits.ts'),
+    import('../../lambdas/workflow/waitForEvent.ts'),
     import('../../lambdas/workflow/waits/notifyRun.ts'),
     import('../../lambdas/workflow/waits/notifyAll.ts'),
     import('../../lambdas/workflow/notify.ts'),

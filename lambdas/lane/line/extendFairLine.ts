@@ -2,7 +2,7 @@ import { eachOf } from '../../shared/lists.ts';
 import type { Lane } from '../lane.ts';
 import type { Entry } from '../rules/entry.ts';
 import { ringLine } from '../rules/tenants.ts';
-import { loadPage, savePages } from '../store/lanes.ts';
+import { loadPage, savePages } from '../store/laneRows.ts';
 import { extendTenant } from '../store/tenantList.ts';
 import { onFairLine } from './fairEntries.ts';
 

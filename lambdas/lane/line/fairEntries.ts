@@ -6,7 +6,7 @@ import { parseEntry, type Entry } from '../rules/entry.ts';
 import { type FairLine } from '../rules/fairLine.ts';
 import { tenantLine } from '../rules/tenants.ts';
 import type { Page } from '../rules/line.ts';
-import { loadPage } from '../store/lanes.ts';
+import { loadPage } from '../store/laneRows.ts';
 import { tenantsOf, type FoundTenant } from './tenants.ts';
 
 const tenantsAtOnce = 20;

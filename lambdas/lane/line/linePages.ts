@@ -2,7 +2,7 @@ import { parseEntry, type Entry } from '../rules/entry.ts';
 import type { LaneKey } from '../lane.ts';
 import { chunksOf, eachOf } from '../../shared/lists.ts';
 import { now } from '../../shared/clock.ts';
-import { loadPage } from '../store/lanes.ts';
+import { loadPage } from '../store/laneRows.ts';
 
 const pagesAtOnce = 10;
 const entriesAtOnce = 20;

@@ -28,7 +28,7 @@ import { leave, endGrant, type DeclineReason } from '../rules/leaving.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
 import { dayMs, isRecent } from '../../shared/clock.ts';
 import { startToleranceMs, uncountStart } from '../rules/rate.ts';
-import type { CircuitPass, Circuits } from './circuits.ts';
+import type { CircuitPass, Circuits } from './circuitView.ts';
 import { hasEnteredQueue, hasLaterSlots, youngMs, type DueAttempt } from './dueAttempt.ts';
 import type { createProcessSlots, Slot } from './processSlots.ts';
 import { renewWhileMade, type RenewalParts } from './renewal.ts';

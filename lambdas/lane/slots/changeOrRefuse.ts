@@ -1,6 +1,6 @@
 import { HttpError } from '../../error/httpError.ts';
 import type { Lane, LaneKey } from '../lane.ts';
-import { LaneBusy } from './lanes.ts';
+import { LaneBusy } from './changeLanes.ts';
 import { lanes } from './processLanes.ts';
 
 export interface ChangedLane {

@@ -3,7 +3,7 @@ import { minuteMs } from '../../shared/clock.ts';
 import type { Turn } from '../../value/turn.ts';
 import type { Limits } from '../lane.ts';
 import type { Entry } from '../rules/entry.ts';
-import type { CircuitOf } from './circuits.ts';
+import type { CircuitOf } from './circuitView.ts';
 
 interface KeyLimits extends Limits {
   readonly key: string;

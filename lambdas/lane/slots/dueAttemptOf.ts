@@ -7,7 +7,7 @@ import { type MessageHistory } from '../../message/history.ts';
 import { dueTimeOf } from '../../message/status.ts';
 import type { Message } from '../../message/message.ts';
 import { limitsOfKey } from '../lane.ts';
-import type { CircuitOf } from './circuits.ts';
+import type { CircuitOf } from './circuitView.ts';
 import type { DueAttempt } from './dueAttempt.ts';
 
 /** The host whose circuit may hold back a message, if any. */

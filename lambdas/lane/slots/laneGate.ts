@@ -4,7 +4,7 @@ import { now } from '../../shared/clock.ts';
 import { processPrefix } from '../lane.ts';
 import { log } from '../../aws/log.ts';
 import { lanes } from './processLanes.ts';
-import type { Circuits } from './circuits.ts';
+import type { Circuits } from './circuitView.ts';
 import { createLaneGate } from './acquire.ts';
 import { createProcessSlots } from './processSlots.ts';
 

@@ -1,8 +1,8 @@
 import { now } from '../../shared/clock.ts';
 import { log } from '../../aws/log.ts';
 import { count } from '../../aws/metrics.ts';
-import { loadLane } from '../store/lanes.ts';
-import { createCircuits } from './circuits.ts';
+import { loadLane } from '../store/laneRows.ts';
+import { createCircuits } from './circuitView.ts';
 import { lanes } from './processLanes.ts';
 
 export const circuits = createCircuits({

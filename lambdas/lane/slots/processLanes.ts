@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import { now, secondMs } from '../../shared/clock.ts';
 import type { LaneKey } from '../lane.ts';
-import { loadLane, loadPage, saveLane, savePages } from '../store/lanes.ts';
+import { loadLane, loadPage, saveLane, savePages } from '../store/laneRows.ts';
 import { loadTenants, saveTenants } from '../store/tenants.ts';
 import { sendAll, sendJob } from '../../job/send.ts';
 import type { Granted } from './applyChanges.ts';
-import { createLanes } from './lanes.ts';
+import { createLanes } from './changeLanes.ts';
 
 /** @throws TransientError if some jobs could not be sent: no slot is granted */
 async function sendGranted(

@@ -7,7 +7,7 @@
 import { isLineEmpty, leaseTo, processLeaseMs, slotsInUse, type Lane, type LaneKey } from '../lane.ts';
 import { secondMs } from '../../shared/clock.ts';
 import { recentlyUsed } from '../../shared/recentlyUsed.ts';
-import type { Lanes } from './lanes.ts';
+import type { Lanes } from './changeLanes.ts';
 
 /** The interval of renewals while an attempt is in flight. */
 export const renewalMs = 20 * secondMs;

@@ -4,7 +4,7 @@ import { accountLane, circuitLane, keyLane, queueLane, type LaneKey } from '../l
 import { keepUntil } from '../rules/arrival.ts';
 import { endOfAttempt, formatEntry, outlastsLease, queueEntry } from '../rules/entry.ts';
 import type { DueAttempt } from './dueAttempt.ts';
-import type { Lanes } from './lanes.ts';
+import type { Lanes } from './changeLanes.ts';
 
 /** Two renewals may fail: a lease lasts a quarter of an hour. */
 const renewEveryMs = 4 * minuteMs;

@@ -2,7 +2,7 @@ import { queryRows, toItem } from '../../aws/dynamodb.ts';
 import { settings } from '../../aws/settings.ts';
 import { epochSeconds, now } from '../../shared/clock.ts';
 import type { LaneKey } from '../lane.ts';
-import { laneId, pageLifetimeMs } from './lanes.ts';
+import { laneId, pageLifetimeMs } from './laneRows.ts';
 import { partsBegin, storedTenant, tenantKey, type StoredTenant } from './tenants.ts';
 import { update, unlessRefused } from '../../aws/writes.ts';
 

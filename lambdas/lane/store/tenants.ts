@@ -7,7 +7,7 @@ import { eachOf } from '../../shared/lists.ts';
 import type { LaneKey } from '../lane.ts';
 import type { Tenant } from '../rules/fairLine.ts';
 import { rowOfTenant, tenantOf, tenantShape } from './fairRows.ts';
-import { laneId, pageLifetimeMs } from './lanes.ts';
+import { laneId, pageLifetimeMs } from './laneRows.ts';
 import { put } from '../../aws/writes.ts';
 
 export const partsBegin = (fairId: string): string => `fair#${fairId}#tenant#`;

@@ -2,7 +2,7 @@ import { limitsOf, type Account } from '../../account/account.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
 import { accountCallbackSettings } from '../../delivery/accountCallbackSettings.ts';
 import { expiryOf, type CallbackSettings, type Message, type WorkflowPart } from '../../message/message.ts';
-import { failureBody, failureSource } from './failure.ts';
+import { failureBody, failureSource } from './failureBody.ts';
 import { forwardedByRun, overlaid } from '../rules/forwarding.ts';
 import { settings } from '../../aws/settings.ts';
 import { storeBody } from '../../message/bodies.ts';

@@ -2,7 +2,7 @@ import { noteFailureState } from '../../deadLetter/rows.ts';
 import type { RecordedAttempt } from '../../message/history.ts';
 import type { WorkflowPart } from '../../message/message.ts';
 import { changeRun } from '../runs/changeRun.ts';
-import { failureFunctionStateAfter } from './failure.ts';
+import { failureFunctionStateAfter } from './failureBody.ts';
 import { keyOf } from './failureRequest.ts';
 
 export async function noteFailureFunction(recorded: RecordedAttempt, part: WorkflowPart): Promise<void> {

@@ -11,7 +11,7 @@ import { checkPlace, hasStepOrResult } from '../rules/placing.ts';
 import { endedRun } from '../rules/refusals.ts';
 import { changeRun, extendRun, settingsOfRun } from '../runs/changeRun.ts';
 import { loadSnapshot } from '../store/journals.ts';
-import { noteFailureCallback, type TellingConfig } from './failureCallback.ts';
+import { noteFailureCallback, type TellingConfig } from './namedFailureCallback.ts';
 
 export interface Submitted {
   readonly messageId: string;

@@ -10,7 +10,7 @@ import { scoped, type Config } from '../../shared/config.ts';
 import { readHeaders, type Header } from '../../shared/headers.ts';
 import { parseInvoke, type Invoke } from '../rules/invoking.ts';
 import { endpointUrl } from './endpointUrl.ts';
-import type { TellingConfig } from './failureCallback.ts';
+import type { TellingConfig } from './namedFailureCallback.ts';
 import { ordinaryConfig } from './ordinaryConfig.ts';
 
 const configOf = (headers: readonly Header[]): Config =>

@@ -8,7 +8,7 @@ import { badRequest } from '../../error/httpError.ts';
 import { checkBodySize } from '../../message/bodies.ts';
 import type { Invoke } from '../rules/invoking.ts';
 import { readInvoke } from './bodyHeaders.ts';
-import { givenWithCallback, type TellingConfig } from './failureCallback.ts';
+import { givenWithCallback, type TellingConfig } from './namedFailureCallback.ts';
 import { ordinaryConfig } from './ordinaryConfig.ts';
 import { refusedSubmission } from '../rules/refusals.ts';
 import { readWorkflowMessage, type WorkflowMessage } from '../rules/workflowMessage.ts';

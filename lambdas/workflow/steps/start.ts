@@ -20,7 +20,7 @@ import {
   settingsOfRun,
 } from '../runs/changeRun.ts';
 import { followStart, deliverEntries, sendStartChecks } from '../runs/follow.ts';
-import { failureCallbackIn } from './failureCallback.ts';
+import { failureCallbackIn } from './namedFailureCallback.ts';
 import type { PreparedPart } from './prepare.ts';
 import {
   entryOfUpgrade,

@@ -12,7 +12,7 @@ import { settings } from '../../aws/settings.ts';
 import { readItems, type BatchRequest } from '../../publish/batchItems.ts';
 import { withQuery, type PublishRequest } from '../../publish/prepare.ts';
 import type { WorkflowRequest } from './prepare.ts';
-import { publishParts } from './publish.ts';
+import { publishParts } from './publishParts.ts';
 import type { WorkflowAnswer } from '../../publish/workflows.ts';
 
 interface Triggered {

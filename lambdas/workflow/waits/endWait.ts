@@ -3,7 +3,7 @@ import { now, secondMs } from '../../shared/clock.ts';
 import type { Snapshot, ListedEntry, RunStart, StepsRecord, WaitRecord, RunKey } from '../rules/journal.ts';
 import type { Message } from '../../message/message.ts';
 import { loadBody } from '../../message/bodies.ts';
-import { waitResult } from '../waiting.ts';
+import { waitResult } from '../requestedWait.ts';
 import type { WaitTimeoutJob } from '../../job/job.ts';
 import { loadRecord, type RecordKey } from '../store/journals.ts';
 import { putWaiter, removeWaiters, type Waiter } from '../store/waiters.ts';

@@ -8,7 +8,7 @@ import { readHeaders, type Header } from '../../shared/headers.ts';
 import { overLimit } from '../../error/httpError.ts';
 import { passedOn } from '../../request/forwarding.ts';
 import { checkEventId } from '../rules/step.ts';
-import { parseWait, type Wait } from '../waiting.ts';
+import { parseWait, type Wait } from '../requestedWait.ts';
 import type { CanonicalRequest } from '../../request/dialect.ts';
 import { destinationRules } from '../../destination/rulesOfDeployment.ts';
 import { optionsOfHeaders } from '../steps/bodyHeaders.ts';

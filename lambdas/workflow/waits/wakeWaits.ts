@@ -4,7 +4,7 @@ import { isActive, type Snapshot, type WaitRecord, type RunKey } from '../rules/
 import { checkCapacity } from '../rules/placing.ts';
 import { type Decision, settingsOfRun } from '../runs/changeRun.ts';
 import { resultOf, type PlacedWait, type WaitResult, followEnds } from './endWait.ts';
-import { waitResult } from '../waiting.ts';
+import { waitResult } from '../requestedWait.ts';
 import { loadBody } from '../../message/bodies.ts';
 import { removeWaiters, type Waiter } from '../store/waiters.ts';
 import { findResult, resultIn } from '../runs/follow.ts';

@@ -7,7 +7,7 @@ import { checkCapacity } from '../rules/placing.ts';
 import { checkCapacityForCall, keepsCallsOf } from '../rules/webhooks.ts';
 import { isWebhookId } from '../rules/step.ts';
 import { isRunId } from '../run.ts';
-import { waitResultBytes } from '../waiting.ts';
+import { waitResultBytes } from '../requestedWait.ts';
 import { loadWait, type PlacedWait } from './endWait.ts';
 
 /** All calls that find no webhook get this, to hide whether the account or run exists. */

@@ -12,7 +12,7 @@ let services: Awaited<ReturnType<typeof importServices>>;
 
 async function importServices() {
   return {
-    ...(await import('../../../lambdas/lane/store/lanes.ts')),
+    ...(await import('../../../lambdas/lane/store/laneRows.ts')),
     ...(await import('../../../lambdas/publish/accept.ts')),
     ...(await import('../../../lambdas/publish/cancel.ts')),
     ...(await import('../../../lambdas/deadLetter/deadLetter.ts')),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { formatEntry } from '../../../lambdas/lane/rules/entry.ts';
-import { closeCircuit } from '../../../lambdas/lane/rules/circuits.ts';
+import { closeCircuit } from '../../../lambdas/lane/rules/circuitLane.ts';
 import { withLease } from '../../../lambdas/lane/lane.ts';
 import type { DueAttempt } from '../../../lambdas/lane/slots/dueAttempt.ts';
 import {

@@ -23,7 +23,7 @@ const importLambdas = async () => ({
   ...(await import('../../../lambdas/schedule/run.ts')),
   ...(await import('../../../lambdas/deadLetter/deadLetters.ts')),
   ...(await import('../../../lambdas/publish/retryDeadLetters.ts')),
-  ...(await import('../../../lambdas/lane/store/lanes.ts')),
+  ...(await import('../../../lambdas/lane/store/laneRows.ts')),
   ...(await import('../../../lambdas/lane/lane.ts')),
 });
 

@@ -8,7 +8,7 @@ let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 
 const importLambdas = async () => ({
   ...(await import('../../../lambdas/lane/flowControl.ts')),
-  ...(await import('../../../lambdas/lane/store/lanes.ts')),
+  ...(await import('../../../lambdas/lane/store/laneRows.ts')),
   ...(await import('../../../lambdas/account/secrets.ts')),
   ...(await import('../../../lambdas/table/cursor.ts')),
 });

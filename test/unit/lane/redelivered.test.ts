@@ -5,7 +5,7 @@ import { withLease } from '../../../lambdas/lane/lane.ts';
 import { emptyLine } from '../../../lambdas/lane/rules/line.ts';
 import { keepFor } from '../../../lambdas/lane/rules/leaving.ts';
 import type { AttemptJob } from '../../../lambdas/job/job.ts';
-import type { Lanes } from '../../../lambdas/lane/slots/lanes.ts';
+import type { Lanes } from '../../../lambdas/lane/slots/changeLanes.ts';
 import { setClockAhead } from '../../support/clockAhead.ts';
 import { importLaneLambdas, type LaneLambdas } from '../../support/laneFixture.ts';
 import { useFixture } from '../../support/useFixture.ts';

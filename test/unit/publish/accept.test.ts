@@ -16,7 +16,7 @@ let pattern: Message;
 const importServices = async () => ({
   ...(await import('../../../lambdas/publish/accept.ts')),
   ...(await import('../../../lambdas/lane/joinQueues.ts')),
-  ...(await import('../../../lambdas/lane/store/lanes.ts')),
+  ...(await import('../../../lambdas/lane/store/laneRows.ts')),
 });
 
 useFixture(

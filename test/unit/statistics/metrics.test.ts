@@ -19,7 +19,7 @@ useStandIns();
 
 const lambdas = imported(async () => ({
   ...(await import('../../../lambdas/statistics/metrics.ts')),
-  ...(await import('../../../lambdas/lane/store/lanes.ts')),
+  ...(await import('../../../lambdas/lane/store/laneRows.ts')),
   ...(await import('../../../lambdas/deadLetter/sizeRows.ts')),
   ...(await import('../../../lambdas/statistics/store/outcomes.ts')),
   ...(await import('../../../lambdas/aws/dynamodb.ts')),

@@ -10,7 +10,7 @@ useRuns(
 const lambdas = imported(async () => ({
   ...(await import('../../../lambdas/workflow/cancelRuns.ts')),
   ...(await import('../../../lambdas/workflow/store/runList.ts')),
-  ...(await import('../../../lambdas/workflow/refusals.ts')),
+  ...(await import('../../../lambdas/workflow/refusedRequests.ts')),
   ...(await import('../../../lambdas/workflow/runs/changeRun.ts')),
 }));
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { imported } from '../../support/imported.ts';
 import { fixture, waitFixture, useWaits } from '../../support/useRuns.ts';
-import type { HookRequest } from '../../../lambdas/workflow/waiting.ts';
+import type { HookRequest } from '../../../lambdas/workflow/requestedWait.ts';
 import { newWebhookId } from '../../support/waitFixture.ts';
 import type { Fixture } from '../../support/fixture.ts';
 

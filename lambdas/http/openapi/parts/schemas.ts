@@ -29,7 +29,7 @@ import {
 import * as groups from '../../../wire/urlGroupAnswers.ts';
 import { cancelBody } from '../../../wire/workflowFilters.ts';
 import * as workflows from '../../../wire/workflowAnswers.ts';
-import { waitShape } from '../../../workflow/waiting.ts';
+import { waitShape } from '../../../workflow/requestedWait.ts';
 
 const shapes = {
   Error: errors.error,

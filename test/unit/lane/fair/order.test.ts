@@ -4,7 +4,7 @@ import { joinAgain, joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
 import { withdrawWaiting } from '../../../../lambdas/lane/rules/cancelling.ts';
 import { formatEntry } from '../../../../lambdas/lane/rules/entry.ts';
 import { leave } from '../../../../lambdas/lane/rules/leaving.ts';
-import { LaneBusy, type Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
+import { LaneBusy, type Lanes } from '../../../../lambdas/lane/slots/changeLanes.ts';
 import { priorities, type Priority, type Turn } from '../../../../lambdas/value/turn.ts';
 import { expectFaults, Tally } from '../../../support/faults.ts';
 import { FairModel } from '../../../support/fairModel.ts';

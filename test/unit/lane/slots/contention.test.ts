@@ -7,7 +7,7 @@ import { newLane, type LaneKey } from '../../../../lambdas/lane/lane.ts';
 import { leave } from '../../../../lambdas/lane/rules/leaving.ts';
 import { lengthOf } from '../../../../lambdas/lane/rules/line.ts';
 import type { Granted } from '../../../../lambdas/lane/slots/applyChanges.ts';
-import type { Lanes } from '../../../../lambdas/lane/slots/lanes.ts';
+import type { Lanes } from '../../../../lambdas/lane/slots/changeLanes.ts';
 import { handOverCalls } from '../../../../local/stage/standIns.ts';
 import { Clock } from '../../../support/simulatedClock.ts';
 import { useStandIns } from '../../../support/useStandIns.ts';
@@ -16,9 +16,9 @@ const standIns = useStandIns();
 
 const importAll = async () => {
   const [store, tenants, service] = await Promise.all([
-    import('../../../../lambdas/lane/store/lanes.ts'),
+    import('../../../../lambdas/lane/store/laneRows.ts'),
     import('../../../../lambdas/lane/store/tenants.ts'),
-    import('../../../../lambdas/lane/slots/lanes.ts'),
+    import('../../../../lambdas/lane/slots/changeLanes.ts'),
   ]);
   return { ...store, ...tenants, ...service };
 };

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { joinLine } from '../../../../lambdas/lane/rules/arrival.ts';
 import { withLease, type LaneKey } from '../../../../lambdas/lane/lane.ts';
-import { LaneBusy } from '../../../../lambdas/lane/slots/lanes.ts';
+import { LaneBusy } from '../../../../lambdas/lane/slots/changeLanes.ts';
 import { createProcessSlots, type Slot } from '../../../../lambdas/lane/slots/processSlots.ts';
 import { LanesInMemory } from '../../../support/lanesInMemory.ts';
 

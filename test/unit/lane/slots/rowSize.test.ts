@@ -16,7 +16,7 @@ import { useFixture } from '../../../support/useFixture.ts';
 
 let fixture: Fixture;
 let store: Awaited<ReturnType<typeof importStore>>;
-const importStore = () => import('../../../../lambdas/lane/store/lanes.ts');
+const importStore = () => import('../../../../lambdas/lane/store/laneRows.ts');
 
 useFixture(async (opened) => {
   fixture = opened;

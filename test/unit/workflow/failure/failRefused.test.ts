@@ -14,7 +14,7 @@ import { callbackTo, endpoint } from '../../../support/startSettings.ts';
 /** A separate job fails a permanently refused run once, whichever process dies. */
 
 useRuns();
-const lambdas = imported(() => import('../../../../lambdas/workflow/refusals.ts'));
+const lambdas = imported(() => import('../../../../lambdas/workflow/refusedRequests.ts'));
 
 const reason = 'The step has the stepId 7; the next step of the run is 1.';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { invokeResult, invokeResultBytes, parseInvoke } from '../../../../lambdas/workflow/rules/invoking.ts';
 import { parseStep, type StepIdentity } from '../../../../lambdas/workflow/rules/step.ts';
-import { hookEvent, parseWait } from '../../../../lambdas/workflow/waiting.ts';
+import { hookEvent, parseWait } from '../../../../lambdas/workflow/requestedWait.ts';
 
 /** Tests results that the service makes for steps that end outside of their endpoint. */
 

@@ -10,7 +10,7 @@ import { requestOf } from '../../../support/fixture.ts';
 /** An invoke that cannot succeed is refused at once with 412, the only status that fails its invoker. */
 
 useRuns();
-const lambdas = imported(() => import('../../../../lambdas/workflow/steps/publish.ts'));
+const lambdas = imported(() => import('../../../../lambdas/workflow/steps/publishParts.ts'));
 
 interface Asked {
   readonly body?: Readonly<Record<string, unknown>>;

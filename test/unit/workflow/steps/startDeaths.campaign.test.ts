@@ -20,7 +20,7 @@ let services: Awaited<ReturnType<typeof importServices>>;
 async function importServices() {
   const [{ trigger, triggerBatch }, { publishRequests }, { resumeRun, restartRun }] = await Promise.all([
     import('../../../../lambdas/workflow/steps/trigger.ts'),
-    import('../../../../lambdas/workflow/steps/publish.ts'),
+    import('../../../../lambdas/workflow/steps/publishParts.ts'),
     import('../../../../lambdas/workflow/resume.ts'),
   ]);
   return { trigger, triggerBatch, publishRequests, resumeRun, restartRun };

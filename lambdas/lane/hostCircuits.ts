@@ -5,11 +5,11 @@ import { isOpen } from '../circuit/circuit.ts';
 import { circuitHostOf, longestHost } from '../circuit/verdict.ts';
 import { now } from '../shared/clock.ts';
 import { badField, notFound, quote, type HttpError } from '../error/httpError.ts';
-import { circuitIn, closeCircuit } from './rules/circuits.ts';
+import { circuitIn, closeCircuit } from './rules/circuitLane.ts';
 import { circuitLane, holdsBack, slotsInUse, waitingIn, type Lane } from './lane.ts';
 import { log } from '../aws/log.ts';
 import { count } from '../aws/metrics.ts';
-import { listLanes, loadLane } from './store/lanes.ts';
+import { listLanes, loadLane } from './store/laneRows.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
 import { changeOrRefuse } from './slots/changeOrRefuse.ts';
 

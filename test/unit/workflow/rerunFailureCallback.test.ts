@@ -6,7 +6,7 @@ import { itAtEachDeath } from '../../support/faults.ts';
 
 useFailedRuns();
 const services = imported(async () => ({
-  ...(await import('../../../lambdas/workflow/failureCallbacks.ts')),
+  ...(await import('../../../lambdas/workflow/rerunFailureCallback.ts')),
   ...(await import('../../../lambdas/workflow/deadLetters.ts')),
 }));
 

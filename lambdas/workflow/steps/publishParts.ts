@@ -8,7 +8,7 @@ import { withCharges } from '../../usage/charge.ts';
 import { submitCall } from './call.ts';
 import { submitInvoke } from './invoke.ts';
 import { preparePart, readParts, type PreparedPart, type WorkflowRequest } from './prepare.ts';
-import { refuseWhenBusy } from '../refusals.ts';
+import { refuseWhenBusy } from '../refusedRequests.ts';
 import { draftOf, startRuns, type Started } from './start.ts';
 import type { Submitted } from './activeRun.ts';
 import { submitSteps } from './submit.ts';

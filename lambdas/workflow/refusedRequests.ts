@@ -17,7 +17,7 @@ import { isMeant, type RunKey, type WhichRun } from './rules/journal.ts';
 import { asSubmissionRefusal, endedRun } from './rules/refusals.ts';
 import { RunBusy, settingsOfRun } from './runs/changeRun.ts';
 import { configOfInvoker } from './steps/bodyHeaders.ts';
-import { givenWithRefused, noteFailureCallback } from './steps/failureCallback.ts';
+import { givenWithRefused, noteFailureCallback } from './steps/namedFailureCallback.ts';
 import { loadSnapshot } from './store/journals.ts';
 import { putRefusal } from './store/lastRefusals.ts';
 

@@ -9,7 +9,7 @@ import {
   enterCircuit,
   leaveCircuit,
   type CircuitArrival,
-} from '../../../../lambdas/lane/rules/circuits.ts';
+} from '../../../../lambdas/lane/rules/circuitLane.ts';
 import {
   circuitLane,
   holdsBack,

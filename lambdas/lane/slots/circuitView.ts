@@ -4,10 +4,10 @@ import { isRecent } from '../../shared/clock.ts';
 import type { CircuitRules } from '../../circuit/settings.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
 import type { Arrival, Grant } from '../rules/arrival.ts';
-import { circuitIn, enterCircuit, leaveCircuit, type Turn } from '../rules/circuits.ts';
+import { circuitIn, enterCircuit, leaveCircuit, type Turn } from '../rules/circuitLane.ts';
 import { circuitLane, holdsBack, type Lane, type LaneKey } from '../lane.ts';
 import { recentlyUsed } from '../../shared/recentlyUsed.ts';
-import { LaneBusy, type Lanes } from './lanes.ts';
+import { LaneBusy, type Lanes } from './changeLanes.ts';
 import type { LaneStore } from './laneStore.ts';
 
 interface CircuitsParts {

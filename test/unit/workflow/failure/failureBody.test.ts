@@ -8,7 +8,7 @@ import {
   failureBody,
   failureFunctionStateAfter,
   failureSource,
-} from '../../../../lambdas/workflow/failure/failure.ts';
+} from '../../../../lambdas/workflow/failure/failureBody.ts';
 import { listBody } from '../../../../lambdas/workflow/runs/listBody.ts';
 
 const message = messageOf({
