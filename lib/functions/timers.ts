@@ -1,7 +1,54 @@
-import type { Stack } from 'aws-cdk-lib';
-import type { SharedProps, SvcFunction } from './function.ts';
+import { type Stack, Duration } from 'aws-cdk-lib';
+import { type SharedProps, SvcFunction, type SvcFunctionProps } from './function.ts';
 import type { Rights } from './rights.ts';
-import { makeTimed } from './timed.ts';
+import { type IRuleTarget, Rule, RuleTargetInput, Schedule } from 'aws-cdk-lib/aws-events';
+import { ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { timers, type TimedFunction } from '../../lambdas/aws/resources.ts';
+import { accept } from '../acknowledge.ts';
+
+/** "Each rule can have up to five (5) targets associated with it at one time": `PutTargets` of EventBridge. */
+const targetsOfRule = 5;
+
+interface TimedProps extends Omit<SvcFunctionProps, 'handler' | 'timeout'> {
+  readonly runs: TimedFunction;
+  readonly ruleDescription: string;
+  /** Concurrent executions that share the work. */
+  readonly parts?: number;
+}
+
+function makeTimed(
+  stack: Stack,
+  id: string,
+  { runs, ruleDescription, parts = 1, ...props }: TimedProps,
+): SvcFunction {
+  const { everyMinutes, functionTimeoutSeconds } = timers[runs];
+  const timed = new SvcFunction(stack, id, {
+    ...props,
+    handler: runs,
+    timeout: Duration.seconds(functionTimeoutSeconds),
+  });
+  const targets: IRuleTarget[] = Array.from({ length: parts }, (_, part) => ({
+    bind: () => ({
+      arn: timed.live.functionArn,
+      ...(parts > 1 && { input: RuleTargetInput.fromObject({ part, parts }) }),
+    }),
+  }));
+  for (let first = 0; first < parts; first += targetsOfRule) {
+    // The first rule has no number, so its name stays if parts are added.
+    const number = first === 0 ? '' : String(first / targetsOfRule + 1);
+    const rule = new Rule(stack, `${id}Rule${number}`, {
+      description: ruleDescription,
+      schedule: Schedule.rate(Duration.minutes(everyMinutes)),
+      targets: targets.slice(first, first + targetsOfRule),
+    });
+    accept(rule, 'Serverless-EventBusDLQ', 'The next execution does what this one left.');
+    timed.live.addPermission(`Rule${number}`, {
+      principal: new ServicePrincipal('events.amazonaws.com'),
+      sourceArn: rule.ruleArn,
+    });
+  }
+  return timed;
+}
 
 interface TimersProps {
   readonly shared: SharedProps;

@@ -3,12 +3,48 @@ import { now } from '../../shared/clock.ts';
 import type { Lane } from '../lane.ts';
 import type { Entry } from '../rules/entry.ts';
 import { loadAccount } from '../../account/accounts.ts';
-import { savePages } from '../store/laneRows.ts';
+import { savePages, loadPage } from '../store/laneRows.ts';
 import { loadMessage } from '../../message/history.ts';
 import { extendEveryMs } from '../slots/changeLanes.ts';
-import { extendFairLine } from './extendFairLine.ts';
 import { extendMessage } from './extendMessage.ts';
 import { onLine } from './linePages.ts';
+import { eachOf } from '../../shared/lists.ts';
+import { ringLine } from '../rules/tenants.ts';
+import { extendTenant } from '../store/tenantList.ts';
+import { onFairLine } from './fairEntries.ts';
+
+const ringPagesAtOnce = 10;
+
+/**
+ * @param from where to continue; undefined for the beginning
+ * @param until when to stop after the current page, Unix milliseconds
+ * @param onEntry extends a message
+ * @returns where to continue if the time ran out
+ */
+async function extendFairLine(
+  lane: Lane,
+  from: string | undefined,
+  until: number,
+  onEntry: (entry: Entry) => Promise<void>,
+): Promise<string | undefined> {
+  const { fair } = lane;
+  if (fair === undefined) return undefined;
+  if (from === undefined) {
+    const { firstPage, nextPage } = fair.ring;
+    const line = ringLine(fair);
+    const pages = Array.from({ length: nextPage - firstPage }, (_, index) => firstPage + index);
+    await eachOf(pages, ringPagesAtOnce, async (number) => {
+      await savePages(lane, [{ number, line, entries: await loadPage(lane, number, line) }]);
+    });
+  }
+  return onFairLine(lane, fair, from, until, {
+    onEntry,
+    onPage: (page) => savePages(lane, [page]),
+    onTenant: async ({ name, tenant, at }) => {
+      if (at !== undefined && tenant.isInRing) await extendTenant(lane, fair.id, { name, tenant, at });
+    },
+  });
+}
 
 /** Where to continue in a lane's lines. */
 interface ExtendedTo {
