@@ -1,5 +1,12 @@
 import * as z from 'zod/mini';
 import { allowedCircuit, circuitInput } from '../circuit/shape.ts';
+import {
+  arnServices,
+  formsOfPatterns,
+  manyWithArns,
+  patternsOf,
+  type ArnService,
+} from '../destination/arns.ts';
 import { optionalField, orNull } from '../shared/json.ts';
 import { scopes, type TokenScope } from '../account/namedToken.ts';
 import { eachLimit, plans } from '../value/limits.ts';
@@ -26,10 +33,8 @@ const text = (description: string) =>
 
 const dollars = () => z.int().check(z.minimum(0), z.maximum(mostDollars));
 
-/** ARN patterns: see `destination/arns.ts`. */
-const functionPattern = /^arn:[\w*-]+:lambda:[\w*-]+:[\d*]+:function:[\w:$*-]+$/;
-const arnPattern =
-  /^arn:[\w*-]+:(lambda:[\w*-]+:[\d*]+:function:[\w:$*-]+|(sqs|sns):[\w*-]+:[\d*]+:[\w.*-]+|events:[\w*-]+:[\d*]+:event-bus\/[\w.*-]+)$/;
+const arnPattern = (services: readonly ArnService[]) =>
+  z.string().check(z.regex(new RegExp(`^arn:[\\w*-]+:${patternsOf(services, '[\\w*-]+:[\\d*]+')}$`)));
 const mostArnPatterns = 50;
 const tlsIdentity = z
   .strictObject({
@@ -73,14 +78,10 @@ export const accountFields = {
   enterprise: z.nullable(z.strictObject({ enabled: z.boolean() })),
   circuit: z.nullable(circuitInput),
   destinations: z
-    .nullable(z.array(z.string().check(z.regex(arnPattern))).check(z.maxLength(mostArnPatterns)))
-    .check(
-      z.describe(
-        'SQS queues, SNS topics, EventBridge buses and Lambda functions that messages may go to: ARNs, with `*` for any characters.',
-      ),
-    ),
+    .nullable(z.array(arnPattern(arnServices)).check(z.maxLength(mostArnPatterns)))
+    .check(z.describe(`${manyWithArns} that messages may go to: ARNs, with \`*\` for any characters.`)),
   lambda_destinations: z
-    .nullable(z.array(z.string().check(z.regex(functionPattern))).check(z.maxLength(mostArnPatterns)))
+    .nullable(z.array(arnPattern(['lambda'])).check(z.maxLength(mostArnPatterns)))
     .check(z.describe('Lambda functions that messages may go to: ARNs, with `*` for any characters.')),
   tls_identities: z
     .nullable(z.array(tlsIdentity).check(z.maxLength(mostTlsIdentities), z.refine(hasUniqueHosts)))
@@ -116,7 +117,7 @@ export const allowedValues: Readonly<Record<Exclude<AccountField, 'region'>, str
   prometheus_enabled: 'the text "true" or the text "false"',
   enterprise: '{"enabled": true or false}, or null',
   circuit: `{"enabled": true or false, ${allowedCircuit}}, in whole numbers, or null`,
-  destinations: `a list of up to ${mostArnPatterns} ARNs of the forms arn:aws:sqs:<region>:<account>:<queue>, arn:aws:sns:<region>:<account>:<topic>, arn:aws:events:<region>:<account>:event-bus/<name> and arn:aws:lambda:<region>:<account>:function:<name>, with * for any characters, or null`,
+  destinations: `a list of up to ${mostArnPatterns} ARNs of the forms ${formsOfPatterns}, with * for any characters, or null`,
   lambda_destinations: `a list of up to ${mostArnPatterns} ARNs of the form arn:aws:lambda:<region>:<account>:function:<name>, with * for any characters, or null`,
   tls_identities: `${allowedTlsIdentities}; or null`,
   fail_on: `${allowedStatusList}, or null`,

@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import { text, whole } from '../options/option.ts';
 import { cursor, time } from './answers.ts';
+import { manyWithArns } from '../destination/arns.ts';
 import { circuitInput } from '../circuit/shape.ts';
 import { limitMeanings } from './limitMeanings.ts';
 import { eachLimit } from '../value/limits.ts';
@@ -131,11 +132,7 @@ export const account = z.object({
   circuit: z.optional(circuitInput),
   destinations: z
     .optional(z.array(z.string()))
-    .check(
-      z.describe(
-        'SQS queues, SNS topics, EventBridge buses and Lambda functions that messages may go to: ARNs, with `*` for any characters.',
-      ),
-    ),
+    .check(z.describe(`${manyWithArns} that messages may go to: ARNs, with \`*\` for any characters.`)),
   lambda_destinations: z
     .optional(z.array(z.string()))
     .check(z.describe('Lambda functions that messages may go to: ARNs, with `*` for any characters.')),

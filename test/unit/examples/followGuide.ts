@@ -13,6 +13,8 @@ interface Addition {
   readonly line: string;
   /** The line above it: an existing one, or the one added before it. */
   readonly below: string;
+  /** Whether it replaces the line above it. */
+  readonly replaces: boolean;
 }
 
 interface Example {
@@ -47,11 +49,12 @@ function blocksOf(section: string, language: string): readonly string[] {
 
 /**
  * Reads a `diff` block. A line that begins with two spaces is the path of a file, or a line of that file; the lines after it,
- * which begin with `+`, are added below it. Lines right after a path are added below the similar ones.
+ * which begin with `+`, are added below it, or replace it if it begins with `-`. All other lines are added below the similar ones.
  */
 function additionsIn(block: string, [word, similar]: NonNullable<Example['like']>): readonly Addition[] {
   let path = '';
   let above: string | undefined;
+  let replaces = false;
   return block
     .trimEnd()
     .split('\n')
@@ -59,12 +62,15 @@ function additionsIn(block: string, [word, similar]: NonNullable<Example['like']
       const line = text.slice(2);
       if (text.startsWith('+')) {
         const below = above ?? line.replaceAll(word, similar);
-        if (above !== undefined) above = line;
-        return [{ path, line, below }];
+        const addition = { path, line, below, replaces };
+        above = replaces ? undefined : above && line;
+        replaces = false;
+        return [addition];
       }
       const isPath = existsSync(join(root, line));
       above = isPath ? undefined : line;
       if (isPath) path = line;
+      replaces = text.startsWith('-');
       return [];
     });
 }
@@ -89,14 +95,14 @@ export function followGuide(section: string, { like = ['', ''], include }: Examp
     files: files.filter((path) => !/^(test|docs)\//.test(path)),
     add: (inFile, only = /^/) => {
       for (const addition of additions) {
-        const { path, line, below } = addition;
+        const { path, line, below, replaces } = addition;
         if ((inFile ?? path) !== path || !only.test(line)) continue;
         additions.delete(addition);
         const text = readFileSync(join(copy, path), 'utf8');
         expect(text.split('\n'), path).toContain(below);
         writeFileSync(
           join(copy, path),
-          text.replace(`\n${below}\n`, () => `\n${below}\n${line}\n`),
+          text.replace(`\n${below}\n`, () => (replaces ? `\n${line}\n` : `\n${below}\n${line}\n`)),
         );
       }
     },
