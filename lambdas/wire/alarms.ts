@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { headerLists, oneOf, text } from '../options/option.ts';
+import { headerLists, oneOf, partOfEach, text } from '../options/option.ts';
 import { messageId, time } from './answers.ts';
 
 export const alarmFormats = ['slack', 'pagerduty', 'json'] as const;
@@ -99,12 +99,7 @@ export const kindTable: Readonly<Record<AlarmKind, Kind>> = kinds;
 const isKind = (name: string): name is AlarmKind => Object.hasOwn(kinds, name);
 export const alarmKinds: readonly AlarmKind[] = Object.keys(kinds).filter(isKind);
 
-/** One schema of each kind, by its name. */
-const each = <Part extends 'field' | 'stored'>(part: Part) =>
-  Object.fromEntries(alarmKinds.map((kind) => [kind, kinds[kind][part]])) as {
-    readonly [Name in AlarmKind]: (typeof kinds)[Name][Part];
-  };
-export const storedKinds = z.partial(z.object(each('stored'))).shape;
+export const storedKinds = z.partial(z.object(partOfEach(kinds, 'stored'))).shape;
 
 const quietHours = z
   .strictObject({
@@ -117,7 +112,7 @@ const routingKey = z
   .string()
   .check(z.regex(/^[A-Za-z0-9]{32}$/), z.describe('PagerDuty’s integration key: 32 letters and digits.'));
 
-const told = { ...each('field'), quietHours };
+const told = { ...partOfEach(kinds, 'field'), quietHours };
 
 export const alarmFields = { format, routingKey, told };
 
