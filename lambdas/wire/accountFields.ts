@@ -165,6 +165,7 @@ export const optionalNames: readonly OptionalField[] = Object.keys(optionalField
 export const optionalInputs = partOfEach(optionalFields, 'input');
 export const optionalAllowed = partOfEach(optionalFields, 'allowed');
 export const optionalAnswers = partOfEach(optionalFields, 'answer');
+
 /** The form's fields, lists last. */
 export const optionalForms = optionalNames
   .flatMap((name): readonly (readonly [OptionalField, Form])[] => {

@@ -73,12 +73,15 @@ export const numbersOf = (
   return typeof setting === 'object' ? { ...setting } : { [kind]: setting };
 };
 
+/** A number's place in a request, to which the API's errors refer. */
+const pathOf = (kind: AlarmKind, name: string): string => (name === kind ? kind : `${kind}.${name}`);
+
 /** The numbers of a kind, with the current or the first values. */
 const numberFields = (kind: AlarmKind, of: Settings): FormFields<string> =>
   Object.fromEntries(
     Object.entries(kindTable[kind].numbers ?? {}).map(([name, { label, first }]) => {
       const value = String(numbersOf(kind, of)[name] ?? first);
-      return [`${kind}.${name}`, { label, type: 'number', value, required: true }];
+      return [pathOf(kind, name), { label, type: 'number', value, required: true }];
     }),
   );
 
@@ -94,7 +97,7 @@ const partsOf = (of: Settings): ReadonlySet<Part> =>
 function settingOf(kind: AlarmKind, isOn: boolean, texts: FormTexts<string>): unknown {
   const names = Object.keys(kindTable[kind].numbers ?? {});
   if (names.length === 0) return isOn;
-  const numbers = Object.fromEntries(names.map((name) => [name, Number(texts[`${kind}.${name}`])]));
+  const numbers = Object.fromEntries(names.map((name) => [name, Number(texts[pathOf(kind, name)])]));
   return isOn ? (numbers[kind] ?? numbers) : undefined;
 }
 
