@@ -1,5 +1,12 @@
 /** On the command line every value is text. */
 import * as z from 'zod';
+import {
+  arnKinds,
+  arnServices,
+  oneWithArn,
+  patternsOf,
+  type ArnService,
+} from '../lambdas/destination/arns.ts';
 
 export const items = (value: unknown): unknown =>
   typeof value === 'string'
@@ -34,35 +41,30 @@ export const hexId = '(?:[0-9a-f]{8}|[0-9a-f]{17})';
 export const regional = (value: string, example: string) =>
   listOf(new RegExp(`^${region}=${value}$`), `a region and its value, such as eu-central-1=${example}`);
 
-export const functionPattern = /^arn:aws(-cn|-us-gov)?:lambda:[a-z0-9*-]+:[0-9*]+:function:[\w:$*-]+$/;
+const arnPattern = (services: readonly ArnService[]) =>
+  new RegExp(`^arn:aws(-cn|-us-gov)?:${patternsOf(services, '[a-z0-9*-]+:[0-9*]+')}$`);
+
+export const functionPattern = arnPattern(['lambda']);
 export const allowedFunctionPattern =
   'the ARN of a Lambda function, in which * stands for any characters, such as arn:aws:lambda:eu-central-1:123456789012:function:orders-*';
 
-export const destinationPattern =
-  /^arn:aws(-cn|-us-gov)?:(lambda:[a-z0-9*-]+:[0-9*]+:function:[\w:$*-]+|(sqs|sns):[a-z0-9*-]+:[0-9*]+:[\w.*-]+|events:[a-z0-9*-]+:[0-9*]+:event-bus\/[\w.*-]+)$/;
-export const allowedDestinationPattern =
-  'the ARN of an SQS queue, an SNS topic, an EventBridge bus or a Lambda function, in which * stands for any characters, such as arn:aws:sqs:eu-central-1:123456789012:orders-*';
-
-const destinationServices = ['lambda', 'sqs', 'sns', 'events'] as const;
-export type DestinationService = (typeof destinationServices)[number];
+export const destinationPattern = arnPattern(arnServices);
+export const allowedDestinationPattern = `the ARN of ${oneWithArn}, in which * stands for any characters, such as arn:aws:sqs:eu-central-1:123456789012:orders-*`;
 
 /** Returns the service in an ARN pattern, or undefined for other text. */
-export const destinationServiceOf = (pattern: string): DestinationService | undefined =>
-  destinationServices.find((service) => service === pattern.split(':')[2]);
-
-/** The kinds of resources of this deployment, by the service in the ARN. It has no bus. */
-const ownKinds = { lambda: 'function', sqs: 'queue', sns: 'topic', events: undefined } as const;
+export const destinationServiceOf = (pattern: string): ArnService | undefined =>
+  arnServices.find((service) => service === pattern.split(':')[2]);
 
 /** Returns the kind of this deployment's resources that an ARN pattern may match. */
 export function ownKindOf(pattern: string, name: string): string | undefined {
   const service = destinationServiceOf(pattern);
-  const kind = service && ownKinds[service];
   const named = pattern
     .split(':')
     .slice(5)
     .join(':')
-    .replace(/^function:/, '');
-  return kind !== undefined && mayBeginWith(named, name) ? kind : undefined;
+    .replace(/^[a-z-]+[:/]/, '');
+  if (service === undefined || !arnKinds[service].isOwn || !mayBeginWith(named, name)) return undefined;
+  return arnKinds[service].what;
 }
 
 function mayBeginWith(pattern: string, name: string): boolean {

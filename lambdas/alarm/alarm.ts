@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import type { Readable } from '../options/option.ts';
 import { headerPairs } from '../table/attributes.ts';
-import { alarmFormats, alarmKinds, type AlarmKind } from '../wire/alarms.ts';
+import { alarmFormats, alarmKinds, storedKinds, type AlarmKind } from '../wire/alarms.ts';
 
 const quietHours = z.object({
   /** As `22:00`. */
@@ -12,8 +12,6 @@ const quietHours = z.object({
 });
 export type QuietHours = Readable<z.infer<typeof quietHours>>;
 
-const optionalFlag = z.optional(z.boolean());
-
 const alarmSettings = z.object({
   url: z.string(),
   format: z.enum(alarmFormats),
@@ -21,12 +19,7 @@ const alarmSettings = z.object({
   routingKey: z.optional(z.string()),
   /** Names in lower case. */
   headers: headerPairs,
-  deadLetters: z.optional(z.object({ above: z.number(), minutes: z.number() })),
-  hosts: optionalFlag,
-  schedules: optionalFlag,
-  runs: optionalFlag,
-  /** Percent. */
-  limits: z.optional(z.number()),
+  ...storedKinds,
   quietHours: z.optional(quietHours),
 });
 export type AlarmSettings = Readable<z.infer<typeof alarmSettings>>;

@@ -1,19 +1,14 @@
 import * as z from 'zod/mini';
 import { urlForm } from '../shared/bounds.ts';
-import { headersIn, optionalField } from '../shared/json.ts';
-import { alarmFields, alarmFormats, alarmKinds } from '../wire/alarms.ts';
+import { headersIn, optionalField, optionalFields } from '../shared/json.ts';
+import { alarmFields, alarmFormats, alarmKinds, kindTable } from '../wire/alarms.ts';
 
 export const alarmSettings = z.strictObject({
   url: z.string().check(z.meta({ format: 'uri', pattern: urlForm })),
   format: alarmFields.format,
   routingKey: optionalField(alarmFields.routingKey),
   headers: optionalField(headersIn('Headers of the messages, such as `Authorization`.')),
-  deadLetters: optionalField(alarmFields.deadLetters),
-  hosts: optionalField(alarmFields.hosts),
-  schedules: optionalField(alarmFields.schedules),
-  runs: optionalField(alarmFields.runs),
-  limits: optionalField(alarmFields.limits),
-  quietHours: optionalField(alarmFields.quietHours),
+  ...optionalFields(alarmFields.told),
 });
 
 /** The values of fields in words, by their paths. */
@@ -23,13 +18,11 @@ const allowed: Readonly<Record<string, string>> = {
   format: alarmFormats.join(', '),
   routingKey: '32 letters and digits',
   headers: '{"<name>": "<value>"}',
-  deadLetters: '{"above": 0 to 1000, "minutes": 5 to 1440}',
-  'deadLetters.above': 'a whole number from 0 to 1000',
-  'deadLetters.minutes': 'a whole number from 5 to 1440',
-  hosts: 'true or false',
-  schedules: 'true or false',
-  runs: 'true or false',
-  limits: 'a whole number from 1 to 100, in percent',
+  ...Object.fromEntries(
+    alarmKinds.flatMap((kind) =>
+      Object.entries(kindTable[kind].allowed).map(([part, words]) => [kind + part, words]),
+    ),
+  ),
   quietHours: '{"from": "22:00", "to": "07:00", "timezone": "Europe/Berlin"}',
   'quietHours.from': 'a time such as 22:00',
   'quietHours.to': 'a time such as 07:00',

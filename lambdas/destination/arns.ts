@@ -1,21 +1,71 @@
 /** Destinations in AWS, named by ARN instead of a URL. */
 import { badRequest } from '../error/httpError.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
+import type { ArnKind } from './kinds/arnKind.ts';
+import * as events from './kinds/events.ts';
+import * as lambda from './kinds/lambda.ts';
+import * as sns from './kinds/sns.ts';
+import * as sqs from './kinds/sqs.ts';
 
-/** The services that take messages, with the form of an ARN after the account. */
+/** The ends of ARNs, by service: this is all that a request is read with. */
 const resources = {
-  /** An alias has at most 128 characters. */
-  lambda: /^function:[\w-]{1,64}(:(\$LATEST|[\w-]{1,128}))?$/,
-  sqs: /^([\w-]{1,75}\.fifo|[\w-]{1,80})$/,
-  sns: /^([\w-]{1,251}\.fifo|[\w-]{1,256})$/,
-  events: /^event-bus\/[\w.-]{1,256}$/,
-} as const;
-export type DestinationService = keyof typeof resources;
+  lambda: lambda.resource,
+  sqs: sqs.resource,
+  sns: sns.resource,
+  events: events.resource,
+};
+export type ArnService = keyof typeof resources;
 
-const form = /^arn:(aws(?:-cn|-us-gov)?):(\w+):([a-z]{2}(?:-[a-z]+)+-\d):(\d{12}):(.+)$/s;
+export const arnKinds: Readonly<Record<ArnService, ArnKind>> = {
+  lambda: lambda.kind,
+  sqs: sqs.kind,
+  sns: sns.kind,
+  events: events.kind,
+};
 
+// These two sentences are text, because each cold start of a publish loads them. A test compares them with the kinds.
+export const whatHasArns = 'function, queue, topic or bus';
 export const formsOfArns =
   'arn:aws:sqs:<region>:<account>:<queue>, …:sns:…:<topic>, …:events:…:event-bus/<name> or …:lambda:…:function:<name>[:<alias or version>]';
+
+const isService = (text: string): text is ArnService => Object.hasOwn(resources, text);
+export const arnServices: readonly ArnService[] = /* @__PURE__ */ Object.keys(resources).filter(isService);
+
+/** Joins what is said of each kind. Functions are the last ones. */
+function listed(word: 'and' | 'or', say: (kind: ArnKind, service: ArnService) => string): string {
+  const services: readonly ArnService[] = [...arnServices.filter((one) => one !== 'lambda'), 'lambda'];
+  const all = services.map((service) => say(arnKinds[service], service));
+  return `${all.slice(0, -1).join(', ')} ${word} ${all.at(-1) ?? ''}`;
+}
+export const oneWithArn = /* @__PURE__ */ listed('or', ({ one }) => one);
+export const manyWithArns = /* @__PURE__ */ listed('and', ({ many }) => many);
+export const formsOfPatterns = /* @__PURE__ */ listed(
+  'and',
+  ({ form }, service) => `arn:aws:${service}:<region>:<account>:${form.replace(/\[.*/, '')}`,
+);
+
+const anyOf = (parts: readonly string[]): string =>
+  parts.length === 1 ? parts.join() : `(${parts.join('|')})`;
+
+/**
+ * A pattern of ARNs after the partition, as the source of a regular expression.
+ *
+ * @param place that of the region and the account
+ */
+export const patternsOf = (services: readonly ArnService[], place: string): string =>
+  anyOf(
+    [...new Set(services.map((service) => arnKinds[service].patterns))].map(
+      (end) => `${anyOf(services.filter((one) => arnKinds[one].patterns === end))}:${place}:${end}`,
+    ),
+  );
+
+const form = /* @__PURE__ */ new RegExp(
+  `^arn:aws(-cn|-us-gov)?:(${Object.entries(resources)
+    .map(([service, end]) => `${service}:[a-z]{2}(-[a-z]+)+-\\d:\\d{12}:${end}`)
+    .join('|')})$`,
+);
+
+export const isDestinationArn = (text: string): boolean => form.test(text);
 
 export const isArn = (destination: string): boolean => destination.startsWith('arn:');
 
@@ -23,27 +73,18 @@ export const isFunction = (destination: string): boolean => /^arn:[^:]*:lambda:/
 
 export interface DestinationArn {
   readonly partition: string;
-  readonly service: DestinationService;
+  readonly service: ArnService;
   readonly region: string;
   readonly accountId: string;
   readonly resource: string;
 }
 
-const isService = (text: string): text is DestinationService => Object.hasOwn(resources, text);
-
-/** Undefined for an invalid ARN. */
-export function partsOfArn(text: string): DestinationArn | undefined {
-  const [, partition = '', service = '', region = '', accountId = '', resource = ''] = form.exec(text) ?? [];
-  return isService(service) && resources[service].test(resource)
-    ? { partition, service, region, accountId, resource }
-    : undefined;
-}
-
 /** @throws Error for a text that is not from {@link parseArn} */
 export function readArn(arn: string): DestinationArn {
-  const parts = partsOfArn(arn);
-  if (parts === undefined) throw new Error(`${arn} is not the ARN of a destination.`);
-  return parts;
+  const [, partition = '', service = '', region = '', accountId = '', ...resource] = arn.split(':');
+  if (!isDestinationArn(arn) || !isService(service))
+    throw new Error(`${arn} is not the ARN of a destination.`);
+  return { partition, service, region, accountId, resource: resource.join(':') };
 }
 
 /**
@@ -51,7 +92,7 @@ export function readArn(arn: string): DestinationArn {
  * @throws HttpError 400
  */
 export function parseArn(field: string, text: string): string {
-  if (partsOfArn(text) !== undefined) return text;
+  if (isDestinationArn(text)) return text;
   throw badRequest('destination_invalid', `${field} is ${quoteUrl(text)}; allowed ARNs are ${formsOfArns}.`);
 }
 

@@ -11,7 +11,7 @@ import {
 import { badRequest, forbidden, type HttpError } from '../error/httpError.ts';
 import type { Config } from '../shared/config.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
-import { isArn, parseArn, refusingList, type AllowedArns } from './arns.ts';
+import { isArn, parseArn, refusingList, whatHasArns, type AllowedArns } from './arns.ts';
 
 export { isArn };
 
@@ -22,8 +22,8 @@ type Destination =
 
 const scheme = /^(https?):\/{0,2}/i;
 const groupName = /^[A-Za-z0-9._-]+$/;
-const allowed =
-  'a URL that starts with http:// or https://, the ARN of a function, queue, topic or bus in AWS, or the name of a URL group (letters, digits, ".", "_", "-")';
+const allowedUrl = 'a URL that starts with http:// or https://';
+const allowed = `${allowedUrl}, the ARN of a ${whatHasArns} in AWS, or the name of a URL group (letters, digits, ".", "_", "-")`;
 
 export const badDestination = (message: string): HttpError => badRequest('destination_invalid', message);
 
@@ -73,9 +73,7 @@ export const parseAddress = (field: string, text: string): string =>
  */
 export function parseUrl(field: string, text: string): string {
   const refuse = (problem: string): Error =>
-    badDestination(
-      `${field} is ${quoteUrl(text)}: ${problem}. Allowed is a URL that starts with http:// or https://.`,
-    );
+    badDestination(`${field} is ${quoteUrl(text)}: ${problem}. Allowed is ${allowedUrl}.`);
   const authority = /^https?:\/\/[^/?#\\]*/i.exec(text)?.[0];
   if (authority === undefined) throw refuse('it has another form');
   const target = text.slice(authority.length).replace(/#.*/s, '');

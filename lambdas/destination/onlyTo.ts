@@ -5,12 +5,12 @@ import type { Config } from '../shared/config.ts';
 import { headerName } from '../shared/headers.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
 import { parseUrl, targetOf, type Scope } from './destination.ts';
-import { isArn, matchesArn } from './arns.ts';
+import { arnServices, isArn, matchesArn } from './arns.ts';
 
 /** `group:<name>`, `queue:<name>`, or a group's plain name. */
 const named = new RegExp(`^(?:(group|queue):)?(${nameForm.replace(/^\^|\$$/g, '')})$`);
 
-const arn = /^arn:aws(-cn|-us-gov)?:(lambda|sqs|sns|events):[\w*:$./-]+$/;
+const arn = new RegExp(`^arn:aws(-cn|-us-gov)?:(${arnServices.join('|')}):[\\w*:$./-]+$`);
 
 /**
  * Parses a URL group, a queue, an ARN, or a URL's beginning. A URL with `*` would match only itself.

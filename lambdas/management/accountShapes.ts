@@ -1,16 +1,8 @@
 import * as z from 'zod/mini';
-import { allowedCircuit, circuitInput } from '../circuit/shape.ts';
 import { optionalField, orNull } from '../shared/json.ts';
 import { scopes, type TokenScope } from '../account/namedToken.ts';
 import { eachLimit, plans } from '../value/limits.ts';
-import { allowedStatusList, parseStatusList } from '../value/statusList.ts';
-import {
-  allowedTlsIdentities,
-  hasUniqueHosts,
-  mostTlsIdentities,
-  tlsHostOf,
-  tlsName,
-} from '../value/tlsIdentities.ts';
+import { optionalAllowed, optionalInputs } from '../wire/accountFields.ts';
 
 /** Characters. An e-mail address has at most 320. */
 const longestText = 320;
@@ -25,33 +17,6 @@ const text = (description: string) =>
   );
 
 const dollars = () => z.int().check(z.minimum(0), z.maximum(mostDollars));
-
-/** ARN patterns: see `destination/arns.ts`. */
-const functionPattern = /^arn:[\w*-]+:lambda:[\w*-]+:[\d*]+:function:[\w:$*-]+$/;
-const arnPattern =
-  /^arn:[\w*-]+:(lambda:[\w*-]+:[\d*]+:function:[\w:$*-]+|(sqs|sns):[\w*-]+:[\d*]+:[\w.*-]+|events:[\w*-]+:[\d*]+:event-bus\/[\w.*-]+)$/;
-const mostArnPatterns = 50;
-const tlsIdentity = z
-  .strictObject({
-    host: z.string().check(
-      z.refine((host) => tlsHostOf(host) !== undefined),
-      z.describe('A host without its port, or `*` for all hosts that have no entry.'),
-    ),
-    ca: z.optional(
-      z
-        .string()
-        .check(
-          z.regex(tlsName),
-          z.describe('The name of certificates of authorities, trusted in addition to the public ones.'),
-        ),
-    ),
-    identity: z.optional(
-      z.string().check(z.regex(tlsName), z.describe('The name of a certificate and its key.')),
-    ),
-  })
-  .check(z.refine(({ ca, identity }) => ca !== undefined || identity !== undefined));
-/** Characters. */
-const longestCallback = 2_048;
 
 /** `null` restores the plan's value, or removes the value. A field with neither (`orNull`) ignores it. */
 export const accountFields = {
@@ -70,27 +35,7 @@ export const accountFields = {
   prometheus_enabled: orNull(
     z.enum(['true', 'false']).check(z.describe('Whether its usage is exported as separate metrics.')),
   ),
-  enterprise: z.nullable(z.strictObject({ enabled: z.boolean() })),
-  circuit: z.nullable(circuitInput),
-  destinations: z
-    .nullable(z.array(z.string().check(z.regex(arnPattern))).check(z.maxLength(mostArnPatterns)))
-    .check(
-      z.describe(
-        'SQS queues, SNS topics, EventBridge buses and Lambda functions that messages may go to: ARNs, with `*` for any characters.',
-      ),
-    ),
-  lambda_destinations: z
-    .nullable(z.array(z.string().check(z.regex(functionPattern))).check(z.maxLength(mostArnPatterns)))
-    .check(z.describe('Lambda functions that messages may go to: ARNs, with `*` for any characters.')),
-  tls_identities: z
-    .nullable(z.array(tlsIdentity).check(z.maxLength(mostTlsIdentities), z.refine(hasUniqueHosts)))
-    .check(z.describe('Certificates for TLS with destinations, by host: names of secrets.')),
-  fail_on: z
-    .nullable(z.string().check(z.refine((value) => parseStatusList(value) !== undefined)))
-    .check(z.describe('Statuses that fail a message at once, unless it has `Svc-Fail-On`.')),
-  failure_callback: z
-    .nullable(z.string().check(z.maxLength(longestCallback)))
-    .check(z.describe('The URL that gets permanent failures of messages without a failure callback.')),
+  ...optionalInputs,
   ...eachLimit((_, { least, most }) =>
     z
       .nullable(z.int().check(z.minimum(least), z.maximum(most)))
@@ -114,13 +59,7 @@ export const allowedValues: Readonly<Record<Exclude<AccountField, 'region'>, str
   reserved_price: `a whole number of dollars from 0 to ${mostDollars}, or null`,
   prod_pack_enabled: 'true or false',
   prometheus_enabled: 'the text "true" or the text "false"',
-  enterprise: '{"enabled": true or false}, or null',
-  circuit: `{"enabled": true or false, ${allowedCircuit}}, in whole numbers, or null`,
-  destinations: `a list of up to ${mostArnPatterns} ARNs of the forms arn:aws:sqs:<region>:<account>:<queue>, arn:aws:sns:<region>:<account>:<topic>, arn:aws:events:<region>:<account>:event-bus/<name> and arn:aws:lambda:<region>:<account>:function:<name>, with * for any characters, or null`,
-  lambda_destinations: `a list of up to ${mostArnPatterns} ARNs of the form arn:aws:lambda:<region>:<account>:function:<name>, with * for any characters, or null`,
-  tls_identities: `${allowedTlsIdentities}; or null`,
-  fail_on: `${allowedStatusList}, or null`,
-  failure_callback: `a URL that starts with http:// or https://, of at most ${longestCallback} characters, or null`,
+  ...optionalAllowed,
   ...eachLimit((_, { least, most }) => `a whole number from ${least} to ${most}, or null for the plan's own`),
 };
 

@@ -87,6 +87,18 @@ export type Every<T> = { readonly [Key in keyof Required<T>]: T[Key] };
 /** A shape for each field of a type, even the optional ones: a missing one does not compile. */
 export type Shape<T> = Readonly<Record<keyof T, z.ZodMiniType>>;
 
+/** One part of each record, by the records' names. */
+export const partOfEach = <
+  Part extends string,
+  Records extends Readonly<Record<string, Readonly<Record<Part, unknown>>>>,
+>(
+  records: Records,
+  part: Part,
+) =>
+  Object.fromEntries(Object.entries(records).map(([name, record]) => [name, record[part]])) as {
+    readonly [Name in keyof Records]: Records[Name][Part];
+  };
+
 /** Makes a value in a function, so that one `@__PURE__` mark lets bundles leave it out. */
 export const made = <T>(make: () => T): T => make();
 

@@ -80,6 +80,12 @@ export const orNull = <Shape extends z.ZodMiniType>(shape: Shape) =>
 
 export const optionalField = <Shape extends z.ZodMiniType>(shape: Shape) => z.optional(orNull(shape));
 
+/** Makes each field of a shape an optional one. */
+export const optionalFields = <Shapes extends Readonly<Record<string, z.ZodMiniType>>>(shapes: Shapes) =>
+  Object.fromEntries(Object.entries(shapes).map(([name, shape]) => [name, optionalField(shape)])) as {
+    readonly [Name in keyof Shapes]: ReturnType<typeof optionalField<Shapes[Name]>>;
+  };
+
 /**
  * A JSON object of headers, read as pairs. zod's records lose a field named `__proto__`.
  *

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 import { text, whole } from '../options/option.ts';
 import { cursor, time } from './answers.ts';
-import { circuitInput } from '../circuit/shape.ts';
+import { optionalAnswers } from './accountFields.ts';
 import { limitMeanings } from './limitMeanings.ts';
 import { eachLimit } from '../value/limits.ts';
 
@@ -127,29 +127,7 @@ export const account = z.object({
   creation_time: seconds('When it was created.'),
   deletion_time: seconds('When it was deleted; 0 if it was not.'),
   budget: whole('Dollars a month; 0 is no limit.'),
-  enterprise: z.optional(z.object({ enabled: z.boolean() })),
-  circuit: z.optional(circuitInput),
-  destinations: z
-    .optional(z.array(z.string()))
-    .check(
-      z.describe(
-        'SQS queues, SNS topics, EventBridge buses and Lambda functions that messages may go to: ARNs, with `*` for any characters.',
-      ),
-    ),
-  lambda_destinations: z
-    .optional(z.array(z.string()))
-    .check(z.describe('Lambda functions that messages may go to: ARNs, with `*` for any characters.')),
-  tls_identities: z
-    .optional(
-      z.array(z.object({ host: z.string(), ca: z.optional(z.string()), identity: z.optional(z.string()) })),
-    )
-    .check(z.describe('Certificates for TLS with destinations, by host: names of secrets.')),
-  fail_on: z.optional(text('Statuses that fail a message at once, unless it has `Svc-Fail-On`.')),
-  failure_callback: z.optional(
-    text(
-      'The URL that gets permanent failures of messages without a failure callback. Shown without `user:password`.',
-    ),
-  ),
+  ...optionalAnswers,
 });
 export const accounts = z.array(account);
 

@@ -1,10 +1,6 @@
 import * as z from 'zod/mini';
-import { headerLists, oneOf, text } from '../options/option.ts';
+import { headerLists, oneOf, partOfEach, text } from '../options/option.ts';
 import { messageId, time } from './answers.ts';
-
-/** The kinds of conditions, in the order in which they are checked. */
-export const alarmKinds = ['deadLetters', 'hosts', 'schedules', 'runs', 'limits'] as const;
-export type AlarmKind = (typeof alarmKinds)[number];
 
 export const alarmFormats = ['slack', 'pagerduty', 'json'] as const;
 export type AlarmFormat = (typeof alarmFormats)[number];
@@ -18,12 +14,93 @@ const clockTime = (description: string) =>
 const between = (least: number, most: number, description: string) =>
   z.int().check(z.minimum(least), z.maximum(most), z.describe(description));
 
-const deadLetters = z
-  .strictObject({
-    above: between(0, 1_000, 'The most new dead letters, failed runs included, that are no alarm.'),
-    minutes: between(5, 1_440, 'The last minutes in which they are counted.'),
-  })
-  .check(z.describe('Tells when there are more new dead letters than this.'));
+/** A kind of condition that an alarm tells. */
+interface Kind {
+  /** Its field in requests and answers. */
+  readonly field: z.ZodMiniType;
+  /** The same in a row, which another release may have written. */
+  readonly stored: z.ZodMiniType;
+  /** The allowed values in words: of the field, and of its parts by `.<name>`. */
+  readonly allowed: Readonly<Record<string, string>>;
+  /** In PagerDuty. */
+  readonly severity: 'error' | 'warning';
+  /** The title for further conditions, if there are too many to report one by one. */
+  readonly more: string;
+  /** In the form. */
+  readonly label: string;
+  /** The conditions in words, with the names of numbers as `{name}`. */
+  readonly words: string;
+  /** The numbers in the form, with their first values. If the field itself is the number, its name is that of the kind. */
+  readonly numbers?: Readonly<Record<string, { readonly label: string; readonly first: number }>>;
+}
+
+const flag = (description: string) => ({
+  field: z.boolean().check(z.describe(description)),
+  stored: z.boolean(),
+  allowed: { '': 'true or false' },
+});
+
+/** All kinds, in the order in which they are checked. */
+const kinds = {
+  deadLetters: {
+    field: z
+      .strictObject({
+        above: between(0, 1_000, 'The most new dead letters, failed runs included, that are no alarm.'),
+        minutes: between(5, 1_440, 'The last minutes in which they are counted.'),
+      })
+      .check(z.describe('Tells when there are more new dead letters than this.')),
+    stored: z.object({ above: z.number(), minutes: z.number() }),
+    allowed: {
+      '': '{"above": 0 to 1000, "minutes": 5 to 1440}',
+      '.above': 'a whole number from 0 to 1000',
+      '.minutes': 'a whole number from 5 to 1440',
+    },
+    severity: 'error',
+    more: 'More dead letters',
+    label: 'New dead letters',
+    words: 'more than {above} dead letters in {minutes} minutes',
+    numbers: { above: { label: 'More than', first: 10 }, minutes: { label: 'Within minutes', first: 15 } },
+  },
+  hosts: {
+    ...flag('Whether a host that is down, or fails, is told.'),
+    severity: 'error',
+    more: 'More hosts are down or fail',
+    label: 'A host that is down, or fails',
+    words: 'hosts that are down',
+  },
+  schedules: {
+    ...flag('Whether a schedule whose last fire failed is told.'),
+    severity: 'error',
+    more: 'More schedules fail',
+    label: 'A schedule that fails',
+    words: 'schedules that fail',
+  },
+  runs: {
+    ...flag('Whether a run that hangs is told.'),
+    severity: 'warning',
+    more: 'More runs hang',
+    label: 'A run that hangs',
+    words: 'runs that hang',
+  },
+  limits: {
+    field: between(1, 100, 'Tells when this part of a limit is used, in percent.'),
+    stored: z.number(),
+    allowed: { '': 'a whole number from 1 to 100, in percent' },
+    severity: 'warning',
+    more: 'More limits are near',
+    label: 'A limit that is near',
+    words: 'limits used by {limits} %',
+    numbers: { limits: { label: 'From percent', first: 80 } },
+  },
+} as const satisfies Readonly<Record<string, Kind>>;
+export type AlarmKind = keyof typeof kinds;
+
+export const kindTable: Readonly<Record<AlarmKind, Kind>> = kinds;
+const isKind = (name: string): name is AlarmKind => Object.hasOwn(kinds, name);
+export const alarmKinds: readonly AlarmKind[] = Object.keys(kinds).filter(isKind);
+
+export const storedKinds = z.partial(z.object(partOfEach(kinds, 'stored'))).shape;
+
 const quietHours = z
   .strictObject({
     from: clockTime('When they begin, such as `22:00`.'),
@@ -31,17 +108,13 @@ const quietHours = z
     timezone: text('A name of the IANA time zone database, such as `Europe/Berlin`.'),
   })
   .check(z.describe('The part of each day in which nothing is told.'));
-const told = {
-  hosts: z.boolean().check(z.describe('Whether a host that is down, or fails, is told.')),
-  schedules: z.boolean().check(z.describe('Whether a schedule whose last fire failed is told.')),
-  runs: z.boolean().check(z.describe('Whether a run that hangs is told.')),
-  limits: between(1, 100, 'Tells when this part of a limit is used, in percent.'),
-};
 const routingKey = z
   .string()
   .check(z.regex(/^[A-Za-z0-9]{32}$/), z.describe('PagerDuty’s integration key: 32 letters and digits.'));
 
-export const alarmFields = { format, routingKey, deadLetters, ...told, quietHours };
+const told = { ...partOfEach(kinds, 'field'), quietHours };
+
+export const alarmFields = { format, routingKey, told };
 
 const openAlarm = z.object({
   kind: oneOf(alarmKinds, 'The setting that it belongs to.'),
@@ -62,12 +135,7 @@ export const alarms = z.object({
         format,
         routingKey: z.optional(text('A read-only token sees `…` in its place.')),
         headers: z.optional(headerLists('A read-only token sees `…` in the place of values.')),
-        deadLetters: z.optional(deadLetters),
-        hosts: z.optional(told.hosts),
-        schedules: z.optional(told.schedules),
-        runs: z.optional(told.runs),
-        limits: z.optional(told.limits),
-        quietHours: z.optional(quietHours),
+        ...z.partial(z.object(told)).shape,
       })
       .check(z.describe('Absent where the account has no alarms.')),
   ),

@@ -3,6 +3,7 @@ import type { Stack } from 'aws-cdk-lib';
 import type { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IBucket } from 'aws-cdk-lib/aws-s3';
 import type { QueueName, TableName, tables } from '../../lambdas/aws/resources.ts';
+import { arnKinds } from '../../lambdas/destination/arns.ts';
 import { PatternStatement, shownArn, shownObjectsOf } from '../acknowledge.ts';
 import { namesOf, queueArn, secretArn } from '../names.ts';
 import type { Queues } from '../state/queues.ts';
@@ -28,12 +29,6 @@ type TableAction =
   | 'Scan'
   | 'BatchGetItem'
   | 'BatchWriteItem';
-const destinationActions = {
-  lambda: 'lambda:InvokeFunction',
-  sqs: 'sqs:SendMessage',
-  sns: 'sns:Publish',
-  events: 'events:PutEvents',
-} as const;
 type BodyAction = 'GetObject' | 'PutObject' | 'DeleteObject';
 
 export interface Resources {
@@ -90,7 +85,7 @@ export class Rights {
     return [...new Set([...destinations, ...lambdaDestinations])].flatMap((pattern) => {
       const service = destinationServiceOf(pattern);
       if (service === undefined) return [];
-      const actions = [destinationActions[service]];
+      const actions = [arnKinds[service].action];
       return pattern.includes('*')
         ? new PatternStatement(
             actions,

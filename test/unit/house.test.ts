@@ -253,7 +253,7 @@ describe('other folders import from the functions', () => {
   const others: readonly (readonly [string, RegExp])[] = [
     [
       'lib',
-      /^lambdas\/(http\/|error\/|value\/(limits|pem|statusList|tlsIdentities)|aws\/(resources|metricTable|settings))/,
+      /^lambdas\/(http\/|error\/|destination\/arns|value\/(limits|pem|statusList|tlsIdentities)|aws\/(resources|metricTable|settings))/,
     ],
     ['local', /^lambdas\/(handlers|http|aws|error|shared|account|recovery|value)\//],
     ['migrate', /^lambdas\/(error\/|shared\/|schedule\/cron)/],

@@ -1,5 +1,5 @@
 import type { Answer } from '../../wire/answers.ts';
-import type { alarmMessage, AlarmFormat, AlarmKind } from '../../wire/alarms.ts';
+import { kindTable, type alarmMessage, type AlarmFormat } from '../../wire/alarms.ts';
 import { secondMs } from '../../shared/clock.ts';
 
 export type AlarmMessage = Answer<typeof alarmMessage>;
@@ -38,14 +38,6 @@ function slackBody(message: AlarmMessage): object {
   };
 }
 
-const severities: Readonly<Record<AlarmKind, 'error' | 'warning'>> = {
-  deadLetters: 'error',
-  hosts: 'error',
-  schedules: 'error',
-  runs: 'warning',
-  limits: 'warning',
-};
-
 /** PagerDuty takes 1,024 characters as a summary ("PD-CEF"). */
 const longestSummary = 1_024;
 
@@ -56,7 +48,7 @@ const pagerDutyBody = (message: AlarmMessage, routingKey: string): object => ({
   payload: {
     summary: `${message.title}. ${message.detail}`.slice(0, longestSummary),
     source: `${message.account} in ${message.region}`,
-    severity: message.kind === undefined ? 'info' : severities[message.kind],
+    severity: message.kind === undefined ? 'info' : kindTable[message.kind].severity,
     timestamp: new Date(message.openedAt).toISOString(),
     component: message.subject === '' ? undefined : message.subject,
     class: message.kind ?? 'test',

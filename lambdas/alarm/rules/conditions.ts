@@ -6,7 +6,7 @@
  * 3. over: a notice is sent, and the condition is forgotten. A condition that ends in quiet hours stays open until they end.
  */
 import { hourMs, minuteMs } from '../../shared/clock.ts';
-import { alarmKinds, type AlarmKind } from '../../wire/alarms.ts';
+import { alarmKinds, kindTable, type AlarmKind } from '../../wire/alarms.ts';
 import { others, type Condition, type Found, type Notice } from '../alarm.ts';
 
 /** Conditions of one kind that are reported one by one. */
@@ -27,14 +27,6 @@ export interface Look {
 
 const keyOf = ({ kind, subject }: Pick<Found, 'kind' | 'subject'>): string => `${kind}/${subject}`;
 
-const otherTitles: Readonly<Record<AlarmKind, string>> = {
-  deadLetters: 'More dead letters',
-  hosts: 'More hosts are down or fail',
-  schedules: 'More schedules fail',
-  runs: 'More runs hang',
-  limits: 'More limits are near',
-};
-
 /** A duration in words, rounded to a minute, or to an hour from two days on. */
 export function durationText(ms: number): string {
   const minutes = Math.max(1, Math.round(ms / minuteMs));
@@ -54,7 +46,7 @@ function withOthers(found: readonly Found[], isOpen: (one: Found) => boolean): r
     const rest = {
       kind,
       subject: others,
-      title: otherTitles[kind],
+      title: kindTable[kind].more,
       detail: `${more} or more besides the ${mostOfKind} that were reported separately.`,
     };
     return [...ordered.slice(0, mostOfKind), rest];

@@ -6,17 +6,17 @@ import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge
 import { clientOptions } from '../../aws/clientOptions.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
 import { accepted, refusedBy, type MessageArn } from '../rules/awsAnswer.ts';
-import type { BusEvent } from '../rules/busEvent.ts';
+import { busEvent, sizeOfEvent, type BusEvent } from '../rules/busEvent.ts';
+import type { MessageSender } from './messageSender.ts';
 
-/** @throws the errors of the SDK */
-export function openEventBridge(region: string) {
+function openEventBridge(region: string) {
   const eventBridge = new EventBridgeClient({ ...clientOptions('quick'), maxAttempts: 1, region });
-  return async (arn: MessageArn, event: BusEvent, abortSignal: AbortSignal): Promise<DestinationResponse> => {
+  return async (to: MessageArn, event: BusEvent, abortSignal: AbortSignal): Promise<DestinationResponse> => {
     const { Entries: [entry] = [], $metadata } = await eventBridge.send(
       new PutEventsCommand({
         Entries: [
           {
-            EventBusName: arn.arn,
+            EventBusName: to.arn,
             Source: event.source,
             DetailType: event.detailType,
             Detail: event.detail,
@@ -28,6 +28,19 @@ export function openEventBridge(region: string) {
     if (entry?.EventId !== undefined) return accepted({ EventId: entry.EventId }, $metadata.requestId);
     const { ErrorCode: name = 'UnknownError', ErrorMessage: message = '' } = entry ?? {};
     // The answer itself was a 200. An entry's error becomes a 400, and EventBridge's error a 500.
-    return refusedBy(arn, { name, message, status: /^Internal/.test(name) ? 500 : 400 });
+    return refusedBy(to, { name, message, status: /^Internal/.test(name) ? 500 : 400 });
   };
 }
+
+export const buses: MessageSender = {
+  // "Serverless services now support payloads up to 1 MB" (AWS Compute Blog, January 2026).
+  mostBytes: 1_048_576,
+  takesEmpty: true,
+  open: (region) => {
+    const put = openEventBridge(region);
+    return (to, { headers, body }) => {
+      const event = busEvent(headers, body);
+      return { bytes: sizeOfEvent(event), send: (deadline) => put(to, event, deadline) };
+    };
+  },
+};

@@ -5,7 +5,8 @@
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { clientOptions } from '../../aws/clientOptions.ts';
 import { accepted, type MessageArn } from '../rules/awsAnswer.ts';
-import { sentParts, type AwsMessage, type FifoIds } from '../rules/awsMessage.ts';
+import { sentMessage } from '../rules/awsMessage.ts';
+import type { MessageSender } from './messageSender.ts';
 
 /** The URL of a queue ("Amazon SQS queue and message identifiers", Developer Guide). */
 function queueUrlOf({ partition, region, accountId, resource }: MessageArn): string {
@@ -13,32 +14,31 @@ function queueUrlOf({ partition, region, accountId, resource }: MessageArn): str
   return `https://sqs.${region}.${domain}/${accountId}/${resource}`;
 }
 
-/** @throws the errors of the SDK */
-export function openSqs(region: string) {
-  const sqs = new SQSClient({
-    ...clientOptions('quick'),
-    maxAttempts: 1,
-    region,
-    // On one machine, the SDK's own variable names the service's queues.
-    endpoint: process.env['DESTINATION_SQS_URL'],
-    // The URL names AWS's endpoint, even for an emulator.
-    useQueueUrlAsEndpoint: false,
-    md5: false,
-  });
-  return async (
-    arn: MessageArn,
-    message: AwsMessage,
-    fifo: FifoIds | undefined,
-    abortSignal: AbortSignal,
-  ) => {
-    const { MessageId, SequenceNumber, $metadata } = await sqs.send(
-      new SendMessageCommand({
-        QueueUrl: queueUrlOf(arn),
-        MessageBody: message.text,
-        ...sentParts(message, fifo),
-      }),
-      { abortSignal },
-    );
-    return accepted({ MessageId, SequenceNumber }, $metadata.requestId);
-  };
-}
+export const queues: MessageSender = {
+  // "Amazon SQS message quotas" (Developer Guide): 1 MiB.
+  mostBytes: 1_048_576,
+  takesEmpty: false,
+  open: (region) => {
+    const sqs = new SQSClient({
+      ...clientOptions('quick'),
+      maxAttempts: 1,
+      region,
+      // On one machine, the SDK's own variable names the service's queues.
+      endpoint: process.env['DESTINATION_SQS_URL'],
+      // The URL names AWS's endpoint, even for an emulator.
+      useQueueUrlAsEndpoint: false,
+      md5: false,
+    });
+    return (to, request, of) => {
+      const { text, parts, bytes } = sentMessage(to.resource, request, of);
+      const command = new SendMessageCommand({ QueueUrl: queueUrlOf(to), MessageBody: text, ...parts });
+      return {
+        bytes,
+        send: async (abortSignal) => {
+          const { MessageId, SequenceNumber, $metadata } = await sqs.send(command, { abortSignal });
+          return accepted({ MessageId, SequenceNumber }, $metadata.requestId);
+        },
+      };
+    };
+  },
+};

@@ -4,26 +4,26 @@
  */
 import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
 import { clientOptions } from '../../aws/clientOptions.ts';
-import { accepted, type MessageArn } from '../rules/awsAnswer.ts';
-import { sentParts, type AwsMessage, type FifoIds } from '../rules/awsMessage.ts';
+import { accepted } from '../rules/awsAnswer.ts';
+import { sentMessage } from '../rules/awsMessage.ts';
+import type { MessageSender } from './messageSender.ts';
 
-/** @throws the errors of the SDK */
-export function openSns(region: string) {
-  const sns = new SNSClient({ ...clientOptions('quick'), maxAttempts: 1, region });
-  return async (
-    { arn }: MessageArn,
-    message: AwsMessage,
-    fifo: FifoIds | undefined,
-    abortSignal: AbortSignal,
-  ) => {
-    const { MessageId, SequenceNumber, $metadata } = await sns.send(
-      new PublishCommand({
-        TopicArn: arn,
-        Message: message.text,
-        ...sentParts(message, fifo),
-      }),
-      { abortSignal },
-    );
-    return accepted({ MessageId, SequenceNumber }, $metadata.requestId);
-  };
-}
+export const topics: MessageSender = {
+  // "Publish" (API reference of SNS): 256 KB.
+  mostBytes: 262_144,
+  takesEmpty: false,
+  open: (region) => {
+    const sns = new SNSClient({ ...clientOptions('quick'), maxAttempts: 1, region });
+    return (to, request, of) => {
+      const { text, parts, bytes } = sentMessage(to.resource, request, of);
+      const command = new PublishCommand({ TopicArn: to.arn, Message: text, ...parts });
+      return {
+        bytes,
+        send: async (abortSignal) => {
+          const { MessageId, SequenceNumber, $metadata } = await sns.send(command, { abortSignal });
+          return accepted({ MessageId, SequenceNumber }, $metadata.requestId);
+        },
+      };
+    };
+  },
+};

@@ -1,5 +1,15 @@
-import type { DestinationArn, DestinationService } from '../../destination/arns.ts';
+import { arnKinds, type ArnService, type DestinationArn } from '../../destination/arns.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
+
+/** A service that takes messages. Lambda is called like a URL. */
+export type MessageService = Exclude<ArnService, 'lambda'>;
+
+/** The messages that a service takes. */
+export interface MessageBounds {
+  /** The most bytes of a message, including its attributes. */
+  readonly mostBytes: number;
+  readonly takesEmpty: boolean;
+}
 
 interface AwsError {
   readonly name: string;
@@ -7,24 +17,6 @@ interface AwsError {
   /** The status of AWS's answer, if any. */
   readonly status: number | undefined;
 }
-
-interface Words {
-  readonly service: string;
-  readonly what: string;
-  readonly action: string;
-  /** The most bytes of a message, including its attributes. */
-  readonly mostBytes: number;
-}
-
-const words = {
-  // "Amazon SQS message quotas" (Developer Guide): 1 MiB.
-  sqs: { service: 'SQS', what: 'queue', action: 'sqs:SendMessage', mostBytes: 1_048_576 },
-  // "Publish" (API reference of SNS): 256 KB.
-  sns: { service: 'SNS', what: 'topic', action: 'sns:Publish', mostBytes: 262_144 },
-  // "Serverless services now support payloads up to 1 MB" (AWS Compute Blog, January 2026).
-  events: { service: 'EventBridge', what: 'bus', action: 'events:PutEvents', mostBytes: 1_048_576 },
-} as const satisfies Record<Exclude<DestinationService, 'lambda'>, Words>;
-type MessageService = keyof typeof words;
 
 export interface MessageArn extends DestinationArn {
   readonly service: MessageService;
@@ -54,16 +46,17 @@ export const accepted = (
 /** @returns the refusal of a message that AWS does not accept, which fails at once; undefined for others */
 export function unsendable(
   service: MessageService,
+  { mostBytes, takesEmpty }: MessageBounds,
   bytes: number,
   isEmpty: boolean,
 ): DestinationResponse | undefined {
-  const { service: name, mostBytes } = words[service];
+  const { service: name } = arnKinds[service];
   if (bytes > mostBytes)
     return refused(
       413,
       `The message with its headers has ${bytes} bytes; ${name} takes ${mostBytes} at most.`,
     );
-  if (isEmpty && service !== 'events')
+  if (isEmpty && !takesEmpty)
     return refused(400, `The message has no body; ${name} takes no message without one.`);
   return undefined;
 }
@@ -82,7 +75,7 @@ const isTooLarge = /too (long|large)|must be shorter|over the limit|exceeds? the
 
 /** A throttle becomes a 429, and missing rights a 403, regardless of AWS's status. */
 export function refusedBy({ arn, service, accountId }: MessageArn, error: AwsError): DestinationResponse {
-  const { service: name, what, action } = words[service];
+  const { service: name, what, action } = arnKinds[service];
   const said = error.message === '' ? error.name : `${error.name}: ${error.message}`;
   if (throttles.test(error.name) || error.status === 429)
     return answer(429, `${name} throttles the ${what}: ${said}`);

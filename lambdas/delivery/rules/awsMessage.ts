@@ -1,10 +1,10 @@
 /** A delivery as a message of SQS or SNS: the body is its text, and the headers are its attributes. */
 import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import type { Header } from '../../shared/headers.ts';
+import { headerName, type Header } from '../../shared/headers.ts';
 import { headersByName } from './headersByName.ts';
 
-export interface AwsMessage {
+interface AwsMessage {
   readonly text: string;
   readonly attributes: ReadonlyMap<string, string>;
 }
@@ -66,7 +66,7 @@ export const sizeOf = ({ text, attributes }: AwsMessage): number =>
   );
 
 /** The ids that FIFO queues and topics require: up to 128 printable ASCII characters each. */
-export interface FifoIds {
+interface FifoIds {
   readonly groupId: string;
   readonly deduplicationId: string;
 }
@@ -96,4 +96,16 @@ export function fifoIdsOf(message: {
     groupId: fifoId.test(group) ? group : createHash('sha256').update(group).digest('hex'),
     deduplicationId: message.messageId,
   };
+}
+
+/** The parts of a call that sends a message to SQS or SNS. */
+export function sentMessage(
+  resource: string,
+  { headers, body }: { readonly headers: readonly Header[]; readonly body: Uint8Array },
+  of: Parameters<typeof fifoIdsOf>[0] & { readonly prefix: string; readonly headers: readonly Header[] },
+) {
+  const first = [headerName(of.prefix, 'message-id').toLowerCase(), ...of.headers.map(([name]) => name)];
+  const message = awsMessage(headers, first, body);
+  const fifo = resource.endsWith('.fifo') ? fifoIdsOf(of) : undefined;
+  return { text: message.text, parts: sentParts(message, fifo), bytes: sizeOf(message) };
 }

@@ -8,6 +8,7 @@ import {
   accountId,
 } from '../accountShapes.ts';
 import type * as answers from '../../wire/accountAnswers.ts';
+import { optionalNames, type OptionalField } from '../../wire/accountFields.ts';
 import type { Answer } from '../../wire/answers.ts';
 import { secondMs } from '../../shared/clock.ts';
 import { parseUrl } from '../../destination/destination.ts';
@@ -104,12 +105,29 @@ export function parseNewAccount(
 const changed = <T>(before: T | undefined, input: T | null | undefined): T | undefined =>
   input === undefined ? before : (input ?? undefined);
 
-/** Like {@link changed}. If a URL is sent back as it was shown, it keeps its credentials. */
-const failureCallbackOf = (
-  before: string | undefined,
-  input: string | null | undefined,
-): string | undefined =>
-  typeof input === 'string' ? withKnownCredentials(input, before) : changed(before, input);
+type Camel<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<Camel<Rest>>}`
+  : Name;
+
+const storedName = <Name extends string>(name: Name) =>
+  name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase()) as Camel<Name>;
+
+/** The optional fields of a changed account. A failure callback that is sent back as it was shown keeps its credentials. */
+function withOptional(account: Account, input: AccountInput): Pick<Account, Camel<OptionalField>> {
+  const all = optionalNames.map((name) => {
+    const stored = storedName(name);
+    return [stored, changed<unknown>(account[stored], input[name])];
+  });
+  const after = Object.fromEntries(all) as Pick<Account, Camel<OptionalField>>;
+  const { failureCallback: url } = after;
+  return { ...after, failureCallback: url && withKnownCredentials(url, account.failureCallback) };
+}
+
+/** The optional fields in an answer. */
+const shownOptional = (account: Account) =>
+  Object.fromEntries(optionalNames.map((name) => [name, account[storedName(name)]])) as {
+    readonly [Name in OptionalField]: AccountRecord[Name];
+  };
 
 /**
  * @param now Unix milliseconds
@@ -136,13 +154,7 @@ export function withFields(account: Account, input: AccountInput, now: number): 
     prodPack: input.prod_pack_enabled ?? account.prodPack,
     prometheus:
       input.prometheus_enabled === undefined ? account.prometheus : input.prometheus_enabled === 'true',
-    enterprise: changed(account.enterprise, input.enterprise),
-    circuit: changed(account.circuit, input.circuit),
-    destinations: changed(account.destinations, input.destinations),
-    lambdaDestinations: changed(account.lambdaDestinations, input.lambda_destinations),
-    tlsIdentities: changed(account.tlsIdentities, input.tls_identities),
-    failOn: changed(account.failOn, input.fail_on),
-    failureCallback: failureCallbackOf(account.failureCallback, input.failure_callback),
+    ...withOptional(account, input),
   };
   const { max_requests_per_day: soft, max_requests_per_day_hard: hard } = limitsOf(after);
   if (hard < soft) {
@@ -176,12 +188,7 @@ export const shownSettings = (account: Account) =>
     reserved_price: account.reservedPrice,
     created_by: account.createdBy,
     budget: account.budget,
-    enterprise: account.enterprise,
-    circuit: account.circuit,
-    destinations: account.destinations && [...account.destinations],
-    lambda_destinations: account.lambdaDestinations && [...account.lambdaDestinations],
-    tls_identities: account.tlsIdentities && [...account.tlsIdentities],
-    fail_on: account.failOn,
+    ...shownOptional(account),
     failure_callback: account.failureCallback && shownUrl(account.failureCallback),
   }) satisfies Partial<AccountRecord>;
 

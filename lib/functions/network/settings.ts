@@ -1,15 +1,8 @@
 import * as z from 'zod';
 import type { LongDelivery } from '../../../lambdas/aws/resources.ts';
+import type { ArnService } from '../../../lambdas/destination/arns.ts';
 import { valuesIn } from '../../regional.ts';
-import {
-  asFlag,
-  destinationServiceOf,
-  hexId,
-  items,
-  regional,
-  whole,
-  type DestinationService,
-} from '../../settingTypes.ts';
+import { asFlag, destinationServiceOf, hexId, items, regional, whole } from '../../settingTypes.ts';
 
 /** Services with a gateway endpoint, which is a route. Others have an interface in each subnet. */
 const gateways = ['dynamodb', 's3'] as const;
@@ -70,10 +63,7 @@ type NeedOfEndpoints = Pick<
   'destinations' | 'lambdaDestinations' | 'longDelivery' | 'tracing'
 >;
 
-const mayGoTo = (
-  { destinations, lambdaDestinations }: NeedOfEndpoints,
-  service: DestinationService,
-): boolean =>
+const mayGoTo = ({ destinations, lambdaDestinations }: NeedOfEndpoints, service: ArnService): boolean =>
   [...destinations, ...lambdaDestinations].some((pattern) => destinationServiceOf(pattern) === service);
 
 /**

@@ -4,7 +4,15 @@ import {
   parseDestination,
   refuseDestination,
 } from '../../../lambdas/destination/destination.ts';
-import { formsOfArns, matchesArn, partsOfArn, refusingList } from '../../../lambdas/destination/arns.ts';
+import {
+  arnKinds,
+  formsOfArns,
+  isDestinationArn,
+  matchesArn,
+  readArn,
+  refusingList,
+  whatHasArns,
+} from '../../../lambdas/destination/arns.ts';
 import { hostOf, pathOf } from '../../../lambdas/destination/place.ts';
 
 const arn = 'arn:aws:lambda:eu-central-1:123456789012:function:orders';
@@ -62,15 +70,25 @@ describe('an ARN as a destination', () => {
   });
 
   it('has parts', () => {
-    expect(partsOfArn(`${queue}.fifo`)).toEqual({
+    expect(readArn(`${queue}.fifo`)).toEqual({
       partition: 'aws',
       service: 'sqs',
       region: 'eu-central-1',
       accountId: '123456789012',
       resource: 'orders.fifo',
     });
-    expect(partsOfArn(bus)).toMatchObject({ service: 'events', resource: 'event-bus/orders' });
-    expect(partsOfArn('https://example.com')).toBeUndefined();
+    expect(readArn(bus)).toMatchObject({ service: 'events', resource: 'event-bus/orders' });
+    expect(readArn(`${arn}:live`)).toMatchObject({ service: 'lambda', resource: 'function:orders:live' });
+    expect(isDestinationArn('https://example.com')).toBe(false);
+    expect(() => readArn('https://example.com')).toThrow('is not the ARN of a destination');
+  });
+
+  it('is named by its kind in both refusals', () => {
+    const kinds = Object.entries(arnKinds);
+    expect(whatHasArns.split(/, | or /)).toEqual(kinds.map(([, { what }]) => what));
+    const forms = kinds.map(([service, { form }]) => `…:${service}:…:${form}`);
+    const first = formsOfArns.replace('arn:aws:', '…:').replace('<region>:<account>', '…');
+    expect(first.split(/, | or (?=…)/).toSorted()).toEqual(forms.toSorted());
   });
 
   it('has its ARN as its host, and no path', () => {

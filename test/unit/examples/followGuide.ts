@@ -13,11 +13,13 @@ interface Addition {
   readonly line: string;
   /** The line above it: an existing one, or the one added before it. */
   readonly below: string;
+  /** Whether it replaces the line above it. */
+  readonly replaces: boolean;
 }
 
 interface Example {
   /** A word of the example's lines, and the word in its place in the similar lines, below which they are added. */
-  readonly like: readonly [word: string, similar: string];
+  readonly like?: readonly [word: string, similar: string];
   /** The files or folders that are compiled, besides those that they import. */
   readonly include: readonly string[];
 }
@@ -25,8 +27,8 @@ interface Example {
 export interface Guide {
   /** The files that the example makes or changes. Tests and documents are not counted. */
   readonly files: readonly string[];
-  /** Adds the lines of the `diff` blocks that were not added yet: those that match, by default all. */
-  readonly add: (only?: RegExp) => void;
+  /** Adds the lines of the `diff` blocks that were not added yet: those in a file that match, by default all. */
+  readonly add: (path?: string, only?: RegExp) => void;
   /** Compiles the copy. @returns the compiler's complaints; empty if there are none */
   readonly compile: () => string;
   /** @param path of a module of the copy */
@@ -47,11 +49,12 @@ function blocksOf(section: string, language: string): readonly string[] {
 
 /**
  * Reads a `diff` block. A line that begins with two spaces is the path of a file, or a line of that file; the lines after it,
- * which begin with `+`, are added below it. Lines right after a path are added below the similar ones.
+ * which begin with `+`, are added below it, or replace it if it begins with `-`. All other lines are added below the similar ones.
  */
-function additionsIn(block: string, [word, similar]: Example['like']): readonly Addition[] {
+function additionsIn(block: string, [word, similar]: NonNullable<Example['like']>): readonly Addition[] {
   let path = '';
   let above: string | undefined;
+  let replaces = false;
   return block
     .trimEnd()
     .split('\n')
@@ -59,19 +62,22 @@ function additionsIn(block: string, [word, similar]: Example['like']): readonly 
       const line = text.slice(2);
       if (text.startsWith('+')) {
         const below = above ?? line.replaceAll(word, similar);
-        if (above !== undefined) above = line;
-        return [{ path, line, below }];
+        const addition = { path, line, below, replaces };
+        above = replaces ? undefined : above && line;
+        replaces = false;
+        return [addition];
       }
       const isPath = existsSync(join(root, line));
       above = isPath ? undefined : line;
       if (isPath) path = line;
+      replaces = text.startsWith('-');
       return [];
     });
 }
 
 /** Copies the code and makes the files of a section's `ts` blocks, which begin with a comment that is the path. */
-export function followGuide(section: string, { like, include }: Example): Guide {
-  const copy = join(root, `.cache/example-${like[0]}-${process.pid}`);
+export function followGuide(section: string, { like = ['', ''], include }: Example): Guide {
+  const copy = join(root, `.cache/example-${section.replaceAll(/\W+/g, '-')}-${process.pid}`);
   mkdirSync(copy, { recursive: true });
   for (const path of ['lambdas', 'lib', 'console/src', 'package.json'])
     cpSync(join(root, path), join(copy, path), { recursive: true });
@@ -87,16 +93,16 @@ export function followGuide(section: string, { like, include }: Example): Guide 
   const files = [...new Set([...made, ...[...additions].map(({ path }) => path)])];
   return {
     files: files.filter((path) => !/^(test|docs)\//.test(path)),
-    add: (only = /^/) => {
+    add: (inFile, only = /^/) => {
       for (const addition of additions) {
-        const { path, line, below } = addition;
-        if (!only.test(line)) continue;
+        const { path, line, below, replaces } = addition;
+        if ((inFile ?? path) !== path || !only.test(line)) continue;
         additions.delete(addition);
         const text = readFileSync(join(copy, path), 'utf8');
         expect(text.split('\n'), path).toContain(below);
         writeFileSync(
           join(copy, path),
-          text.replace(`\n${below}\n`, () => `\n${below}\n${line}\n`),
+          text.replace(`\n${below}\n`, () => (replaces ? `\n${line}\n` : `\n${below}\n${line}\n`)),
         );
       }
     },

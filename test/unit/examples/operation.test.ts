@@ -21,7 +21,7 @@ const context = z.custom<Context>((value) => typeof value === 'object');
 describe('an operation that is added according to the guide', () => {
   it('is required by the compiler in its description and its handler', () => {
     expect(guide.files).toHaveLength(2);
-    guide.add(/access/);
+    guide.add(undefined, /access/);
     const said = guide.compile();
     expect(said).toMatch(/operations\/queues\.ts.*Property ''GET \/v2\/queues\/\{name\}\/count'' is missing/);
     expect(said).toMatch(/handlers\/queues\.ts.*Property ''GET \/v2\/queues\/\{name\}\/count'' is missing/);

@@ -21,7 +21,7 @@ const rules = {
 
 describe('an option that is added according to the guide', () => {
   it('is required by the compiler wherever it is missing', () => {
-    guide.add(/^import|color\.stored/);
+    guide.add('lambdas/options/options.ts', /^import|color\.stored/);
     const said = guide.compile();
     expect(said).toMatch(/Property 'color' is missing in type .* required in type .*Partial/);
     expect(said).toMatch(/Property 'color' is missing in type .* required in type .*RunSettings/);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { matchesArn, partsOfArn } from '../../../lambdas/destination/arns.ts';
+import { isDestinationArn, matchesArn } from '../../../lambdas/destination/arns.ts';
 import { type Check, expectThat, Skipped } from '../../check.ts';
 import type { After } from '../context.ts';
 import { makeDeadLetter } from './deliveryChecks.ts';
@@ -22,7 +22,7 @@ export function missingFunction(
     const inPlace = `arn:aws:lambda:${wantedRegion.includes('*') ? region : wantedRegion}:${awsAccount}`;
     const arn = `${inPlace}:function:${name.replace('*', unknown).replaceAll('*', '')}`;
     const isOurs = matchesArn(wantedAccount, awsAccount) && matchesArn(pattern, arn);
-    return isOurs && name.includes('*') && partsOfArn(arn) !== undefined ? [arn] : [];
+    return isOurs && name.includes('*') && isDestinationArn(arn) ? [arn] : [];
   })[0];
 }
 

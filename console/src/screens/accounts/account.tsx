@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { account, accountStats, testedCallback } from '../../../../lambdas/wire/accountAnswers.ts';
+import { optionalForms, type OptionalField } from '../../../../lambdas/wire/accountFields.ts';
 import { limitMeanings } from '../../../../lambdas/wire/limitMeanings.ts';
 import { limitNames, limitTable, type LimitName } from '../../../../lambdas/value/limits.ts';
 import { ask, path } from '../../api/client.ts';
@@ -213,9 +214,15 @@ function tlsIdentityOf(line: string): Readonly<Record<string, string>> {
 function valueOf(name: string, text: string): unknown {
   if (name === 'customer_id' || name === 'type') return text;
   if (text === '') return null;
-  if (name === 'failure_callback' || name === 'fail_on') return text;
   if (name === 'tls_identities') return text.split(/\s*\n\s*/).map(tlsIdentityOf);
-  return name === 'destinations' || name === 'lambda_destinations' ? text.split(/\s+/) : Number(text);
+  const form = optionalForms.find(([one]) => one === name)?.[1];
+  if (form === undefined || form.type === 'number') return Number(text);
+  return form.rows === undefined ? text : text.split(/\s+/);
+}
+
+function textOf(of: Account, name: OptionalField): string {
+  const value = name === 'tls_identities' ? tlsLines(of) : of[name];
+  return Array.isArray(value) ? value.join('\n') : typeof value === 'object' ? '' : (value ?? '');
 }
 
 const EditAccount = ({ of, then }: { readonly of: Account; readonly then: () => void }) => (
@@ -228,43 +235,9 @@ const EditAccount = ({ of, then }: { readonly of: Account; readonly then: () => 
     then={then}
     fields={{
       ...firstFields(of),
-      failure_callback: {
-        label: 'Failure callback',
-        type: 'url',
-        value: of.failure_callback,
-        placeholder: 'https://example.com/failed',
-        hint: 'Gets the permanent failures of messages without a failure callback.',
-      },
-      fail_on: {
-        label: 'Fail at once on',
-        value: of.fail_on,
-        placeholder: '400-499,!408,!429',
-        hint: 'Statuses that are not retried, unless a message says otherwise.',
-      },
-      destinations: {
-        label: 'Destinations in AWS',
-        rows: 2,
-        isCode: true,
-        value: of.destinations?.join('\n'),
-        placeholder: 'arn:aws:sqs:eu-central-1:123456789012:orders-*',
-        hint: 'Queues, topics, buses and functions that messages may go to, one per line; * means any characters. The deployment must allow them too.',
-      },
-      lambda_destinations: {
-        label: 'Lambda destinations',
-        rows: 2,
-        isCode: true,
-        value: of.lambda_destinations?.join('\n'),
-        placeholder: 'arn:aws:lambda:eu-central-1:123456789012:function:orders-*',
-        hint: 'More functions that messages may go to, one per line.',
-      },
-      tls_identities: {
-        label: 'TLS identities',
-        rows: 2,
-        isCode: true,
-        value: tlsLines(of).join('\n'),
-        placeholder: 'hooks.example.com ca=private identity=acme',
-        hint: 'One host per line (* for all others) with the names of certificates: its authority’s as ca, this account’s as identity.',
-      },
+      ...Object.fromEntries(
+        optionalForms.map(([name, form]) => [name, { ...form, value: textOf(of, name) }]),
+      ),
       ...Object.fromEntries(limitNames.map((name, place) => [name, limitField(of, name, place === 0)])),
     }}
     work={async (_texts, changed) => {

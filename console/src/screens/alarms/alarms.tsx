@@ -1,7 +1,13 @@
 /** The account's alarms: those that are open, a test, and the settings. */
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
-import { alarms, testedAlarm, type AlarmKind } from '../../../../lambdas/wire/alarms.ts';
+import {
+  alarmKinds,
+  alarms,
+  kindTable,
+  testedAlarm,
+  type AlarmKind,
+} from '../../../../lambdas/wire/alarms.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask } from '../../api/client.ts';
 import { href } from '../../place.ts';
@@ -9,7 +15,7 @@ import { Act, sends, ActionForm } from '../../ui/action.tsx';
 import { ResourcePage } from '../../ui/resourcePage.tsx';
 import { Card, DetailList, Empty, Visible } from '../../ui/basics.tsx';
 import { Table } from '../../ui/table.tsx';
-import { AlarmsForm } from './form.tsx';
+import { AlarmsForm, numbersOf } from './form.tsx';
 import { hrefOfHost, hrefOfSchedule } from '../links.tsx';
 
 type Alarms = Answer<typeof alarms>;
@@ -70,16 +76,16 @@ function Acts({ then }: { readonly then: () => void }) {
   );
 }
 
-const addresses: Readonly<Record<AlarmKind, (subject: string) => string>> = {
+/** Where the subjects of a kind are shown. The overview shows the others. */
+const addresses: Readonly<Partial<Record<AlarmKind, (subject: string) => string>>> = {
   deadLetters: () => href(['dead-letters']),
   hosts: (host) => hrefOfHost(host),
   schedules: (scheduleId) => hrefOfSchedule(scheduleId),
   runs: (workflowRunId) => href(['runs'], { workflowRunId }),
-  limits: () => href(['overview']),
 };
 
 const addressOf = ({ kind, subject }: Open): string =>
-  subject === '*' ? href(['overview']) : addresses[kind](subject);
+  (subject === '*' ? undefined : addresses[kind]?.(subject)) ?? href(['overview']);
 
 const OpenNow = ({ of }: { readonly of: readonly Open[] }) => (
   <Card title="Open now">
@@ -114,14 +120,12 @@ const OpenNow = ({ of }: { readonly of: readonly Open[] }) => (
 );
 
 function Settings({ of }: { readonly of: NonNullable<Alarms['settings']> }) {
-  const { url, format, deadLetters, hosts, schedules, runs, limits, quietHours } = of;
-  const watched = [
-    deadLetters && `more than ${deadLetters.above} dead letters in ${deadLetters.minutes} minutes`,
-    hosts && 'hosts that are down',
-    schedules && 'schedules that fail',
-    runs && 'runs that hang',
-    limits !== undefined && `limits used by ${limits} %`,
-  ].filter(Boolean);
+  const { url, format, quietHours } = of;
+  const watched = alarmKinds
+    .filter((kind) => (of[kind] ?? false) !== false)
+    .map((kind) =>
+      kindTable[kind].words.replace(/\{(\w+)\}/g, (_, name: string) => String(numbersOf(kind, of)[name])),
+    );
   return (
     <DetailList
       of={[

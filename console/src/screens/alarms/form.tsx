@@ -1,7 +1,7 @@
 import { Fragment } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
-import { alarms, type AlarmKind } from '../../../../lambdas/wire/alarms.ts';
+import { alarmKinds, alarms, kindTable, type AlarmKind } from '../../../../lambdas/wire/alarms.ts';
 import { ask } from '../../api/client.ts';
 import { useAction } from '../../api/useAsked.ts';
 import { FieldsOf, firstTexts, type FormFields, type FormTexts } from '../../ui/action.tsx';
@@ -56,49 +56,61 @@ const fieldsOf = (of: Settings, format: string) =>
       placeholder: 'Authorization: Bearer …',
       hint: 'One per line. Usually none are needed.',
     },
-    above: number('More than', of?.deadLetters?.above ?? 10),
-    minutes: number('Within minutes', of?.deadLetters?.minutes ?? 15),
-    limits: number('From percent', of?.limits ?? 80),
     from: { label: 'From', type: 'time', value: of?.quietHours?.from ?? '22:00', required: true },
     to: { label: 'To', type: 'time', value: of?.quietHours?.to ?? '07:00', required: true },
     timezone: { label: 'Time zone', value: of?.quietHours?.timezone ?? viewersZone(), required: true },
   }) satisfies FormFields<string>;
 
-const number = (label: string, value: number) =>
-  ({ label, type: 'number', value: String(value), required: true }) as const;
-
 type Name = keyof ReturnType<typeof fieldsOf>;
 type Texts = FormTexts<Name>;
 
-/** The kinds of alarms, each with the fields of its settings. */
-const kinds: readonly (readonly [kind: AlarmKind, label: string, fields?: readonly Name[]])[] = [
-  ['deadLetters', 'New dead letters', ['above', 'minutes']],
-  ['hosts', 'A host that is down, or fails'],
-  ['schedules', 'A schedule that fails'],
-  ['runs', 'A run that hangs'],
-  ['limits', 'A limit that is near', ['limits']],
-];
+/** The values of a kind's numbers by their names. */
+export const numbersOf = (
+  kind: AlarmKind,
+  of: Settings,
+): Readonly<Record<string, number | boolean | undefined>> => {
+  const setting = of?.[kind];
+  return typeof setting === 'object' ? { ...setting } : { [kind]: setting };
+};
+
+/** A number's place in a request, to which the API's errors refer. */
+const pathOf = (kind: AlarmKind, name: string): string => (name === kind ? kind : `${kind}.${name}`);
+
+/** The numbers of a kind, with the current or the first values. */
+const numberFields = (kind: AlarmKind, of: Settings): FormFields<string> =>
+  Object.fromEntries(
+    Object.entries(kindTable[kind].numbers ?? {}).map(([name, { label, first }]) => {
+      const value = String(numbersOf(kind, of)[name] ?? first);
+      return [pathOf(kind, name), { label, type: 'number', value, required: true }];
+    }),
+  );
 
 /** The parts that are turned on. A new form begins with all kinds of alarms. */
 type Part = AlarmKind | 'quietHours';
 const partsOf = (of: Settings): ReadonlySet<Part> =>
   new Set([
-    ...kinds.flatMap(([kind]) => (of === undefined || (of[kind] ?? false) !== false ? kind : [])),
+    ...alarmKinds.filter((kind) => of === undefined || (of[kind] ?? false) !== false),
     ...(of?.quietHours === undefined ? [] : ['quietHours' as const]),
   ]);
 
-const settingsOf = ({ format, url, ...texts }: Texts, parts: ReadonlySet<Part>) => ({
+/** The setting of a kind in a request. */
+function settingOf(kind: AlarmKind, isOn: boolean, texts: FormTexts<string>): unknown {
+  const names = Object.keys(kindTable[kind].numbers ?? {});
+  if (names.length === 0) return isOn;
+  const numbers = Object.fromEntries(names.map((name) => [name, Number(texts[pathOf(kind, name)])]));
+  return isOn ? (numbers[kind] ?? numbers) : undefined;
+}
+
+const settingsOf = (
+  { format, url, ...texts }: Texts,
+  numbers: FormTexts<string>,
+  parts: ReadonlySet<Part>,
+) => ({
   url,
   format,
   ...(format === 'pagerduty' && { routingKey: texts.routingKey.trim() }),
   ...(texts.headers.trim() !== '' && { headers: listsOf(fromLines(texts.headers)) }),
-  ...(parts.has('deadLetters') && {
-    deadLetters: { above: Number(texts.above), minutes: Number(texts.minutes) },
-  }),
-  hosts: parts.has('hosts'),
-  schedules: parts.has('schedules'),
-  runs: parts.has('runs'),
-  ...(parts.has('limits') && { limits: Number(texts.limits) }),
+  ...Object.fromEntries(alarmKinds.map((kind) => [kind, settingOf(kind, parts.has(kind), numbers)])),
   ...(parts.has('quietHours') && {
     quietHours: { from: texts.from, to: texts.to, timezone: texts.timezone.trim() },
   }),
@@ -118,6 +130,9 @@ interface FormProps {
 
 export function AlarmsForm({ of, then }: FormProps) {
   const [texts, setTexts] = useState<Texts>(() => firstTexts(fieldsOf(of, '')));
+  const [numbers, setNumbers] = useState(() =>
+    firstTexts(Object.fromEntries(alarmKinds.flatMap((kind) => Object.entries(numberFields(kind, of))))),
+  );
   const [parts, setParts] = useState(() => partsOf(of));
   const action = useAction();
   const shown = (only: readonly Name[]) => (
@@ -140,7 +155,7 @@ export function AlarmsForm({ of, then }: FormProps) {
     />
   );
   const save = async (): Promise<string> => {
-    await ask(alarms, { method: 'PUT', path: 'v2/alarms', body: settingsOf(texts, parts) });
+    await ask(alarms, { method: 'PUT', path: 'v2/alarms', body: settingsOf(texts, numbers, parts) });
     return 'The alarms are saved.';
   };
   return (
@@ -163,10 +178,14 @@ export function AlarmsForm({ of, then }: FormProps) {
       </Card>
       <Card title="What is told">
         <p class="hint">One message when an alarm begins, and one when it ends.</p>
-        {kinds.map(([kind, label, fields = []]) => (
+        {alarmKinds.map((kind) => (
           <Fragment key={kind}>
-            {part(kind, label)}
-            {fields.length > 0 && parts.has(kind) && <div class="fields">{shown(fields)}</div>}
+            {part(kind, kindTable[kind].label)}
+            {kindTable[kind].numbers && parts.has(kind) && (
+              <div class="fields">
+                <FieldsOf fields={numberFields(kind, of)} texts={numbers} onChange={setNumbers} />
+              </div>
+            )}
           </Fragment>
         ))}
       </Card>

@@ -1,0 +1,15 @@
+import type { ArnKind } from './arnKind.ts';
+
+/** The end of an ARN, as a regular expression. */
+export const resource = '([\\w-]{1,251}\\.fifo|[\\w-]{1,256})';
+
+export const kind: ArnKind = {
+  what: 'topic',
+  service: 'SNS',
+  one: 'an SNS topic',
+  many: 'SNS topics',
+  form: '<topic>',
+  patterns: '[\\w.*-]+',
+  action: 'sns:Publish',
+  isOwn: true,
+};

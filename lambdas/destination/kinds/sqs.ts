@@ -1,0 +1,15 @@
+import type { ArnKind } from './arnKind.ts';
+
+/** The end of an ARN, as a regular expression. */
+export const resource = '([\\w-]{1,75}\\.fifo|[\\w-]{1,80})';
+
+export const kind: ArnKind = {
+  what: 'queue',
+  service: 'SQS',
+  one: 'an SQS queue',
+  many: 'SQS queues',
+  form: '<queue>',
+  patterns: '[\\w.*-]+',
+  action: 'sqs:SendMessage',
+  isOwn: true,
+};
