@@ -1,5 +1,5 @@
 /** The place in the console: a path and filters after the `#` of the address, so that it can be bookmarked and shared. */
-import { useEffect, useState } from 'preact/hooks';
+import { useStateAt } from './events.ts';
 
 export interface Place {
   readonly path: readonly string[];
@@ -107,16 +107,4 @@ export function go(address: string, how: 'push' | 'replace' = 'push'): void {
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
-export function usePlace(): Place {
-  const [place, setPlace] = useState(() => placeOf(location.hash));
-  useEffect(() => {
-    const follow = (): void => {
-      setPlace(placeOf(location.hash));
-    };
-    addEventListener('hashchange', follow);
-    return () => {
-      removeEventListener('hashchange', follow);
-    };
-  }, []);
-  return place;
-}
+export const usePlace = (): Place => useStateAt('hashchange', () => placeOf(location.hash));

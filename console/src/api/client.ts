@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
 import type { CodeOf } from '../../../lambdas/error/errorCodes.ts';
 import { credentialsOf, signOut, type Api } from '../session.ts';
-import { noteAnswer, noteSilence } from './live.ts';
+import { changeLive } from './live.ts';
 
 /** The base URL of the API: this file is served as `<base>console/<file>`. */
 const base = new URL('..', import.meta.url);
@@ -158,7 +158,7 @@ export async function askAs<Shape extends z.ZodMiniType>(
     redirect: 'error',
   }).catch((error: unknown) => {
     if (signal?.aborted === true) throw error;
-    noteSilence();
+    changeLive({ isLost: true });
     throw new Refusal(
       0,
       timeout.aborted
@@ -166,7 +166,7 @@ export async function askAs<Shape extends z.ZodMiniType>(
         : 'The service cannot be reached. Is it running, and is this machine online?',
     );
   });
-  noteAnswer();
+  changeLive({ answeredAt: Date.now(), isLost: false });
   const answer = await response.text();
   const json = parsed(answer);
   if (!response.ok) {

@@ -102,6 +102,9 @@ function useOfNow<T extends string | number>(at: (now: number) => T): T {
 /** The current time in Unix milliseconds, every second. While updates are paused: the time of the last answer. */
 export const useNow = (): number => useOfNow((now) => now);
 
+/** The same, but it continues while updates are paused. */
+export const useClock = (): number => useOfNow(() => Date.now());
+
 /** @param at Unix milliseconds; NaN for never */
 export function Time({ at, isExact = false }: { readonly at: number; readonly isExact?: boolean }) {
   const isKnown = Math.abs(at) <= latest;

@@ -1,16 +1,13 @@
 /** One dead letter: why it failed, and its message. */
-import { deadLetter, logPage, type Answer } from '../../../../lambdas/wire/answers.ts';
+import { deadLetter, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
-import { useAsked } from '../../api/useAsked.ts';
 import { go, href, type Place } from '../../place.ts';
-import { Loaded, ResourcePage } from '../../ui/resourcePage.tsx';
+import { ResourcePage } from '../../ui/resourcePage.tsx';
 import { Card, DetailList, State } from '../../ui/basics.tsx';
 import { Body, contentTypeOf, Headers, RequestView } from '../../ui/body.tsx';
 import { settingDetails } from '../../ui/settings.tsx';
 import { Time } from '../../ui/time.tsx';
-import { Compare } from '../messages/compare.tsx';
-import { Happened } from '../messages/happened.tsx';
-import { happeningsOf } from '../messages/timeline.ts';
+import { History, useLog } from '../messages/history.tsx';
 import { deadLetters, FailedActs } from './failed.tsx';
 import { hrefOfMessages, linkTo } from '../links.tsx';
 
@@ -75,7 +72,7 @@ function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
           </>
         )}
       </Card>
-      <Attempts messageId={letter.messageId} />
+      <History of={useLog(letter.messageId, 0)} />
       <Card title="Request">
         <RequestView of={letter} />
       </Card>
@@ -96,26 +93,5 @@ function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
         />
       </Card>
     </>
-  );
-}
-
-function Attempts({ messageId }: { readonly messageId: string }) {
-  const asked = useAsked(logPage, { path: 'v2/logs', query: { messageIds: messageId, count: 100 } });
-  return (
-    <Card title="What happened" actions={<Compare of={happeningsOf(asked.answer?.logs ?? [])} />}>
-      <Loaded of={asked}>
-        {({ logs }) =>
-          logs.length === 0 ? (
-            <p class="hint">The log no longer has it.</p>
-          ) : (
-            <ol class="timeline">
-              {happeningsOf(logs).map((one) => (
-                <Happened key={one.at} one={one} isOpen={false} />
-              ))}
-            </ol>
-          )
-        }
-      </Loaded>
-    </Card>
   );
 }

@@ -1,14 +1,14 @@
-import { globalParallelism, messagePage, type Answer, type queue } from '../../../../lambdas/wire/answers.ts';
+import { globalParallelism, type Answer, type queue } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
 import { useLive } from '../../api/live.ts';
-import { defaultIntervalMs, useAsked, usePages } from '../../api/useAsked.ts';
+import { defaultIntervalMs, useAsked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
 import { Act, sends } from '../../ui/action.tsx';
 import { ButtonLink, Card, Failure, State } from '../../ui/basics.tsx';
 import { Meter } from '../../ui/charts.tsx';
-import { Listed, Table } from '../../ui/table.tsx';
+import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { MessageTable } from '../messages/messageTable.tsx';
+import { MessageCard } from '../messages/messageTable.tsx';
 
 export const LaneState = ({ isPaused }: { readonly isPaused: boolean }) => (
   <State state={isPaused ? 'paused' : 'active'} />
@@ -94,19 +94,12 @@ export function FairKeys({ of }: { readonly of: Answer<typeof queue>['fairKeys']
 const mostShown = 10;
 
 /** The newest messages that wait in a flow-control key's line. */
-export function WaitingCard({ name }: { readonly name: string }) {
-  const query = { state: waiting, flowControlKey: name, count: mostShown };
-  const list = usePages(messagePage, { path: 'v2/messages', query }, ({ messages }) => messages);
-  return (
-    <Card title="The newest waiting messages">
-      <Listed
-        list={{ ...list, more: undefined }}
-        empty={<p class="hint">{list.more === undefined ? 'No message waits here.' : 'Looking…'}</p>}
-      >
-        {(messages) => (
-          <MessageTable caption="Waiting messages, the newest first" of={messages.slice(0, mostShown)} />
-        )}
-      </Listed>
-    </Card>
-  );
-}
+export const WaitingCard = ({ name }: { readonly name: string }) => (
+  <MessageCard
+    title="The newest waiting messages"
+    caption="Waiting messages, the newest first"
+    query={{ state: waiting, flowControlKey: name, count: mostShown }}
+    most={mostShown}
+    empty={(isAll) => (isAll ? 'No message waits here.' : 'Looking…')}
+  />
+);

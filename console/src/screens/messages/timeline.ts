@@ -15,12 +15,9 @@ export interface Happening {
 
 /** Groups the log entries by attempt. Both lists have the newest first. */
 export function happeningsOf(entries: readonly LogEntry[]): readonly Happening[] {
-  const groups = new Map<string, LogEntry[]>();
-  for (const entry of entries) {
-    const isAttempt = entry.retried !== undefined && entry.state !== 'HELD';
-    const key = !isAttempt ? `${entry.state} ${entry.time}` : String(entry.retried);
-    groups.set(key, [...(groups.get(key) ?? []), entry]);
-  }
+  const groups = Map.groupBy(entries, ({ state, retried, time }) =>
+    retried === undefined || state === 'HELD' ? `${state} ${time}` : String(retried),
+  );
   return [...groups.values()].flatMap((group) => {
     const [last] = group;
     if (last === undefined) return [];

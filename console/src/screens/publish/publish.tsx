@@ -5,7 +5,7 @@ import type { Place as FieldPlace } from '../../../../lambdas/options/option.ts'
 import { useMayWrite } from '../../access.ts';
 import { ask, baseUrl, path } from '../../api/client.ts';
 import { useAction, useAsked } from '../../api/useAsked.ts';
-import { go, href, type Place } from '../../place.ts';
+import { href, type Place } from '../../place.ts';
 import { Loaded } from '../../ui/resourcePage.tsx';
 import { Button, bytes, Card, Choices, countOf, Empty, Page } from '../../ui/basics.tsx';
 import { Field } from '../../ui/fields.tsx';
@@ -13,7 +13,7 @@ import { bytesOf } from '../../ui/base64.ts';
 import { Body } from '../../ui/body.tsx';
 import { SettingFields } from '../../ui/settings.tsx';
 import { callbacks, inLabels, type CallbackName } from '../../ui/settingTexts.ts';
-import { showToast } from '../../ui/toast.tsx';
+import { showAt } from '../../ui/toast.tsx';
 import { clientCodeOf } from './clientCode.ts';
 import { curlOf } from './curl.ts';
 import { draftOf, emptyDraft, fieldOf, problemsOf, requestOf, type Draft, type Problems } from './draft.ts';
@@ -267,18 +267,12 @@ async function send(draft: Draft) {
   });
 }
 
-function tell(answer: Awaited<ReturnType<typeof send>>): void {
+function tell(answer: Awaited<ReturnType<typeof send>>): undefined {
   if ('messageId' in answer) {
-    const place = href(['messages', answer.messageId]);
-    showToast(
-      answer.deduplicated === true ? 'A duplicate. This is the first message.' : 'Published.',
-      'done',
-      place,
-    );
-    go(place);
-    return;
+    const { messageId, deduplicated } = answer;
+    const sentence = deduplicated === true ? 'A duplicate. This is the first message.' : 'Published.';
+    return showAt(href(['messages', messageId]), sentence);
   }
-  const place = href(['messages'], { messageIds: answer.map(({ messageId }) => messageId).join(',') });
-  showToast(`${countOf(answer.length, 'message')} published.`, 'done', place);
-  go(place);
+  const ids = answer.map(({ messageId }) => messageId).join(',');
+  return showAt(href(['messages'], { messageIds: ids }), `${countOf(answer.length, 'message')} published.`);
 }

@@ -1,14 +1,14 @@
 import { publishAnswer, schedule, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { ask, path } from '../../api/client.ts';
 import { isSettled, defaultIntervalMs, useOnceTrue } from '../../api/useAsked.ts';
-import { go, href } from '../../place.ts';
+import { href } from '../../place.ts';
 import { Act, sends, ActionForm } from '../../ui/action.tsx';
 import { ResourcePage } from '../../ui/resourcePage.tsx';
 import { ButtonLink, Card, countOf, DetailList, Loading, State } from '../../ui/basics.tsx';
 import { RequestView } from '../../ui/body.tsx';
 import { settingDetails } from '../../ui/settings.tsx';
 import { duration, Time } from '../../ui/time.tsx';
-import { showToast } from '../../ui/toast.tsx';
+import { showAt } from '../../ui/toast.tsx';
 import { LastFires, useLastFires, WhyFailed, worstOf } from './lastFires.tsx';
 import { NextFires, useExplained } from './fires.tsx';
 import { hrefOfMessages } from '../links.tsx';
@@ -52,9 +52,7 @@ export const Schedule = ({ scheduleId }: { readonly scheduleId: string }) => (
 async function run(scheduleId: string): Promise<undefined> {
   const made = await ask(publishAnswer, { method: 'POST', path: path`v2/schedules/${scheduleId}/run` });
   const ids = [made].flat().map(({ messageId }) => messageId);
-  const place = hrefOfMessages(ids, { scheduleId });
-  showToast(`${countOf(ids.length, 'message')} published.`, 'done', place);
-  go(place);
+  return showAt(hrefOfMessages(ids, { scheduleId }), `${countOf(ids.length, 'message')} published.`);
 }
 
 interface PauseProps {
