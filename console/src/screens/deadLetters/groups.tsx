@@ -3,9 +3,8 @@ import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import type { deadLetterCount } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useState } from 'preact/hooks';
 import { href, type Place } from '../../place.ts';
-import { Button, Card } from '../../ui/basics.tsx';
+import { Button, Card, State } from '../../ui/basics.tsx';
 import { FilterChoices } from '../../ui/filters.tsx';
-import { Status } from './deadLetter.tsx';
 import { Table } from '../../ui/table.tsx';
 
 export type Counts = Answer<typeof deadLetterCount>;
@@ -59,6 +58,10 @@ export const kindsOfMessages: readonly Kind[] = [
   },
   ...kindsWith('url'),
 ];
+
+export const Status = ({ of }: { readonly of: number }) => (
+  <State state="FAILED" name={of === 0 ? 'No answer' : String(of)} />
+);
 
 /** Groups that are shown at first. */
 const mostShown = 6;

@@ -11,7 +11,7 @@ import { Bars } from '../../ui/charts.tsx';
 import { FilterChoices } from '../../ui/filters.tsx';
 import { Time, clockTime, exactTime, exactly, inMs, timeToMinute } from '../../ui/time.tsx';
 import { deadLetters, FailedActs } from '../deadLetters/failed.tsx';
-import { closes } from '../lanes/circuits.tsx';
+import { closes } from '../lanes/parts.tsx';
 
 const hourMs = 3_600_000;
 /** The selectable periods. The first is the default. */

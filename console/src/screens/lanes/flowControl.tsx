@@ -9,14 +9,15 @@ import { ResourcePage } from '../../ui/resourcePage.tsx';
 import { Card, count, State } from '../../ui/basics.tsx';
 import { Meter } from '../../ui/charts.tsx';
 import { duration } from '../../ui/time.tsx';
-import { Circuits, useCircuits } from './circuits.tsx';
-import { OverTime } from './overTime.tsx';
 import {
+  Circuits,
   FairKeys,
   GlobalParallelism,
   LaneState,
   Oldest,
+  OverTime,
   Pause,
+  useCircuits,
   WaitingCard,
   WaitingMessages,
 } from './parts.tsx';

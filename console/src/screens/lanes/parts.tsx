@@ -1,13 +1,23 @@
-import { globalParallelism, type Answer, type queue } from '../../../../lambdas/wire/answers.ts';
+/** What queues and flow-control keys have in common: both are lanes. */
+import {
+  circuits,
+  globalParallelism,
+  type Answer,
+  type circuit,
+  type queue,
+} from '../../../../lambdas/wire/answers.ts';
+import { laneTimes } from '../../../../lambdas/wire/statsAnswers.ts';
 import { path } from '../../api/client.ts';
 import { useLive } from '../../api/live.ts';
-import { defaultIntervalMs, useAsked } from '../../api/useAsked.ts';
+import { defaultIntervalMs, useAsked, usePages, type Paged } from '../../api/useAsked.ts';
+import { ListTable } from '../../lists/resourceList.tsx';
 import { href } from '../../place.ts';
 import { Act, sends } from '../../ui/action.tsx';
-import { ButtonLink, Card, Failure, State } from '../../ui/basics.tsx';
-import { Meter } from '../../ui/charts.tsx';
+import { ButtonLink, Card, count, Failure, State } from '../../ui/basics.tsx';
+import { Bars, Meter } from '../../ui/charts.tsx';
+import { Loaded } from '../../ui/resourcePage.tsx';
 import { Table } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Time, timeToMinute } from '../../ui/time.tsx';
 import { MessageCard } from '../messages/messageTable.tsx';
 
 export const LaneState = ({ isPaused }: { readonly isPaused: boolean }) => (
@@ -103,3 +113,92 @@ export const WaitingCard = ({ name }: { readonly name: string }) => (
     empty={(isAll) => (isAll ? 'No message waits here.' : 'Looking…')}
   />
 );
+
+type Circuit = Answer<typeof circuit>;
+
+export const useCircuits = (): Paged<Circuit> => usePages(circuits, { path: 'v2/circuits' }, (all) => all);
+
+export const closes = (host: string) =>
+  sends({ path: path`v2/circuits/${host}/close` }, `The circuit of “${host}” is closed.`);
+
+/** Circuits of failing hosts. Deliveries to these hosts wait. */
+export function Circuits({ of: page }: { readonly of: Paged<Circuit> }) {
+  if (page.error === undefined && (page.items ?? []).length === 0) return null;
+  return (
+    <Card title="Hosts that are down">
+      <ListTable
+        list={page}
+        caption="Open circuits, by host"
+        keyOf={({ host }) => host}
+        columns={[
+          { head: 'Host', isWide: true, text: ({ host }) => host },
+          { head: 'Circuit', state: ({ state }) => state },
+          { head: 'Waiting', count: ({ waiting }) => waiting },
+          { head: 'Failures', isExtra: true, count: ({ failures }) => failures },
+          {
+            head: 'Last answer',
+            isWide: true,
+            text: ({ lastStatus, lastError }) => lastError ?? String(lastStatus),
+          },
+          { head: 'Since', time: ({ openedAt }) => openedAt },
+          { head: 'Next probe', time: ({ nextProbeAt }) => nextProbeAt },
+        ]}
+        acts={({ host }, again) => (
+          <Act
+            name="Close"
+            kind="quiet"
+            label={`Close the circuit of ${host}`}
+            work={closes(host)}
+            then={again}
+          />
+        )}
+      />
+    </Card>
+  );
+}
+
+/** Milliseconds. An answer reads many records. */
+const everyMs = 60_000;
+
+/** A lane's waiting messages and attempts over the last day. */
+export function OverTime({ of }: { readonly of: { queueName: string } | { flowControlKey: string } }) {
+  const asked = useAsked(laneTimes, { path: 'v2/stats/lanes', query: of }, everyMs);
+  return (
+    <Card title="The last 24 hours">
+      <Loaded of={asked}>
+        {({ hours, lookedFrom }) => {
+          const names = hours.map(({ from }) => timeToMinute(from));
+          const most = Math.max(...hours.map(({ depth }) => depth));
+          return (
+            <>
+              <Bars
+                title="Most that waited"
+                names={names}
+                summary={count(most)}
+                series={[{ name: 'waiting', tone: 'warn', values: hours.map(({ depth }) => depth) }]}
+              />
+              <Bars
+                title="Attempts"
+                per="an hour"
+                names={names}
+                series={[
+                  {
+                    name: 'succeeded',
+                    tone: 'good',
+                    values: hours.map(({ attempts, failures = 0 }) => attempts && attempts - failures),
+                  },
+                  { name: 'failed', tone: 'bad', values: hours.map(({ failures }) => failures) },
+                ]}
+              />
+              {lookedFrom !== undefined && (
+                <p class="hint">
+                  There were many records: attempts before <Time at={lookedFrom} isExact /> are not counted.
+                </p>
+              )}
+            </>
+          );
+        }}
+      </Loaded>
+    </Card>
+  );
+}

@@ -9,8 +9,15 @@ import { ResourcePage } from '../../ui/resourcePage.tsx';
 import { Card, count, countOf, DetailList } from '../../ui/basics.tsx';
 import { Time } from '../../ui/time.tsx';
 import { Head, Pace, PausedBy } from './line.tsx';
-import { OverTime } from './overTime.tsx';
-import { FairKeys, GlobalParallelism, LaneState, Oldest, Pause, WaitingMessages } from './parts.tsx';
+import {
+  FairKeys,
+  GlobalParallelism,
+  LaneState,
+  Oldest,
+  OverTime,
+  Pause,
+  WaitingMessages,
+} from './parts.tsx';
 
 type Queue = Answer<typeof queue>;
 

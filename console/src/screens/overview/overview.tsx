@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import { counted } from '../../../../lambdas/wire/answers.ts';
-import { deadLetterCount } from '../../../../lambdas/wire/statsAnswers.ts';
+import { deadLetterCount, hostTimes } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { lazy } from '../../frame/lazy.tsx';
 import { baseUrl } from '../../api/client.ts';
@@ -10,18 +10,27 @@ import { StatsOf, useAttention, type Stats } from '../../api/attention.ts';
 import { countedText, isSettled, useAsked, useOnceTrue } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { Loaded } from '../../ui/resourcePage.tsx';
-import { ButtonLink, bytes, Card, count, Empty, Loading, Page } from '../../ui/basics.tsx';
+import {
+  ButtonLink,
+  bytes,
+  Card,
+  count,
+  countOf,
+  Empty,
+  Loading,
+  Page,
+  percentOf,
+} from '../../ui/basics.tsx';
 import { Body } from '../../ui/body.tsx';
 import { Bars, Meter } from '../../ui/charts.tsx';
 import { FilterChoices } from '../../ui/filters.tsx';
 import { Table } from '../../ui/table.tsx';
-import { Time, timeToMinute } from '../../ui/time.tsx';
+import { inMs, Time, timeToMinute } from '../../ui/time.tsx';
 import { curlOf } from '../publish/curl.ts';
 import { statusOf } from '../messages/messageTable.tsx';
 import { emptyDraft } from '../publish/draft.ts';
-import { usedLimits } from './limits.ts';
-import { Hosts } from './hosts.tsx';
-import { Verdict } from './verdict.tsx';
+import { hrefOfHost } from '../links.tsx';
+import { usedLimits, Verdict } from './verdict.tsx';
 import { waitingByDay, waitingByHour, type Flow } from './waiting.ts';
 
 /** `?over=days` shows 30 days instead of 48 hours, and `?over=hour` shows one hour. */
@@ -189,6 +198,57 @@ function Traffic({ of, place }: { readonly of: Stats; readonly place: Place }) {
           </>
         )}
       </p>
+    </Card>
+  );
+}
+
+/** Milliseconds. An answer reads a thousand records. */
+const hostsEveryMs = 30_000;
+/** The most hosts on the page. The answer has all of them. */
+const mostHosts = 10;
+
+function Hosts() {
+  const asked = useAsked(hostTimes, { path: 'v2/stats/hosts' }, hostsEveryMs);
+  return (
+    <Card title="How hosts answer">
+      <Loaded of={asked}>
+        {({ attempts, from, hosts }) =>
+          from === undefined ? (
+            <p class="hint">No attempt was made recently.</p>
+          ) : (
+            <>
+              <Table
+                caption="Attempts, failures and answer times by host"
+                rows={hosts.slice(0, mostHosts)}
+                keyOf={({ host }) => host}
+                columns={[
+                  {
+                    head: 'Host',
+                    isWide: true,
+                    text: ({ host }) => host,
+                    to: ({ host }) => hrefOfHost(host),
+                  },
+                  { head: `Of the last ${countOf(attempts, 'attempt')}`, count: (one) => one.attempts },
+                  {
+                    head: 'Failures',
+                    isNumber: true,
+                    cell: ({ failures, attempts: all }) =>
+                      failures === 0 ? '0' : `${count(failures)} (${percentOf(failures, all)})`,
+                  },
+                  { head: 'Failing since', isExtra: true, time: ({ failingSince }) => failingSince },
+                  { head: 'p50', isNumber: true, cell: ({ p50 }) => inMs(p50) },
+                  { head: 'p95', isNumber: true, cell: ({ p95 }) => inMs(p95) },
+                ]}
+              />
+              <p class="hint">
+                Of the last {countOf(attempts, 'attempt')}, since <Time at={from} />, retries and callbacks
+                included. The page of a host has those of a day.
+                {hosts.length > mostHosts && ` The ${mostHosts} busiest of ${count(hosts.length)} hosts.`}
+              </p>
+            </>
+          )
+        }
+      </Loaded>
     </Card>
   );
 }

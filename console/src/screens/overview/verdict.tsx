@@ -1,11 +1,75 @@
 /** The verdict: all is well, or a list of problems with links. */
 import type { ComponentChildren } from 'preact';
-import { useAttention, type Attention, type AttentionPart } from '../../api/attention.ts';
+import { useAttention, type Attention, type AttentionPart, type Stats } from '../../api/attention.ts';
 import { href } from '../../place.ts';
-import { classes, count, countOf, Failure, Visible } from '../../ui/basics.tsx';
+import { classes, count, countOf, dollars, Failure, Visible } from '../../ui/basics.tsx';
 import { clockTime, Time } from '../../ui/time.tsx';
-import { nearLimits, type Usage } from './limits.ts';
 import { hrefOfHost, hrefOfRun, hrefOfSchedule, sayHanging } from '../links.tsx';
+
+/** A limit of the account, and how much of it is used. */
+interface UsedLimit {
+  readonly label: string;
+  readonly value: number;
+  /** 0 if there is no limit. */
+  readonly most: number;
+  /** Says what the service does at the limit. */
+  readonly note: string;
+  readonly show?: (value: number) => string;
+  /** The screen that shows what uses the limit up. */
+  readonly address: string;
+  /** Whether reaching the limit is no problem, because the rest waits. */
+  readonly isFullFine?: boolean;
+}
+
+export const usedLimits = ({ today, month, limits, inFlight, deadLetters }: Stats): readonly UsedLimit[] => [
+  {
+    label: 'Messages today, soft limit',
+    value: today.requests,
+    most: limits.max_requests_per_day,
+    note: 'Callbacks do not count. Above this, answers have a warning.',
+    address: href(['messages']),
+  },
+  {
+    label: 'Messages today, hard limit',
+    value: today.requests,
+    most: limits.max_requests_per_day_hard,
+    note: 'Callbacks do not count. Above this, messages are refused.',
+    address: href(['messages']),
+  },
+  {
+    label: 'Dead letters and failed runs',
+    value: deadLetters,
+    most: limits.max_dlq_size,
+    note: 'New ones replace the oldest.',
+    address: href(['dead-letters']),
+  },
+  {
+    label: 'Cost this month, budget',
+    value: month.cost,
+    most: month.budget,
+    note: month.budget === 0 ? 'There is no budget.' : 'Above this, messages are refused.',
+    show: dollars,
+    address: href(['messages']),
+  },
+  {
+    label: 'Deliveries in flight',
+    value: inFlight,
+    most: limits.max_global_parallelism,
+    note: 'More than this wait.',
+    address: href(['flow-control']),
+    isFullFine: true,
+  },
+];
+
+/** A limit is near from this share on. */
+const near = 0.8;
+
+const nearLimits = (usage: Stats): readonly { readonly text: string; readonly address: string }[] =>
+  usedLimits(usage).flatMap(({ label, value, most, show = count, address, isFullFine = false }) =>
+    isFullFine || most === 0 || value < near * most
+      ? []
+      : [{ text: `${label}: ${show(value)} of ${show(most)}`, address }],
+  );
 
 interface Part {
   readonly key: string;
@@ -30,7 +94,7 @@ function some<T>(all: readonly T[], partOf: (one: T) => Part, more: Pick<Part, '
 const withMost = <T extends { readonly waiting: number }>(all: readonly T[] = []): readonly T[] =>
   all.toSorted((one, other) => other.waiting - one.waiting);
 
-function partsOf(of: Attention, usage: Usage): readonly Part[] {
+function partsOf(of: Attention, usage: Stats): readonly Part[] {
   const lanes = href(['flow-control']);
   const { since: fromDate } = of;
   const atLeast = (part: AttentionPart): string => (of.cut.includes(part) ? 'At least ' : '');
@@ -119,7 +183,7 @@ function partsOf(of: Attention, usage: Usage): readonly Part[] {
 }
 
 /** Shown once it is known what needs attention, or why it is not. */
-export function Verdict({ usage }: { readonly usage: Usage }) {
+export function Verdict({ usage }: { readonly usage: Stats }) {
   const { answer, error, again } = useAttention();
   if (answer === undefined) {
     return (

@@ -9,8 +9,7 @@ import { RequestView } from '../../ui/body.tsx';
 import { settingDetails } from '../../ui/settings.tsx';
 import { duration, Time } from '../../ui/time.tsx';
 import { showAt } from '../../ui/toast.tsx';
-import { LastFires, useLastFires, WhyFailed, worstOf } from './lastFires.tsx';
-import { NextFires, useExplained } from './fires.tsx';
+import { LastFires, NextFires, useExplained, useLastFires, WhyFailed, worstOf } from './fires.tsx';
 import { hrefOfMessages } from '../links.tsx';
 
 const list = href(['schedules']);
