@@ -34,9 +34,26 @@ export function placeOf(hash: string): Place {
   };
 }
 
+/** Values by name, of which only the most recently set ones are kept. */
+export class Recent<T> extends Map<string, T> {
+  readonly #most: number;
+
+  constructor(most: number) {
+    super();
+    this.#most = most;
+  }
+
+  override set(name: string, value: T): this {
+    this.delete(name);
+    super.set(name, value);
+    const [oldest] = this.keys();
+    if (this.size > this.#most && oldest !== undefined) this.delete(oldest);
+    return this;
+  }
+}
+
 /** The scroll position of each recently visited address. */
-const positions = new Map<string, number>();
-const mostPositions = 100;
+const positions = new Recent<number>(100);
 /** The address that the user came back from, if so. */
 let backFrom: string | undefined;
 let current = location.hash;
@@ -69,11 +86,7 @@ function arrive(): void {
 export function rememberPositions(): void {
   history.scrollRestoration = 'manual';
   const remember = (): void => {
-    if (location.hash !== current) return;
-    positions.delete(current);
-    positions.set(current, scrollY);
-    const [oldest] = positions.keys();
-    if (positions.size > mostPositions && oldest !== undefined) positions.delete(oldest);
+    if (location.hash === current) positions.set(current, scrollY);
   };
   addEventListener('scroll', remember);
   // A scroll event is fired at the next frame, which may already show another screen.

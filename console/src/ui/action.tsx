@@ -127,6 +127,8 @@ export function FieldsOf<Name extends string>({ fields, only, texts, onChange }:
 }
 
 interface FormProps<Name extends string> extends Omit<ConfirmProps, 'work' | 'isReady' | 'onClose'> {
+  /** What it changes, in sentences. */
+  readonly effect?: ComponentChildren;
   readonly fields?: FormFields<Name>;
   /** Whether the fields are beside each other. */
   readonly isGrid?: boolean;
@@ -164,11 +166,23 @@ export function ActionForm<Name extends string = never>({
   );
 }
 
+interface DeletesProps extends Omit<ActionFormProps<never>, 'isDangerous' | 'work'> {
+  readonly request: Omit<Request, 'method'>;
+  /** The sentence that reports it. */
+  readonly said: string;
+}
+
+/** A button that asks for confirmation before it deletes something. */
+export const Deletes = ({ request, said, ...form }: DeletesProps) => (
+  <ActionForm {...form} isDangerous work={sends({ ...request, method: 'DELETE' }, said)} />
+);
+
 function FormDialog<Name extends string>({
   fields = {} as FormFields<Name>,
   isGrid = false,
   isReady,
   work,
+  effect,
   children,
   ...dialog
 }: FormProps<Name> & Pick<ConfirmProps, 'onClose'>) {
@@ -183,6 +197,7 @@ function FormDialog<Name extends string>({
   return (
     <Confirm {...dialog} isReady={isReady?.(texts) ?? true} work={run}>
       {children}
+      {effect !== undefined && <p>{effect}</p>}
       {isGrid ? <div class="fields">{shown}</div> : shown}
     </Confirm>
   );

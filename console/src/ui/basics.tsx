@@ -1,5 +1,5 @@
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
-import { useContext, useEffect, useId, useState } from 'preact/hooks';
+import { useContext, useEffect, useId, useReducer, useState } from 'preact/hooks';
 import { asLeft, markBack } from '../place.ts';
 import { titleOf, Whose } from '../title.ts';
 
@@ -87,21 +87,15 @@ export function Button({ kind = 'plain', isBusy = false, type = 'button', disabl
   );
 }
 
-export function ButtonLink({
-  kind = 'plain',
-  href,
-  children,
-}: {
+interface ButtonLinkProps {
   readonly kind?: 'plain' | 'main' | 'quiet';
   readonly href: string;
   readonly children: ComponentChildren;
-}) {
-  return (
-    <a class={classes('button', kind)} href={href}>
-      {children}
-    </a>
-  );
 }
+
+export const ButtonLink = ({ kind = 'plain', ...link }: ButtonLinkProps) => (
+  <a {...link} class={classes('button', kind)} />
+);
 
 export interface ChoicesProps {
   readonly of: readonly (readonly [value: string, name: string, ...rest: unknown[]])[];
@@ -170,60 +164,48 @@ export function State({ state, name }: { readonly state: string; readonly name?:
   return <span class={classes('state', toneOf(state))}>{name ?? nameOfState(state)}</span>;
 }
 
-/** Replaces an empty list, and suggests what to do. */
-export function Empty({
-  title,
-  children,
-}: {
+interface EmptyProps {
   readonly title: string;
   readonly children?: ComponentChildren;
-}) {
-  return (
-    <div class="empty">
-      <p class="empty-title">{title}</p>
-      {children && <div>{children}</div>}
-    </div>
-  );
 }
 
-export function Failure({ error, again }: { readonly error: string; readonly again?: () => void }) {
-  return (
-    <div class="failure" role="alert">
-      <p>{error}</p>
-      {again && <Button onClick={again}>Try again</Button>}
-    </div>
-  );
-}
+/** Replaces an empty list, and suggests what to do. */
+export const Empty = ({ title, children }: EmptyProps) => (
+  <div class="empty">
+    <p class="empty-title">{title}</p>
+    {children && <div>{children}</div>}
+  </div>
+);
 
-export function Loading() {
-  return (
-    <p class="loading" role="status">
-      Loading…
-    </p>
-  );
-}
+export const Failure = ({ error, again }: { readonly error: string; readonly again?: () => void }) => (
+  <div class="failure" role="alert">
+    <p>{error}</p>
+    {again && <Button onClick={again}>Try again</Button>}
+  </div>
+);
+
+export const Loading = () => (
+  <p class="loading" role="status">
+    Loading…
+  </p>
+);
+
+export type Details = readonly (readonly [name: string, value: ComponentChildren | undefined])[];
 
 /** Named values, such as a message's settings. Undefined values are omitted. */
-export function DetailList({
-  of,
-}: {
-  readonly of: readonly (readonly [name: string, value: ComponentChildren | undefined])[];
-}) {
-  return (
-    <dl class="detail-list">
-      {of.flatMap(([name, value]) =>
-        value === undefined
-          ? []
-          : [
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>{value}</dd>
-              </div>,
-            ],
-      )}
-    </dl>
-  );
-}
+export const DetailList = ({ of }: { readonly of: Details }) => (
+  <dl class="detail-list">
+    {of.map(
+      ([name, value]) =>
+        value !== undefined && (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ),
+    )}
+  </dl>
+);
 
 /**
  * Invisible characters: those that change the text's direction, which could disguise it; those without width, except joiners in
@@ -260,28 +242,18 @@ export function Cut({ text, isCode = false }: { readonly text: string; readonly 
 /** The time for which the button confirms the copy, in milliseconds. */
 const copiedMs = 2_000;
 
-export function Copy({
-  text,
-  children = 'Copy',
-  label,
-}: {
+interface CopyProps {
   readonly text: string | (() => string);
   readonly children?: ComponentChildren;
   readonly label?: string;
-}) {
+}
+
+export function Copy({ text, children = 'Copy', label }: CopyProps) {
   const [isCopied, setCopied] = useState(false);
-  useEffect(() => {
-    if (!isCopied) return undefined;
-    const timer = setTimeout(() => {
-      setCopied(false);
-    }, copiedMs);
-    return () => {
-      clearTimeout(timer);
-    };
-  }, [isCopied]);
   const copy = async (): Promise<void> => {
     await navigator.clipboard.writeText(typeof text === 'string' ? text : text());
     setCopied(true);
+    setTimeout(setCopied, copiedMs, false);
   };
   return (
     <Button kind="quiet" aria-label={isCopied ? 'Copied' : label} onClick={() => void copy()}>
@@ -290,27 +262,34 @@ export function Copy({
   );
 }
 
+/** A switch that is off at first, and a function that turns it. */
+export const useSwitch = () => useReducer<boolean, unknown>((isOn) => !isOn, false);
+
 interface SecretProps {
   readonly title: string;
   readonly text: string;
+  /** The name of the button that copies it. */
   readonly copy: string;
-  readonly onClose: () => void;
 }
 
-/** A new secret. It is not shown again. */
-export const Secret = ({ title, text, copy, onClose }: SecretProps) => (
-  <div class="secret" role="status">
-    <div>
-      <strong>{title}</strong>
-      <p class="hint">Copy it now: it cannot be shown again.</p>
-      <code>{text}</code>
+/** A new secret, until the user has it. It is not shown again. */
+export function Secret({ title, text, copy }: SecretProps) {
+  const [isKnown, know] = useSwitch();
+  if (isKnown) return null;
+  return (
+    <div class="secret" role="status">
+      <div>
+        <strong>{title}</strong>
+        <p class="hint">Copy it now: it cannot be shown again.</p>
+        <code>{text}</code>
+      </div>
+      <div class="actions">
+        <Copy text={text} label={copy} />
+        <Button onClick={know}>I have it</Button>
+      </div>
     </div>
-    <div class="actions">
-      <Copy text={text} label={copy} />
-      <Button onClick={onClose}>I have it</Button>
-    </div>
-  </div>
-);
+  );
+}
 
 const numbers = new Intl.NumberFormat('en');
 /** Formats a whole number: `12,345`. An unknown one is `?`, not 0. */

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { useContext, useLayoutEffect, useRef } from 'preact/hooks';
 import { fields } from '../../../lambdas/options/described.ts';
 import type { FormField, Place } from '../../../lambdas/options/option.ts';
@@ -14,7 +13,7 @@ import {
   type SettingTexts,
 } from './settingTexts.ts';
 import { duration } from './time.tsx';
-import { Visible } from './basics.tsx';
+import { Visible, type Details } from './basics.tsx';
 
 interface FieldsProps {
   readonly form: 'publish' | 'schedule' | 'retry' | 'resume';
@@ -141,9 +140,7 @@ const inOneForm = (text: string): string => {
 };
 
 /** The settings in an answer, for a list of details. The method is shown beside the destination. */
-export function settingDetails(
-  of: Parameters<typeof writeOptions>[0],
-): readonly (readonly [name: string, value: ComponentChildren])[] {
+export function settingDetails(of: Parameters<typeof writeOptions>[0]): Details {
   const settings: Settings = writeOptions(of);
   return Object.entries(fields).flatMap(([name, { label, isCode }]) => {
     const text = settings[name];

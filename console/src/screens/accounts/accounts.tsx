@@ -48,14 +48,7 @@ function AllAccounts({ place }: { readonly place: Place }) {
         { head: 'Made', time: ({ creation_time: seconds }) => seconds * 1_000 },
       ]}
     >
-      {made && (
-        <Tokens
-          of={made}
-          onClose={() => {
-            setMade(undefined);
-          }}
-        />
-      )}
+      {made && <Tokens key={made.token} of={made} />}
     </ResourceList>
   );
 }

@@ -5,7 +5,7 @@ import { madeToken, namedTokens, type namedToken } from '../../../../lambdas/wir
 import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
 import { useAsked, type Asked } from '../../api/useAsked.ts';
-import { sends, ActionForm } from '../../ui/action.tsx';
+import { ActionForm, Deletes } from '../../ui/action.tsx';
 import { Loaded } from '../../ui/resourcePage.tsx';
 import { Card, Cut, Empty, Secret } from '../../ui/basics.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -56,14 +56,7 @@ export function NamedTokens({ place, of: asked }: NamedTokensProps) {
       actions={mayWrite && <MakeToken place={place} onMade={setMade} then={asked.again} />}
     >
       {made && (
-        <Secret
-          title={`The token ${made.name}`}
-          text={made.token}
-          copy="Copy the token"
-          onClose={() => {
-            setMade(undefined);
-          }}
-        />
+        <Secret key={made.token} title={`The token ${made.name}`} text={made.token} copy="Copy the token" />
       )}
       <Loaded of={asked}>
         {(all) =>
@@ -118,18 +111,17 @@ interface RevokeProps {
 }
 
 const Revoke = ({ place: { api, path }, of: { id, name }, then }: RevokeProps) => (
-  <ActionForm
+  <Deletes
     name="Revoke"
     kind="quiet"
     label={`Revoke ${name}`}
     title={`Revoke ${name}?`}
     yes="Revoke"
-    isDangerous
-    work={sends({ api, method: 'DELETE', path: `${path}/${id}` }, 'The token is revoked.')}
+    effect="Requests with it are refused from now on. This cannot be undone."
+    request={{ api, path: `${path}/${id}` }}
+    said="The token is revoked."
     then={then}
-  >
-    <p>Requests with it are refused from now on. This cannot be undone.</p>
-  </ActionForm>
+  />
 );
 
 const lines = (text: string): readonly string[] =>

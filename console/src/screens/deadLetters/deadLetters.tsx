@@ -3,7 +3,7 @@ import { deadLetter, deadLetterPage, type Answer } from '../../../../lambdas/wir
 import { path } from '../../api/client.ts';
 import { go, href, type Place } from '../../place.ts';
 import { Card, DetailList } from '../../ui/basics.tsx';
-import { Body, contentTypeOf, Headers, RequestView } from '../../ui/body.tsx';
+import { RequestView } from '../../ui/body.tsx';
 import { bodyField, destinationFields, originFields, periodFields, valuesIn } from '../../ui/filters.tsx';
 import { ResourcePage } from '../../ui/resourcePage.tsx';
 import { settingDetails } from '../../ui/settings.tsx';
@@ -121,17 +121,14 @@ function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
           ]}
         />
         {letter.responseStatus > 0 && (
-          <>
-            <h3>Headers of the answer</h3>
-            <Headers of={letter.responseHeader} label="Headers of the answer" />
-            <h3>Body of the answer</h3>
-            <Body
-              text={letter.responseBody}
-              base64={letter.responseBodyBase64}
-              type={contentTypeOf(letter.responseHeader)}
-              label="the body of the answer"
-            />
-          </>
+          <RequestView
+            noun="answer"
+            of={{
+              header: letter.responseHeader,
+              body: letter.responseBody,
+              bodyBase64: letter.responseBodyBase64,
+            }}
+          />
         )}
       </Card>
       <History of={useLog(letter.messageId, 0)} />

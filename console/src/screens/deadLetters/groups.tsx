@@ -1,9 +1,8 @@
 /** Failures in groups, by host and status, reason, label or URL. Each group has a link to its list. */
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import type { deadLetterCount } from '../../../../lambdas/wire/statsAnswers.ts';
-import { useState } from 'preact/hooks';
 import { href, type Place } from '../../place.ts';
-import { Button, Card, State } from '../../ui/basics.tsx';
+import { Button, Card, State, useSwitch } from '../../ui/basics.tsx';
 import { FilterChoices } from '../../ui/filters.tsx';
 import { Table } from '../../ui/table.tsx';
 
@@ -76,7 +75,7 @@ interface GroupsProps {
 
 /** Shows nothing if every grouping has a single group. */
 export function Groups({ place, counts, kinds, total, noun }: GroupsProps) {
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, turn] = useSwitch();
   const dividing = kinds.filter(({ of }) => of(counts).length > 1);
   const offered = kinds.filter(({ of }) => of(counts).length > 0);
   const kind = offered.find(({ by }) => by === place.query.get('by')) ?? dividing[0];
@@ -101,12 +100,7 @@ export function Groups({ place, counts, kinds, total, noun }: GroupsProps) {
             />
           )}
           {groups.length > mostShown && (
-            <Button
-              kind="quiet"
-              onClick={() => {
-                setOpen(!isOpen);
-              }}
-            >
+            <Button kind="quiet" onClick={turn}>
               {isOpen ? 'Show fewer' : `Show all ${groups.length}`}
             </Button>
           )}

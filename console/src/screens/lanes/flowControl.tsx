@@ -162,6 +162,7 @@ function KeyActions({ of, then }: ActionsProps) {
       <ActionForm
         name="Pin limits"
         title="Pin limits"
+        effect="Messages do not change pinned limits. Leave a field empty to keep its limit."
         yes="Pin"
         then={then}
         fields={{
@@ -185,9 +186,7 @@ function KeyActions({ of, then }: ActionsProps) {
           });
           return `The limits of “${key}” are pinned.`;
         }}
-      >
-        <p class="hint">Messages do not change pinned limits. Leave a field empty to keep its limit.</p>
-      </ActionForm>
+      />
       {(isPinnedParallelism || isPinnedRate) && (
         <Act
           name="Unpin"

@@ -4,7 +4,7 @@ import { path } from '../../api/client.ts';
 import { defaultIntervalMs } from '../../api/useAsked.ts';
 import { ResourceList } from '../../lists/resourceList.tsx';
 import { go, href, type Place } from '../../place.ts';
-import { change, sends, ActionForm } from '../../ui/action.tsx';
+import { ActionForm, change, Deletes } from '../../ui/action.tsx';
 import { ResourcePage } from '../../ui/resourcePage.tsx';
 import { Card, count, countOf, DetailList } from '../../ui/basics.tsx';
 import { Time } from '../../ui/time.tsx';
@@ -69,19 +69,15 @@ const OneQueue = ({ name }: { readonly name: string }) => (
       <>
         <Pause of="queues" name={name} isPaused={of.paused} then={again} />
         <EditQueue of={of} then={again} />
-        <ActionForm
+        <Deletes
           name="Delete"
           title={`Delete “${name}”?`}
           yes="Delete the queue"
-          isDangerous
-          work={sends({ method: 'DELETE', path: path`v2/queues/${name}` }, `The queue “${name}” is deleted.`)}
+          effect={`It has ${countOf(of.lag, 'message')}. Those that wait are cancelled; those that are on their way, ${count(of.parallelism)} at most, go on. The next message to it makes it again.`}
+          request={{ path: path`v2/queues/${name}` }}
+          said={`The queue “${name}” is deleted.`}
           leadsTo={href(list)}
-        >
-          <p>
-            It has {countOf(of.lag, 'message')}. Those that wait are cancelled; those that are on their way,{' '}
-            {count(of.parallelism)} at most, go on. The next message to it makes it again.
-          </p>
-        </ActionForm>
+        />
       </>
     )}
   >

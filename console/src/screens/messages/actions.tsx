@@ -9,7 +9,7 @@ import {
 import { useMayWrite } from '../../access.ts';
 import { ask, baseUrl, path } from '../../api/client.ts';
 import { go, href } from '../../place.ts';
-import { sends, ActionForm } from '../../ui/action.tsx';
+import { ActionForm, Deletes } from '../../ui/action.tsx';
 import { ButtonLink, Copy } from '../../ui/basics.tsx';
 import { exactTime } from '../../ui/time.tsx';
 import { showAt } from '../../ui/toast.tsx';
@@ -48,19 +48,15 @@ export function Actions({ of, isDead, then }: ActionsProps) {
         <Change of={of} then={then} />
       )}
       {mayAct && of.endedAt === undefined && (
-        <ActionForm
+        <Deletes
           name="Cancel"
           title="Cancel 1 message?"
           yes="Cancel the message"
-          isDangerous
-          work={sends(
-            { method: 'DELETE', path: path`v2/messages/${messageId}` },
-            'The message is cancelled.',
-          )}
+          effect="It will not be delivered. An attempt that is in flight may still arrive."
+          request={{ path: path`v2/messages/${messageId}` }}
+          said="The message is cancelled."
           then={then}
-        >
-          <p>It will not be delivered. An attempt that is in flight may still arrive.</p>
-        </ActionForm>
+        />
       )}
       {mayAct && (
         <>
@@ -81,21 +77,19 @@ const PublishAgain = ({ of: { messageId, endedAt, state }, isDead }: Pick<Action
     kind={isDead || state === 'ACTIVE' ? 'plain' : 'main'}
     title="Publish the message again?"
     yes="Publish again"
+    effect={`A new message is sent at once, with this one’s destination, body and settings. ${
+      isDead
+        ? 'The dead letter stays: “Retry” sends it again and takes it out.'
+        : endedAt === undefined
+          ? 'This one still waits, and is delivered, too.'
+          : 'This one stays as it is.'
+    }`}
     work={async () => {
       const again = path`v2/messages/${messageId}/publish`;
       const made = await ask(messageIdAnswer, { method: 'POST', path: again });
       return showAt(href(['messages', made.messageId]), 'Published again.');
     }}
-  >
-    <p>
-      A new message is sent at once, with this one’s destination, body and settings.{' '}
-      {isDead
-        ? 'The dead letter stays: “Retry” sends it again and takes it out.'
-        : endedAt === undefined
-          ? 'This one still waits, and is delivered, too.'
-          : 'This one stays as it is.'}
-    </p>
-  </ActionForm>
+  />
 );
 
 const Change = ({ of, then }: ActProps) => (
@@ -143,6 +137,7 @@ const Complete = ({ of, then }: ActProps) => (
     kind="main"
     title="Complete the attempt?"
     yes="Complete the attempt"
+    effect="Its destination answered 202 and was to complete it later. This answer replaces that completion."
     isGrid
     then={then}
     fields={{
@@ -165,7 +160,5 @@ const Complete = ({ of, then }: ActProps) => (
       });
       return told[state] ?? state;
     }}
-  >
-    <p>Its destination answered 202 and was to complete it later. This answer replaces that completion.</p>
-  </ActionForm>
+  />
 );

@@ -33,14 +33,14 @@ export const RerunOne = ({ dlqId }: { readonly dlqId: string }) => (
   />
 );
 
-export const RerunHanging = ({ run: { workflowRunId, workflowRunCreatedAt } }: { readonly run: Run }) => (
-  <Rerun
-    requestOf={(kind) => ({
-      path: path`v2/workflows/runs/${workflowRunId}/${kind}`,
-      headers: [['svc-workflow-createdat', String(workflowRunCreatedAt)]],
-    })}
-    effect="This one is then cancelled."
-  />
+/** The request for a run, or for something that is done with it. Ids can be reused, so it also has the start. */
+export const requestFor = ({ workflowRunId, workflowRunCreatedAt }: Run, what = '') => ({
+  path: path`v2/workflows/runs/${workflowRunId}` + what,
+  headers: [['svc-workflow-createdat', String(workflowRunCreatedAt)]] as const,
+});
+
+export const RerunHanging = ({ run }: { readonly run: Run }) => (
+  <Rerun requestOf={(kind) => requestFor(run, `/${kind}`)} effect="This one is then cancelled." />
 );
 
 interface DialogProps extends RerunProps {

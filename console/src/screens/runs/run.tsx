@@ -5,13 +5,13 @@ import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
 import { defaultIntervalMs, useAsked } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import { Act, sends, ActionForm } from '../../ui/action.tsx';
+import { Act, ActionForm, Deletes, sends } from '../../ui/action.tsx';
 import { Loaded } from '../../ui/resourcePage.tsx';
 import { Card, Empty, DetailList, Failure, Page, State } from '../../ui/basics.tsx';
 import { Body, Headers } from '../../ui/body.tsx';
 import { Time, duration, exactly } from '../../ui/time.tsx';
 import { returnedIn } from './failure.ts';
-import { RerunHanging, RerunOne } from './rerun.tsx';
+import { requestFor, RerunHanging, RerunOne } from './rerun.tsx';
 import { Refused, Requests } from './requests.tsx';
 import { Errors, RunState, Timeline } from './steps.tsx';
 import type { Run, Step } from './timeline.ts';
@@ -66,23 +66,15 @@ const Actions = ({ run, then }: ActionsProps) =>
     <>
       {run.hanging !== undefined && <RerunHanging run={run} />}
       <Notify run={run} then={then} />
-      <ActionForm
+      <Deletes
         name="Cancel"
         title="Cancel the run?"
         yes="Cancel the run"
-        isDangerous
-        work={sends(
-          {
-            method: 'DELETE',
-            path: path`v2/workflows/runs/${run.workflowRunId}`,
-            headers: [['svc-workflow-createdat', String(run.workflowRunCreatedAt)]],
-          },
-          'The run is cancelled.',
-        )}
+        effect="Its remaining steps are dropped. A cancelled run cannot be resumed."
+        request={requestFor(run)}
+        said="The run is cancelled."
         then={then}
-      >
-        <p>Its remaining steps are dropped. A cancelled run cannot be resumed.</p>
-      </ActionForm>
+      />
     </>
   ) : (
     <FailedActions run={run} then={then} />
@@ -122,19 +114,15 @@ function FailedActions({ run, then }: ActionsProps) {
           then={afterwards}
         />
       )}
-      <ActionForm
+      <Deletes
         name="Delete"
         title="Delete the dead letter of the run?"
         yes="Delete"
-        isDangerous
-        work={sends(
-          { method: 'DELETE', path: path`v2/workflows/dlq/${dlqId}` },
-          'The dead letter is deleted.',
-        )}
+        effect="The run can no longer be resumed. The log shows it while it is kept."
+        request={{ path: path`v2/workflows/dlq/${dlqId}` }}
+        said="The dead letter is deleted."
         then={afterwards}
-      >
-        <p>The run can no longer be resumed. The log shows it while it is kept.</p>
-      </ActionForm>
+      />
     </>
   );
 }

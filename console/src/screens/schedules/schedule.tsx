@@ -2,7 +2,7 @@ import { publishAnswer, schedule, type Answer } from '../../../../lambdas/wire/a
 import { ask, path } from '../../api/client.ts';
 import { isSettled, defaultIntervalMs, useOnceTrue } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
-import { Act, sends, ActionForm } from '../../ui/action.tsx';
+import { Act, Deletes, sends } from '../../ui/action.tsx';
 import { ResourcePage } from '../../ui/resourcePage.tsx';
 import { ButtonLink, Card, countOf, DetailList, Loading, State } from '../../ui/basics.tsx';
 import { RequestView } from '../../ui/body.tsx';
@@ -26,21 +26,15 @@ export const Schedule = ({ scheduleId }: { readonly scheduleId: string }) => (
         <Act name="Run now" kind="main" work={() => run(scheduleId)} />
         <Pause of={of} then={again} />
         <ButtonLink href={href(['schedules', scheduleId, 'edit'])}>Edit</ButtonLink>
-        <ActionForm
+        <Deletes
           name="Delete…"
           title="Delete 1 schedule?"
           yes="Delete"
-          isDangerous
-          work={sends(
-            { method: 'DELETE', path: path`v2/schedules/${scheduleId}` },
-            `The schedule ${scheduleId} is deleted.`,
-          )}
+          effect={[<strong>{scheduleId}</strong>, ' no longer fires. Its published messages stay.']}
+          request={{ path: path`v2/schedules/${scheduleId}` }}
+          said={`The schedule ${scheduleId} is deleted.`}
           leadsTo={list}
-        >
-          <p>
-            <strong>{scheduleId}</strong> no longer fires. Its published messages stay.
-          </p>
-        </ActionForm>
+        />
       </>
     )}
   >

@@ -4,7 +4,7 @@ import { endpointSecrets, endpointsAdded, urlGroup } from '../../../../lambdas/w
 import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
 import { href } from '../../place.ts';
-import { change, sends, ActionForm, type FormFields } from '../../ui/action.tsx';
+import { ActionForm, change, Deletes, type FormFields } from '../../ui/action.tsx';
 import { ResourcePage } from '../../ui/resourcePage.tsx';
 import { ButtonLink, Card, countOf, Secret } from '../../ui/basics.tsx';
 import { Headers } from '../../ui/body.tsx';
@@ -29,22 +29,15 @@ export const UrlGroup = ({ name }: { readonly name: string }) => (
         <ButtonLink kind="main" href={href(['publish'], { destination: name })}>
           Publish to it
         </ButtonLink>
-        <ActionForm
+        <Deletes
           name="Delete"
           title={`Delete “${name}”?`}
           yes="Delete the group"
-          isDangerous
-          work={sends(
-            { method: 'DELETE', path: path`v2/topics/${name}` },
-            `The URL group “${name}” is deleted.`,
-          )}
+          effect={`It has ${countOf(endpoints.length, 'endpoint')}. Nothing can be published to it after that, not even by a schedule. Published messages are delivered.`}
+          request={{ path: path`v2/topics/${name}` }}
+          said={`The URL group “${name}” is deleted.`}
           leadsTo={groups}
-        >
-          <p>
-            It has {countOf(endpoints.length, 'endpoint')}. Nothing can be published to it after that, not
-            even by a schedule. Published messages are delivered.
-          </p>
-        </ActionForm>
+        />
       </>
     )}
   >
@@ -91,9 +84,6 @@ function Endpoints(props: GroupProps) {
           title={`The signing secret of ${keyOf(secret)}`}
           text={secret.signingSecret}
           copy="Copy the secret"
-          onClose={() => {
-            setSecrets(secrets.filter((other) => other !== secret));
-          }}
         />
       ))}
       <Table
@@ -174,24 +164,21 @@ const EditEndpoint = ({ group, endpoint, onSecrets, then }: EditProps) => (
 function RemoveEndpoint({ group, endpoint, then }: GroupProps & { readonly endpoint: Endpoint }) {
   const isLast = group.endpoints.length === 1;
   return (
-    <ActionForm
+    <Deletes
       name="Remove"
       kind="quiet"
       label={`Remove ${keyOf(endpoint)}`}
       title="Remove the endpoint?"
       yes="Remove"
-      isDangerous
-      work={sends(
-        { method: 'DELETE', path: endpointsOf(group), body: { endpoints: [endpoint] } },
-        'The endpoint is removed.',
-      )}
+      effect={[
+        <code>{endpoint.url}</code>,
+        ` no longer gets messages published to “${group.name}”.`,
+        isLast && ' It is the last one: the group is removed with it.',
+      ]}
+      request={{ path: endpointsOf(group), body: { endpoints: [endpoint] } }}
+      said="The endpoint is removed."
       {...(isLast ? { leadsTo: groups } : { then })}
-    >
-      <p>
-        <code>{endpoint.url}</code> no longer gets messages published to “{group.name}”.
-        {isLast && ' It is the last one: the group is removed with it.'}
-      </p>
-    </ActionForm>
+    />
   );
 }
 
@@ -302,6 +289,7 @@ function SignatureActions({ group, endpoint, label, onSecrets, then }: ActionsPr
         label={`Rotate the secret of ${label}`}
         title={`Rotate the secret of ${label}?`}
         yes="Rotate"
+        effect="Until the overlap ends, the header has a value for each of the two secrets. Give the new one to the receiver a minute after this, at the earliest."
         then={then}
         fields={{ overlap: { label: 'Overlap', value: '24h', required: true, hint: 'From 0s to 7d.' } }}
         work={async ({ overlap }) => {
@@ -310,25 +298,19 @@ function SignatureActions({ group, endpoint, label, onSecrets, then }: ActionsPr
           onSecrets(rotated.endpoints);
           return 'The secret is rotated.';
         }}
-      >
-        <p>
-          Until the overlap ends, the header has a value for each of the two secrets. Give the new one to the
-          receiver a minute after this, at the earliest.
-        </p>
-      </ActionForm>
+      />
       {endpoint.signature?.overlapEndsAt !== undefined && (
-        <ActionForm
+        <Deletes
           name="End overlap"
           kind="quiet"
           label={`End the overlap of ${label}`}
           title={`End the overlap of ${label}?`}
           yes="End it"
-          isDangerous
+          effect="Within a minute, deliveries are signed only with the newest secret."
+          request={{ path: place, body: { endpoints } }}
+          said="The overlap has ended."
           then={then}
-          work={sends({ method: 'DELETE', path: place, body: { endpoints } }, 'The overlap has ended.')}
-        >
-          <p>Within a minute, deliveries are signed only with the newest secret.</p>
-        </ActionForm>
+        />
       )}
     </>
   );
