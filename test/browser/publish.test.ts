@@ -106,7 +106,7 @@ describe('The form of a message', () => {
     await wrong('Timeout', 'x', /^Timeout is "x"/);
     await wrong('Queue', 'a b', /^The name of the queue is "a b"/);
     await wrong('Callback', 'ftp://x', /^Callback is "ftp:/, 'https://example.com/told');
-    await page.getByRole('button', { name: 'Delivery of the callback' }).click();
+    await page.getByText('Delivery of the callback', { exact: true }).click();
     await wrong('Callback: Retries', 'x', /^Callback: Retries is "x"/);
     await wrong('Headers', 'X-A: 1\nnonsense', /“nonsense” is not a header/);
     await page.getByLabel('Flow-control key', { exact: true }).fill('k');

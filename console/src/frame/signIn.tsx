@@ -3,10 +3,9 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { accounts, ownStats } from '../../../lambdas/wire/accountAnswers.ts';
 import { askAs, baseUrl } from '../api/client.ts';
-import { useAction } from '../api/useAsked.ts';
 import { apis, basic, signIn, whySignedOut, type Api } from '../session.ts';
 import { FieldsOf, firstTexts, type FormFields, type FormTexts } from '../ui/action.tsx';
-import { Button, Page } from '../ui/basics.tsx';
+import { Page } from '../ui/basics.tsx';
 import { Form } from '../ui/dialog.tsx';
 
 export function SignIn({ api }: { readonly api: Api }) {
@@ -50,21 +49,8 @@ interface FormProps<Name extends string> {
 /** A form whose last field shows why the credentials are refused. */
 function SignInForm<Name extends string>({ fields, work, children }: FormProps<Name>) {
   const [texts, setTexts] = useState(() => firstTexts(fields));
-  const action = useAction();
   return (
-    <Form
-      class="card"
-      action={action}
-      work={() => work(texts)}
-      end={
-        <>
-          <Button type="submit" kind="main" isBusy={action.isRunning}>
-            Sign in
-          </Button>
-          {children}
-        </>
-      }
-    >
+    <Form class="card" work={() => work(texts)} yes="Sign in" end={(submit) => [submit, children]}>
       <FieldsOf fields={fields} texts={texts} onChange={setTexts} />
     </Form>
   );

@@ -76,7 +76,7 @@ export function Opens({ name, kind, label, isHidden, then, children }: OpensProp
 }
 
 /** A field of a form. */
-export interface FormField extends Omit<FieldProps, 'value' | 'onInput' | 'error'> {
+export interface FormField extends Omit<FieldProps, 'value' | 'onInput'> {
   /** The text at first. Default: empty. */
   readonly value?: string | undefined;
   /** A sentence above the field, in a separate line. */

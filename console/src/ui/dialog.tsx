@@ -64,8 +64,7 @@ export interface ConfirmProps {
 const backFrom = (yes: string): string => (yes.startsWith('Cancel') ? 'Back' : 'Cancel');
 
 /** Asks for confirmation, and for values, before a change. */
-export function Confirm({ yes, isDangerous = false, isReady = true, work, ...dialog }: ConfirmProps) {
-  const { title, isWide = false, onStop, onClose, children } = dialog;
+export function Confirm({ title, isWide = false, onStop, onClose, ...form }: ConfirmProps) {
   const action = useAction();
   const { isRunning } = action;
   const close = (): void => {
@@ -75,46 +74,44 @@ export function Confirm({ yes, isDangerous = false, isReady = true, work, ...dia
   return (
     <Dialog title={title} onClose={close} isWide={isWide}>
       <Form
+        {...form}
         action={action}
-        work={work}
         then={() => {
           onClose(true);
         }}
-        end={
+        end={(submit) => (
           <footer class="dialog-end">
             <Button onClick={close} disabled={isRunning && onStop === undefined}>
-              {isRunning && onStop !== undefined ? 'Stop' : backFrom(yes)}
+              {isRunning && onStop !== undefined ? 'Stop' : backFrom(form.yes)}
             </Button>
-            <Button
-              type="submit"
-              kind={isDangerous ? 'danger' : 'main'}
-              isBusy={isRunning}
-              disabled={!isReady}
-            >
-              {yes}
-            </Button>
+            {submit}
           </footer>
-        }
-      >
-        {children}
-      </Form>
+        )}
+      />
     </Dialog>
   );
 }
 
 interface FormProps {
-  readonly action: Action;
+  /** Given if its owner shows whether the work is running. */
+  readonly action?: Action;
   readonly work: Work;
-  readonly then?: () => void;
+  readonly then?: (() => void) | undefined;
   readonly class?: string;
-  /** The buttons. */
-  readonly end: ComponentChildren;
-  readonly children: ComponentChildren;
+  /** The text of the button. */
+  readonly yes: string;
+  readonly isDangerous?: boolean;
+  readonly isReady?: boolean;
+  /** The end of the form with its button. */
+  readonly end?: (submit: ComponentChildren) => ComponentChildren;
+  readonly children?: ComponentChildren;
 }
 
 /** A form that does its work when it is submitted. It shows an error under its field, with the focus there, or at its end. */
-export function Form({ action, work, then, end, children, ...rest }: FormProps) {
-  const { error } = action;
+export function Form({ action, work, then, yes, isDangerous, isReady = true, children, ...rest }: FormProps) {
+  const own = useAction();
+  const { error, isRunning, run } = action ?? own;
+  const { end = (submit) => <div class="actions">{submit}</div> } = rest;
   const form = useRef<HTMLFormElement>(null);
   const [isForgotten, setForgotten] = useState(false);
   const [isUnderField, setUnderField] = useState(false);
@@ -134,7 +131,7 @@ export function Form({ action, work, then, end, children, ...rest }: FormProps) 
   };
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
-    if (await action.run(work)) then?.();
+    if (await run(work)) then?.();
   };
   return (
     <form ref={form} class={rest.class} onSubmit={(event) => void submit(event)}>
@@ -144,7 +141,16 @@ export function Form({ action, work, then, end, children, ...rest }: FormProps) 
           {sentence}
         </p>
       )}
-      {end}
+      {end(
+        <Button
+          type="submit"
+          kind={isDangerous === true ? 'danger' : 'main'}
+          isBusy={isRunning}
+          disabled={!isReady}
+        >
+          {yes}
+        </Button>,
+      )}
     </form>
   );
 }

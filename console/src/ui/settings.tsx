@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useContext, useLayoutEffect, useRef } from 'preact/hooks';
 import { fields } from '../../../lambdas/options/described.ts';
 import type { FormField, Place } from '../../../lambdas/options/option.ts';
@@ -95,30 +96,42 @@ export function SettingFields({
   );
 }
 
-/** The settings that can be changed when something is sent again. They are shown if one of them is wrong. */
-export function ChangedSettings(props: Pick<FieldsProps, 'form' | 'texts' | 'onChange'>) {
+interface MoreFieldsProps {
+  readonly name: string;
+  readonly hint?: string;
+  readonly children: ComponentChildren;
+}
+
+/** Fields that are hidden at first, and shown if one of them is wrong. */
+export function MoreFields({ name, hint, children }: MoreFieldsProps) {
   const details = useRef<HTMLDetailsElement>(null);
-  const { sentence } = useContext(Refused);
+  // It is drawn again when the form is refused.
+  useContext(Refused);
   useLayoutEffect(() => {
     const isWrong = details.current?.querySelector('[aria-invalid="true"]');
     if (details.current && isWrong) details.current.open = true;
-  }, [sentence]);
+  });
   return (
     <details ref={details}>
-      <summary>Change settings</summary>
-      <p class="hint">Leave a field empty to keep its value.</p>
-      <div class="fields">
-        <SettingFields
-          {...props}
-          onChange={(changed) => {
-            props.onChange({ ...props.texts, ...changed });
-          }}
-          none="As it was"
-        />
-      </div>
+      <summary>{name}</summary>
+      {hint !== undefined && <p class="hint">{hint}</p>}
+      <div class="fields">{children}</div>
     </details>
   );
 }
+
+/** The settings that can be changed when something is sent again. */
+export const ChangedSettings = (props: Pick<FieldsProps, 'form' | 'texts' | 'onChange'>) => (
+  <MoreFields name="Change settings" hint="Leave a field empty to keep its value.">
+    <SettingFields
+      {...props}
+      onChange={(changed) => {
+        props.onChange({ ...props.texts, ...changed });
+      }}
+      none="As it was"
+    />
+  </MoreFields>
+);
 
 /** A line for each label. Long labels are cut. */
 const LabelList = ({ of }: { readonly of: readonly string[] }) => (

@@ -3,9 +3,8 @@ import { useState } from 'preact/hooks';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import { alarms, type AlarmKind } from '../../../../lambdas/wire/alarms.ts';
 import { ask } from '../../api/client.ts';
-import { useAction } from '../../api/useAsked.ts';
 import { FieldsOf, firstTexts, type FormFields, type FormTexts } from '../../ui/action.tsx';
-import { Button, Card } from '../../ui/basics.tsx';
+import { Card } from '../../ui/basics.tsx';
 import { Form } from '../../ui/dialog.tsx';
 import { Checkbox } from '../../ui/fields.tsx';
 import { fromLines, listsOf, toLines } from '../../ui/headerLines.ts';
@@ -119,7 +118,6 @@ interface FormProps {
 export function AlarmsForm({ of, then }: FormProps) {
   const [texts, setTexts] = useState<Texts>(() => firstTexts(fieldsOf(of, '')));
   const [parts, setParts] = useState(() => partsOf(of));
-  const action = useAction();
   const shown = (only: readonly Name[]) => (
     <FieldsOf
       fields={fieldsOf(of, texts.format)}
@@ -144,19 +142,7 @@ export function AlarmsForm({ of, then }: FormProps) {
     return 'The alarms are saved.';
   };
   return (
-    <Form
-      class="stack"
-      action={action}
-      work={save}
-      then={then}
-      end={
-        <div class="actions">
-          <Button type="submit" kind="main" isBusy={action.isRunning}>
-            Save
-          </Button>
-        </div>
-      }
-    >
+    <Form class="stack" work={save} then={then} yes="Save">
       <Card title="Where it is reported">
         <div class="fields">{shown(['format', 'url', 'routingKey'])}</div>
         {shown(['headers'])}

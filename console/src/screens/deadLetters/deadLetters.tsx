@@ -41,7 +41,7 @@ export function DeadLetters({ place }: { readonly place: Place }) {
       kinds={kindsOfMessages}
       groupsOf="Dead letters"
       // Hosts are suggested from all groups, too.
-      valuesOf={(rows, { groups } = { groups: [] }) => {
+      valuesOf={(rows = [], { groups } = { groups: [] }) => {
         const values = valuesIn(rows);
         return {
           ...values,

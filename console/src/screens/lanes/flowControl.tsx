@@ -146,14 +146,9 @@ const OneKey = ({ name }: { readonly name: string }) => (
   </ResourcePage>
 );
 
-interface ActionsProps {
-  readonly of: Key;
-  readonly then: () => void;
-}
-
 const shownLimit = (value: number): string => (value === 0 ? '' : String(value));
 
-function KeyActions({ of, then }: ActionsProps) {
+function KeyActions({ of, then }: { readonly of: Key; readonly then: () => void }) {
   const { flowControlKey: key, isPaused, isPinnedParallelism, isPinnedRate, rateMax } = of;
   const unpinned = { parallelism: String(isPinnedParallelism), rate: String(isPinnedRate) };
   return (

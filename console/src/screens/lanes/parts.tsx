@@ -43,14 +43,15 @@ export function GlobalParallelism() {
 }
 
 interface PauseProps {
-  readonly of: 'queues' | 'flowControl';
+  /** The first part of the path. */
+  readonly of: 'queues' | 'flowControl' | 'schedules';
   readonly name: string;
   readonly isPaused: boolean;
   readonly then: () => void;
   readonly isQuiet?: boolean;
 }
 
-/** Pauses or resumes a lane. */
+/** Pauses or resumes a lane or a schedule. */
 export function Pause({ of, name, isPaused, then, isQuiet = false }: PauseProps) {
   const verb = isPaused ? 'Resume' : 'Pause';
   return (

@@ -59,13 +59,8 @@ export function Messages({ place }: { readonly place: Place }) {
   return messageId === undefined ? <List place={place} /> : <MessageDetail messageId={messageId} />;
 }
 
-interface CancelProps {
-  readonly query: URLSearchParams;
-  readonly then: () => void;
-}
-
 /** Cancels all waiting messages that match the filters. Filters for ended messages are left out. */
-function CancelAll({ query, then }: CancelProps) {
+function CancelAll({ query, then }: { readonly query: URLSearchParams; readonly then: () => void }) {
   const selected = new URLSearchParams(query);
   selected.delete('state');
   const isOfList = ['messageIds', 'kind', 'body'].some((name) => query.has(name));

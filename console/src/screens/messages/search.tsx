@@ -5,7 +5,7 @@ import { ask, sentenceOf } from '../../api/client.ts';
 import { usePages } from '../../api/useAsked.ts';
 import { Empty, Failure } from '../../ui/basics.tsx';
 import { Listed } from '../../ui/table.tsx';
-import { searchRows, Searched } from '../../lists/searched.tsx';
+import { searchRows, Searched } from '../../lists/resourceList.tsx';
 import { MessageTable } from './messageTable.tsx';
 
 type Message = Answer<typeof listedMessage>;

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { messageInAnyState, publishAnswer } from '../../../../lambdas/wire/answers.ts';
 import type { Place as FieldPlace } from '../../../../lambdas/options/option.ts';
@@ -11,7 +10,7 @@ import { Button, bytes, Card, Choices, countOf, Empty, Page } from '../../ui/bas
 import { Field } from '../../ui/fields.tsx';
 import { bytesOf } from '../../ui/base64.ts';
 import { Body } from '../../ui/body.tsx';
-import { SettingFields } from '../../ui/settings.tsx';
+import { MoreFields, SettingFields } from '../../ui/settings.tsx';
 import { callbacks, inLabels, type CallbackName } from '../../ui/settingTexts.ts';
 import { showAt } from '../../ui/toast.tsx';
 import { clientCodeOf } from './clientCode.ts';
@@ -168,13 +167,9 @@ function Form({ initial }: { readonly initial: Draft }) {
       <Card title="Callbacks and duplicates">
         <div class="fields">{settings({ place: 'after' })}</div>
         {callbacks.map((callback) => (
-          <CallbackSettings
-            key={callback}
-            of={callback}
-            isWrong={Object.keys(problems).some((name) => name.startsWith(`${callback}-`))}
-          >
-            {() => <div class="fields">{settings({ callback })}</div>}
-          </CallbackSettings>
+          <MoreFields key={callback} name={`Delivery of the ${callback.replace('-', ' ')}`}>
+            {settings({ callback })}
+          </MoreFields>
         ))}
       </Card>
       <div class="aside">
@@ -187,36 +182,6 @@ function Form({ initial }: { readonly initial: Draft }) {
         <Code draft={draft} />
       </div>
     </form>
-  );
-}
-
-function CallbackSettings({
-  of,
-  isWrong,
-  children,
-}: {
-  readonly of: CallbackName;
-  /** Whether a setting is wrong. The settings are then shown. */
-  readonly isWrong: boolean;
-  readonly children: () => ComponentChildren;
-}) {
-  const [isWanted, setWanted] = useState(false);
-  const isOpen = isWanted || isWrong;
-  return (
-    <>
-      <p>
-        <Button
-          kind="quiet"
-          aria-expanded={isOpen}
-          onClick={() => {
-            setWanted(!isOpen);
-          }}
-        >
-          {`Delivery of the ${of.replace('-', ' ')}`}
-        </Button>
-      </p>
-      {isOpen && children()}
-    </>
   );
 }
 

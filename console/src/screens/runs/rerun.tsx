@@ -80,12 +80,7 @@ function toCancel(query: URLSearchParams): URLSearchParams | undefined {
   return new URLSearchParams({ ...others, ...exact });
 }
 
-interface CancelProps {
-  readonly query: URLSearchParams;
-  readonly then: () => void;
-}
-
-export function CancelAll({ query, then }: CancelProps) {
+export function CancelAll({ query, then }: { readonly query: URLSearchParams; readonly then: () => void }) {
   const selected = toCancel(query);
   if (selected === undefined) return null;
   return (

@@ -17,12 +17,7 @@ import {
 } from './timeline.ts';
 import { hrefOfRun, linkTo } from '../links.tsx';
 
-interface TimelineProps {
-  readonly run: Run;
-  readonly place: Place;
-}
-
-export function Timeline({ run, place }: TimelineProps) {
+export function Timeline({ run, place }: { readonly run: Run; readonly place: Place }) {
   const now = useNow();
   const groups = timelineOf(run, now);
   const { workflowRunCreatedAt: begun, workflowRunCompletedAt: ended = now } = run;

@@ -2,7 +2,7 @@ import { publishAnswer, schedule, type Answer } from '../../../../lambdas/wire/a
 import { ask, path } from '../../api/client.ts';
 import { isSettled, defaultIntervalMs, useOnceTrue } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
-import { Act, Deletes, sends } from '../../ui/action.tsx';
+import { Act, Deletes } from '../../ui/action.tsx';
 import { ResourcePage } from '../../ui/resourcePage.tsx';
 import { ButtonLink, Card, countOf, DetailList, Loading, State } from '../../ui/basics.tsx';
 import { RequestView } from '../../ui/body.tsx';
@@ -10,6 +10,7 @@ import { settingDetails } from '../../ui/settings.tsx';
 import { duration, Time } from '../../ui/time.tsx';
 import { showAt } from '../../ui/toast.tsx';
 import { LastFires, NextFires, useExplained, useLastFires, WhyFailed, worstOf } from './fires.tsx';
+import { Pause } from '../lanes/parts.tsx';
 import { hrefOfMessages } from '../links.tsx';
 
 const list = href(['schedules']);
@@ -24,7 +25,7 @@ export const Schedule = ({ scheduleId }: { readonly scheduleId: string }) => (
     actions={(of, again) => (
       <>
         <Act name="Run now" kind="main" work={() => run(scheduleId)} />
-        <Pause of={of} then={again} />
+        <Pause of="schedules" name={scheduleId} isPaused={of.isPaused} then={again} />
         <ButtonLink href={href(['schedules', scheduleId, 'edit'])}>Edit</ButtonLink>
         <Deletes
           name="Delete…"
@@ -46,28 +47,6 @@ async function run(scheduleId: string): Promise<undefined> {
   const made = await ask(publishAnswer, { method: 'POST', path: path`v2/schedules/${scheduleId}/run` });
   const ids = [made].flat().map(({ messageId }) => messageId);
   return showAt(hrefOfMessages(ids, { scheduleId }), `${countOf(ids.length, 'message')} published.`);
-}
-
-interface PauseProps {
-  readonly of: Answer<typeof schedule>;
-  readonly then: () => void;
-  readonly isQuiet?: boolean;
-}
-
-export function Pause({ of: { scheduleId, isPaused }, then, isQuiet = false }: PauseProps) {
-  const verb = isPaused ? 'Resume' : 'Pause';
-  return (
-    <Act
-      name={verb}
-      kind={isQuiet ? 'quiet' : 'plain'}
-      label={isQuiet ? `${verb} ${scheduleId}` : undefined}
-      work={sends(
-        { path: path`v2/schedules/${scheduleId}/${verb.toLowerCase()}` },
-        isPaused ? 'The schedule is resumed.' : 'The schedule is paused.',
-      )}
-      then={then}
-    />
-  );
 }
 
 const secondMs = 1_000;

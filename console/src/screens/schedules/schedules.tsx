@@ -8,7 +8,8 @@ import { FilterBar, filtersOf, isFiltered, type FilterField } from '../../ui/fil
 import { Time } from '../../ui/time.tsx';
 import { nameOfZone, WhyFailed, worstOf } from './fires.tsx';
 import { EditSchedule, NewSchedule } from './form.tsx';
-import { Pause, Schedule } from './schedule.tsx';
+import { Schedule } from './schedule.tsx';
+import { Pause } from '../lanes/parts.tsx';
 import { hrefOfSchedule } from '../links.tsx';
 
 type One = Answer<typeof schedule>;
@@ -120,7 +121,9 @@ function List({ place }: { readonly place: Place }) {
               next === undefined ? <State state="paused" /> : <Time at={next} />,
           },
         ]}
-        acts={(of, again) => <Pause of={of} then={again} isQuiet />}
+        acts={({ scheduleId, isPaused }, again) => (
+          <Pause of="schedules" name={scheduleId} isPaused={isPaused} then={again} isQuiet />
+        )}
       />
     </Page>
   );
