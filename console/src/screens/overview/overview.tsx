@@ -44,25 +44,20 @@ function Account({ place }: { readonly place: Place }) {
   const stats = useContext(StatsOf);
   // The verdict's height depends on the number of problems, so the rest of the screen waits for it.
   const isJudged = useOnceTrue(isSettled(useAttention()));
+  const screen = (of: Stats) => (
+    <>
+      <Verdict usage={of} />
+      <Today of={of} />
+      <Limits of={of} />
+      <Traffic of={of} place={place} />
+      <Hosts />
+      <Failing hasNone={of.deadLetters === 0} />
+    </>
+  );
   return (
     <Page title="Overview">
       <Loaded of={stats}>
-        {(of) =>
-          isUntouched(of) ? (
-            <Beginning />
-          ) : !isJudged ? (
-            <Loading />
-          ) : (
-            <>
-              <Verdict usage={of} />
-              <Today of={of} />
-              <Limits of={of} />
-              <Traffic of={of} place={place} />
-              <Hosts />
-              <Failing hasNone={of.deadLetters === 0} />
-            </>
-          )
-        }
+        {(of) => (isUntouched(of) ? <Beginning /> : isJudged ? screen(of) : <Loading />)}
       </Loaded>
     </Page>
   );
@@ -94,14 +89,12 @@ function Beginning() {
   );
 }
 
-function Figure({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <div class="figure">
-      <span class="hint">{name}</span>
-      <strong>{children}</strong>
-    </div>
-  );
-}
+const Figure = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
+  <div class="figure">
+    <span class="hint">{name}</span>
+    <strong>{children}</strong>
+  </div>
+);
 
 /** A count reads every run that it counts, so it is requested less often if it is slow. */
 const runsEveryMs = 30_000;
@@ -115,23 +108,21 @@ function RunsUnderWay() {
   );
 }
 
-function Today({ of: { today, countedUntil } }: { readonly of: Stats }) {
-  return (
-    <Card title="Today, UTC">
-      <div class="figures">
-        <Figure name="Accepted">{count(today.accepted)}</Figure>
-        <Figure name="Delivered">{count(today.delivered)}</Figure>
-        <Figure name="Failed">{count(today.failed)}</Figure>
-        <Figure name="Cancelled">{count(today.cancelled)}</Figure>
-        <Figure name="Received">{bytes(today.bytes)}</Figure>
-        <RunsUnderWay />
-      </div>
-      <p class="hint">
-        Callbacks are included.{countedUntil !== undefined && ' Not everything that ended is counted yet.'}
-      </p>
-    </Card>
-  );
-}
+const Today = ({ of: { today, countedUntil } }: { readonly of: Stats }) => (
+  <Card title="Today, UTC">
+    <div class="figures">
+      <Figure name="Accepted">{count(today.accepted)}</Figure>
+      <Figure name="Delivered">{count(today.delivered)}</Figure>
+      <Figure name="Failed">{count(today.failed)}</Figure>
+      <Figure name="Cancelled">{count(today.cancelled)}</Figure>
+      <Figure name="Received">{bytes(today.bytes)}</Figure>
+      <RunsUnderWay />
+    </div>
+    <p class="hint">
+      Callbacks are included.{countedUntil !== undefined && ' Not everything that ended is counted yet.'}
+    </p>
+  </Card>
+);
 
 const Limits = ({ of }: { readonly of: Stats }) => (
   <Card title="Limits">
@@ -154,13 +145,12 @@ interface Shown {
   readonly names: readonly string[];
   readonly ended: readonly Pick<Flow, 'delivered' | 'failed'>[];
   /** Undefined for spans whose steps are too short for counts. */
-  readonly waiting: readonly number[] | undefined;
+  readonly waiting?: readonly number[];
 }
 
 function shownOver(over: string, of: Stats): Shown {
   const { days, hours, lastHour } = of;
-  if (over === 'hour')
-    return { names: lastHour.map(({ from }) => timeToMinute(from)), ended: lastHour, waiting: undefined };
+  if (over === 'hour') return { names: lastHour.map(({ from }) => timeToMinute(from)), ended: lastHour };
   return over === 'days'
     ? { names: days.map(({ day }) => day), ended: days, waiting: waitingByDay(of) }
     : { names: hours.map(({ hour }) => timeToMinute(hour)), ended: hours, waiting: waitingByHour(of) };
