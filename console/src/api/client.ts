@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
 import type { CodeOf } from '../../../lambdas/error/errorCodes.ts';
 import { credentialsOf, signOut, type Api } from '../session.ts';
+import { parsed } from '../ui/json.ts';
 import { changeLive } from './live.ts';
 
 /** The base URL of the API: this file is served as `<base>console/<file>`. */
@@ -168,7 +169,7 @@ export async function askAs<Shape extends z.ZodMiniType>(
   });
   changeLive({ answeredAt: Date.now(), isLost: false });
   const answer = await response.text();
-  const json = parsed(answer);
+  const json = answer === '' ? {} : parsed(answer);
   if (!response.ok) {
     const read = refusal.safeParse(json);
     if (read.success) throw new Refusal(response.status, read.data.error, read.data.code);
@@ -204,15 +205,6 @@ function headersOf(pairs: readonly (readonly [name: string, value: string])[]): 
     }
   }
   return headers;
-}
-
-function parsed(text: string): unknown {
-  if (text === '') return {};
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 export const sentenceOf = (error: unknown): string =>

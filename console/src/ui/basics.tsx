@@ -38,7 +38,7 @@ export function Page({ title, back, isSticky, children, ...props }: PageProps) {
             <Visible text={title} />
           </h1>
         </div>
-        {hasActions && <div class="actions">{actions}</div>}
+        {hasActions && <div class="actions row">{actions}</div>}
       </header>
       {children}
     </>
@@ -58,9 +58,9 @@ export function Card({ title, actions, children, ...props }: CardProps) {
   return (
     <section class={classes('card', props.class)} aria-labelledby={title === undefined ? undefined : id}>
       {title !== undefined && (
-        <header class="card-head">
+        <header class="row spread">
           <h2 id={id}>{title}</h2>
-          {actions && <div class="actions">{actions}</div>}
+          {actions && <div class="row">{actions}</div>}
         </header>
       )}
       {children}
@@ -178,7 +178,7 @@ export const Empty = ({ title, children }: EmptyProps) => (
 );
 
 export const Failure = ({ error, again }: { readonly error: string; readonly again?: () => void }) => (
-  <div class="failure" role="alert">
+  <div class="failure row spread" role="alert">
     <p>{error}</p>
     {again && <Button onClick={again}>Try again</Button>}
   </div>
@@ -277,13 +277,13 @@ export function Secret({ title, text, copy }: SecretProps) {
   const [isKnown, know] = useSwitch();
   if (isKnown) return null;
   return (
-    <div class="secret" role="status">
+    <div class="secret row spread" role="status">
       <div>
         <strong>{title}</strong>
         <p class="hint">Copy it now: it cannot be shown again.</p>
         <code>{text}</code>
       </div>
-      <div class="actions">
+      <div class="row">
         <Copy text={text} label={copy} />
         <Button onClick={know}>I have it</Button>
       </div>

@@ -1,6 +1,7 @@
 import { useMemo } from 'preact/hooks';
 import { bytesOf, textOf } from './base64.ts';
 import { Button, bytes, Copy, useSwitch, Visible } from './basics.tsx';
+import { parsed } from './json.ts';
 import { isRedacted } from '../../../lambdas/options/redaction.ts';
 import { isSecretHeader } from '../../../lambdas/wire/secretHeaders.ts';
 import { useMayWrite } from '../access.ts';
@@ -38,7 +39,7 @@ export function Body({ text: given, base64, type, label }: BodyProps) {
       <pre class="code" tabIndex={0} role="region" aria-label={label}>
         <Visible text={isCut ? shown.slice(0, shownAtFirst) : shown} />
       </pre>
-      <div class="body-end">
+      <div class="row end">
         {isCut && (
           <Button kind="quiet" onClick={showWhole}>
             Show all {bytes(new Blob([text]).size)}
@@ -50,13 +51,10 @@ export function Body({ text: given, base64, type, label }: BodyProps) {
   );
 }
 
+/** Formats JSON. Other texts stay unchanged. */
 export function laidOut(text: string): string {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : text;
-  } catch {
-    return text;
-  }
+  const value = parsed(text);
+  return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : text;
 }
 
 const Redacted = ({ text }: { readonly text: string }) => (

@@ -32,7 +32,7 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
         onClose();
       }}
     >
-      <header class="dialog-head">
+      <header class="row spread">
         <h2 id={id}>
           <Visible text={title} />
         </h2>
@@ -80,7 +80,7 @@ export function Confirm({ title, isWide = false, onStop, onClose, ...form }: Con
           onClose(true);
         }}
         end={(submit) => (
-          <footer class="dialog-end">
+          <footer class="row end">
             <Button onClick={close} disabled={isRunning && onStop === undefined}>
               {isRunning && onStop !== undefined ? 'Stop' : backFrom(form.yes)}
             </Button>
@@ -111,7 +111,7 @@ interface FormProps {
 export function Form({ action, work, then, yes, isDangerous, isReady = true, children, ...rest }: FormProps) {
   const own = useAction();
   const { error, isRunning, run } = action ?? own;
-  const { end = (submit) => <div class="actions">{submit}</div> } = rest;
+  const { end = (submit) => <div class="row">{submit}</div> } = rest;
   const form = useRef<HTMLFormElement>(null);
   const [isForgotten, setForgotten] = useState(false);
   const [isUnderField, setUnderField] = useState(false);

@@ -53,7 +53,7 @@ export function showToast(text: string, kind: Toast['kind'] = 'done', link?: str
 }
 
 /** Goes to what a change has made, and shows a sentence that links to it. */
-export function showAt(place: string, text: string): undefined {
+export function showAt(place: string, text: string): void {
   showToast(text, 'done', place);
   go(place);
 }

@@ -37,7 +37,6 @@ function AllAccounts({ place }: { readonly place: Place }) {
       columns={[
         {
           head: 'Customer',
-          isWide: true,
           text: ({ id, customer_id: customer }) => customer ?? id,
           to: ({ id }) => href(['accounts', id]),
         },

@@ -68,7 +68,7 @@ export function NamedTokens({ place, of: asked }: NamedTokensProps) {
               rows={all}
               keyOf={({ id }) => id}
               columns={[
-                { head: 'Name', isWide: true, text: ({ name }) => name },
+                { head: 'Name', text: ({ name }) => name },
                 { head: 'Id', cell: ({ id }) => <code>{id}</code> },
                 { head: 'May', cell: (token) => <Scope of={token} /> },
                 {

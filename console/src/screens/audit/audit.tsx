@@ -76,7 +76,7 @@ const shownAtOnce = 3;
 
 function Changes({ of: { action, number, changes = [] } }: { readonly of: Entry }) {
   const list = (
-    <ul class="changes">
+    <ul class="changes wrapped">
       {changes.map(({ field, before, after }) => (
         <li key={field}>
           {field}: {before !== undefined && <del>{before}</del>}

@@ -63,7 +63,6 @@ export function DeadLetters({ place }: { readonly place: Place }) {
         { head: 'Status', cell: ({ responseStatus }) => <Status of={responseStatus} /> },
         {
           head: 'Destination',
-          isWide: true,
           address: ({ method, url }) => `${method} ${url}`,
           to: ({ dlqId }) => href(['dead-letters', dlqId], place.query),
           hint: ({ error, responseBody = '' }) => error ?? responseBody,
@@ -106,7 +105,7 @@ function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
   return (
     <>
       <Card title="Why it failed">
-        <p class="happened">
+        <p class="happened row">
           <code>
             {letter.method} {letter.url}
           </code>

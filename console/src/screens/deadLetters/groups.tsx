@@ -115,7 +115,7 @@ export function Groups({ place, counts, kinds, total, noun }: GroupsProps) {
           ...(groups.some(({ status }) => status !== undefined)
             ? [{ head: 'Status', cell: ({ status = 0 }: Group) => <Status of={status} /> }]
             : []),
-          { head: kind.head, isWide: true, text: ({ name }) => name, to: ({ filters }) => linkTo(filters) },
+          { head: kind.head, text: ({ name }) => name, to: ({ filters }) => linkTo(filters) },
           { head: noun, count: (group) => group.count },
           {
             head: counts.atLeast === true ? 'First of those counted' : 'First failed',

@@ -54,13 +54,13 @@ interface SecretProps {
 function Secret({ name, hint, text }: SecretProps) {
   const [isShown, turn] = useSwitch();
   return (
-    <div class="secret">
+    <div class="secret row spread">
       <div>
         <strong>{name}</strong>
         <p class="hint">{hint}</p>
         <code>{isShown ? text : '•'.repeat(24)}</code>
       </div>
-      <div class="actions">
+      <div class="row">
         <Button kind="quiet" aria-label={`${isShown ? 'Hide' : 'Show'} ${name}`} onClick={turn}>
           {isShown ? 'Hide' : 'Show'}
         </Button>

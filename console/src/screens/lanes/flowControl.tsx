@@ -70,7 +70,6 @@ function AllKeys({ place }: { readonly place: Place }) {
       columns={[
         {
           head: 'Key',
-          isWide: true,
           text: ({ flowControlKey }) => flowControlKey,
           to: ({ flowControlKey }) => href([...list, flowControlKey]),
         },

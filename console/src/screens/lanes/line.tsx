@@ -11,8 +11,8 @@ import {
 import { path } from '../../api/client.ts';
 import { defaultIntervalMs, useAsked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
-import { Loaded } from '../../ui/resourcePage.tsx';
-import { Card, count, countOf } from '../../ui/basics.tsx';
+import { LoadedCard } from '../../ui/resourcePage.tsx';
+import { count, countOf } from '../../ui/basics.tsx';
 import { Bars } from '../../ui/charts.tsx';
 import { duration, Time, timeToMinute, useNow } from '../../ui/time.tsx';
 import { Actor } from '../audit/audit.tsx';
@@ -120,32 +120,30 @@ export function Head({ of }: { readonly of: Queue }) {
   const { asked, head, isLong } = useHead(of);
   const [first] = head;
   return (
-    <Card title="What is next">
-      <Loaded of={asked}>
-        {() =>
-          first === undefined ? (
-            <p class="hint">
-              {of.lag === 0
-                ? 'No message waits here.'
-                : `Of ${countOf(of.lag, 'message')}, the first was not found in time.`}
-            </p>
-          ) : (
-            <>
-              <Blocked of={first} by={of} />
-              <MessageTable caption="The next messages, the first at the top" of={head} />
-              {of.fairKeys !== undefined && (
-                <p class="hint">
-                  These are the oldest. Fair keys take turns, so others may be delivered before.
-                </p>
-              )}
-              {(isLong || of.lag > head.length) && (
-                <p class="hint">{`${count(Math.max(0, of.lag - head.length))} more are behind ${head.length === 1 ? 'it' : 'them'}.`}</p>
-              )}
-            </>
-          )
-        }
-      </Loaded>
-    </Card>
+    <LoadedCard title="What is next" of={asked}>
+      {() =>
+        first === undefined ? (
+          <p class="hint">
+            {of.lag === 0
+              ? 'No message waits here.'
+              : `Of ${countOf(of.lag, 'message')}, the first was not found in time.`}
+          </p>
+        ) : (
+          <>
+            <Blocked of={first} by={of} />
+            <MessageTable caption="The next messages, the first at the top" of={head} />
+            {of.fairKeys !== undefined && (
+              <p class="hint">
+                These are the oldest. Fair keys take turns, so others may be delivered before.
+              </p>
+            )}
+            {(isLong || of.lag > head.length) && (
+              <p class="hint">{`${count(Math.max(0, of.lag - head.length))} more are behind ${head.length === 1 ? 'it' : 'them'}.`}</p>
+            )}
+          </>
+        )
+      }
+    </LoadedCard>
   );
 }
 
@@ -167,47 +165,44 @@ export function Pace({ of: { name, lag } }: { readonly of: Queue }) {
   );
   const now = useNow();
   return (
-    <Card title="Throughput">
-      <Loaded of={asked}>
-        {({ messages }) => {
-          const ended = messages.flatMap(({ endedAt, state }) =>
-            endedAt === undefined ? [] : [{ endedAt, isDelivered: state === 'DELIVERED' }],
+    <LoadedCard title="Throughput" of={asked}>
+      {({ messages }) => {
+        const ended = messages.flatMap(({ endedAt, state }) =>
+          endedAt === undefined ? [] : [{ endedAt, isDelivered: state === 'DELIVERED' }],
+        );
+        const none = asked.cursor ? 'None was found in time.' : 'None of its messages ended recently.';
+        if (ended.length === 0) return <p class="hint">{none}</p>;
+        const from = Math.min(...ended.map(({ endedAt }) => endedAt), now - leastMs);
+        const stepMs = (now - from) / bars;
+        const perMinute = (ended.length * leastMs) / (now - from);
+        const within = (wanted: boolean) =>
+          Array.from(
+            { length: bars },
+            (_, bar) =>
+              ended.filter(
+                ({ endedAt, isDelivered }) =>
+                  isDelivered === wanted && Math.min(bars - 1, Math.floor((endedAt - from) / stepMs)) === bar,
+              ).length,
           );
-          const none = asked.cursor ? 'None was found in time.' : 'None of its messages ended recently.';
-          if (ended.length === 0) return <p class="hint">{none}</p>;
-          const from = Math.min(...ended.map(({ endedAt }) => endedAt), now - leastMs);
-          const stepMs = (now - from) / bars;
-          const perMinute = (ended.length * leastMs) / (now - from);
-          const within = (wanted: boolean) =>
-            Array.from(
-              { length: bars },
-              (_, bar) =>
-                ended.filter(
-                  ({ endedAt, isDelivered }) =>
-                    isDelivered === wanted &&
-                    Math.min(bars - 1, Math.floor((endedAt - from) / stepMs)) === bar,
-                ).length,
-            );
-          return (
-            <>
-              <Bars
-                title={`${perMinute.toFixed(perMinute < 10 ? 1 : 0)} a minute`}
-                names={Array.from({ length: bars }, (_, bar) => timeToMinute(from + bar * stepMs))}
-                per={`in ${duration(stepMs)}`}
-                series={[
-                  { name: 'delivered', tone: 'good', values: within(true) },
-                  { name: 'failed or cancelled', tone: 'bad', values: within(false) },
-                ]}
-              />
-              <p class="hint">
-                Of the last {countOf(ended.length, 'message')} of it that ended, since <Time at={from} />.
-                {lag > 0 &&
-                  ` At this pace, the ${count(lag)} that wait take ${duration((lag / perMinute) * leastMs)}.`}
-              </p>
-            </>
-          );
-        }}
-      </Loaded>
-    </Card>
+        return (
+          <>
+            <Bars
+              title={`${perMinute.toFixed(perMinute < 10 ? 1 : 0)} a minute`}
+              names={Array.from({ length: bars }, (_, bar) => timeToMinute(from + bar * stepMs))}
+              per={`in ${duration(stepMs)}`}
+              series={[
+                { name: 'delivered', tone: 'good', values: within(true) },
+                { name: 'failed or cancelled', tone: 'bad', values: within(false) },
+              ]}
+            />
+            <p class="hint">
+              Of the last {countOf(ended.length, 'message')} of it that ended, since <Time at={from} />.
+              {lag > 0 &&
+                ` At this pace, the ${count(lag)} that wait take ${duration((lag / perMinute) * leastMs)}.`}
+            </p>
+          </>
+        );
+      }}
+    </LoadedCard>
   );
 }

@@ -14,8 +14,8 @@ import { ListTable } from '../../lists/resourceList.tsx';
 import { href } from '../../place.ts';
 import { Act, sends } from '../../ui/action.tsx';
 import { ButtonLink, Card, count, Failure, State } from '../../ui/basics.tsx';
-import { Bars, Meter } from '../../ui/charts.tsx';
-import { Loaded } from '../../ui/resourcePage.tsx';
+import { Attempts, Bars, Meter } from '../../ui/charts.tsx';
+import { LoadedCard } from '../../ui/resourcePage.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time, timeToMinute } from '../../ui/time.tsx';
 import { MessageCard } from '../messages/messageTable.tsx';
@@ -93,7 +93,7 @@ export function FairKeys({ of }: { readonly of: Answer<typeof queue>['fairKeys']
         rows={of}
         keyOf={({ fairKey }) => fairKey}
         columns={[
-          { head: 'Fair key', isWide: true, text: ({ fairKey }) => fairKey },
+          { head: 'Fair key', text: ({ fairKey }) => fairKey },
           { head: 'Waiting', count: ({ waiting }) => waiting },
         ]}
       />
@@ -132,13 +132,12 @@ export function Circuits({ of: page }: { readonly of: Paged<Circuit> }) {
         caption="Open circuits, by host"
         keyOf={({ host }) => host}
         columns={[
-          { head: 'Host', isWide: true, text: ({ host }) => host },
+          { head: 'Host', text: ({ host }) => host },
           { head: 'Circuit', state: ({ state }) => state },
           { head: 'Waiting', count: ({ waiting }) => waiting },
           { head: 'Failures', isExtra: true, count: ({ failures }) => failures },
           {
             head: 'Last answer',
-            isWide: true,
             text: ({ lastStatus, lastError }) => lastError ?? String(lastStatus),
           },
           { head: 'Since', time: ({ openedAt }) => openedAt },
@@ -165,41 +164,18 @@ const everyMs = 60_000;
 export function OverTime({ of }: { readonly of: { queueName: string } | { flowControlKey: string } }) {
   const asked = useAsked(laneTimes, { path: 'v2/stats/lanes', query: of }, everyMs);
   return (
-    <Card title="The last 24 hours">
-      <Loaded of={asked}>
-        {({ hours, lookedFrom }) => {
-          const names = hours.map(({ from }) => timeToMinute(from));
-          const most = Math.max(...hours.map(({ depth }) => depth));
-          return (
-            <>
-              <Bars
-                title="Most that waited"
-                names={names}
-                summary={count(most)}
-                series={[{ name: 'waiting', tone: 'warn', values: hours.map(({ depth }) => depth) }]}
-              />
-              <Bars
-                title="Attempts"
-                per="an hour"
-                names={names}
-                series={[
-                  {
-                    name: 'succeeded',
-                    tone: 'good',
-                    values: hours.map(({ attempts, failures = 0 }) => attempts && attempts - failures),
-                  },
-                  { name: 'failed', tone: 'bad', values: hours.map(({ failures }) => failures) },
-                ]}
-              />
-              {lookedFrom !== undefined && (
-                <p class="hint">
-                  There were many records: attempts before <Time at={lookedFrom} isExact /> are not counted.
-                </p>
-              )}
-            </>
-          );
-        }}
-      </Loaded>
-    </Card>
+    <LoadedCard title="The last 24 hours" of={asked}>
+      {({ hours, lookedFrom }) => (
+        <>
+          <Bars
+            title="Most that waited"
+            names={hours.map(({ from }) => timeToMinute(from))}
+            summary={count(Math.max(...hours.map(({ depth }) => depth)))}
+            series={[{ name: 'waiting', tone: 'warn', values: hours.map(({ depth }) => depth) }]}
+          />
+          <Attempts title="Attempts" per="an hour" steps={hours} lookedFrom={lookedFrom} />
+        </>
+      )}
+    </LoadedCard>
   );
 }

@@ -43,7 +43,7 @@ export function Queues({ place }: { readonly place: Place }) {
       caption="Queues, by name"
       keyOf={({ name }) => name}
       columns={[
-        { head: 'Name', isWide: true, text: ({ name }) => name, to: ({ name }) => href([...list, name]) },
+        { head: 'Name', text: ({ name }) => name, to: ({ name }) => href([...list, name]) },
         { head: 'State', cell: ({ paused }) => <LaneState isPaused={paused} /> },
         { head: 'Waiting or in flight', count: ({ lag }) => lag },
         { head: 'Parallelism', count: ({ parallelism }) => parallelism },

@@ -87,7 +87,8 @@ const PublishAgain = ({ of: { messageId, endedAt, state }, isDead }: Pick<Action
     work={async () => {
       const again = path`v2/messages/${messageId}/publish`;
       const made = await ask(messageIdAnswer, { method: 'POST', path: again });
-      return showAt(href(['messages', made.messageId]), 'Published again.');
+      showAt(href(['messages', made.messageId]), 'Published again.');
+      return undefined;
     }}
   />
 );

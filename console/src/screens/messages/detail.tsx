@@ -81,7 +81,7 @@ function Status({ of, isDead }: { readonly of: Message; readonly isDead: boolean
   const { dlqId, nextDeliveryTime, endedAt, topicName, endpointName, heldBy, completionDeadline } = of;
   return (
     <Card>
-      <p class="happened">
+      <p class="happened row">
         <State state={of.state} />
         <code>
           {of.method} {of.url}

@@ -66,7 +66,7 @@ function Happened({
   const attempt = retried === undefined || state === 'HELD' ? undefined : `Attempt ${retried + 1}`;
   return (
     <li>
-      <div class="happened">
+      <div class="happened row">
         <State state={state} {...(name !== undefined && { name })} />
         {attempt !== undefined && (
           <strong>
@@ -143,7 +143,7 @@ function Comparison({ of, onClose }: { readonly of: readonly Happening[]; readon
               />
               {one && (
                 <>
-                  <p class="happened">
+                  <p class="happened row">
                     <State state="ERROR" name={statusOf(one.failure ?? one.last)} />
                     <Time at={one.at} isExact />
                     {one.tookMs !== undefined && <span class="hint">took {duration(one.tookMs)}</span>}

@@ -15,7 +15,6 @@ export const messageColumns: readonly Column<ListedMessage>[] = [
   { head: 'State', state: ({ state }) => state },
   {
     head: 'Destination',
-    isWide: true,
     address: ({ method, url }) => `${method} ${url}`,
     to: ({ messageId }) => href(['messages', messageId]),
   },

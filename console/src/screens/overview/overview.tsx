@@ -9,7 +9,7 @@ import { baseUrl } from '../../api/client.ts';
 import { StatsOf, useAttention, type Stats } from '../../api/attention.ts';
 import { countedText, isSettled, useAsked, useOnceTrue } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import { Loaded } from '../../ui/resourcePage.tsx';
+import { Loaded, LoadedCard } from '../../ui/resourcePage.tsx';
 import {
   ButtonLink,
   bytes,
@@ -200,46 +200,43 @@ const mostHosts = 10;
 function Hosts() {
   const asked = useAsked(hostTimes, { path: 'v2/stats/hosts' }, hostsEveryMs);
   return (
-    <Card title="How hosts answer">
-      <Loaded of={asked}>
-        {({ attempts, from, hosts }) =>
-          from === undefined ? (
-            <p class="hint">No attempt was made recently.</p>
-          ) : (
-            <>
-              <Table
-                caption="Attempts, failures and answer times by host"
-                rows={hosts.slice(0, mostHosts)}
-                keyOf={({ host }) => host}
-                columns={[
-                  {
-                    head: 'Host',
-                    isWide: true,
-                    text: ({ host }) => host,
-                    to: ({ host }) => hrefOfHost(host),
-                  },
-                  { head: `Of the last ${countOf(attempts, 'attempt')}`, count: (one) => one.attempts },
-                  {
-                    head: 'Failures',
-                    isNumber: true,
-                    cell: ({ failures, attempts: all }) =>
-                      failures === 0 ? '0' : `${count(failures)} (${percentOf(failures, all)})`,
-                  },
-                  { head: 'Failing since', isExtra: true, time: ({ failingSince }) => failingSince },
-                  { head: 'p50', isNumber: true, cell: ({ p50 }) => inMs(p50) },
-                  { head: 'p95', isNumber: true, cell: ({ p95 }) => inMs(p95) },
-                ]}
-              />
-              <p class="hint">
-                Of the last {countOf(attempts, 'attempt')}, since <Time at={from} />, retries and callbacks
-                included. The page of a host has those of a day.
-                {hosts.length > mostHosts && ` The ${mostHosts} busiest of ${count(hosts.length)} hosts.`}
-              </p>
-            </>
-          )
-        }
-      </Loaded>
-    </Card>
+    <LoadedCard title="How hosts answer" of={asked}>
+      {({ attempts, from, hosts }) =>
+        from === undefined ? (
+          <p class="hint">No attempt was made recently.</p>
+        ) : (
+          <>
+            <Table
+              caption="Attempts, failures and answer times by host"
+              rows={hosts.slice(0, mostHosts)}
+              keyOf={({ host }) => host}
+              columns={[
+                {
+                  head: 'Host',
+                  text: ({ host }) => host,
+                  to: ({ host }) => hrefOfHost(host),
+                },
+                { head: `Of the last ${countOf(attempts, 'attempt')}`, count: (one) => one.attempts },
+                {
+                  head: 'Failures',
+                  isNumber: true,
+                  cell: ({ failures, attempts: all }) =>
+                    failures === 0 ? '0' : `${count(failures)} (${percentOf(failures, all)})`,
+                },
+                { head: 'Failing since', isExtra: true, time: ({ failingSince }) => failingSince },
+                { head: 'p50', isNumber: true, cell: ({ p50 }) => inMs(p50) },
+                { head: 'p95', isNumber: true, cell: ({ p95 }) => inMs(p95) },
+              ]}
+            />
+            <p class="hint">
+              Of the last {countOf(attempts, 'attempt')}, since <Time at={from} />, retries and callbacks
+              included. The page of a host has those of a day.
+              {hosts.length > mostHosts && ` The ${mostHosts} busiest of ${count(hosts.length)} hosts.`}
+            </p>
+          </>
+        )
+      }
+    </LoadedCard>
   );
 }
 
@@ -271,7 +268,6 @@ function Failing({ hasNone }: { readonly hasNone: boolean }) {
                 columns={[
                   {
                     head: 'Host',
-                    isWide: true,
                     text: ({ host }) => host,
                     to: ({ host, responseStatus }) => href(['dead-letters'], { host, responseStatus }),
                   },

@@ -1,4 +1,5 @@
 /** A publish request as code for the published client, `@upstash/qstash`. */
+import { parsed } from '../../ui/json.ts';
 import { headerOf, settingsOf } from '../../ui/settingTexts.ts';
 import { headerPairs, isSetting, type Draft } from './draft.ts';
 
@@ -45,15 +46,9 @@ const object = (properties: readonly Property[], indent: string): string =>
  * Whether a JSON text stays the same when the client parses and writes it. In code, the key `__proto__` has another meaning.
  */
 function isPlainJson(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return (
-      [undefined, 2].some((indent) => JSON.stringify(value, null, indent) === text) &&
-      !text.includes('"__proto__"')
-    );
-  } catch {
-    return false;
-  }
+  const value = parsed(text);
+  const isSame = [undefined, 2].some((indent) => JSON.stringify(value, null, indent) === text);
+  return value !== undefined && isSame && !text.includes('"__proto__"');
 }
 
 /**
@@ -88,7 +83,7 @@ export function clientCodeOf(draft: Draft, baseUrl: string): string {
   const request: readonly Property[] = [
     [/^https?:/i.test(destination) ? 'url' : 'urlGroup', literal(destination)],
     ...(isJson
-      ? [['body', JSON.stringify(JSON.parse(body), null, 2).replaceAll('\n', '\n  ')] as const]
+      ? [['body', JSON.stringify(parsed(body), null, 2).replaceAll('\n', '\n  ')] as const]
       : bodyBase64 !== undefined
         ? [['body', `new Blob([Buffer.from(${literal(bodyBase64)}, "base64")])`] as const]
         : // The client sets a content type for a string, but not for a blob.

@@ -124,7 +124,7 @@ function Form({ initial }: { readonly initial: Draft }) {
         {draft.bodyBase64 === undefined ? (
           text('body', 'Body', { rows: 8, isCode: true })
         ) : (
-          <div class="actions">
+          <div class="row">
             <p>
               The body is {bytes(bytesOf(draft.bodyBase64).length)} that are not text. They are sent
               unchanged.
@@ -232,12 +232,13 @@ async function send(draft: Draft) {
   });
 }
 
-function tell(answer: Awaited<ReturnType<typeof send>>): undefined {
+function tell(answer: Awaited<ReturnType<typeof send>>): void {
   if ('messageId' in answer) {
     const { messageId, deduplicated } = answer;
     const sentence = deduplicated === true ? 'A duplicate. This is the first message.' : 'Published.';
-    return showAt(href(['messages', messageId]), sentence);
+    showAt(href(['messages', messageId]), sentence);
+  } else {
+    const messageIds = answer.map(({ messageId }) => messageId).join(',');
+    showAt(href(['messages'], { messageIds }), `${countOf(answer.length, 'message')} published.`);
   }
-  const ids = answer.map(({ messageId }) => messageId).join(',');
-  return showAt(href(['messages'], { messageIds: ids }), `${countOf(answer.length, 'message')} published.`);
 }

@@ -5,8 +5,8 @@ import { explainedCron } from '../../../../lambdas/wire/cronAnswers.ts';
 import { path } from '../../api/client.ts';
 import { defaultIntervalMs, useAsked, type Asked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
-import { ButtonLink, Card, countOf, Cut, State } from '../../ui/basics.tsx';
-import { Loaded } from '../../ui/resourcePage.tsx';
+import { ButtonLink, countOf, Cut, State } from '../../ui/basics.tsx';
+import { LoadedCard } from '../../ui/resourcePage.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { hrefOfMessages } from '../links.tsx';
@@ -151,47 +151,45 @@ export const useLastFires = ({
     String(since),
   );
 
-export function LastFires({
-  scheduleId,
-  of: asked,
-}: {
+interface LastFiresProps {
   readonly scheduleId: string;
   readonly of: ReturnType<typeof useLastFires>;
-}) {
+}
+
+export function LastFires({ scheduleId, of }: LastFiresProps) {
   return (
-    <Card
+    <LoadedCard
       title="Last fires"
+      of={of}
       actions={
         <ButtonLink kind="quiet" href={href(['messages'], { scheduleId })}>
           Show its messages
         </ButtonLink>
       }
     >
-      <Loaded of={asked}>
-        {({ fires }) => (
-          <Table
-            caption="The last fires, the newest first"
-            rows={fires}
-            keyOf={({ time }) => String(time)}
-            columns={[
-              {
-                head: 'Fired',
-                cell: ({ time }) => (
-                  <span>
-                    <Time at={time} isExact />{' '}
-                    <span class="hint">
-                      <Time at={time} />
-                    </span>
+      {({ fires }) => (
+        <Table
+          caption="The last fires, the newest first"
+          rows={fires}
+          keyOf={({ time }) => String(time)}
+          columns={[
+            {
+              head: 'Fired',
+              cell: ({ time }) => (
+                <span>
+                  <Time at={time} isExact />{' '}
+                  <span class="hint">
+                    <Time at={time} />
                   </span>
-                ),
-              },
-              { head: 'Outcome', cell: (fire) => <Outcome of={fire} /> },
-              { head: 'Messages', isWide: true, cell: (fire) => <Messages of={fire} /> },
-            ]}
-          />
-        )}
-      </Loaded>
-    </Card>
+                </span>
+              ),
+            },
+            { head: 'Outcome', cell: (fire) => <Outcome of={fire} /> },
+            { head: 'Messages', isWide: true, cell: (fire) => <Messages of={fire} /> },
+          ]}
+        />
+      )}
+    </LoadedCard>
   );
 }
 

@@ -12,6 +12,7 @@ import { ButtonLink, Card, Loading, Page } from '../../ui/basics.tsx';
 import { Form } from '../../ui/dialog.tsx';
 import { Checkbox } from '../../ui/fields.tsx';
 import { fromLines, toLines } from '../../ui/headerLines.ts';
+import { parsed } from '../../ui/json.ts';
 import { SettingFields } from '../../ui/settings.tsx';
 import {
   headerOf,
@@ -77,7 +78,7 @@ async function create({ texts: { id, cron, destination, headers: lines, body }, 
   if (await isTaken(id.trim())) {
     throw new Error(`There is a schedule “${id.trim()}” already. Edit that one, or choose another id.`);
   }
-  const type = isJson(body) ? 'application/json' : 'text/plain';
+  const type = parsed(body) !== undefined ? 'application/json' : 'text/plain';
   const { headers, query } = sentAs([
     ...(id.trim() === '' ? [] : [['Svc-Schedule-Id', id.trim()] as const]),
     ['Svc-Cron', cron],
@@ -180,15 +181,6 @@ function headersOf({ texts: { headers } }: Draft): ReadonlyMap<string, readonly 
 /** The service's header that sets a header of the delivery. */
 const settingOf = (name: string): string => (isSetting(name) ? name : `Svc-Forward-${name}`);
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 function ScheduleForm({ of }: { readonly of?: One }) {
   const [before] = useState(() => draftOf(of));
   const [draft, setDraft] = useState(before);
@@ -225,7 +217,7 @@ function ScheduleForm({ of }: { readonly of?: One }) {
       yes={of ? 'Save' : 'Create'}
       isReady={cron.error === undefined}
       end={(submit) => (
-        <div class="actions">
+        <div class="row">
           {submit}
           <ButtonLink href={of ? hrefOfSchedule(of.scheduleId) : list}>Cancel</ButtonLink>
         </div>

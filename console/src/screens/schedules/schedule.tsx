@@ -46,7 +46,7 @@ export const Schedule = ({ scheduleId }: { readonly scheduleId: string }) => (
 async function run(scheduleId: string): Promise<undefined> {
   const made = await ask(publishAnswer, { method: 'POST', path: path`v2/schedules/${scheduleId}/run` });
   const ids = [made].flat().map(({ messageId }) => messageId);
-  return showAt(hrefOfMessages(ids, { scheduleId }), `${countOf(ids.length, 'message')} published.`);
+  showAt(hrefOfMessages(ids, { scheduleId }), `${countOf(ids.length, 'message')} published.`);
 }
 
 const secondMs = 1_000;
@@ -81,7 +81,7 @@ function Details({ of }: { readonly of: Answer<typeof schedule> }) {
       </Card>
       {hasFired && <LastFires scheduleId={of.scheduleId} of={fires} />}
       <Card title="What it publishes">
-        <p class="happened">
+        <p class="happened row">
           <code>
             {of.method} {of.destination}
           </code>

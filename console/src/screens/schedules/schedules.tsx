@@ -103,14 +103,12 @@ function List({ place }: { readonly place: Place }) {
         columns={[
           {
             head: 'Schedule',
-            isWide: true,
             text: ({ scheduleId }) => scheduleId,
             to: ({ scheduleId }) => hrefOfSchedule(scheduleId),
             hint: ({ method, destination }) => `${method} ${destination}`,
           },
           {
             head: 'Fires',
-            isWide: true,
             text: ({ cronInWords }) => cronInWords,
             hint: ({ cron, timezone }) => `${nameOfZone(timezone)} · ${cron.replace(/^CRON_TZ=\S+\s+/, '')}`,
           },

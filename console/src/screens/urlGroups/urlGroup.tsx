@@ -91,8 +91,8 @@ function Endpoints(props: GroupProps) {
         rows={group.endpoints}
         keyOf={keyOf}
         columns={[
-          { head: 'Name', isWide: true, text: ({ name }) => name ?? '–' },
-          { head: 'URL', isWide: true, address: ({ url }) => url },
+          { head: 'Name', text: ({ name }) => name ?? '–' },
+          { head: 'URL', address: ({ url }) => url },
           ...(group.endpoints.some(({ signature }) => signature !== undefined)
             ? [{ head: 'Signature', cell: SignatureCell }]
             : []),

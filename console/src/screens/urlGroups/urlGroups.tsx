@@ -22,7 +22,6 @@ export function UrlGroups({ place }: { readonly place: Place }) {
       columns={[
         {
           head: 'Name',
-          isWide: true,
           text: ({ name }) => name,
           to: ({ name }) => href(['url-groups', name]),
         },
