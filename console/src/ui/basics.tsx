@@ -75,17 +75,21 @@ interface ButtonProps extends Omit<ButtonHTMLAttributes, 'type' | 'disabled'> {
   readonly disabled?: boolean;
 }
 
-export function Button({ kind = 'plain', isBusy = false, type = 'button', disabled, ...rest }: ButtonProps) {
-  return (
-    <button
-      {...rest}
-      type={type}
-      class={classes('button', kind)}
-      disabled={disabled === true || isBusy}
-      aria-busy={isBusy}
-    />
-  );
-}
+export const Button = ({
+  kind = 'plain',
+  isBusy = false,
+  type = 'button',
+  disabled,
+  ...rest
+}: ButtonProps) => (
+  <button
+    {...rest}
+    type={type}
+    class={classes('button', kind)}
+    disabled={disabled === true || isBusy}
+    aria-busy={isBusy}
+  />
+);
 
 interface ButtonLinkProps {
   readonly kind?: 'plain' | 'main' | 'quiet';
@@ -231,13 +235,11 @@ export const Visible = ({ text }: { readonly text: string }) => (
 );
 
 /** A long text, such as a URL. Its end is cut if space is short, and the tooltip has the whole text. */
-export function Cut({ text, isCode = false }: { readonly text: string; readonly isCode?: boolean }) {
-  return (
-    <span class={classes('cut', isCode && 'code')} title={text}>
-      <Visible text={text} />
-    </span>
-  );
-}
+export const Cut = ({ text, isCode = false }: { readonly text: string; readonly isCode?: boolean }) => (
+  <span class={classes('cut', isCode && 'code')} title={text}>
+    <Visible text={text} />
+  </span>
+);
 
 /** The time for which the button confirms the copy, in milliseconds. */
 const copiedMs = 2_000;

@@ -125,17 +125,15 @@ interface CheckboxProps {
   readonly isLabelHidden?: boolean;
 }
 
-export function Checkbox({ label, checked, onInput, isLabelHidden = false }: CheckboxProps) {
-  return (
-    <label class="checkbox">
-      <input
-        type="checkbox"
-        checked={checked}
-        onChange={(event) => {
-          onInput(event.currentTarget.checked);
-        }}
-      />
-      <span class={classes(isLabelHidden && 'visually-hidden')}>{label}</span>
-    </label>
-  );
-}
+export const Checkbox = ({ label, checked, onInput, isLabelHidden = false }: CheckboxProps) => (
+  <label class="checkbox">
+    <input
+      type="checkbox"
+      checked={checked}
+      onChange={(event) => {
+        onInput(event.currentTarget.checked);
+      }}
+    />
+    <span class={classes(isLabelHidden && 'visually-hidden')}>{label}</span>
+  </label>
+);

@@ -101,55 +101,53 @@ function DeadLetter({ dlqId, place }: { readonly dlqId: string; readonly place: 
   );
 }
 
-function Details({ of: letter }: { readonly of: Answer<typeof deadLetter> }) {
-  return (
-    <>
-      <Card title="Why it failed">
-        <p class="happened row">
-          <code>
-            {letter.method} {letter.url}
-          </code>
-        </p>
-        <DetailList
-          of={[
-            ['Last answer', <Status of={letter.responseStatus} />],
-            ['Error', letter.error],
-            ['Failed', <Time at={letter.failedAt} />],
-            ['Attempts', letter.retried + 1],
-            ['Kept until', <Time at={letter.expiresAt} isExact />],
-          ]}
+const Details = ({ of: letter }: { readonly of: Answer<typeof deadLetter> }) => (
+  <>
+    <Card title="Why it failed">
+      <p class="happened row">
+        <code>
+          {letter.method} {letter.url}
+        </code>
+      </p>
+      <DetailList
+        of={[
+          ['Last answer', <Status of={letter.responseStatus} />],
+          ['Error', letter.error],
+          ['Failed', <Time at={letter.failedAt} />],
+          ['Attempts', letter.retried + 1],
+          ['Kept until', <Time at={letter.expiresAt} isExact />],
+        ]}
+      />
+      {letter.responseStatus > 0 && (
+        <RequestView
+          noun="answer"
+          of={{
+            header: letter.responseHeader,
+            body: letter.responseBody,
+            bodyBase64: letter.responseBodyBase64,
+          }}
         />
-        {letter.responseStatus > 0 && (
-          <RequestView
-            noun="answer"
-            of={{
-              header: letter.responseHeader,
-              body: letter.responseBody,
-              bodyBase64: letter.responseBodyBase64,
-            }}
-          />
-        )}
-      </Card>
-      <History of={useLog(letter.messageId, 0)} />
-      <Card title="Request">
-        <RequestView of={letter} />
-      </Card>
-      <Card title="Settings">
-        <DetailList
-          of={[
-            ['Message', linkTo('messages', letter.messageId)],
-            ['Made from', linkTo('messages', letter.retriedFrom)],
-            ['Sent again as', linkTo('messages', letter.retriedAs)],
-            ['Published', <Time at={letter.createdAt} isExact />],
-            ['Published from', letter.callerIp],
-            ['URL group', letter.topicName],
-            ['Endpoint', letter.endpointName],
-            ['Queue', letter.queueName],
-            ['Schedule', linkTo('schedules', letter.scheduleId)],
-            ...settingDetails(letter),
-          ]}
-        />
-      </Card>
-    </>
-  );
-}
+      )}
+    </Card>
+    <History of={useLog(letter.messageId, 0)} />
+    <Card title="Request">
+      <RequestView of={letter} />
+    </Card>
+    <Card title="Settings">
+      <DetailList
+        of={[
+          ['Message', linkTo('messages', letter.messageId)],
+          ['Made from', linkTo('messages', letter.retriedFrom)],
+          ['Sent again as', linkTo('messages', letter.retriedAs)],
+          ['Published', <Time at={letter.createdAt} isExact />],
+          ['Published from', letter.callerIp],
+          ['URL group', letter.topicName],
+          ['Endpoint', letter.endpointName],
+          ['Queue', letter.queueName],
+          ['Schedule', linkTo('schedules', letter.scheduleId)],
+          ...settingDetails(letter),
+        ]}
+      />
+    </Card>
+  </>
+);

@@ -36,14 +36,12 @@ const ofMost = (value: number, most: number): string =>
 
 const periodOf = ({ ratePeriod }: Key): string => duration(ratePeriod * 1_000);
 
-function States({ of }: { readonly of: Key }) {
-  return (
-    <>
-      <LaneState isPaused={of.isPaused} />{' '}
-      {(of.isPinnedParallelism || of.isPinnedRate) && <State state="pinned" />}
-    </>
-  );
-}
+const States = ({ of }: { readonly of: Key }) => (
+  <>
+    <LaneState isPaused={of.isPaused} />{' '}
+    {(of.isPinnedParallelism || of.isPinnedRate) && <State state="pinned" />}
+  </>
+);
 
 function AllKeys({ place }: { readonly place: Place }) {
   const down = useCircuits();

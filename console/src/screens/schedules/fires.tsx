@@ -156,42 +156,40 @@ interface LastFiresProps {
   readonly of: ReturnType<typeof useLastFires>;
 }
 
-export function LastFires({ scheduleId, of }: LastFiresProps) {
-  return (
-    <LoadedCard
-      title="Last fires"
-      of={of}
-      actions={
-        <ButtonLink kind="quiet" href={href(['messages'], { scheduleId })}>
-          Show its messages
-        </ButtonLink>
-      }
-    >
-      {({ fires }) => (
-        <Table
-          caption="The last fires, the newest first"
-          rows={fires}
-          keyOf={({ time }) => String(time)}
-          columns={[
-            {
-              head: 'Fired',
-              cell: ({ time }) => (
-                <span>
-                  <Time at={time} isExact />{' '}
-                  <span class="hint">
-                    <Time at={time} />
-                  </span>
+export const LastFires = ({ scheduleId, of }: LastFiresProps) => (
+  <LoadedCard
+    title="Last fires"
+    of={of}
+    actions={
+      <ButtonLink kind="quiet" href={href(['messages'], { scheduleId })}>
+        Show its messages
+      </ButtonLink>
+    }
+  >
+    {({ fires }) => (
+      <Table
+        caption="The last fires, the newest first"
+        rows={fires}
+        keyOf={({ time }) => String(time)}
+        columns={[
+          {
+            head: 'Fired',
+            cell: ({ time }) => (
+              <span>
+                <Time at={time} isExact />{' '}
+                <span class="hint">
+                  <Time at={time} />
                 </span>
-              ),
-            },
-            { head: 'Outcome', cell: (fire) => <Outcome of={fire} /> },
-            { head: 'Messages', isWide: true, cell: (fire) => <Messages of={fire} /> },
-          ]}
-        />
-      )}
-    </LoadedCard>
-  );
-}
+              </span>
+            ),
+          },
+          { head: 'Outcome', cell: (fire) => <Outcome of={fire} /> },
+          { head: 'Messages', isWide: true, cell: (fire) => <Messages of={fire} /> },
+        ]}
+      />
+    )}
+  </LoadedCard>
+);
 
 function Outcome({ of: { states: of, error } }: { readonly of: Fire }) {
   const state = error === undefined ? worstOf(of) : 'FAIL';
