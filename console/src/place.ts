@@ -28,10 +28,7 @@ export function placeOf(hash: string): Place {
       return text;
     }
   };
-  return {
-    path: path.split('/').filter(Boolean).map(decoded),
-    query: new URLSearchParams(query),
-  };
+  return { path: path.split('/').filter(Boolean).map(decoded), query: new URLSearchParams(query) };
 }
 
 /** Values by name, of which only the most recently set ones are kept. */

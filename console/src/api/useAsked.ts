@@ -16,7 +16,7 @@ export interface Asked<T> {
 }
 
 /** The interval, in milliseconds, for data that changes often, while the page is visible. */
-export const defaultIntervalMs = 3_000;
+export const oftenMs = 3_000;
 
 /** Requests take at most a tenth of the time: the pause after each is at least this many times its duration. */
 const restFactor = 9;
@@ -162,7 +162,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   shape: Shape,
   request: Request | undefined,
   itemsOf: (page: Readable<z.infer<Shape>>) => readonly T[],
-  everyMs = defaultIntervalMs,
+  everyMs = oftenMs,
 ): Paged<T> {
   const key = request && keyOf(request);
   const [loaded, setLoaded] = useState<Loaded<Readable<z.infer<Shape>>> | undefined>(() =>

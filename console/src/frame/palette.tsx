@@ -15,10 +15,7 @@ interface Found {
 
 /** A dead letter belongs to a message or a run. For a run, the run's page is opened. */
 async function ofDeadLetter(dlqId: string): Promise<string> {
-  const { messages } = await ask(runDeadLetterPage, {
-    path: 'v2/workflows/dlq',
-    query: { dlqIds: dlqId },
-  });
+  const { messages } = await ask(runDeadLetterPage, { path: 'v2/workflows/dlq', query: { dlqIds: dlqId } });
   const [run] = messages;
   return run === undefined
     ? href(['dead-letters', dlqId])

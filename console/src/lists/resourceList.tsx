@@ -32,11 +32,7 @@ export function ListTable<T>(props: ListTableProps<T>) {
   const { list, acts, empty = [], noMatch, place, fields = [], ...table } = props;
   const isSearched = place !== undefined && isFiltered(place, fields);
   const [title = '', hint] = isSearched ? [noMatch, exactMatch(place, fields)] : empty;
-  const actions: Column<T> = {
-    head: 'Actions',
-    isNumber: true,
-    cell: (row) => acts?.(row, list.again),
-  };
+  const actions: Column<T> = { head: 'Actions', isNumber: true, cell: (row) => acts?.(row, list.again) };
   const columns = useMayWrite() && acts ? [...table.columns, actions] : table.columns;
   return (
     <Listed list={list} empty={title !== '' && <Empty title={title}>{hint}</Empty>}>

@@ -144,11 +144,7 @@ const MakeToken = ({ place, onMade, then }: MakeProps) => (
     then={then}
     fields={{
       name: { label: 'Name', autoFocus: true, hint: 'What it is for.' },
-      scope: {
-        label: 'It may do',
-        value: 'publish',
-        options: scopes.filter(([one]) => isFor(place, one)),
-      },
+      scope: { label: 'It may do', value: 'publish', options: scopes.filter(([one]) => isFor(place, one)) },
       destinations: {
         label: 'Destinations',
         rows: 3,

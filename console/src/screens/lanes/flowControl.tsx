@@ -1,7 +1,7 @@
 /** Flow-control keys: their messages are delivered at a limited pace. */
 import { flowControl, flowControls, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
-import { defaultIntervalMs, useOnceTrue } from '../../api/useAsked.ts';
+import { oftenMs, useOnceTrue } from '../../api/useAsked.ts';
 import { ResourceList } from '../../lists/resourceList.tsx';
 import { href, type Place } from '../../place.ts';
 import { Act, change, sends, ActionForm } from '../../ui/action.tsx';
@@ -99,7 +99,7 @@ const OneKey = ({ name }: { readonly name: string }) => (
   <ResourcePage
     shape={flowControl}
     path={path`v2/flowControl/${name}`}
-    everyMs={defaultIntervalMs}
+    everyMs={oftenMs}
     title={name}
     back={{ href: href(list), name: 'Flow control' }}
     links={<WaitingMessages filter="flowControlKey" name={name} />}

@@ -9,7 +9,7 @@ import {
   type queue,
 } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
-import { defaultIntervalMs, useAsked } from '../../api/useAsked.ts';
+import { oftenMs, useAsked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
 import { LoadedCard } from '../../ui/resourcePage.tsx';
 import { count, countOf } from '../../ui/basics.tsx';
@@ -51,7 +51,7 @@ function useHead({ name, lag, oldestAt }: Queue) {
     useAsked(
       messagePage,
       oldestAt !== undefined && isAsked ? { path: 'v2/messages', query: { ...query, ...more } } : undefined,
-      defaultIntervalMs,
+      oftenMs,
     );
   const all = useMessages(lag <= mostRead, { fromDate: oldestAt });
   const isLong = lag > mostRead || all.cursor !== undefined;
@@ -69,7 +69,7 @@ function Blocked({ of, by: { paused, parallelism } }: { readonly of: Message; re
   const { answer } = useAsked(
     messageInAnyState,
     { path: path`v2/messages/${of.messageId}`, query: { state: 'ALL' } },
-    defaultIntervalMs,
+    oftenMs,
   );
   const flowControlKey = answer?.flowControlKey;
   const heldBy = answer?.heldBy;
@@ -157,10 +157,7 @@ const leastMs = 60_000;
 export function Pace({ of: { name, lag } }: { readonly of: Queue }) {
   const asked = useAsked(
     messagePage,
-    {
-      path: 'v2/messages',
-      query: { queueName: name, state: 'DELIVERED,FAILED,CANCELED', count: mostEnded },
-    },
+    { path: 'v2/messages', query: { queueName: name, state: 'DELIVERED,FAILED,CANCELED', count: mostEnded } },
     paceEveryMs,
   );
   const now = useNow();

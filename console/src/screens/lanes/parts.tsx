@@ -9,7 +9,7 @@ import {
 import { laneTimes } from '../../../../lambdas/wire/statsAnswers.ts';
 import { path } from '../../api/client.ts';
 import { useLive } from '../../api/live.ts';
-import { defaultIntervalMs, useAsked, usePages, type Paged } from '../../api/useAsked.ts';
+import { oftenMs, useAsked, usePages, type Paged } from '../../api/useAsked.ts';
 import { ListTable } from '../../lists/resourceList.tsx';
 import { href } from '../../place.ts';
 import { Act, sends } from '../../ui/action.tsx';
@@ -28,7 +28,7 @@ export const LaneState = ({ isPaused }: { readonly isPaused: boolean }) => (
 export function GlobalParallelism() {
   // The top of the page already reports an outage.
   const { isLost } = useLive();
-  const { answer, error } = useAsked(globalParallelism, { path: 'v2/globalParallelism' }, defaultIntervalMs);
+  const { answer, error } = useAsked(globalParallelism, { path: 'v2/globalParallelism' }, oftenMs);
   return (
     <Card>
       {error !== undefined && !isLost && <Failure error={error} />}
@@ -136,10 +136,7 @@ export function Circuits({ of: page }: { readonly of: Paged<Circuit> }) {
           { head: 'Circuit', state: ({ state }) => state },
           { head: 'Waiting', count: ({ waiting }) => waiting },
           { head: 'Failures', isExtra: true, count: ({ failures }) => failures },
-          {
-            head: 'Last answer',
-            text: ({ lastStatus, lastError }) => lastError ?? String(lastStatus),
-          },
+          { head: 'Last answer', text: ({ lastStatus, lastError }) => lastError ?? String(lastStatus) },
           { head: 'Since', time: ({ openedAt }) => openedAt },
           { head: 'Next probe', time: ({ nextProbeAt }) => nextProbeAt },
         ]}

@@ -1,7 +1,7 @@
 /** Queues: their messages are delivered in order. */
 import { queue, queues, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
-import { defaultIntervalMs } from '../../api/useAsked.ts';
+import { oftenMs } from '../../api/useAsked.ts';
 import { ResourceList } from '../../lists/resourceList.tsx';
 import { go, href, type Place } from '../../place.ts';
 import { ActionForm, change, Deletes } from '../../ui/action.tsx';
@@ -61,7 +61,7 @@ const OneQueue = ({ name }: { readonly name: string }) => (
   <ResourcePage
     shape={queue}
     path={path`v2/queues/${name}`}
-    everyMs={defaultIntervalMs}
+    everyMs={oftenMs}
     title={name}
     back={{ href: href(list), name: 'Queues' }}
     links={<WaitingMessages filter="queueName" name={name} />}

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { deadLetterPage, messageInAnyState, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
-import { isSettled, defaultIntervalMs, useAsked, useOnceTrue } from '../../api/useAsked.ts';
+import { isSettled, oftenMs, useAsked, useOnceTrue } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
 import { Card, DetailList, Failure, Loading, Page, State } from '../../ui/basics.tsx';
 import { RequestView } from '../../ui/body.tsx';
@@ -21,14 +21,14 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
   const [isOver, setOver] = useState(false);
   const [isHeld, setHeld] = useState(false);
   // The log of an ended message does not change.
-  const log = useLog(messageId, isOver ? 0 : defaultIntervalMs);
+  const log = useLog(messageId, isOver ? 0 : oftenMs);
   const newest = log.items?.[0];
   // The message may be large, so it is loaded after the log, and again only when the log has new entries. While its host fails,
   // the time of the next probe changes without a log entry.
   const { answer, error, again } = useAsked(
     messageInAnyState,
     log.items && { path: path`v2/messages/${messageId}`, query: { state: 'ALL' } },
-    isHeld ? defaultIntervalMs : undefined,
+    isHeld ? oftenMs : undefined,
     newest && `${newest.time} ${newest.state}`,
   );
   const dlqId = answer?.dlqId;
@@ -36,7 +36,7 @@ export function MessageDetail({ messageId }: { readonly messageId: string }) {
     deadLetterPage,
     dlqId === undefined ? undefined : { path: 'v2/dlq', query: { dlqIds: dlqId } },
     // The dead letter of a completed attempt is written slightly later than its log entry.
-    answer?.endedAt !== undefined && Date.now() - answer.endedAt < minuteMs ? defaultIntervalMs : 0,
+    answer?.endedAt !== undefined && Date.now() - answer.endedAt < minuteMs ? oftenMs : 0,
   );
   const isDead = letters.answer?.messages[0] !== undefined;
   // The message waits for its dead letter, whose button would move the others.

@@ -211,11 +211,7 @@ function Hosts() {
               rows={hosts.slice(0, mostHosts)}
               keyOf={({ host }) => host}
               columns={[
-                {
-                  head: 'Host',
-                  text: ({ host }) => host,
-                  to: ({ host }) => hrefOfHost(host),
-                },
+                { head: 'Host', text: ({ host }) => host, to: ({ host }) => hrefOfHost(host) },
                 { head: `Of the last ${countOf(attempts, 'attempt')}`, count: (one) => one.attempts },
                 {
                   head: 'Failures',

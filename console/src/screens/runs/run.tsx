@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { notified, runDeadLetterPage, runPage } from '../../../../lambdas/wire/workflowAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
-import { defaultIntervalMs, useAsked } from '../../api/useAsked.ts';
+import { oftenMs, useAsked } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { Act, ActionForm, Deletes, sends } from '../../ui/action.tsx';
 import { Loaded } from '../../ui/resourcePage.tsx';
@@ -22,11 +22,7 @@ export function OneRun({ place, id }: { readonly place: Place; readonly id: stri
   const workflowCreatedAt = place.query.get('workflowCreatedAt') ?? undefined;
   const [isOver, setOver] = useState(false);
   const query = { workflowRunId: id, workflowCreatedAt, count: 1 };
-  const asked = useAsked(
-    runPage,
-    { path: 'v2/workflows/logs', query },
-    isOver ? undefined : defaultIntervalMs,
-  );
+  const asked = useAsked(runPage, { path: 'v2/workflows/logs', query }, isOver ? undefined : oftenMs);
   const run = asked.answer?.runs[0];
   if (run !== undefined && isSettled(run) !== isOver) setOver(!isOver);
   return (
@@ -85,11 +81,7 @@ const Actions = ({ run, then }: ActionsProps) =>
 function FailedActions({ run, then }: ActionsProps) {
   const { workflowRunId, workflowRunCreatedAt: workflowCreatedAt } = run;
   const query = { workflowRunId, workflowCreatedAt, count: 1 };
-  const { answer, error, again } = useAsked(
-    runDeadLetterPage,
-    { path: 'v2/workflows/dlq', query },
-    defaultIntervalMs,
-  );
+  const { answer, error, again } = useAsked(runDeadLetterPage, { path: 'v2/workflows/dlq', query }, oftenMs);
   const [letter] = answer?.messages ?? [];
   if (letter === undefined) return error === undefined ? null : <Failure error={error} />;
   const { dlqId, failureFunctionState: told } = letter;

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { messagePage, type schedule, scheduleFires, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { explainedCron } from '../../../../lambdas/wire/cronAnswers.ts';
 import { path } from '../../api/client.ts';
-import { defaultIntervalMs, useAsked, type Asked } from '../../api/useAsked.ts';
+import { oftenMs, useAsked, type Asked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
 import { ButtonLink, countOf, Cut, State } from '../../ui/basics.tsx';
 import { LoadedCard } from '../../ui/resourcePage.tsx';
@@ -147,7 +147,7 @@ export const useLastFires = ({
     scheduleFires,
     since === undefined ? undefined : { path: path`v2/schedules/${scheduleId}/fires` },
     // Messages of the last fire may still be in progress.
-    3 * defaultIntervalMs,
+    3 * oftenMs,
     String(since),
   );
 

@@ -1,6 +1,6 @@
 import { publishAnswer, schedule, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { ask, path } from '../../api/client.ts';
-import { isSettled, defaultIntervalMs, useOnceTrue } from '../../api/useAsked.ts';
+import { isSettled, oftenMs, useOnceTrue } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
 import { Act, Deletes } from '../../ui/action.tsx';
 import { ResourcePage } from '../../ui/resourcePage.tsx';
@@ -19,7 +19,7 @@ export const Schedule = ({ scheduleId }: { readonly scheduleId: string }) => (
   <ResourcePage
     shape={schedule}
     path={path`v2/schedules/${scheduleId}`}
-    everyMs={defaultIntervalMs}
+    everyMs={oftenMs}
     title={scheduleId}
     back={{ href: list, name: 'Schedules' }}
     actions={(of, again) => (
