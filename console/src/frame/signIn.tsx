@@ -91,7 +91,7 @@ export function SignIn({ api }: { readonly api: Api }) {
             {why}
           </p>
         )}
-        <Form class="card" work={work} yes="Sign in" end={(submit) => [submit, note]}>
+        <Form class="card" work={work} yes="Sign in" end={(submit, error) => [error, submit, note]}>
           <FieldsOf fields={fields} texts={texts} onChange={setTexts} />
         </Form>
         {apis.length > 1 && <p class="hint">{other}</p>}

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { chunksOf } from '../../../lambdas/shared/lists.ts';
 import { counted } from '../../../lambdas/wire/answers.ts';
 import { pagesOf, sentenceOf } from '../api/client.ts';
-import { Opens, type OpensProps } from '../ui/action.tsx';
+import { Opens, type SettingsProps, type OpensProps } from '../ui/action.tsx';
 import { count as shown, countOf, Visible } from '../ui/basics.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import type { SettingTexts } from '../ui/settingTexts.ts';
@@ -26,7 +26,8 @@ interface DialogProps {
   /** The list's filters in words; empty if there is none. */
   readonly words?: string | undefined;
   readonly isDangerous?: boolean;
-  readonly children: ComponentChildren;
+  /** What it changes, in sentences. */
+  readonly effect: string;
   /** The fields of the settings of the work. */
   readonly settings?: (props: SettingsProps) => ComponentChildren;
   /** Changes what a query selects. Yields the size of each part, or the ids of what it made. The user can stop it after each. */
@@ -36,11 +37,6 @@ interface DialogProps {
   /** @param made ids of what was made */
   readonly then?: (made: readonly string[]) => void;
   readonly onClose: (isDone: boolean) => void;
-}
-
-export interface SettingsProps {
-  readonly texts: SettingTexts;
-  readonly onChange: (texts: SettingTexts) => void;
 }
 
 type BulkProps = Omit<DialogProps, 'onClose'> & Omit<OpensProps, 'children' | 'then'>;
@@ -112,7 +108,7 @@ function BulkDialog({ verb, done, noun, path, query, isDangerous = false, ...pro
             Filter: <Visible text={props.words} />.
           </p>
         )}
-        {props.children}
+        <p>{props.effect}</p>
         {props.settings?.({ texts, onChange: setTexts })}
       </div>
       {(isRunning || changed > 0) && (

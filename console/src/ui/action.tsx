@@ -126,10 +126,17 @@ export function FieldsOf<Name extends string>({ fields, only, texts, onChange }:
   );
 }
 
+export interface SettingsProps {
+  readonly texts: Readonly<Record<string, string>>;
+  readonly onChange: (texts: Readonly<Record<string, string>>) => void;
+}
+
 interface FormProps<Name extends string> extends Omit<ConfirmProps, 'work' | 'isReady' | 'onClose'> {
   /** What it changes, in sentences. */
   readonly effect?: ComponentChildren;
   readonly fields?: FormFields<Name>;
+  /** More fields, whose texts are among those that differ. */
+  readonly more?: (props: SettingsProps) => ComponentChildren;
   /** Whether the fields are beside each other. */
   readonly isGrid?: boolean;
   /** Whether the texts can be sent. Default: always. */
@@ -183,6 +190,7 @@ function FormDialog<Name extends string>({
   isReady,
   work,
   effect,
+  more,
   children,
   ...dialog
 }: FormProps<Name> & Pick<ConfirmProps, 'onClose'>) {
@@ -199,6 +207,12 @@ function FormDialog<Name extends string>({
       {children}
       {effect !== undefined && <p>{effect}</p>}
       {isGrid ? <div class="fields">{shown}</div> : shown}
+      {more?.({
+        texts,
+        onChange: (changed) => {
+          setTexts({ ...texts, ...changed });
+        },
+      })}
     </Confirm>
   );
 }

@@ -79,13 +79,16 @@ export function Confirm({ title, isWide = false, onStop, onClose, ...form }: Con
         then={() => {
           onClose(true);
         }}
-        end={(submit) => (
-          <footer class="row end">
-            <Button onClick={close} disabled={isRunning && onStop === undefined}>
-              {isRunning && onStop !== undefined ? 'Stop' : backFrom(form.yes)}
-            </Button>
-            {submit}
-          </footer>
+        end={(submit, error) => (
+          <>
+            {error}
+            <footer class="row end">
+              <Button onClick={close} disabled={isRunning && onStop === undefined}>
+                {isRunning && onStop !== undefined ? 'Stop' : backFrom(form.yes)}
+              </Button>
+              {submit}
+            </footer>
+          </>
         )}
       />
     </Dialog>
@@ -98,20 +101,22 @@ interface FormProps {
   readonly work: Work;
   readonly then?: (() => void) | undefined;
   readonly class?: string;
+  /** Whether the browser checks nothing, because the API explains problems better. */
+  readonly noValidate?: boolean;
   /** The text of the button. */
   readonly yes: string;
   readonly isDangerous?: boolean;
   readonly isReady?: boolean;
-  /** The end of the form with its button. */
-  readonly end?: (submit: ComponentChildren) => ComponentChildren;
+  /** The end of the form, with an error that concerns no field. */
+  readonly end: (submit: ComponentChildren, error: ComponentChildren) => ComponentChildren;
   readonly children?: ComponentChildren;
 }
 
 /** A form that does its work when it is submitted. It shows an error under its field, with the focus there, or at its end. */
-export function Form({ action, work, then, yes, isDangerous, isReady = true, children, ...rest }: FormProps) {
+export function Form({ action, work, then, yes, isDangerous, isReady = true, end, ...rest }: FormProps) {
+  const { children, ...attributes } = rest;
   const own = useAction();
   const { error, isRunning, run } = action ?? own;
-  const { end = (submit) => <div class="row">{submit}</div> } = rest;
   const form = useRef<HTMLFormElement>(null);
   const [isForgotten, setForgotten] = useState(false);
   const [isUnderField, setUnderField] = useState(false);
@@ -134,13 +139,8 @@ export function Form({ action, work, then, yes, isDangerous, isReady = true, chi
     if (await run(work)) then?.();
   };
   return (
-    <form ref={form} class={rest.class} onSubmit={(event) => void submit(event)}>
+    <form ref={form} {...attributes} onSubmit={(event) => void submit(event)}>
       <Refused.Provider value={{ sentence, forget, find }}>{children}</Refused.Provider>
-      {sentence !== undefined && !isUnderField && (
-        <p class="wrong" role="alert">
-          {sentence}
-        </p>
-      )}
       {end(
         <Button
           type="submit"
@@ -150,6 +150,11 @@ export function Form({ action, work, then, yes, isDangerous, isReady = true, chi
         >
           {yes}
         </Button>,
+        sentence !== undefined && !isUnderField && (
+          <p class="wrong" role="alert">
+            {sentence}
+          </p>
+        ),
       )}
     </form>
   );

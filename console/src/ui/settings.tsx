@@ -25,7 +25,7 @@ interface FieldsProps {
   readonly none?: string;
   /** The callback whose settings these are; undefined for the message's own. */
   readonly callback?: CallbackName;
-  /** Messages, by the wrong field. */
+  /** Messages, by the wrong field, if the form's owner finds it. */
   readonly problems?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -40,7 +40,7 @@ export function SettingFields({
   onChange,
   none = 'default',
   callback,
-  problems = {},
+  problems,
 }: FieldsProps) {
   const prefix = callback === undefined ? '' : `${callback}-`;
   const control = (part: string, { label, placeholder, choices, kind, isCode }: Partial<FormField>) => {
@@ -49,12 +49,12 @@ export function SettingFields({
     const onInput = (text: string): void => {
       onChange({ [name]: text });
     };
-    const common = { label: labelIn(callback, label ?? part), onInput, about: name };
+    const shownLabel = labelIn(callback, label ?? part);
     if (kind === 'switch') {
       return (
         <Checkbox
           key={name}
-          label={common.label}
+          label={shownLabel}
           checked={value !== ''}
           onInput={(isOn) => {
             onInput(isOn ? 'true' : '');
@@ -66,12 +66,13 @@ export function SettingFields({
     return (
       <Field
         key={name}
-        {...common}
+        label={shownLabel}
+        about={problems === undefined ? name : undefined}
         {...(isTime && { type: 'datetime-local' })}
         options={choices && [['', none], ...choices.map((one) => [one, one] as const)]}
         placeholder={placeholder}
         isCode={isCode}
-        error={problems[name]}
+        error={problems?.[name]}
         value={isTime && value !== '' ? localTime(Number(value) * secondMs) : value}
         onInput={(text) => {
           onInput(isTime && text !== '' ? String(new Date(text).getTime() / secondMs) : text);

@@ -142,7 +142,13 @@ export function AlarmsForm({ of, then }: FormProps) {
     return 'The alarms are saved.';
   };
   return (
-    <Form class="stack" work={save} then={then} yes="Save">
+    <Form
+      class="stack"
+      work={save}
+      then={then}
+      yes="Save"
+      end={(submit, error) => [error, <div>{submit}</div>]}
+    >
       <Card title="Where it is reported">
         <div class="fields">{shown(['format', 'url', 'routingKey'])}</div>
         {shown(['headers'])}

@@ -3,7 +3,8 @@ import { useState } from 'preact/hooks';
 import { deleted, retriedPage } from '../../../../lambdas/wire/answers.ts';
 import { rerunAnswers } from '../../../../lambdas/wire/workflowAnswers.ts';
 import { pagesOf, type Request } from '../../api/client.ts';
-import { Bulk, type SettingsProps } from '../../lists/bulk.tsx';
+import { Bulk } from '../../lists/bulk.tsx';
+import type { SettingsProps } from '../../ui/action.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { ChangedSettings } from '../../ui/settings.tsx';
 import { sentAs, settingHeaders, type SettingTexts } from '../../ui/settingTexts.ts';
@@ -116,6 +117,7 @@ const Again = ({ of, way, name, kind, ...selected }: AgainProps) => (
     kind={kind}
     verb={way.verb}
     done={way.done}
+    effect={way.effect}
     noun={of.noun}
     atOnce={of.atOnce}
     path={`${of.path}/count`}
@@ -129,9 +131,7 @@ const Again = ({ of, way, name, kind, ...selected }: AgainProps) => (
     work={(query, texts) =>
       of.send({ method: 'POST', path: `${of.path}/${way.kind}`, ...settingsIn(texts, query) })
     }
-  >
-    <p>{way.effect}</p>
-  </Bulk>
+  />
 );
 
 /** The button of one dead letter. */
@@ -163,6 +163,7 @@ export const FailedActs = ({ of, which, ...selected }: FailedActsProps) => (
       name={`Delete ${which}…`}
       verb="Delete"
       done="deleted"
+      effect={of.afterDeletion}
       noun={of.noun}
       atOnce={of.atOnce}
       path={`${of.path}/count`}
@@ -174,9 +175,7 @@ export const FailedActs = ({ of, which, ...selected }: FailedActsProps) => (
         const request = { method: 'DELETE', path: of.path, query } as const;
         for await (const part of pagesOf(deleted, request)) yield part.deleted;
       }}
-    >
-      <p>{of.afterDeletion}</p>
-    </Bulk>
+    />
   </>
 );
 

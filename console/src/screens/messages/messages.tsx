@@ -70,6 +70,7 @@ function CancelAll({ query, then }: { readonly query: URLSearchParams; readonly 
       name="Cancel all waiting"
       verb="Cancel"
       done="cancelled"
+      effect={`All waiting messages ${selected.size === 0 ? '' : 'that match the filters '}will not be delivered. An attempt that is in flight may still arrive.`}
       noun="message"
       path="v2/messages/count"
       query={selected}
@@ -79,12 +80,7 @@ function CancelAll({ query, then }: { readonly query: URLSearchParams; readonly 
         const request = { method: 'DELETE', path: 'v2/messages', query } as const;
         for await (const part of pagesOf(cancelled, request)) yield part.cancelled;
       }}
-    >
-      <p>
-        {selected.size === 0 ? 'All waiting messages' : 'All waiting messages that match the filters'} will
-        not be delivered. An attempt that is in flight may still arrive.
-      </p>
-    </Bulk>
+    />
   );
 }
 

@@ -1,12 +1,13 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { messageInAnyState, publishAnswer } from '../../../../lambdas/wire/answers.ts';
 import type { Place as FieldPlace } from '../../../../lambdas/options/option.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, baseUrl, path } from '../../api/client.ts';
-import { useAction, useAsked } from '../../api/useAsked.ts';
+import { useAsked } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { Loaded } from '../../ui/resourcePage.tsx';
 import { Button, bytes, Card, Choices, countOf, Empty, Page } from '../../ui/basics.tsx';
+import { Form } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { bytesOf } from '../../ui/base64.ts';
 import { Body } from '../../ui/body.tsx';
@@ -30,10 +31,10 @@ export function Publish({ place }: { readonly place: Place }) {
       {!mayWrite ? (
         <Empty title="This token can only read." />
       ) : messageId === null ? (
-        <Form initial={{ ...emptyDraft, destination: place.query.get('destination') ?? '' }} />
+        <DraftForm initial={{ ...emptyDraft, destination: place.query.get('destination') ?? '' }} />
       ) : (
         <Loaded of={source}>
-          {(message) => <Form key={messageId} initial={draftOf(message, Date.now())} />}
+          {(message) => <DraftForm key={messageId} initial={draftOf(message, Date.now())} />}
         </Loaded>
       )}
     </Page>
@@ -42,15 +43,9 @@ export function Publish({ place }: { readonly place: Place }) {
 
 type TextName = 'destination' | 'contentType' | 'headers' | 'body' | 'queue';
 
-function Form({ initial }: { readonly initial: Draft }) {
+function DraftForm({ initial }: { readonly initial: Draft }) {
   const [draft, setDraft] = useState(initial);
   const [problems, setProblems] = useState<Problems>({});
-  const action = useAction();
-  const form = useRef<HTMLFormElement>(null);
-  const [failures, setFailures] = useState(0);
-  useEffect(() => {
-    form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-  }, [failures]);
   // A field's problem is removed when the field changes.
   const forget = (changed: object): void => {
     setProblems(Object.fromEntries(Object.entries(problems).filter(([name]) => !(name in changed))));
@@ -100,17 +95,18 @@ function Form({ initial }: { readonly initial: Draft }) {
     />
   );
   return (
-    <form
-      ref={form}
+    <Form
       class="publish"
-      // The API explains problems better than the browser.
       noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void action.run(submit).then((isDone) => {
-          if (!isDone) setFailures(failures + 1);
-        });
-      }}
+      work={submit}
+      yes="Publish"
+      end={(button, error) => (
+        <div class="aside">
+          {button}
+          {error}
+          <Code draft={draft} />
+        </div>
+      )}
     >
       <Card title="Message">
         <div class="destination">
@@ -172,16 +168,7 @@ function Form({ initial }: { readonly initial: Draft }) {
           </MoreFields>
         ))}
       </Card>
-      <div class="aside">
-        <Button type="submit" kind="main" isBusy={action.isRunning}>
-          Publish
-        </Button>
-        {action.error !== undefined && Object.keys(problems).length === 0 && (
-          <p class="wrong">{action.error}</p>
-        )}
-        <Code draft={draft} />
-      </div>
-    </form>
+    </Form>
   );
 }
 

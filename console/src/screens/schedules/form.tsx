@@ -216,9 +216,10 @@ function ScheduleForm({ of }: { readonly of?: One }) {
       work={save}
       yes={of ? 'Save' : 'Create'}
       isReady={cron.error === undefined}
-      end={(submit) => (
+      end={(submit, error) => (
         <div class="row">
           {submit}
+          {error}
           <ButtonLink href={of ? hrefOfSchedule(of.scheduleId) : list}>Cancel</ButtonLink>
         </div>
       )}
