@@ -1,7 +1,6 @@
 /** State outside of components. Its owner fires an event of the window when it has changed. */
 import { useEffect, useState } from 'preact/hooks';
 
-/** @returns a function that ends it */
 export function onEvent(name: string, act: () => void): () => void {
   addEventListener(name, act);
   return () => {

@@ -49,9 +49,7 @@ export class Recent<T> extends Map<string, T> {
   }
 }
 
-/** The scroll position of each recently visited address. */
 const positions = new Recent<number>(100);
-/** The address that the user came back from, if so. */
 let backFrom: string | undefined;
 let current = location.hash;
 let isBackLink = false;

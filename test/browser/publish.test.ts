@@ -36,12 +36,12 @@ describe('The form of a message', () => {
     await page.getByLabel('Delay', { exact: true }).fill('1s');
     await page.getByLabel('Timeout', { exact: true }).fill('20s');
     await page.getByLabel('Retries', { exact: true }).fill('2');
-    await page.getByLabel('Retry delay', { exact: true }).fill('1000 * (1 + retried)');
+    await page.getByLabel('Retry delay, in milliseconds', { exact: true }).fill('1000 * (1 + retried)');
     await page.getByLabel('Queue', { exact: true }).fill(queue);
     await page.getByLabel('Flow-control key', { exact: true }).fill('tenant-7');
     await page.getByLabel('Parallelism', { exact: true }).fill('3');
     await page.getByLabel('Rate', { exact: true }).fill('10');
-    await page.getByLabel('Period', { exact: true }).fill('1m');
+    await page.getByLabel('Period of the rate', { exact: true }).fill('1m');
     await page.getByLabel('Callback', { exact: true }).fill(`${inbox.url}/done`);
     await page.getByLabel('Failure callback', { exact: true }).fill(`${inbox.url}/failed`);
     await page.getByLabel('Deduplication id', { exact: true }).fill(unique('dedup'));

@@ -67,7 +67,6 @@ const ofCredentials: Readonly<Record<CodeOf<401>, true>> = {
 /** The timeout of a request: slightly longer than the gateway's timeout for the API. */
 const requestTimeoutMs = 35_000;
 
-/** An answer with the cursor of the next page, if there is one. */
 interface PageOf<T> {
   readonly answer: T;
   readonly cursor: string | undefined;
@@ -99,13 +98,11 @@ export async function askUntilFound<Shape extends z.ZodMiniType>(shape: Shape, r
   return page;
 }
 
-/** Some lists are the answer itself. */
 const isEmpty = (answer: unknown): boolean =>
   !Object.values(Array.isArray(answer) ? [answer] : (answer ?? {})).some(
     (value: unknown) => typeof value === 'number' || (Array.isArray(value) && value.length > 0),
   );
 
-/** Requests all pages of a list, or all parts of a bulk change, one after another. */
 export async function* pagesOf<Shape extends z.ZodMiniType>(shape: Shape, request: Request) {
   let page = await askForPage(shape, request);
   yield page.answer;
@@ -131,11 +128,9 @@ async function askForPage<Shape extends z.ZodMiniType>(shape: Shape, request: Re
   }
 }
 
-/** Like {@link askForPage}, for answers without a cursor. */
 export const ask = async <Shape extends z.ZodMiniType>(shape: Shape, request: Request) =>
   (await askForPage(shape, request)).answer;
 
-/** Calls the API with the given credentials instead of this tab's, to try them. */
 export async function askAs<Shape extends z.ZodMiniType>(
   authorization: string,
   shape: Shape,

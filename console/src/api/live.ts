@@ -5,11 +5,9 @@
 import { onEvent, useStateAt } from '../events.ts';
 
 export interface Live {
-  /** Whether lists are reloaded automatically, as the user chose. */
   readonly isOn: boolean;
   /** The time of the last answer, in Unix milliseconds; undefined before the first. */
   readonly answeredAt: number | undefined;
-  /** Whether the last request had no answer. */
   readonly isLost: boolean;
 }
 

@@ -99,7 +99,6 @@ export function useAsked<Shape extends z.ZodMiniType>(
 export const countedText = ({ answer, cursor }: Asked<{ readonly count?: number | undefined }>): string =>
   `${count(answer?.count)}${cursor === undefined || answer?.count === undefined ? '' : '+'}`;
 
-/** Whether a request has succeeded or failed. */
 export const isSettled = ({ answer, error }: Pick<Asked<unknown>, 'answer' | 'error'>): boolean =>
   answer !== undefined || error !== undefined;
 
@@ -132,7 +131,6 @@ const mostShown = 1_000;
 /** The pause for each row of a list, in milliseconds: a list with 1,000 rows is reloaded every 30 s. */
 const restForRowMs = 30;
 
-/** The pages of a list that are loaded. */
 interface Loaded<T> {
   readonly key: string;
   readonly answers: readonly T[];
@@ -143,7 +141,6 @@ interface Loaded<T> {
 /** Lists that the user has left, by request. They are shown again when the user comes back. */
 const left = new Recent<Loaded<unknown>>(10);
 
-/** Returns the rows that a list had loaded before, if the user came back to it. */
 function foundAgain<Shape extends z.ZodMiniType>(shape: Shape, key: string | undefined) {
   const found = key === undefined || returned() === undefined ? undefined : left.get(key);
   if (found === undefined) return undefined;

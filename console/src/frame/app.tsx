@@ -1,7 +1,8 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ownStats } from '../../../lambdas/wire/accountAnswers.ts';
 import { Access } from '../access.ts';
-import { AttentionOf, StatsOf, useAskedAttention } from '../api/attention.ts';
+import { attention } from '../../../lambdas/wire/statsAnswers.ts';
+import { AttentionOf, StatsOf } from '../api/attention.ts';
 import { useAsked } from '../api/useAsked.ts';
 import { returned, usePlace, type Place } from '../place.ts';
 import { apis, useSession, type Api, type Session } from '../session.ts';
@@ -38,6 +39,8 @@ export function App() {
 
 /** The interval of usage requests while the overview is shown, in milliseconds. */
 const statsEveryMs = 10_000;
+/** An answer reads up to 1,000 things of each kind, so it is requested less often than a list. Milliseconds. */
+const attentionEveryMs = 30_000;
 
 interface FrameProps {
   readonly session: Session;
@@ -54,7 +57,9 @@ function Frame({ session, current, place }: FrameProps) {
     current?.path === 'overview' ? statsEveryMs : 0,
   );
   const { answer } = stats;
-  const attention = useAskedAttention(isSignedIn, current?.path);
+  // Another screen repeats the request, because the user may have fixed something on the last one.
+  const needs = isSignedIn ? { path: 'v2/stats/attention' } : undefined;
+  const attended = useAsked(attention, needs, attentionEveryMs, current?.path);
   const [open, setOpen] = useState<'palette' | 'list'>();
   const shown = useMemo(() => screensFor(answer?.access), [answer?.access]);
   const whose = useMemo(
@@ -65,7 +70,7 @@ function Frame({ session, current, place }: FrameProps) {
     [answer],
   );
   return (
-    <AttentionOf.Provider value={attention}>
+    <AttentionOf.Provider value={attended}>
       <Whose.Provider value={whose}>
         <div class="frame">
           <a

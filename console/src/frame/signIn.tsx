@@ -12,10 +12,8 @@ interface Credentials {
   readonly title: string;
   readonly fields: FormFields<string>;
   readonly authorizationOf: (texts: Readonly<Record<string, string>>) => string;
-  /** Tries credentials. */
   readonly attempt: (authorization: string) => Promise<unknown>;
   readonly note?: ComponentChildren;
-  /** The link to the other API's page. */
   readonly other: ComponentChildren;
 }
 

@@ -26,13 +26,10 @@ interface DialogProps {
   /** The list's filters in words; empty if there is none. */
   readonly words?: string | undefined;
   readonly isDangerous?: boolean;
-  /** What it changes, in sentences. */
   readonly effect: string;
-  /** The fields of the settings of the work. */
   readonly settings?: (props: SettingsProps) => ComponentChildren;
   /** Changes what a query selects. Yields the size of each part, or the ids of what it made. The user can stop it after each. */
   readonly work: (query: URLSearchParams, texts: SettingTexts) => AsyncIterable<number | readonly string[]>;
-  /** The address of what was made. */
   readonly hrefOf?: ((ids: readonly string[]) => string) | undefined;
   /** @param made ids of what was made */
   readonly then?: (made: readonly string[]) => void;
@@ -41,7 +38,6 @@ interface DialogProps {
 
 type BulkProps = Omit<DialogProps, 'onClose'> & Omit<OpensProps, 'children' | 'then'>;
 
-/** A button that opens a dialogue, in which many entries are changed. */
 export const Bulk = ({ name, kind, label, isHidden, ...work }: BulkProps) => (
   <Opens name={name} kind={kind} label={label} isHidden={isHidden}>
     {(onClose) => <BulkDialog {...work} onClose={onClose} />}

@@ -12,22 +12,19 @@ import { Listed, Table, type Column, type TableProps } from '../ui/table.tsx';
 import { Export } from './export.tsx';
 import type { Row } from './csv.ts';
 
-/** The sentence in place of an empty list, and what to do. */
 type EmptyText = readonly [title: string, children?: ComponentChildren];
 
-export interface ListTableProps<T> extends Omit<TableProps<T>, 'rows'> {
+interface ListTableProps<T> extends Omit<TableProps<T>, 'rows'> {
   readonly list: Paged<T>;
   /** The actions on a row, for users who may write. */
   readonly acts?: (row: T, again: () => void) => ComponentChildren;
   /** Undefined if nothing is shown in place of an empty list. */
   readonly empty?: EmptyText;
-  /** The title in place of a list in which nothing matches the filters. */
   readonly noMatch?: string;
   readonly place?: Place;
   readonly fields?: readonly FilterField[];
 }
 
-/** The rows of a list that is loaded page by page. */
 export function ListTable<T>(props: ListTableProps<T>) {
   const { list, acts, empty = [], noMatch, place, fields = [], ...table } = props;
   const isSearched = place !== undefined && isFiltered(place, fields);
@@ -51,9 +48,7 @@ export interface ResourceListProps<Shape extends z.ZodMiniType, T>
   readonly rowsOf: (page: Readable<z.infer<Shape>>) => readonly T[];
   /** The interval at which the list is loaded again, in milliseconds. */
   readonly everyMs?: number;
-  /** Suggestions for filters. */
   readonly valuesOf?: (rows: readonly T[] | undefined) => Readonly<Record<string, readonly string[]>>;
-  /** The name of the file in which the list can be saved. */
   readonly file?: string;
   /** Buttons beside the title, for users who may write. */
   readonly actions?: (list: Paged<T>) => ComponentChildren;
@@ -61,17 +56,14 @@ export interface ResourceListProps<Shape extends z.ZodMiniType, T>
   readonly isSticky?: boolean;
   /** The number of bodies that a page has searched, if the list can be searched by body. */
   readonly searchedIn?: (page: Readable<z.infer<Shape>>) => number | undefined;
-  /** The content between the filters and the list. */
   readonly below?: (list: Paged<T>) => ComponentChildren;
   /** Whether the list waits until what is above it is loaded. */
   readonly isWaiting?: boolean;
   /** Replaces the list, which is then not loaded. */
   readonly instead?: ComponentChildren;
-  /** The content above the filters. */
   readonly children?: ComponentChildren;
 }
 
-/** A screen with a list. */
 export function ResourceList<Shape extends z.ZodMiniType, T extends Row>(props: ResourceListProps<Shape, T>) {
   const { title, shape, path, api, query, rowsOf, everyMs, valuesOf, file, ...shown } = props;
   const {

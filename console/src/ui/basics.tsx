@@ -1,7 +1,7 @@
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 import { useContext, useEffect, useId, useReducer, useState } from 'preact/hooks';
 import { asLeft, markBack } from '../place.ts';
-import { titleOf, Whose } from '../title.ts';
+import { product, Whose } from '../title.ts';
 
 export const classes = (...names: readonly (string | false | undefined)[]): string =>
   names.filter(Boolean).join(' ');
@@ -21,7 +21,7 @@ export function Page({ title, back, isSticky, children, ...props }: PageProps) {
   const { actions } = props;
   // Space is reserved for buttons that are not known yet, so that nothing jumps.
   const hasActions = 'actions' in props && actions !== false;
-  const documentTitle = titleOf(title, useContext(Whose));
+  const documentTitle = [title, ...useContext(Whose), product].join(' · ');
   useEffect(() => {
     document.title = documentTitle;
   }, [documentTitle]);
@@ -52,7 +52,6 @@ interface CardProps {
   readonly children: ComponentChildren;
 }
 
-/** A part of a screen with a separate title. */
 export function Card({ title, actions, children, ...props }: CardProps) {
   const id = useId();
   return (
@@ -109,7 +108,6 @@ export interface ChoicesProps {
   readonly labelOf?: (name: string) => string;
 }
 
-/** Buttons of which one is pressed. */
 export const Choices = ({ of, chosen, onChoose, labelOf }: ChoicesProps) => (
   <>
     {of.map(([value, name]) => (
@@ -173,7 +171,6 @@ interface EmptyProps {
   readonly children?: ComponentChildren;
 }
 
-/** Replaces an empty list, and suggests what to do. */
 export const Empty = ({ title, children }: EmptyProps) => (
   <div class="empty">
     <p class="empty-title">{title}</p>
@@ -270,7 +267,6 @@ export const useSwitch = () => useReducer<boolean, unknown>((isOn) => !isOn, fal
 interface SecretProps {
   readonly title: string;
   readonly text: string;
-  /** The name of the button that copies it. */
   readonly copy: string;
 }
 

@@ -1,6 +1,7 @@
 import { useMemo } from 'preact/hooks';
 import { bytesOf, textOf } from './base64.ts';
 import { Button, bytes, Copy, useSwitch, Visible } from './basics.tsx';
+import { pairsOf } from './headerLines.ts';
 import { parsed } from './json.ts';
 import { isRedacted } from '../../../lambdas/options/redaction.ts';
 import { isSecretHeader } from '../../../lambdas/wire/secretHeaders.ts';
@@ -51,7 +52,6 @@ export function Body({ text: given, base64, type, label }: BodyProps) {
   );
 }
 
-/** Formats JSON. Other texts stay unchanged. */
 export function laidOut(text: string): string {
   const value = parsed(text);
   return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : text;
@@ -66,8 +66,8 @@ const Redacted = ({ text }: { readonly text: string }) => (
 export function Headers({ of, label }: { readonly of: RequestShownProps['header']; readonly label: string }) {
   const [isShown, show] = useSwitch();
   const mayWrite = useMayWrite();
-  const pairs = Object.entries(of).flatMap(([name, values]) =>
-    values.map((value) => [name, !isShown && isSecretHeader(name, value) ? '…' : value] as const),
+  const pairs = pairsOf(of).map(
+    ([name, value]) => [name, !isShown && isSecretHeader(name, value) ? '…' : value] as const,
   );
   if (pairs.length === 0) return <p class="hint">None.</p>;
   return (
@@ -103,7 +103,6 @@ interface RequestShownProps {
 
 interface RequestViewProps {
   readonly of: RequestShownProps;
-  /** The noun of what has the headers and the body. */
   readonly noun?: 'request' | 'answer';
 }
 

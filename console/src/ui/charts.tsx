@@ -5,7 +5,6 @@ import { Time, timeToMinute } from './time.tsx';
 interface Series {
   readonly name: string;
   readonly tone: 'good' | 'bad' | 'busy' | 'idle' | 'warn';
-  /** Unknown ones are undefined. */
   readonly values: readonly (number | undefined)[];
 }
 
@@ -97,7 +96,6 @@ interface AttemptsProps extends Pick<BarsProps, 'title' | 'per'> {
   readonly lookedFrom: number | undefined;
 }
 
-/** Attempts over time that succeeded and failed. */
 export const Attempts = ({ steps, lookedFrom, ...bars }: AttemptsProps) => (
   <>
     <Bars

@@ -63,7 +63,6 @@ export interface ConfirmProps {
 /** Names the button that goes back. “Cancel” would be ambiguous beside “Cancel 3 messages”. */
 const backFrom = (yes: string): string => (yes.startsWith('Cancel') ? 'Back' : 'Cancel');
 
-/** Asks for confirmation, and for values, before a change. */
 export function Confirm({ title, isWide = false, onStop, onClose, ...form }: ConfirmProps) {
   const action = useAction();
   const { isRunning } = action;
@@ -103,7 +102,6 @@ interface FormProps {
   readonly class?: string;
   /** Whether the browser checks nothing, because the API explains problems better. */
   readonly noValidate?: boolean;
-  /** The text of the button. */
   readonly yes: string;
   readonly isDangerous?: boolean;
   readonly isReady?: boolean;

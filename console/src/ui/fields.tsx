@@ -12,7 +12,6 @@ import { fieldOfSetting, inLabels } from './settingTexts.ts';
 interface RefusedForm {
   readonly sentence: string | undefined;
   readonly forget: () => void;
-  /** Called when a field shows the message. */
   readonly find: () => void;
 }
 export const Refused = createContext<RefusedForm>({
@@ -34,7 +33,6 @@ function inWordsOf(label: string, sentence: string, about: About): string | unde
   return name.test(sentence) ? sentence.replace(name, label) : undefined;
 }
 
-/** The problem of a field in a refused form, and the field's change handler. */
 function useProblem(label: string, about: About | undefined, onInput: (value: string) => void) {
   const { sentence, forget, find } = useContext(Refused);
   const error = about === undefined || sentence === undefined ? undefined : inWordsOf(label, sentence, about);
@@ -71,7 +69,6 @@ export interface FieldProps {
 /** The other attributes of an `input` depend on its type. The compiler cannot check them if the type varies. */
 const Input = 'input' as unknown as FunctionComponent<LooseInputHTMLAttributes>;
 
-/** A text or a choice, with its label. */
 export function Field({ label, value, onInput, hint, options, rows, isCode, about, ...rest }: FieldProps) {
   const id = useId();
   const problem = useProblem(label, about, onInput);

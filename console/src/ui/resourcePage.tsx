@@ -1,4 +1,3 @@
-/** The screen of one resource. */
 import type { ComponentChildren } from 'preact';
 import type * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
@@ -12,7 +11,6 @@ interface LoadedProps<T> {
   readonly children: (answer: T) => ComponentChildren;
 }
 
-/** Shows an answer, or the reason why there is none. */
 export const Loaded = <T,>({ of: { answer, error, again }, children }: LoadedProps<T>) => (
   <>
     {error !== undefined && <Failure error={error} again={again} />}

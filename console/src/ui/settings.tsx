@@ -121,7 +121,6 @@ export function MoreFields({ name, hint, children }: MoreFieldsProps) {
   );
 }
 
-/** The settings that can be changed when something is sent again. */
 export const ChangedSettings = (props: Pick<FieldsProps, 'form' | 'texts' | 'onChange'>) => (
   <MoreFields name="Change settings" hint="Leave a field empty to keep its value.">
     <SettingFields

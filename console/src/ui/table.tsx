@@ -11,11 +11,9 @@ export interface Column<T> {
   readonly cell?: (row: T) => ComponentChildren;
   /** A text, which is cut if space is short. */
   readonly text?: (row: T) => string;
-  /** The address to which the text or the address links. */
   readonly to?: (row: T) => string;
   /** An address such as a URL: it is cut in its middle. */
   readonly address?: (row: T) => string;
-  /** A text below the others. */
   readonly hint?: (row: T) => string;
   readonly count?: (row: T) => number | undefined;
   /** Unix milliseconds. */
@@ -66,7 +64,6 @@ export interface TableProps<T> {
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
   readonly isMarked?: (row: T) => boolean;
-  /** Given if rows can be selected. */
   readonly selection?: Selection | undefined;
   readonly nameOf?: (row: T) => string;
 }
@@ -76,7 +73,7 @@ interface Selection {
   readonly onChange: (selected: ReadonlySet<string>) => void;
 }
 
-/** A table; in a narrow window each row becomes a card, in which the columns' heads stand before the values. */
+/** In a narrow window each row becomes a card, in which the columns' heads are above the values. */
 export function Table<T>({
   caption,
   columns,
@@ -201,7 +198,6 @@ function Labels({ of = [] }: { readonly of?: readonly string[] | undefined }) {
   );
 }
 
-/** Shorter addresses are not cut. */
 const shortest = 16;
 /** The part of an address that its end is, and the most characters of an end. */
 const endPart = 0.4;

@@ -24,7 +24,6 @@ export const exactTime = (ms: number): string => exact.format(ms);
 const inBothZones = (ms: number): string =>
   `${new Date(ms).toISOString().replace('T', ' ').replace('Z', ' UTC')}\n${toMillisecond.format(ms)}`;
 
-/** The time to the minute, without year and time zone. */
 export const timeToMinute = (ms: number): string => toMinute.format(ms);
 
 /** The latest time that `Date` can format. A later one is an error of the service. */

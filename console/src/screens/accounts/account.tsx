@@ -88,7 +88,6 @@ function Actions({ of, then, onTokens }: ActionsProps) {
   );
 }
 
-/** Calls the account's failure callback as it is configured, and says what it answered. */
 async function testCallback(id: string): Promise<string> {
   const test = path`v2/svc/users/${id}/failure-callback/test`;
   const { status, error } = await ask(testedCallback, { api, method: 'POST', path: test });

@@ -5,7 +5,6 @@ import { Button, Card, Copy, DetailList, useSwitch } from '../../ui/basics.tsx';
 
 export type Account = Answer<typeof account>;
 
-/** The fields that an account has from its beginning. */
 export const firstFields = (of?: Account) =>
   ({
     customer_id: { label: 'Customer', value: of?.customer_id, autoFocus: true },

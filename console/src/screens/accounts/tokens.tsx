@@ -124,12 +124,6 @@ const Revoke = ({ place: { api, path }, of: { id, name }, then }: RevokeProps) =
   />
 );
 
-const lines = (text: string): readonly string[] =>
-  text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
-
 interface MakeProps {
   readonly place: TokensPlace;
   readonly onMade: (token: Made) => void;
@@ -156,10 +150,14 @@ const MakeToken = ({ place, onMade, then }: MakeProps) => (
       expires_at: { label: 'Ends', type: 'datetime-local', hint: 'Empty for never.' },
     }}
     work={async ({ name, scope, destinations, expires_at: end }) => {
+      const lines = destinations
+        .split(/\s*\n\s*/)
+        .map((line) => line.trim())
+        .filter(Boolean);
       const body = {
         name,
         scope,
-        destinations: scope === 'publish' && destinations.trim() !== '' ? lines(destinations) : undefined,
+        destinations: scope === 'publish' && lines.length > 0 ? lines : undefined,
         expires_at: end === '' ? undefined : Math.floor(new Date(end).getTime() / 1_000),
       };
       onMade(await ask(madeToken, { ...place, method: 'POST', body }));

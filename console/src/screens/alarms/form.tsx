@@ -69,7 +69,6 @@ const number = (label: string, value: number) =>
 type Name = keyof ReturnType<typeof fieldsOf>;
 type Texts = FormTexts<Name>;
 
-/** The kinds of alarms, each with the fields of its settings. */
 const kinds: readonly (readonly [kind: AlarmKind, label: string, fields?: readonly Name[]])[] = [
   ['deadLetters', 'New dead letters', ['above', 'minutes']],
   ['hosts', 'A host that is down, or fails'],
@@ -110,7 +109,6 @@ function changed(before: Texts, after: Texts): Texts {
 }
 
 interface FormProps {
-  /** The current alarms, if any. */
   readonly of: Settings;
   readonly then: () => void;
 }

@@ -35,7 +35,6 @@ const screens: Readonly<Record<string, string>> = {
 /** If a change affected many things, its subject is the filters that selected them. */
 const isOne = (subject: string): boolean => !/[= ]/.test(subject);
 
-/** The changed thing, with a link to its page. */
 function Subject({ action, subject }: { readonly action: string; readonly subject: string }) {
   const screen = screens[action.replace(/\..*/, '')];
   const shown = <Cut text={subject} isCode />;
@@ -71,7 +70,6 @@ const counted: Readonly<Record<string, string>> = {
   runDlq: 'run',
 };
 
-/** Changed fields that are shown without a click. */
 const shownAtOnce = 3;
 
 function Changes({ of: { action, number, changes = [] } }: { readonly of: Entry }) {

@@ -10,7 +10,6 @@ import { ChangedSettings } from '../../ui/settings.tsx';
 import { sentAs, settingHeaders, type SettingTexts } from '../../ui/settingTexts.ts';
 import { hrefOfMessages } from '../links.tsx';
 
-/** A way to send something again. */
 interface Way {
   /** The last part of the path. */
   readonly kind: string;
@@ -19,16 +18,13 @@ interface Way {
   readonly effect: string;
 }
 
-/** A kind of things that fail. */
 export interface Failed {
   readonly noun: string;
-  /** The path of the list. */
   readonly path: string;
   readonly atOnce: number;
   readonly ways: readonly Way[];
   /** Sends again what a request selects, and yields the ids of the new messages or runs. */
   readonly send: (request: Request) => AsyncIterable<readonly string[]>;
-  /** The address of what was sent. */
   readonly hrefOf?: (ids: readonly string[]) => string;
   readonly form: 'retry' | 'resume';
   readonly hasPace?: boolean;
@@ -60,7 +56,6 @@ export const deadLetters: Failed = {
   selected: (count) => `${count} selected`,
 };
 
-/** The ways to run a failed run again, each with what the new run does. */
 export const rerunWays = [
   {
     kind: 'resume',
@@ -134,7 +129,6 @@ const Again = ({ of, way, name, kind, ...selected }: AgainProps) => (
   />
 );
 
-/** The button of one dead letter. */
 export const RetryOne = ({ dlqId, then }: { readonly dlqId: string; readonly then: Selected['then'] }) => (
   <Again
     of={deadLetters}

@@ -18,7 +18,6 @@ interface FailedListProps<Shape extends z.ZodMiniType, T> extends Omit<
   readonly of: Failed;
   readonly fields: readonly FilterField[];
   readonly kinds: readonly Kind[];
-  /** The noun of the groups: `Dead letters`. */
   readonly groupsOf: string;
   readonly valuesOf?: (
     rows: readonly T[] | undefined,

@@ -18,7 +18,6 @@ interface Group {
 }
 
 export interface Kind {
-  /** The value of the grouping in the address. */
   readonly by: string;
   readonly head: string;
   readonly of: (counts: Counts) => readonly Group[];
@@ -62,7 +61,6 @@ export const Status = ({ of }: { readonly of: number }) => (
   <State state="FAILED" name={of === 0 ? 'No answer' : String(of)} />
 );
 
-/** Groups that are shown at first. */
 const mostShown = 6;
 
 interface GroupsProps {

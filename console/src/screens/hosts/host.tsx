@@ -103,7 +103,6 @@ function Figures({ of }: { readonly of: Times }) {
 /** Milliseconds. The circuit of a failing host changes on its own. */
 const circuitsEveryMs = 10_000;
 
-/** Messages that wait for the host. */
 function Waiting({ host }: { readonly host: string }) {
   const asked = useAsked(circuits, { path: 'v2/circuits' }, circuitsEveryMs);
   const mayWrite = useMayWrite();

@@ -102,7 +102,7 @@ const OneKey = ({ name }: { readonly name: string }) => (
     everyMs={oftenMs}
     title={name}
     back={{ href: href(list), name: 'Flow control' }}
-    links={<WaitingMessages filter="flowControlKey" name={name} />}
+    links={<WaitingMessages of={{ flowControlKey: name }} />}
     actions={(of, again) => <KeyActions of={of} then={again} />}
   >
     {(one) => (

@@ -21,7 +21,6 @@ import { MessageTable } from '../messages/messageTable.tsx';
 type Queue = Answer<typeof queue>;
 type Message = Answer<typeof listedMessage>;
 
-/** Shows who paused a queue, if the audit trail has it. */
 export function PausedBy({ name }: { readonly name: string }) {
   const { answer } = useAsked(auditPage, {
     path: 'v2/audit',
@@ -64,7 +63,6 @@ function useHead({ name, lag, oldestAt }: Queue) {
   return { asked, head: head.slice(0, isLong ? 1 : mostShown), isLong };
 }
 
-/** Says what the first message of a line waits for. */
 function Blocked({ of, by: { paused, parallelism } }: { readonly of: Message; readonly by: Queue }) {
   const { answer } = useAsked(
     messageInAnyState,

@@ -1,4 +1,4 @@
-/** What queues and flow-control keys have in common: both are lanes. */
+/** The parts that queues and flow-control keys share: both are lanes. */
 import {
   circuits,
   globalParallelism,
@@ -11,7 +11,7 @@ import { path } from '../../api/client.ts';
 import { useLive } from '../../api/live.ts';
 import { oftenMs, useAsked, usePages, type Paged } from '../../api/useAsked.ts';
 import { ListTable } from '../../lists/resourceList.tsx';
-import { href } from '../../place.ts';
+import { href, type Query } from '../../place.ts';
 import { Act, sends } from '../../ui/action.tsx';
 import { ButtonLink, Card, count, Failure, State } from '../../ui/basics.tsx';
 import { Attempts, Bars, Meter } from '../../ui/charts.tsx';
@@ -43,7 +43,6 @@ export function GlobalParallelism() {
 }
 
 interface PauseProps {
-  /** The first part of the path. */
   readonly of: 'queues' | 'flowControl' | 'schedules';
   readonly name: string;
   readonly isPaused: boolean;
@@ -51,7 +50,6 @@ interface PauseProps {
   readonly isQuiet?: boolean;
 }
 
-/** Pauses or resumes a lane or a schedule. */
 export function Pause({ of, name, isPaused, then, isQuiet = false }: PauseProps) {
   const verb = isPaused ? 'Resume' : 'Pause';
   return (
@@ -68,16 +66,11 @@ export function Pause({ of, name, isPaused, then, isQuiet = false }: PauseProps)
   );
 }
 
-interface WaitingProps {
-  /** The name of the message filter for this kind of lane. */
-  readonly filter: 'queueName' | 'flowControlKey';
-  readonly name: string;
-}
-
 const waiting = 'CREATED,RETRY';
 
-export const WaitingMessages = ({ filter, name }: WaitingProps) => (
-  <ButtonLink href={href(['messages'], { state: waiting, [filter]: name })}>Show its messages</ButtonLink>
+/** @param of the filter of the list of messages for this lane */
+export const WaitingMessages = ({ of }: { readonly of: Query }) => (
+  <ButtonLink href={href(['messages'], { state: waiting, ...of })}>Show its messages</ButtonLink>
 );
 
 /** The age of the oldest message. A high age shows a problem before senders notice. */
@@ -101,10 +94,8 @@ export function FairKeys({ of }: { readonly of: Answer<typeof queue>['fairKeys']
   );
 }
 
-/** Messages on a lane's page. */
 const mostShown = 10;
 
-/** The newest messages that wait in a flow-control key's line. */
 export const WaitingCard = ({ name }: { readonly name: string }) => (
   <MessageCard
     title="The newest waiting messages"
@@ -157,7 +148,6 @@ export function Circuits({ of: page }: { readonly of: Paged<Circuit> }) {
 /** Milliseconds. An answer reads many records. */
 const everyMs = 60_000;
 
-/** A lane's waiting messages and attempts over the last day. */
 export function OverTime({ of }: { readonly of: { queueName: string } | { flowControlKey: string } }) {
   const asked = useAsked(laneTimes, { path: 'v2/stats/lanes', query: of }, everyMs);
   return (

@@ -64,7 +64,7 @@ const OneQueue = ({ name }: { readonly name: string }) => (
     everyMs={oftenMs}
     title={name}
     back={{ href: href(list), name: 'Queues' }}
-    links={<WaitingMessages filter="queueName" name={name} />}
+    links={<WaitingMessages of={{ queueName: name }} />}
     actions={(of, again) => (
       <>
         <Pause of="queues" name={name} isPaused={of.paused} then={again} />
@@ -109,7 +109,6 @@ const OneQueue = ({ name }: { readonly name: string }) => (
   </ResourcePage>
 );
 
-/** Changes a queue, or makes one. */
 const EditQueue = ({ of, then }: { readonly of?: Queue; readonly then?: () => void }) => (
   <ActionForm
     name={of ? 'Change parallelism' : 'New queue'}

@@ -1,4 +1,3 @@
-/** What can be done with a message. */
 import {
   changedMessage,
   completed,

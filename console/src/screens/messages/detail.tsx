@@ -1,4 +1,3 @@
-/** One message: its status, its history, and actions. */
 import { useState } from 'preact/hooks';
 import { deadLetterPage, messageInAnyState, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
@@ -126,7 +125,6 @@ function Status({ of, isDead }: { readonly of: Message; readonly isDead: boolean
   );
 }
 
-/** Until when an open attempt can be completed. */
 const Until = ({ at }: { readonly at: number }) => (
   <>
     until <Time at={at} isExact />; the destination has answered 202

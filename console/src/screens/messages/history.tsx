@@ -1,4 +1,4 @@
-/** What happened to a message, from its log, and the answers of two failed attempts side by side. */
+/** The history of a message, from its log, and the answers of two failed attempts side by side. */
 import { useState } from 'preact/hooks';
 import { logPage } from '../../../../lambdas/wire/answers.ts';
 import { isSecretHeader } from '../../../../lambdas/wire/secretHeaders.ts';
@@ -9,6 +9,7 @@ import { Card, classes, State, Visible } from '../../ui/basics.tsx';
 import { Body, contentTypeOf, Headers, laidOut } from '../../ui/body.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
+import { pairsOf } from '../../ui/headerLines.ts';
 import { Listed } from '../../ui/table.tsx';
 import { duration, Time } from '../../ui/time.tsx';
 import { statusOf } from './messageTable.tsx';
@@ -176,8 +177,8 @@ function linesOf({ failure }: Happening): readonly string[] {
   if (failure === undefined) return [];
   const { error, responseHeaders = {}, responseBody } = failure;
   if (error !== undefined) return [error];
-  const headers = Object.entries(responseHeaders).flatMap(([name, values]) =>
-    values.map((value) => `${name}: ${isSecretHeader(name, value) ? '…' : value}`),
+  const headers = pairsOf(responseHeaders).map(
+    ([name, value]) => `${name}: ${isSecretHeader(name, value) ? '…' : value}`,
   );
   const body = responseBody === undefined ? '' : (textOf(responseBody) ?? responseBody);
   return [...headers, '', ...laidOut(body).split('\n')];

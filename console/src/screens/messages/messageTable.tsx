@@ -50,7 +50,6 @@ interface MessageCardProps {
   readonly empty: (isAll: boolean) => string;
 }
 
-/** The messages that a query selects. */
 export function MessageCard({ title, caption, query, most, empty }: MessageCardProps) {
   const list = usePages(messagePage, { path: 'v2/messages', query }, ({ messages }) => messages);
   const shown = most === undefined ? list : { ...list, more: undefined };

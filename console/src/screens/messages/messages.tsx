@@ -19,7 +19,6 @@ import { MessageDetail } from './detail.tsx';
 import { messageColumns } from './messageTable.tsx';
 import { FoundMessages } from './search.tsx';
 
-/** The states in which messages can be cancelled. */
 const waiting = 'CREATED,RETRY';
 
 const fields: readonly FilterField[] = [

@@ -5,9 +5,7 @@ export type LogEntry = Answer<typeof logEntry>;
 export interface Happening {
   /** The start, in Unix milliseconds. */
   readonly at: number;
-  /** The newest entry. */
   readonly last: LogEntry;
-  /** The answer of a failed attempt. */
   readonly failure: LogEntry | undefined;
   /** The duration of an attempt, in milliseconds; undefined for other events. */
   readonly tookMs: number | undefined;
@@ -15,9 +13,12 @@ export interface Happening {
 
 /** Groups the log entries by attempt. Both lists have the newest first. */
 export function happeningsOf(entries: readonly LogEntry[]): readonly Happening[] {
-  const groups = Map.groupBy(entries, ({ state, retried, time }) =>
-    retried === undefined || state === 'HELD' ? `${state} ${time}` : String(retried),
-  );
+  const groups = new Map<string, LogEntry[]>();
+  for (const entry of entries) {
+    const isAttempt = entry.retried !== undefined && entry.state !== 'HELD';
+    const key = !isAttempt ? `${entry.state} ${entry.time}` : String(entry.retried);
+    groups.set(key, [...(groups.get(key) ?? []), entry]);
+  }
   return [...groups.values()].flatMap((group) => {
     const [last] = group;
     if (last === undefined) return [];

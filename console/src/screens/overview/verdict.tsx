@@ -1,4 +1,3 @@
-/** The verdict: all is well, or a list of problems with links. */
 import type { ComponentChildren } from 'preact';
 import { useAttention, type Attention, type AttentionPart, type Stats } from '../../api/attention.ts';
 import { href } from '../../place.ts';
@@ -6,16 +5,13 @@ import { classes, count, countOf, dollars, Failure, Visible } from '../../ui/bas
 import { clockTime, Time } from '../../ui/time.tsx';
 import { hrefOfHost, hrefOfRun, hrefOfSchedule, sayHanging } from '../links.tsx';
 
-/** A limit of the account, and how much of it is used. */
 interface UsedLimit {
   readonly label: string;
   readonly value: number;
   /** 0 if there is no limit. */
   readonly most: number;
-  /** Says what the service does at the limit. */
   readonly note: string;
   readonly show?: (value: number) => string;
-  /** The screen that shows what uses the limit up. */
   readonly address: string;
   /** Whether reaching the limit is no problem, because the rest waits. */
   readonly isFullFine?: boolean;
@@ -61,7 +57,6 @@ export const usedLimits = ({ today, month, limits, inFlight, deadLetters }: Stat
   },
 ];
 
-/** A limit is near from this share on. */
 const near = 0.8;
 
 const nearLimits = (usage: Stats): readonly Part[] =>

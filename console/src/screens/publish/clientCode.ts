@@ -3,7 +3,6 @@ import { parsed } from '../../ui/json.ts';
 import { headerOf, settingsOf } from '../../ui/settingTexts.ts';
 import { headerPairs, isSetting, type Draft } from './draft.ts';
 
-/** Writes a value as JSON, which is valid TypeScript. */
 const literal = (value: unknown): string => JSON.stringify(value);
 
 /** Writes a whole number. Other texts stay strings, which the compiler reports. */
@@ -80,6 +79,7 @@ export function clientCodeOf(draft: Draft, baseUrl: string): string {
       return text ? [[name, as(text)]] : [];
     }),
   ];
+  const headerProperties = [...headers].map(([name, value]): Property => [literal(name), literal(value)]);
   const request: readonly Property[] = [
     [/^https?:/i.test(destination) ? 'url' : 'urlGroup', literal(destination)],
     ...(isJson
@@ -90,17 +90,7 @@ export function clientCodeOf(draft: Draft, baseUrl: string): string {
           body === ''
           ? []
           : [['body', contentType === '' ? `new Blob([${literal(body)}])` : literal(body)] as const]),
-    ...(headers.size === 0
-      ? []
-      : [
-          [
-            'headers',
-            object(
-              [...headers].map(([name, value]) => [literal(name), literal(value)]),
-              '  ',
-            ),
-          ] as const,
-        ]),
+    ...(headers.size === 0 ? [] : [['headers', object(headerProperties, '  ')] as const]),
     ...[...settings].flatMap(([name, text]): Property[] => {
       const known = names[name];
       return known === undefined ? [] : [[known[0], known[1](text)]];

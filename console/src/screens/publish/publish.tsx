@@ -175,7 +175,6 @@ function DraftForm({ initial }: { readonly initial: Draft }) {
 const writers = { curl: curlOf, TypeScript: clientCodeOf };
 const writerNames = ['curl', 'TypeScript'] as const;
 
-/** The request as code to copy. It follows the form. */
 function Code({ draft }: { readonly draft: Draft }) {
   const [name, setName] = useState<keyof typeof writers>('curl');
   const destination = draft.destination.trim();

@@ -13,7 +13,6 @@ interface RerunProps {
   readonly effect: string;
 }
 
-/** Buttons that run one run again. */
 const Rerun = ({ requestOf, effect }: RerunProps) =>
   rerunWays.map(({ kind, verb, done, means }) => (
     <ActionForm

@@ -1,4 +1,3 @@
-/** One run of a workflow: its steps on a timeline, and actions. */
 import { useState } from 'preact/hooks';
 import { notified, runDeadLetterPage, runPage } from '../../../../lambdas/wire/workflowAnswers.ts';
 import { useMayWrite } from '../../access.ts';
@@ -16,7 +15,7 @@ import { requestFor, RerunHanging, RerunOne } from './rerun.tsx';
 import { Refused, Requests } from './requests.tsx';
 import { Errors, RunState, Timeline } from './steps.tsx';
 import type { Run, Step } from './timeline.ts';
-import { hrefOfRun, linkTo, sayHanging } from '../links.tsx';
+import { linkTo, linkToRun, sayHanging } from '../links.tsx';
 
 export function OneRun({ place, id }: { readonly place: Place; readonly id: string }) {
   const workflowCreatedAt = place.query.get('workflowCreatedAt') ?? undefined;
@@ -38,7 +37,7 @@ export function OneRun({ place, id }: { readonly place: Place; readonly id: stri
           run === undefined ? (
             <Empty title="There is no such run, or it is no longer kept." />
           ) : (
-            <Details run={run} place={place} />
+            <Details run={run} />
           )
         }
       </Loaded>
@@ -185,10 +184,7 @@ function Hangs({ hanging }: { readonly hanging: NonNullable<Run['hanging']> }) {
   );
 }
 
-const linkToRun = (of: Run['resumedFrom']) =>
-  of && <a href={hrefOfRun(of.workflowRunId, of.workflowRunCreatedAt)}>{of.workflowRunId}</a>;
-
-function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
+function Details({ run }: { readonly run: Run }) {
   const { workflowRunCreatedAt: from, workflowRunCompletedAt: until, invoker, failureFunction } = run;
   const { responseBody, state } = failureFunction ?? {};
   const returned =
@@ -225,7 +221,7 @@ function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
           <Errors of={[failure]} label="failure" />
         </Card>
       )}
-      <Timeline run={run} place={place} />
+      <Timeline run={run} />
       <Requests of={run.requests ?? []} />
       <div class="grid">
         <Card title="Request">

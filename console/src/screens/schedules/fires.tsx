@@ -107,13 +107,11 @@ export function worstOf(of: Fire['states'] = {}): State | undefined {
   return states.find((one) => all.includes(one));
 }
 
-/** The number of consecutive failed fires, up to the last one. */
 function failuresInRow(fires: readonly Fire[]): number {
   const firstGood = fires.findIndex(({ states: of, error }) => error === undefined && worstOf(of) !== 'FAIL');
   return firstGood === -1 ? fires.length : firstGood;
 }
 
-/** Why the last fire failed, and how many consecutive fires failed. */
 export function WhyFailed({ of }: { readonly of: Answer<typeof schedule> }) {
   const fires = useLastFires(of).answer?.fires ?? [];
   const [last] = fires;

@@ -55,7 +55,6 @@ const fields: readonly FilterField[] = [
 
 const isFailing = ({ lastScheduleStates }: One): boolean => worstOf(lastScheduleStates) === 'FAIL';
 
-/** The loaded schedules that match the filters, in order. */
 function chosen(all: readonly One[], { query }: Place): readonly One[] {
   const show = query.get('show');
   const shown = all.filter(

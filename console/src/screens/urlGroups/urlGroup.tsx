@@ -106,7 +106,6 @@ function Endpoints(props: GroupProps) {
 const endpointsOf = ({ name }: Group): string => path`v2/topics/${name}/endpoints`;
 
 interface EditProps extends GroupProps {
-  /** Undefined to add one. */
   readonly endpoint?: Endpoint;
   readonly onSecrets: (secrets: Secrets) => void;
 }
@@ -251,7 +250,6 @@ const signatureFields = ({ signature }: Partial<Endpoint>) =>
     },
   }) satisfies FormFields<string>;
 
-/** The header of an endpoint's signature, and its state. */
 function SignatureCell({ signature }: Endpoint) {
   if (signature === undefined) return <>–</>;
   return (
