@@ -51,7 +51,6 @@ function BulkDialog({ verb, done, noun, path, query, isDangerous = false, ...pro
   // Entries that are added after the count are not changed.
   const [selected] = useState(() => upToNow(query));
   const { count, isOver = false, error } = useCount(path, selected, ids?.length);
-  const [isRunning, setRunning] = useState(false);
   const [changed, setChanged] = useState(0);
   const isStopped = useRef(false);
   const made = useRef<readonly string[]>([]);
@@ -61,21 +60,14 @@ function BulkDialog({ verb, done, noun, path, query, isDangerous = false, ...pro
     let sum = 0;
     isStopped.current = false;
     setChanged(sum);
-    setRunning(true);
-    try {
-      for (const part of queriesOf(selected, ids, props.atOnce ?? Infinity)) {
-        for await (const some of props.work(part, texts)) {
-          if (typeof some !== 'number') made.current = [...made.current, ...some];
-          sum += typeof some === 'number' ? some : some.length;
-          setChanged(sum);
-          if (isStopped.current) break;
-        }
+    for (const part of queriesOf(selected, ids, props.atOnce ?? Infinity)) {
+      for await (const some of props.work(part, texts)) {
+        if (typeof some !== 'number') made.current = [...made.current, ...some];
+        sum += typeof some === 'number' ? some : some.length;
+        setChanged(sum);
         if (isStopped.current) break;
       }
-    } catch (failure) {
-      // The user can retry the rest with other settings.
-      setRunning(false);
-      throw failure;
+      if (isStopped.current) break;
     }
     let text = `${countOf(sum, noun)} ${done}`;
     if (isStopped.current) text += '; it was stopped then';
@@ -97,28 +89,32 @@ function BulkDialog({ verb, done, noun, path, query, isDangerous = false, ...pro
       }}
       work={work}
     >
-      {/* The form keeps its values for another try. */}
-      <div class="stack" hidden={isRunning}>
-        {props.words !== undefined && props.words !== '' && (
-          <p>
-            Filter: <Visible text={props.words} />.
-          </p>
-        )}
-        <p>{props.effect}</p>
-        {props.settings?.({ texts, onChange: setTexts })}
-      </div>
-      {(isRunning || changed > 0) && (
-        <div role="status">
-          <progress aria-label="Progress" value={changed} max={Math.max(count, changed)} />
-          <p>
-            {shown(changed)} of {number} {done}
-          </p>
-        </div>
-      )}
-      {error !== undefined && (
-        <p class="wrong" role="alert">
-          {error}
-        </p>
+      {(isRunning) => (
+        <>
+          {/* The form keeps its values for another try. */}
+          <div class="stack" hidden={isRunning}>
+            {props.words !== undefined && props.words !== '' && (
+              <p>
+                Filter: <Visible text={props.words} />.
+              </p>
+            )}
+            <p>{props.effect}</p>
+            {props.settings?.({ texts, onChange: setTexts })}
+          </div>
+          {(isRunning || changed > 0) && (
+            <div role="status">
+              <progress aria-label="Progress" value={changed} max={Math.max(count, changed)} />
+              <p>
+                {shown(changed)} of {number} {done}
+              </p>
+            </div>
+          )}
+          {error !== undefined && (
+            <p class="wrong" role="alert">
+              {error}
+            </p>
+          )}
+        </>
       )}
     </Confirm>
   );

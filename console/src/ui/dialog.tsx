@@ -48,7 +48,7 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
 export interface ConfirmProps {
   readonly title: string;
   /** Describes the effect, and how many things it concerns. */
-  readonly children?: ComponentChildren;
+  readonly children?: ComponentChildren | ((isRunning: boolean) => ComponentChildren);
   readonly yes: string;
   readonly isDangerous?: boolean;
   readonly isWide?: boolean;
@@ -63,7 +63,7 @@ export interface ConfirmProps {
 /** Names the button that goes back. “Cancel” would be ambiguous beside “Cancel 3 messages”. */
 const backFrom = (yes: string): string => (yes.startsWith('Cancel') ? 'Back' : 'Cancel');
 
-export function Confirm({ title, isWide = false, onStop, onClose, ...form }: ConfirmProps) {
+export function Confirm({ title, isWide = false, onStop, onClose, children, ...form }: ConfirmProps) {
   const action = useAction();
   const { isRunning } = action;
   const close = (): void => {
@@ -89,7 +89,9 @@ export function Confirm({ title, isWide = false, onStop, onClose, ...form }: Con
             </footer>
           </>
         )}
-      />
+      >
+        {typeof children === 'function' ? children(isRunning) : children}
+      </Form>
     </Dialog>
   );
 }

@@ -33,19 +33,6 @@ function inWordsOf(label: string, sentence: string, about: About): string | unde
   return name.test(sentence) ? sentence.replace(name, label) : undefined;
 }
 
-function useProblem(label: string, about: About | undefined, onInput: (value: string) => void) {
-  const { sentence, forget, find } = useContext(Refused);
-  const error = about === undefined || sentence === undefined ? undefined : inWordsOf(label, sentence, about);
-  useLayoutEffect(() => {
-    if (error !== undefined) find();
-  }, [error]);
-  const onChange = (value: string): void => {
-    if (error !== undefined) forget();
-    onInput(value);
-  };
-  return { error, onChange };
-}
-
 export interface FieldProps {
   readonly label: string;
   readonly value: string;
@@ -71,8 +58,13 @@ const Input = 'input' as unknown as FunctionComponent<LooseInputHTMLAttributes>;
 
 export function Field({ label, value, onInput, hint, options, rows, isCode, about, ...rest }: FieldProps) {
   const id = useId();
-  const problem = useProblem(label, about, onInput);
-  const { error = problem.error, type = 'text', ...more } = rest;
+  const { sentence, forget, find } = useContext(Refused);
+  const refusal =
+    about === undefined || sentence === undefined ? undefined : inWordsOf(label, sentence, about);
+  useLayoutEffect(() => {
+    if (refusal !== undefined) find();
+  }, [refusal]);
+  const { error = refusal, type = 'text', ...more } = rest;
   const describes = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
   const control = {
     id,
@@ -81,7 +73,8 @@ export function Field({ label, value, onInput, hint, options, rows, isCode, abou
     value,
   };
   const change = (event: { readonly currentTarget: { readonly value: string } }): void => {
-    problem.onChange(event.currentTarget.value);
+    if (refusal !== undefined) forget();
+    onInput(event.currentTarget.value);
   };
   const text = { ...control, class: classes(isCode === true && 'code'), spellcheck: false, onInput: change };
   return (

@@ -84,12 +84,8 @@ function MakeAccount({ onMade, then }: MakeProps) {
         budget,
       }}
       work={async ({ customer_id, region, type, budget }) => {
-        const body = {
-          ...(customer_id !== '' && { customer_id }),
-          ...(region !== '' && { region }),
-          type,
-          budget: Number(budget),
-        };
+        const given = { customer_id: customer_id || undefined, region: region || undefined };
+        const body = { ...given, type, budget: Number(budget) };
         onMade(await ask(account, { api: 'management', method: 'POST', path: 'v2/svc/users', body }));
         return 'The account is made.';
       }}

@@ -8,13 +8,12 @@ import { Act, change, sends, ActionForm } from '../../ui/action.tsx';
 import { ResourcePage } from '../../ui/resourcePage.tsx';
 import { Card, count, State } from '../../ui/basics.tsx';
 import { Meter } from '../../ui/charts.tsx';
-import { duration } from '../../ui/time.tsx';
+import { duration, Time } from '../../ui/time.tsx';
 import {
   Circuits,
   FairKeys,
   GlobalParallelism,
   LaneState,
-  Oldest,
   OverTime,
   Pause,
   useCircuits,
@@ -121,9 +120,7 @@ const OneKey = ({ name }: { readonly name: string }) => (
             />
             <div class="meter">
               <span>Oldest published</span>
-              <strong>
-                <Oldest at={one.oldestAt} />
-              </strong>
+              <strong>{one.oldestAt === undefined ? 'none' : <Time at={one.oldestAt} />}</strong>
             </div>
             {one.rateMax > 0 && (
               <Meter

@@ -17,7 +17,7 @@ import { ButtonLink, Card, count, Failure, State } from '../../ui/basics.tsx';
 import { Attempts, Bars, Meter } from '../../ui/charts.tsx';
 import { LoadedCard } from '../../ui/resourcePage.tsx';
 import { Table } from '../../ui/table.tsx';
-import { Time, timeToMinute } from '../../ui/time.tsx';
+import { timeToMinute } from '../../ui/time.tsx';
 import { MessageCard } from '../messages/messageTable.tsx';
 
 export const LaneState = ({ isPaused }: { readonly isPaused: boolean }) => (
@@ -72,10 +72,6 @@ const waiting = 'CREATED,RETRY';
 export const WaitingMessages = ({ of }: { readonly of: Query }) => (
   <ButtonLink href={href(['messages'], { state: waiting, ...of })}>Show its messages</ButtonLink>
 );
-
-/** The age of the oldest message. A high age shows a problem before senders notice. */
-export const Oldest = ({ at }: { readonly at: number | undefined }) =>
-  at === undefined ? <>none</> : <Time at={at} />;
 
 export function FairKeys({ of }: { readonly of: Answer<typeof queue>['fairKeys'] }) {
   if (of === undefined || of.length === 0) return null;

@@ -9,15 +9,7 @@ import { ResourcePage } from '../../ui/resourcePage.tsx';
 import { Card, count, countOf, DetailList } from '../../ui/basics.tsx';
 import { Time } from '../../ui/time.tsx';
 import { Head, Pace, PausedBy } from './line.tsx';
-import {
-  FairKeys,
-  GlobalParallelism,
-  LaneState,
-  Oldest,
-  OverTime,
-  Pause,
-  WaitingMessages,
-} from './parts.tsx';
+import { FairKeys, GlobalParallelism, LaneState, OverTime, Pause, WaitingMessages } from './parts.tsx';
 
 type Queue = Answer<typeof queue>;
 
@@ -93,7 +85,7 @@ const OneQueue = ({ name }: { readonly name: string }) => (
                 </span>,
               ],
               ['Waiting or in flight', count(of.lag)],
-              ['Oldest published', <Oldest at={of.oldestAt} />],
+              ['Oldest published', of.oldestAt === undefined ? 'none' : <Time at={of.oldestAt} />],
               ['At once, at most', count(of.parallelism)],
               ['Created', <Time at={of.createdAt} />],
               ['Changed', <Time at={of.updatedAt} />],

@@ -58,21 +58,13 @@ interface GroupProps {
 }
 
 function Endpoints(props: GroupProps) {
-  const { group, then } = props;
+  const { group } = props;
   const [secrets, setSecrets] = useState<Secrets>([]);
   const mayWrite = useMayWrite();
   const actionsOn = (endpoint: Endpoint) => (
     <span>
       <EditEndpoint {...props} endpoint={endpoint} onSecrets={setSecrets} />
-      {endpoint.signature && (
-        <SignatureActions
-          group={group.name}
-          endpoint={endpoint}
-          label={keyOf(endpoint)}
-          onSecrets={setSecrets}
-          then={then}
-        />
-      )}
+      {endpoint.signature && <SignatureActions {...props} endpoint={endpoint} onSecrets={setSecrets} />}
       <RemoveEndpoint {...props} endpoint={endpoint} />
     </span>
   );
@@ -267,17 +259,10 @@ function SignatureCell({ signature }: Endpoint) {
   );
 }
 
-interface ActionsProps {
-  readonly group: string;
-  readonly endpoint: Endpoint;
-  readonly label: string;
-  readonly onSecrets: (secrets: Secrets) => void;
-  readonly then: () => void;
-}
-
 /** Rotates the secret of an endpoint's signature, and ends the time in which both secrets sign. */
-function SignatureActions({ group, endpoint, label, onSecrets, then }: ActionsProps) {
-  const place = path`v2/topics/${group}/endpoints/rotate-signature`;
+function SignatureActions({ group, endpoint, onSecrets, then }: Required<EditProps>) {
+  const label = keyOf(endpoint);
+  const place = `${endpointsOf(group)}/rotate-signature`;
   const endpoints = [{ url: endpoint.url, name: endpoint.name }];
   return (
     <>
