@@ -1,5 +1,5 @@
 /** The place in the console: a path and filters after the `#` of the address, so that it can be bookmarked and shared. */
-import { useEffect, useState } from 'preact/hooks';
+import { useStateAt } from './events.ts';
 
 export interface Place {
   readonly path: readonly string[];
@@ -28,16 +28,28 @@ export function placeOf(hash: string): Place {
       return text;
     }
   };
-  return {
-    path: path.split('/').filter(Boolean).map(decoded),
-    query: new URLSearchParams(query),
-  };
+  return { path: path.split('/').filter(Boolean).map(decoded), query: new URLSearchParams(query) };
 }
 
-/** The scroll position of each recently visited address. */
-const positions = new Map<string, number>();
-const mostPositions = 100;
-/** The address that the user came back from, if so. */
+/** Values by name, of which only the most recently set ones are kept. */
+export class Recent<T> extends Map<string, T> {
+  readonly #most: number;
+
+  constructor(most: number) {
+    super();
+    this.#most = most;
+  }
+
+  override set(name: string, value: T): this {
+    this.delete(name);
+    super.set(name, value);
+    const [oldest] = this.keys();
+    if (this.size > this.#most && oldest !== undefined) this.delete(oldest);
+    return this;
+  }
+}
+
+const positions = new Recent<number>(100);
 let backFrom: string | undefined;
 let current = location.hash;
 let isBackLink = false;
@@ -69,11 +81,7 @@ function arrive(): void {
 export function rememberPositions(): void {
   history.scrollRestoration = 'manual';
   const remember = (): void => {
-    if (location.hash !== current) return;
-    positions.delete(current);
-    positions.set(current, scrollY);
-    const [oldest] = positions.keys();
-    if (positions.size > mostPositions && oldest !== undefined) positions.delete(oldest);
+    if (location.hash === current) positions.set(current, scrollY);
   };
   addEventListener('scroll', remember);
   // A scroll event is fired at the next frame, which may already show another screen.
@@ -107,16 +115,4 @@ export function go(address: string, how: 'push' | 'replace' = 'push'): void {
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
-export function usePlace(): Place {
-  const [place, setPlace] = useState(() => placeOf(location.hash));
-  useEffect(() => {
-    const follow = (): void => {
-      setPlace(placeOf(location.hash));
-    };
-    addEventListener('hashchange', follow);
-    return () => {
-      removeEventListener('hashchange', follow);
-    };
-  }, []);
-  return place;
-}
+export const usePlace = (): Place => useStateAt('hashchange', () => placeOf(location.hash));

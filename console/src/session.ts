@@ -3,7 +3,8 @@
  * for theirs, so a session ends with its last tab.
  */
 import * as z from 'zod/mini';
-import { useEffect, useState } from 'preact/hooks';
+import { useStateAt } from './events.ts';
+import { base64Of } from './ui/base64.ts';
 
 /** The two APIs have separate credentials. */
 export type Api = 'messaging' | 'management';
@@ -108,20 +109,7 @@ const session = (): Session => ({
   management: credentialsOf('management'),
 });
 
-export function useSession(): Session {
-  const [current, setCurrent] = useState(session);
-  useEffect(() => {
-    const follow = (): void => {
-      setCurrent(session());
-    };
-    addEventListener(changed, follow);
-    return () => {
-      removeEventListener(changed, follow);
-    };
-  }, []);
-  return current;
-}
+export const useSession = (): Session => useStateAt(changed, session);
 
 /** The value of `Authorization` for a username and a password, which may have any characters. */
-export const basic = (user: string, password: string): string =>
-  `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(`${user}:${password}`)))}`;
+export const basic = (user: string, password: string): string => `Basic ${base64Of(`${user}:${password}`)}`;

@@ -4,6 +4,3 @@ export const product = 'svc-queue';
 
 /** The account, its region and the deployment, in the order of the title; empty until they are known. */
 export const Whose = createContext<readonly string[]>([]);
-
-export const titleOf = (screen: string, whose: readonly string[]): string =>
-  [screen, ...whose, product].join(' · ');

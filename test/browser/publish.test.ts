@@ -26,25 +26,25 @@ describe('The form of a message', () => {
     const inbox = receiver.inbox();
     const queue = unique('queue');
     const page = await openConsole({ at: '#/publish' });
-    await page.getByLabel('Method').selectOption('PUT');
-    await page.getByLabel('Destination').fill(`${inbox.url}?a=1&b=ü`);
-    await page.getByLabel('Body').fill('{"it\'s":"ünï"}');
+    await page.getByLabel('Method', { exact: true }).selectOption('PUT');
+    await page.getByLabel('Destination', { exact: true }).fill(`${inbox.url}?a=1&b=ü`);
+    await page.getByLabel('Body', { exact: true }).fill('{"it\'s":"ünï"}');
     await page
       .getByLabel('Headers', { exact: true })
       .fill(`X-Tenant: acme\nX-Name: José\nSvc-Callback-Retries: 1`);
-    await page.getByLabel('Labels').fill('a, grün');
+    await page.getByLabel('Labels', { exact: true }).fill('a, grün');
     await page.getByLabel('Delay', { exact: true }).fill('1s');
-    await page.getByLabel('Timeout').fill('20s');
-    await page.getByLabel('Retries').fill('2');
-    await page.getByLabel('Retry delay').fill('1000 * (1 + retried)');
+    await page.getByLabel('Timeout', { exact: true }).fill('20s');
+    await page.getByLabel('Retries', { exact: true }).fill('2');
+    await page.getByLabel('Retry delay, in milliseconds', { exact: true }).fill('1000 * (1 + retried)');
     await page.getByLabel('Queue', { exact: true }).fill(queue);
-    await page.getByLabel('Flow-control key').fill('tenant-7');
-    await page.getByLabel('Parallelism').fill('3');
+    await page.getByLabel('Flow-control key', { exact: true }).fill('tenant-7');
+    await page.getByLabel('Parallelism', { exact: true }).fill('3');
     await page.getByLabel('Rate', { exact: true }).fill('10');
-    await page.getByLabel('Period').fill('1m');
+    await page.getByLabel('Period of the rate', { exact: true }).fill('1m');
     await page.getByLabel('Callback', { exact: true }).fill(`${inbox.url}/done`);
-    await page.getByLabel('Failure callback').fill(`${inbox.url}/failed`);
-    await page.getByLabel('Deduplication id').fill(unique('dedup'));
+    await page.getByLabel('Failure callback', { exact: true }).fill(`${inbox.url}/failed`);
+    await page.getByLabel('Deduplication id', { exact: true }).fill(unique('dedup'));
     await submit(page);
     const messageId = await shownMessage(page);
     const toast = page.getByRole('status').filter({ hasText: 'Published.' });
@@ -106,7 +106,7 @@ describe('The form of a message', () => {
     await wrong('Timeout', 'x', /^Timeout is "x"/);
     await wrong('Queue', 'a b', /^The name of the queue is "a b"/);
     await wrong('Callback', 'ftp://x', /^Callback is "ftp:/, 'https://example.com/told');
-    await page.getByRole('button', { name: 'Delivery of the callback' }).click();
+    await page.getByText('Delivery of the callback', { exact: true }).click();
     await wrong('Callback: Retries', 'x', /^Callback: Retries is "x"/);
     await wrong('Headers', 'X-A: 1\nnonsense', /“nonsense” is not a header/);
     await page.getByLabel('Flow-control key', { exact: true }).fill('k');

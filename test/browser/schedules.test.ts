@@ -118,8 +118,8 @@ describe('A schedule', () => {
     const id = await schedule('https://example.com/');
     const page = await openConsole({ at: '#/schedules' });
     await page.getByRole('link', { name: id }).click();
-    await page.getByRole('button', { name: 'Pause', exact: true }).click();
-    await page.getByText('The schedule is paused.').waitFor();
+    await page.getByRole('button', { name: `Pause ${id}` }).click();
+    await page.getByText('” is paused.').waitFor();
     await page.getByText('It does not fire at these times while it is paused.').waitFor();
     expect(await get(id)).toMatchObject({ isPaused: true });
     await page.getByRole('button', { name: 'Resume' }).click();

@@ -2,7 +2,8 @@ import * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
 import type { CodeOf } from '../../../lambdas/error/errorCodes.ts';
 import { credentialsOf, signOut, type Api } from '../session.ts';
-import { noteAnswer, noteSilence } from './live.ts';
+import { parsed } from '../ui/json.ts';
+import { changeLive } from './live.ts';
 
 /** The base URL of the API: this file is served as `<base>console/<file>`. */
 const base = new URL('..', import.meta.url);
@@ -66,7 +67,6 @@ const ofCredentials: Readonly<Record<CodeOf<401>, true>> = {
 /** The timeout of a request: slightly longer than the gateway's timeout for the API. */
 const requestTimeoutMs = 35_000;
 
-/** An answer with the cursor of the next page, if there is one. */
 interface PageOf<T> {
   readonly answer: T;
   readonly cursor: string | undefined;
@@ -98,13 +98,11 @@ export async function askUntilFound<Shape extends z.ZodMiniType>(shape: Shape, r
   return page;
 }
 
-/** Some lists are the answer itself. */
 const isEmpty = (answer: unknown): boolean =>
   !Object.values(Array.isArray(answer) ? [answer] : (answer ?? {})).some(
     (value: unknown) => typeof value === 'number' || (Array.isArray(value) && value.length > 0),
   );
 
-/** Requests all pages of a list, or all parts of a bulk change, one after another. */
 export async function* pagesOf<Shape extends z.ZodMiniType>(shape: Shape, request: Request) {
   let page = await askForPage(shape, request);
   yield page.answer;
@@ -130,11 +128,9 @@ async function askForPage<Shape extends z.ZodMiniType>(shape: Shape, request: Re
   }
 }
 
-/** Like {@link askForPage}, for answers without a cursor. */
 export const ask = async <Shape extends z.ZodMiniType>(shape: Shape, request: Request) =>
   (await askForPage(shape, request)).answer;
 
-/** Calls the API with the given credentials instead of this tab's, to try them. */
 export async function askAs<Shape extends z.ZodMiniType>(
   authorization: string,
   shape: Shape,
@@ -158,7 +154,7 @@ export async function askAs<Shape extends z.ZodMiniType>(
     redirect: 'error',
   }).catch((error: unknown) => {
     if (signal?.aborted === true) throw error;
-    noteSilence();
+    changeLive({ isLost: true });
     throw new Refusal(
       0,
       timeout.aborted
@@ -166,9 +162,9 @@ export async function askAs<Shape extends z.ZodMiniType>(
         : 'The service cannot be reached. Is it running, and is this machine online?',
     );
   });
-  noteAnswer();
+  changeLive({ answeredAt: Date.now(), isLost: false });
   const answer = await response.text();
-  const json = parsed(answer);
+  const json = answer === '' ? {} : parsed(answer);
   if (!response.ok) {
     const read = refusal.safeParse(json);
     if (read.success) throw new Refusal(response.status, read.data.error, read.data.code);
@@ -204,15 +200,6 @@ function headersOf(pairs: readonly (readonly [name: string, value: string])[]): 
     }
   }
   return headers;
-}
-
-function parsed(text: string): unknown {
-  if (text === '') return {};
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 export const sentenceOf = (error: unknown): string =>

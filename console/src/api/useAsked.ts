@@ -3,7 +3,7 @@ import type * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
 import { live, onLiveChange } from './live.ts';
 import { askUntilFound, queryAt, sentenceOf, type Request } from './client.ts';
-import { returned } from '../place.ts';
+import { Recent, returned } from '../place.ts';
 import { count } from '../ui/basics.tsx';
 import { forgetFailures, showToast } from '../ui/toast.tsx';
 
@@ -16,7 +16,7 @@ export interface Asked<T> {
 }
 
 /** The interval, in milliseconds, for data that changes often, while the page is visible. */
-export const defaultIntervalMs = 3_000;
+export const oftenMs = 3_000;
 
 /** Requests take at most a tenth of the time: the pause after each is at least this many times its duration. */
 const restFactor = 9;
@@ -39,12 +39,9 @@ export function useAsked<Shape extends z.ZodMiniType>(
 ): Asked<Readable<z.infer<Shape>>> {
   type T = Readable<z.infer<Shape>>;
   const key = request && keyOf(request);
-  const [state, setState] = useState<{
-    key?: string | undefined;
-    answer?: T;
-    cursor?: string | undefined;
-    error?: string;
-  }>({});
+  const [state, setState] = useState<
+    Partial<Omit<Asked<T>, 'again'>> & { readonly key?: string | undefined }
+  >({});
   const [round, setRound] = useState(0);
   const latest = useRef({ shape, request, restOf });
   latest.current = { shape, request, restOf };
@@ -102,7 +99,6 @@ export function useAsked<Shape extends z.ZodMiniType>(
 export const countedText = ({ answer, cursor }: Asked<{ readonly count?: number | undefined }>): string =>
   `${count(answer?.count)}${cursor === undefined || answer?.count === undefined ? '' : '+'}`;
 
-/** Whether a request has succeeded or failed. */
 export const isSettled = ({ answer, error }: Pick<Asked<unknown>, 'answer' | 'error'>): boolean =>
   answer !== undefined || error !== undefined;
 
@@ -135,32 +131,24 @@ const mostShown = 1_000;
 /** The pause for each row of a list, in milliseconds: a list with 1,000 rows is reloaded every 30 s. */
 const restForRowMs = 30;
 
-/** The loaded rows of lists that the user has left, by request. They are shown again when the user comes back. */
-const left = new Map<string, Left>();
-const mostLeft = 10;
-
-interface Left {
-  readonly answers: readonly unknown[];
+interface Loaded<T> {
+  readonly key: string;
+  readonly answers: readonly T[];
   readonly skipped: number;
   readonly cursor: string | undefined;
 }
 
-function leave(key: string, list: Left): void {
-  left.delete(key);
-  left.set(key, list);
-  const [oldest] = left.keys();
-  if (left.size > mostLeft && oldest !== undefined) left.delete(oldest);
-}
+/** Lists that the user has left, by request. They are shown again when the user comes back. */
+const left = new Recent<Loaded<unknown>>(10);
 
-/** Returns the rows that a list had loaded before, if the user came back to it. */
 function foundAgain<Shape extends z.ZodMiniType>(shape: Shape, key: string | undefined) {
   const found = key === undefined || returned() === undefined ? undefined : left.get(key);
-  if (key === undefined || found === undefined) return undefined;
+  if (found === undefined) return undefined;
   const answers = found.answers.flatMap((answer) => {
     const read = shape.safeParse(answer);
     return read.success ? [read.data as Readable<z.infer<Shape>>] : [];
   });
-  return { ...found, key, answers };
+  return { ...found, answers };
 }
 
 /**
@@ -171,18 +159,12 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   shape: Shape,
   request: Request | undefined,
   itemsOf: (page: Readable<z.infer<Shape>>) => readonly T[],
-  everyMs = defaultIntervalMs,
+  everyMs = oftenMs,
 ): Paged<T> {
   const key = request && keyOf(request);
-  const [loaded, setLoaded] = useState<
-    | {
-        readonly key: string;
-        readonly answers: readonly Readable<z.infer<Shape>>[];
-        readonly skipped: number;
-        readonly cursor: string | undefined;
-      }
-    | undefined
-  >(() => foundAgain(shape, key));
+  const [loaded, setLoaded] = useState<Loaded<Readable<z.infer<Shape>>> | undefined>(() =>
+    foundAgain(shape, key),
+  );
   const [failure, setFailure] = useState<string>();
   const [isLoading, setLoading] = useState(false);
   const own = loaded?.key === key ? loaded : undefined;
@@ -193,8 +175,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
     if (own === undefined && key !== undefined) left.delete(key);
   }, [key]);
   const answers = own?.answers ?? (first.answer && [first.answer]);
-  const itemsIn = (all: readonly Readable<z.infer<Shape>>[]): readonly T[] => all.flatMap(itemsOf);
-  const items = useMemo(() => answers && itemsIn(answers), [own, first.answer]);
+  const items = useMemo(() => answers?.flatMap((answer) => itemsOf(answer)), [own, first.answer]);
   const cursor = own === undefined ? first.cursor : own.cursor;
 
   const more = async (): Promise<void> => {
@@ -206,12 +187,13 @@ export function usePages<Shape extends z.ZodMiniType, T>(
       const [before, next] = [items?.length ?? 0, itemsOf(page.answer).length];
       const isFull = before + next > mostShown;
       const list = {
+        key,
         answers: [...(isFull ? [] : (answers ?? [])), page.answer],
         skipped: (own?.skipped ?? 0) + (isFull ? before : 0),
         cursor: page.cursor,
       };
-      leave(key, list);
-      setLoaded({ key, ...list });
+      left.set(key, list);
+      setLoaded(list);
     } catch (error) {
       setFailure(sentenceOf(error));
     }

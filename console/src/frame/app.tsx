@@ -1,20 +1,20 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ownStats } from '../../../lambdas/wire/accountAnswers.ts';
 import { Access } from '../access.ts';
-import { AttentionOf, StatsOf, useAskedAttention } from '../api/attention.ts';
+import { attention } from '../../../lambdas/wire/statsAnswers.ts';
+import { AttentionOf, StatsOf } from '../api/attention.ts';
 import { useAsked } from '../api/useAsked.ts';
 import { returned, usePlace, type Place } from '../place.ts';
-import { apis, signOut, useSession, type Api, type Session } from '../session.ts';
-import { product, Whose } from '../title.ts';
-import { Button, ButtonLink, Empty, Failure, Loading, Page, Visible } from '../ui/basics.tsx';
+import { apis, useSession, type Api, type Session } from '../session.ts';
+import { Whose } from '../title.ts';
+import { ButtonLink, Empty, Page } from '../ui/basics.tsx';
+import { Loaded } from '../ui/resourcePage.tsx';
 import { Toasts } from '../ui/toast.tsx';
-import { Following } from './following.tsx';
-import { Mark } from './mark.tsx';
 import { Navigation } from './navigation.tsx';
 import { screens, screensFor, type Screen } from './screens.tsx';
 import { Shortcuts } from './shortcuts.tsx';
 import { SignIn } from './signIn.tsx';
-import { ThemeChoice } from './theme.tsx';
+import { Top } from './top.tsx';
 
 export function App() {
   const place = usePlace();
@@ -39,6 +39,8 @@ export function App() {
 
 /** The interval of usage requests while the overview is shown, in milliseconds. */
 const statsEveryMs = 10_000;
+/** An answer reads up to 1,000 things of each kind, so it is requested less often than a list. Milliseconds. */
+const attentionEveryMs = 30_000;
 
 interface FrameProps {
   readonly session: Session;
@@ -54,8 +56,10 @@ function Frame({ session, current, place }: FrameProps) {
     isSignedIn ? { path: 'v2/stats' } : undefined,
     current?.path === 'overview' ? statsEveryMs : 0,
   );
-  const { answer, error, again } = stats;
-  const attention = useAskedAttention(isSignedIn, current?.path);
+  const { answer } = stats;
+  // Another screen repeats the request, because the user may have fixed something on the last one.
+  const needs = isSignedIn ? { path: 'v2/stats/attention' } : undefined;
+  const attended = useAsked(attention, needs, attentionEveryMs, current?.path);
   const [open, setOpen] = useState<'palette' | 'list'>();
   const shown = useMemo(() => screensFor(answer?.access), [answer?.access]);
   const whose = useMemo(
@@ -66,7 +70,7 @@ function Frame({ session, current, place }: FrameProps) {
     [answer],
   );
   return (
-    <AttentionOf.Provider value={attention}>
+    <AttentionOf.Provider value={attended}>
       <Whose.Provider value={whose}>
         <div class="frame">
           <a
@@ -90,7 +94,11 @@ function Frame({ session, current, place }: FrameProps) {
           <Navigation current={current} screens={shown} />
           <Main key={`${current?.path} ${place.path[1] ?? ''}`}>
             {current === undefined ? (
-              <NoSuchScreen />
+              <Page title="Not found">
+                <Empty title="There is no such screen.">
+                  <ButtonLink href="#/">Go to the start</ButtonLink>
+                </Empty>
+              </Page>
             ) : current.api === 'management' ? (
               <Access.Provider value="write">
                 <current.Screen place={place} />
@@ -103,7 +111,7 @@ function Frame({ session, current, place }: FrameProps) {
               </Access.Provider>
             ) : (
               <Page title={current.name}>
-                {error === undefined ? <Loading /> : <Failure error={error} again={again} />}
+                <Loaded of={stats}>{() => null}</Loaded>
               </Page>
             )}
           </Main>
@@ -111,50 +119,6 @@ function Frame({ session, current, place }: FrameProps) {
         <Shortcuts screens={shown} open={open} onOpen={setOpen} />
       </Whose.Provider>
     </AttentionOf.Provider>
-  );
-}
-
-interface TopProps {
-  readonly whose: readonly string[];
-  readonly session: Session;
-  readonly onFind: () => void;
-}
-
-function Top({ whose, session, onFind }: TopProps) {
-  return (
-    <header class="top">
-      <a class="brand" href="#/">
-        <Mark />
-        <span>{product}</span>
-      </a>
-      <p class="whose">
-        {whose.map((part, index) => (
-          <span key={index} title={part}>
-            <Visible text={part} />
-          </span>
-        ))}
-      </p>
-      <Following />
-      <div class="top-end">
-        <Button kind="quiet" title="Ctrl K" onClick={onFind}>
-          Go to…
-        </Button>
-        <ThemeChoice />
-        {apis
-          .filter((api) => session[api] !== undefined)
-          .map((api) => (
-            <Button
-              key={api}
-              kind="quiet"
-              onClick={() => {
-                signOut(api);
-              }}
-            >
-              {api === 'messaging' ? 'Sign out' : 'Sign out as operator'}
-            </Button>
-          ))}
-      </div>
-    </header>
   );
 }
 
@@ -190,28 +154,16 @@ function comeBack(main: HTMLElement, { from, to }: { readonly from: string; read
 /** Contains the screen. It gets the focus when the screen changes, so that screen readers begin there. */
 function Main({ children }: { readonly children: preact.ComponentChildren }) {
   const main = useRef<HTMLElement>(null);
-  const isFirst = useRef(true);
   useEffect(() => {
-    if (isFirst.current) isFirst.current = false;
     main.current?.focus({ preventScroll: true });
     const back = returned();
-    if (back === undefined || main.current === null) scrollTo(0, 0);
-    else return comeBack(main.current, back);
+    if (back !== undefined && main.current !== null) return comeBack(main.current, back);
+    scrollTo(0, 0);
     return undefined;
   }, []);
   return (
     <main id="screen" ref={main} tabIndex={-1}>
       {children}
     </main>
-  );
-}
-
-function NoSuchScreen() {
-  return (
-    <Page title="Not found">
-      <Empty title="There is no such screen.">
-        <ButtonLink href="#/">Go to the start</ButtonLink>
-      </Empty>
-    </Page>
   );
 }

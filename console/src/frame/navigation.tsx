@@ -1,4 +1,3 @@
-/** The navigation: all screens, each with the number of things that need attention. */
 import { useEffect, useRef } from 'preact/hooks';
 import { useAttention, type Attention, type AttentionPart } from '../api/attention.ts';
 import { href } from '../place.ts';
@@ -35,7 +34,6 @@ export function Navigation({ current, screens }: NavigationProps) {
   );
 }
 
-/** Larger numbers are shown as `999+`. */
 const mostTold = 999;
 
 const sizeOf = (part: Attention[AttentionPart] = []): number =>

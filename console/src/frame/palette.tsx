@@ -15,10 +15,7 @@ interface Found {
 
 /** A dead letter belongs to a message or a run. For a run, the run's page is opened. */
 async function ofDeadLetter(dlqId: string): Promise<string> {
-  const { messages } = await ask(runDeadLetterPage, {
-    path: 'v2/workflows/dlq',
-    query: { dlqIds: dlqId },
-  });
+  const { messages } = await ask(runDeadLetterPage, { path: 'v2/workflows/dlq', query: { dlqIds: dlqId } });
   const [run] = messages;
   return run === undefined
     ? href(['dead-letters', dlqId])
@@ -32,19 +29,18 @@ const ids: readonly (readonly [prefix: string, kind: string, address: (id: strin
   ['scd_', 'Schedule', (id) => () => href(['schedules', id])],
 ];
 
-const searchesFor = (text: string): readonly Found[] => [
-  { name: `Messages labelled “${text}”`, kind: 'Label', address: () => href(['messages'], { label: text }) },
-  {
-    name: `Messages whose body contains “${text}”`,
-    kind: 'Body',
-    address: () => href(['messages'], { body: text }),
-  },
-  {
-    name: `Dead letters whose body contains “${text}”`,
-    kind: 'Body',
-    address: () => href(['dead-letters'], { body: text }),
-  },
-];
+const searches = [
+  ['Messages labelled', 'Label', 'messages', 'label'],
+  ['Messages whose body contains', 'Body', 'messages', 'body'],
+  ['Dead letters whose body contains', 'Body', 'dead-letters', 'body'],
+] as const;
+
+const searchesFor = (text: string): readonly Found[] =>
+  searches.map(([what, kind, screen, filter]) => ({
+    name: `${what} “${text}”`,
+    kind,
+    address: () => href([screen], { [filter]: text }),
+  }));
 
 function find(text: string, screens: readonly Screen[]): readonly Found[] {
   const words = text.trim().toLowerCase();
@@ -61,13 +57,12 @@ function find(text: string, screens: readonly Screen[]): readonly Found[] {
     : [...named, ...searchesFor(text.trim())];
 }
 
-export function Palette({
-  screens,
-  onClose,
-}: {
+export interface ScreensProps {
   readonly screens: readonly Screen[];
   readonly onClose: () => void;
-}) {
+}
+
+export function Palette({ screens, onClose }: ScreensProps) {
   const [text, setText] = useState('');
   const [place, setPlace] = useState(0);
   const action = useAction();

@@ -23,7 +23,6 @@ export interface Screen {
   readonly needs?: readonly AttentionPart[];
 }
 
-/** A screen that is loaded when it is first opened. */
 const later = (screen: keyof typeof Later, path: string, name: string, more: Partial<Screen>): Screen => ({
   api: 'messaging',
   path,

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { go, href } from '../place.ts';
 import { Checkbox } from '../ui/fields.tsx';
 import { Dialog } from '../ui/dialog.tsx';
-import { Palette } from './palette.tsx';
+import { Palette, type ScreensProps } from './palette.tsx';
 import type { Screen } from './screens.tsx';
 
 /** Single keys can be turned off, for example by users of speech input. The browser remembers it. */
@@ -19,15 +19,13 @@ const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
-export function Shortcuts({
-  screens,
-  open,
-  onOpen,
-}: {
+interface ShortcutsProps {
   readonly screens: readonly Screen[];
   readonly open: Open;
   readonly onOpen: (open: Open) => void;
-}) {
+}
+
+export function Shortcuts({ screens, open, onOpen }: ShortcutsProps) {
   const begunAt = useRef(-Infinity);
   useEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
@@ -67,13 +65,7 @@ export function Shortcuts({
   return null;
 }
 
-function KeyList({
-  screens,
-  onClose,
-}: {
-  readonly screens: readonly Screen[];
-  readonly onClose: () => void;
-}) {
+function KeyList({ screens, onClose }: ScreensProps) {
   const [isOn, setOn] = useState(areOn);
   const keys: readonly (readonly [keys: readonly string[], what: string])[] = [
     [['Ctrl', 'K'], 'Find a screen, or the thing with an id'],

@@ -3,83 +3,31 @@ import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { accounts, ownStats } from '../../../lambdas/wire/accountAnswers.ts';
 import { askAs, baseUrl } from '../api/client.ts';
-import { useAction } from '../api/useAsked.ts';
 import { apis, basic, signIn, whySignedOut, type Api } from '../session.ts';
-import { FieldsOf, firstTexts, type FormFields, type FormTexts } from '../ui/action.tsx';
-import { Button, Page } from '../ui/basics.tsx';
+import { FieldsOf, firstTexts, type FormFields } from '../ui/action.tsx';
+import { Page } from '../ui/basics.tsx';
 import { Form } from '../ui/dialog.tsx';
 
-export function SignIn({ api }: { readonly api: Api }) {
-  const why = whySignedOut();
-  return (
-    <main class="sign-in">
-      <Page title={api === 'messaging' ? 'Sign in' : 'Sign in as the operator'}>
-        {why !== undefined && (
-          <p class="failure" role="alert">
-            {why}
-          </p>
-        )}
-        {api === 'messaging' ? <TokenForm /> : <ManagementForm />}
-        {apis.length > 1 && (
-          <p class="hint">
-            {api === 'messaging' ? (
-              <a href="#/accounts">Sign in as the operator, to manage accounts</a>
-            ) : (
-              <a href="#/">Sign in with an account’s token</a>
-            )}
-          </p>
-        )}
-      </Page>
-    </main>
-  );
+interface Credentials {
+  readonly title: string;
+  readonly fields: FormFields<string>;
+  readonly authorizationOf: (texts: Readonly<Record<string, string>>) => string;
+  readonly attempt: (authorization: string) => Promise<unknown>;
+  readonly note?: ComponentChildren;
+  readonly other: ComponentChildren;
 }
 
-/** Tries the credentials, and signs in with them. */
-async function signInWith(api: Api, authorization: string): Promise<undefined> {
-  if (api === 'messaging') await askAs(authorization, ownStats, { path: 'v2/stats' });
-  else await askAs(authorization, accounts, { path: 'v2/svc/users', query: { count: 1 }, api });
-  signIn(api, authorization);
-}
+const secret = { type: 'password', required: true, autoComplete: 'off' } as const;
 
-interface FormProps<Name extends string> {
-  readonly fields: FormFields<Name>;
-  readonly work: (texts: FormTexts<NoInfer<Name>>) => Promise<undefined>;
-  readonly children?: ComponentChildren;
-}
-
-/** A form whose last field shows why the credentials are refused. */
-function SignInForm<Name extends string>({ fields, work, children }: FormProps<Name>) {
-  const [texts, setTexts] = useState(() => firstTexts(fields));
-  const action = useAction();
-  return (
-    <Form
-      class="card"
-      action={action}
-      work={() => work(texts)}
-      end={
-        <>
-          <Button type="submit" kind="main" isBusy={action.isRunning}>
-            Sign in
-          </Button>
-          {children}
-        </>
-      }
-    >
-      <FieldsOf fields={fields} texts={texts} onChange={setTexts} />
-    </Form>
-  );
-}
-
-const TokenForm = () => (
-  <SignInForm
-    fields={{
+const credentials: Readonly<Record<Api, Credentials>> = {
+  messaging: {
+    title: 'Sign in',
+    fields: {
       token: {
+        ...secret,
         label: 'Token',
-        type: 'password',
         about: /./,
-        required: true,
         autoFocus: true,
-        autoComplete: 'off',
         hint: (
           <>
             An account’s token, or its read-only token. The local stage prints it as <code>SVC_TOKEN</code>.
@@ -87,25 +35,26 @@ const TokenForm = () => (
           </>
         ),
       },
-    }}
+    },
     // The user may have pasted the token with `Bearer`.
-    work={({ token }) => signInWith('messaging', `Bearer ${token.trim().replace(/^Bearer\s+/i, '')}`)}
-  >
-    <p class="hint">
-      The API’s address is <code>{baseUrl}</code>
-    </p>
-  </SignInForm>
-);
-
-const ManagementForm = () => (
-  <SignInForm
-    fields={{
+    authorizationOf: ({ token = '' }) => `Bearer ${token.trim().replace(/^Bearer\s+/i, '')}`,
+    attempt: (authorization) => askAs(authorization, ownStats, { path: 'v2/stats' }),
+    note: (
+      <p class="hint">
+        The API’s address is <code>{baseUrl}</code>
+      </p>
+    ),
+    other: <a href="#/accounts">Sign in as the operator, to manage accounts</a>,
+  },
+  management: {
+    title: 'Sign in as the operator',
+    fields: {
       user: {
+        ...secret,
+        type: 'text',
         label: 'User',
         about: undefined,
-        required: true,
         autoFocus: true,
-        autoComplete: 'off',
         hint: (
           <>
             The local stage prints it as <code>SVC_MANAGEMENT_USER</code>; on AWS it is in the secret that the
@@ -113,8 +62,38 @@ const ManagementForm = () => (
           </>
         ),
       },
-      password: { label: 'Password', type: 'password', about: /./, required: true, autoComplete: 'off' },
-    }}
-    work={({ user, password }) => signInWith('management', basic(user, password))}
-  />
-);
+      // The last field shows why the credentials are refused.
+      password: { ...secret, label: 'Password', about: /./ },
+    },
+    authorizationOf: ({ user = '', password = '' }) => basic(user, password),
+    attempt: (authorization) =>
+      askAs(authorization, accounts, { path: 'v2/svc/users', query: { count: 1 }, api: 'management' }),
+    other: <a href="#/">Sign in with an account’s token</a>,
+  },
+};
+
+export function SignIn({ api }: { readonly api: Api }) {
+  const { title, fields, authorizationOf, attempt, note, other } = credentials[api];
+  const why = whySignedOut();
+  const [texts, setTexts] = useState(() => firstTexts(fields));
+  const work = async (): Promise<undefined> => {
+    const authorization = authorizationOf(texts);
+    await attempt(authorization);
+    signIn(api, authorization);
+  };
+  return (
+    <main class="sign-in">
+      <Page title={title}>
+        {why !== undefined && (
+          <p class="failure" role="alert">
+            {why}
+          </p>
+        )}
+        <Form class="card" work={work} yes="Sign in" end={(submit, error) => [error, submit, note]}>
+          <FieldsOf fields={fields} texts={texts} onChange={setTexts} />
+        </Form>
+        {apis.length > 1 && <p class="hint">{other}</p>}
+      </Page>
+    </main>
+  );
+}

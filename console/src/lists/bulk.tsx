@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { chunksOf } from '../../../lambdas/shared/lists.ts';
 import { counted } from '../../../lambdas/wire/answers.ts';
 import { pagesOf, sentenceOf } from '../api/client.ts';
-import { Opens, type OpensProps } from '../ui/action.tsx';
+import { Opens, type SettingsProps, type OpensProps } from '../ui/action.tsx';
 import { count as shown, countOf, Visible } from '../ui/basics.tsx';
 import { Confirm } from '../ui/dialog.tsx';
 import type { SettingTexts } from '../ui/settingTexts.ts';
@@ -26,26 +26,18 @@ interface DialogProps {
   /** The list's filters in words; empty if there is none. */
   readonly words?: string | undefined;
   readonly isDangerous?: boolean;
-  readonly children: ComponentChildren;
-  /** The fields of the settings of the work. */
+  readonly effect: string;
   readonly settings?: (props: SettingsProps) => ComponentChildren;
   /** Changes what a query selects. Yields the size of each part, or the ids of what it made. The user can stop it after each. */
   readonly work: (query: URLSearchParams, texts: SettingTexts) => AsyncIterable<number | readonly string[]>;
-  /** The address of what was made. */
   readonly hrefOf?: ((ids: readonly string[]) => string) | undefined;
   /** @param made ids of what was made */
   readonly then?: (made: readonly string[]) => void;
   readonly onClose: (isDone: boolean) => void;
 }
 
-export interface SettingsProps {
-  readonly texts: SettingTexts;
-  readonly onChange: (texts: SettingTexts) => void;
-}
-
 type BulkProps = Omit<DialogProps, 'onClose'> & Omit<OpensProps, 'children' | 'then'>;
 
-/** A button that opens a dialogue, in which many entries are changed. */
 export const Bulk = ({ name, kind, label, isHidden, ...work }: BulkProps) => (
   <Opens name={name} kind={kind} label={label} isHidden={isHidden}>
     {(onClose) => <BulkDialog {...work} onClose={onClose} />}
@@ -59,7 +51,6 @@ function BulkDialog({ verb, done, noun, path, query, isDangerous = false, ...pro
   // Entries that are added after the count are not changed.
   const [selected] = useState(() => upToNow(query));
   const { count, isOver = false, error } = useCount(path, selected, ids?.length);
-  const [isRunning, setRunning] = useState(false);
   const [changed, setChanged] = useState(0);
   const isStopped = useRef(false);
   const made = useRef<readonly string[]>([]);
@@ -69,21 +60,14 @@ function BulkDialog({ verb, done, noun, path, query, isDangerous = false, ...pro
     let sum = 0;
     isStopped.current = false;
     setChanged(sum);
-    setRunning(true);
-    try {
-      for (const part of queriesOf(selected, ids, props.atOnce ?? Infinity)) {
-        for await (const some of props.work(part, texts)) {
-          if (typeof some !== 'number') made.current = [...made.current, ...some];
-          sum += typeof some === 'number' ? some : some.length;
-          setChanged(sum);
-          if (isStopped.current) break;
-        }
+    for (const part of queriesOf(selected, ids, props.atOnce ?? Infinity)) {
+      for await (const some of props.work(part, texts)) {
+        if (typeof some !== 'number') made.current = [...made.current, ...some];
+        sum += typeof some === 'number' ? some : some.length;
+        setChanged(sum);
         if (isStopped.current) break;
       }
-    } catch (failure) {
-      // The user can retry the rest with other settings.
-      setRunning(false);
-      throw failure;
+      if (isStopped.current) break;
     }
     let text = `${countOf(sum, noun)} ${done}`;
     if (isStopped.current) text += '; it was stopped then';
@@ -105,28 +89,32 @@ function BulkDialog({ verb, done, noun, path, query, isDangerous = false, ...pro
       }}
       work={work}
     >
-      {/* The form keeps its values for another try. */}
-      <div class="stack" hidden={isRunning}>
-        {props.words !== undefined && props.words !== '' && (
-          <p>
-            Filter: <Visible text={props.words} />.
-          </p>
-        )}
-        {props.children}
-        {props.settings?.({ texts, onChange: setTexts })}
-      </div>
-      {(isRunning || changed > 0) && (
-        <div role="status">
-          <progress aria-label="Progress" value={changed} max={Math.max(count, changed)} />
-          <p>
-            {shown(changed)} of {number} {done}
-          </p>
-        </div>
-      )}
-      {error !== undefined && (
-        <p class="wrong" role="alert">
-          {error}
-        </p>
+      {(isRunning) => (
+        <>
+          {/* The form keeps its values for another try. */}
+          <div class="stack" hidden={isRunning}>
+            {props.words !== undefined && props.words !== '' && (
+              <p>
+                Filter: <Visible text={props.words} />.
+              </p>
+            )}
+            <p>{props.effect}</p>
+            {props.settings?.({ texts, onChange: setTexts })}
+          </div>
+          {(isRunning || changed > 0) && (
+            <div role="status">
+              <progress aria-label="Progress" value={changed} max={Math.max(count, changed)} />
+              <p>
+                {shown(changed)} of {number} {done}
+              </p>
+            </div>
+          )}
+          {error !== undefined && (
+            <p class="wrong" role="alert">
+              {error}
+            </p>
+          )}
+        </>
       )}
     </Confirm>
   );

@@ -13,10 +13,7 @@ const mostRows = 10_000;
 
 const kinds = {
   CSV: { type: 'text/csv', write: csvOf },
-  JSON: {
-    type: 'application/json',
-    write: (rows: readonly Row[]): string => JSON.stringify(rows, undefined, 2),
-  },
+  JSON: { type: 'application/json', write: (rows: readonly Row[]) => JSON.stringify(rows, undefined, 2) },
 } as const;
 
 interface ExportProps<Shape extends z.ZodMiniType> {
@@ -26,19 +23,8 @@ interface ExportProps<Shape extends z.ZodMiniType> {
   readonly rowsOf: (page: Readable<z.infer<Shape>>) => readonly Row[];
 }
 
-export const Export = <Shape extends z.ZodMiniType>(props: ExportProps<Shape>) => (
-  <div class="presets" role="group" aria-label="Save the list as a file">
-    <Save {...props} kind="CSV" />
-    <Save {...props} kind="JSON" />
-  </div>
-);
-
-interface SaveProps<Shape extends z.ZodMiniType> extends ExportProps<Shape> {
-  readonly kind: keyof typeof kinds;
-}
-
-function Save<Shape extends z.ZodMiniType>({ name, shape, request, rowsOf, kind }: SaveProps<Shape>) {
-  const save = async (): Promise<undefined> => {
+export function Export<Shape extends z.ZodMiniType>({ name, shape, request, rowsOf }: ExportProps<Shape>) {
+  const save = async (kind: keyof typeof kinds): Promise<undefined> => {
     const rows: Row[] = [];
     let isCut = false;
     for await (const page of pagesOf(shape, request)) {
@@ -60,5 +46,11 @@ function Save<Shape extends z.ZodMiniType>({ name, shape, request, rowsOf, kind 
         : `The file has ${countOf(rows.length, 'row')}.`,
     );
   };
-  return <Act name={kind} kind="quiet" label={`Save as ${kind}`} work={save} />;
+  return (
+    <div class="presets" role="group" aria-label="Save the list as a file">
+      {(['CSV', 'JSON'] as const).map((kind) => (
+        <Act key={kind} name={kind} kind="quiet" label={`Save as ${kind}`} work={() => save(kind)} />
+      ))}
+    </div>
+  );
 }

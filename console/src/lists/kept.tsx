@@ -3,20 +3,15 @@ import { useState } from 'preact/hooks';
 import * as z from 'zod/mini';
 import { go, href, type Place } from '../place.ts';
 import { ActionForm } from '../ui/action.tsx';
+import { parsed } from '../ui/json.ts';
 import { Button, Choices } from '../ui/basics.tsx';
 
 const key = 'svc.filters';
 const keptShape = z.record(z.string(), z.record(z.string(), z.string()));
 type Kept = z.infer<typeof keptShape>;
 
-function load(): Kept {
-  try {
-    return keptShape.safeParse(JSON.parse(localStorage.getItem(key) ?? '{}')).data ?? {};
-  } catch {
-    // Another program has overwritten the stored value: it is ignored.
-    return {};
-  }
-}
+/** A value that another program has overwritten is ignored. */
+const load = (): Kept => keptShape.safeParse(parsed(localStorage.getItem(key) ?? '')).data ?? {};
 
 export function KeptFilters({ place, isFiltered }: { readonly place: Place; readonly isFiltered: boolean }) {
   const [screen = ''] = place.path;

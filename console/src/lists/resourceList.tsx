@@ -6,37 +6,30 @@ import { useMayWrite } from '../access.ts';
 import type { Request } from '../api/client.ts';
 import { usePages, type Paged } from '../api/useAsked.ts';
 import type { Place } from '../place.ts';
-import { Empty, Page } from '../ui/basics.tsx';
+import { count, Empty, Page } from '../ui/basics.tsx';
 import { FilterBar, filtersOf, isFiltered, noMatch as exactMatch, type FilterField } from '../ui/filters.tsx';
 import { Listed, Table, type Column, type TableProps } from '../ui/table.tsx';
 import { Export } from './export.tsx';
 import type { Row } from './csv.ts';
 
-/** The sentence in place of an empty list, and what to do. */
 type EmptyText = readonly [title: string, children?: ComponentChildren];
 
-export interface ListTableProps<T> extends Omit<TableProps<T>, 'rows'> {
+interface ListTableProps<T> extends Omit<TableProps<T>, 'rows'> {
   readonly list: Paged<T>;
   /** The actions on a row, for users who may write. */
   readonly acts?: (row: T, again: () => void) => ComponentChildren;
   /** Undefined if nothing is shown in place of an empty list. */
   readonly empty?: EmptyText;
-  /** The title in place of a list in which nothing matches the filters. */
   readonly noMatch?: string;
   readonly place?: Place;
   readonly fields?: readonly FilterField[];
 }
 
-/** The rows of a list that is loaded page by page. */
 export function ListTable<T>(props: ListTableProps<T>) {
   const { list, acts, empty = [], noMatch, place, fields = [], ...table } = props;
   const isSearched = place !== undefined && isFiltered(place, fields);
   const [title = '', hint] = isSearched ? [noMatch, exactMatch(place, fields)] : empty;
-  const actions: Column<T> = {
-    head: 'Actions',
-    isNumber: true,
-    cell: (row) => acts?.(row, list.again),
-  };
+  const actions: Column<T> = { head: 'Actions', isNumber: true, cell: (row) => acts?.(row, list.again) };
   const columns = useMayWrite() && acts ? [...table.columns, actions] : table.columns;
   return (
     <Listed list={list} empty={title !== '' && <Empty title={title}>{hint}</Empty>}>
@@ -45,7 +38,7 @@ export function ListTable<T>(props: ListTableProps<T>) {
   );
 }
 
-interface ResourceListProps<Shape extends z.ZodMiniType, T>
+export interface ResourceListProps<Shape extends z.ZodMiniType, T>
   extends Omit<ListTableProps<T>, 'list' | 'place'>, Pick<Request, 'api' | 'path'> {
   readonly title: string;
   readonly place: Place;
@@ -55,31 +48,47 @@ interface ResourceListProps<Shape extends z.ZodMiniType, T>
   readonly rowsOf: (page: Readable<z.infer<Shape>>) => readonly T[];
   /** The interval at which the list is loaded again, in milliseconds. */
   readonly everyMs?: number;
-  /** Suggestions for filters. */
   readonly valuesOf?: (rows: readonly T[] | undefined) => Readonly<Record<string, readonly string[]>>;
-  /** The name of the file in which the list can be saved. */
   readonly file?: string;
   /** Buttons beside the title, for users who may write. */
   readonly actions?: (list: Paged<T>) => ComponentChildren;
   /** Whether they stay visible while the list is scrolled. */
   readonly isSticky?: boolean;
+  /** The number of bodies that a page has searched, if the list can be searched by body. */
+  readonly searchedIn?: (page: Readable<z.infer<Shape>>) => number | undefined;
+  readonly below?: (list: Paged<T>) => ComponentChildren;
   /** Whether the list waits until what is above it is loaded. */
   readonly isWaiting?: boolean;
   /** Replaces the list, which is then not loaded. */
   readonly instead?: ComponentChildren;
-  /** The content above the filters. */
   readonly children?: ComponentChildren;
 }
 
-/** A screen with a list. */
 export function ResourceList<Shape extends z.ZodMiniType, T extends Row>(props: ResourceListProps<Shape, T>) {
   const { title, shape, path, api, query, rowsOf, everyMs, valuesOf, file, ...shown } = props;
-  const { actions, isSticky = false, isWaiting = false, instead, children, ...table } = shown;
+  const {
+    actions,
+    isSticky = false,
+    searchedIn,
+    below,
+    isWaiting = false,
+    instead,
+    children,
+    ...table
+  } = shown;
   const { place, fields = [] } = table;
   const filters = filtersOf(place, fields);
   for (const [name, value] of Object.entries(query ?? {})) if (!filters.has(name)) filters.set(name, value);
   const request = { path, api, query: filters };
-  const list = usePages(shape, instead ? undefined : request, rowsOf, everyMs);
+  const isSearch = searchedIn !== undefined && filters.has('body');
+  const found = usePages(
+    shape,
+    instead ? undefined : request,
+    (page) => searchRows({ searched: searchedIn?.(page) }, rowsOf(page), isSearch),
+    // A search reads much, so it is not repeated automatically.
+    isSearch ? 0 : everyMs,
+  );
+  const list = { ...found, items: found.items?.flatMap(({ row }) => (row === undefined ? [] : [row])) };
   const mayWrite = useMayWrite();
   return (
     <Page title={title} actions={mayWrite && actions?.(list)} isSticky={isSticky}>
@@ -95,10 +104,51 @@ export function ResourceList<Shape extends z.ZodMiniType, T extends Row>(props: 
           }
         />
       )}
-      {instead || <ListTable {...table} list={isWaiting ? hidden(list) : list} />}
+      {below?.(list)}
+      {isSearch && found.items && <Searched of={found.items} hasMore={list.more !== undefined} />}
+      {instead || (
+        <ListTable
+          {...table}
+          // A hidden list looks as if it were still loading.
+          list={isWaiting ? { ...list, items: undefined, more: undefined } : list}
+        />
+      )}
     </Page>
   );
 }
 
-/** The list as if it were still loading. */
-export const hidden = <T,>(list: Paged<T>): Paged<T> => ({ ...list, items: undefined, more: undefined });
+/** A row that was found, or the number of rows that a page has searched. */
+interface SearchRow<T> {
+  readonly row?: T;
+  readonly searched?: number;
+}
+
+/**
+ * Makes the rows of a page. A page without results has a row too, because an empty list would look as if it were still loading.
+ */
+export function searchRows<T>(
+  { searched = 0 }: { readonly searched?: number | undefined },
+  found: readonly T[],
+  isSearch = true,
+): readonly SearchRow<T>[] {
+  const rows: readonly SearchRow<T>[] = found.map((row) => ({ row }));
+  return isSearch ? [...rows, { searched }] : rows;
+}
+
+export function Searched({
+  of,
+  hasMore,
+}: {
+  readonly of: readonly SearchRow<unknown>[];
+  readonly hasMore: boolean;
+}) {
+  const searched = of.reduce((sum, one) => sum + (one.searched ?? 0), 0);
+  const found = of.filter(({ row }) => row !== undefined).length;
+  return (
+    <p class="hint" role="status">
+      {count(found)} found in the {count(searched)} newest {searched === 1 ? 'body' : 'bodies'} within the
+      other filters. {hasMore ? 'There are older ones: load more to search them.' : 'That is all.'} Redacted
+      bodies are not searched.
+    </p>
+  );
+}

@@ -2,7 +2,6 @@
 import { href, type Query } from '../place.ts';
 import { clockTime } from '../ui/time.tsx';
 
-/** A link to a thing's page, if there is one. */
 export const linkTo = (screen: string, id: string | undefined) => id && <a href={href([screen, id])}>{id}</a>;
 
 export const hrefOfHost = (host: string): string => href(['overview', 'hosts', host]);
@@ -29,9 +28,16 @@ export function hrefOfMessages(ids: readonly string[], instead: Query = {}): str
 export const hrefOfRun = (workflowRunId: string, workflowCreatedAt: number): string =>
   href(['runs', workflowRunId], { workflowCreatedAt });
 
+interface RunId {
+  readonly workflowRunId: string;
+  readonly workflowRunCreatedAt: number;
+}
+
+export const linkToRun = (of: RunId | undefined) =>
+  of && <a href={hrefOfRun(of.workflowRunId, of.workflowRunCreatedAt)}>{of.workflowRunId}</a>;
+
 interface Hanging {
   readonly since: number;
-  /** The endpoint's last status. */
   readonly status?: number | undefined;
 }
 

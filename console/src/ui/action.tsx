@@ -23,7 +23,6 @@ export const sends =
   };
 
 interface ActionButton {
-  /** The text of the button. */
   readonly name: ComponentChildren;
   readonly kind?: 'plain' | 'main' | 'quiet';
   /** The button's name for screen readers, if its text alone is unclear. */
@@ -50,7 +49,6 @@ export interface OpensProps extends ActionButton {
   readonly children: (close: (isDone: boolean) => void) => ComponentChildren;
 }
 
-/** A button that opens a dialogue. */
 export function Opens({ name, kind, label, isHidden, then, children }: OpensProps) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -75,11 +73,9 @@ export function Opens({ name, kind, label, isHidden, then, children }: OpensProp
   );
 }
 
-/** A field of a form. */
-export interface FormField extends Omit<FieldProps, 'value' | 'onInput' | 'error'> {
+export interface FormField extends Omit<FieldProps, 'value' | 'onInput'> {
   /** The text at first. Default: empty. */
   readonly value?: string | undefined;
-  /** A sentence above the field, in a separate line. */
   readonly above?: string;
   readonly isShown?: (texts: Readonly<Record<string, string>>) => boolean;
 }
@@ -88,7 +84,6 @@ export interface FormField extends Omit<FieldProps, 'value' | 'onInput' | 'error
 export type FormFields<Name extends string> = Readonly<Record<Name, FormField>>;
 export type FormTexts<Name extends string> = Readonly<Record<Name, string>>;
 
-/** The texts that the fields begin with. */
 export const firstTexts = <Name extends string>(fields: FormFields<Name>): FormTexts<Name> =>
   Object.fromEntries(
     Object.entries<FormField>(fields).map(([name, { value = '' }]) => [name, value]),
@@ -96,7 +91,6 @@ export const firstTexts = <Name extends string>(fields: FormFields<Name>): FormT
 
 interface FieldsOfProps<Name extends string> {
   readonly fields: FormFields<Name>;
-  /** The fields that are shown. Default: all. */
   readonly only?: readonly NoInfer<Name>[];
   readonly texts: FormTexts<NoInfer<Name>>;
   readonly onChange: (changed: FormTexts<NoInfer<Name>>) => void;
@@ -126,9 +120,16 @@ export function FieldsOf<Name extends string>({ fields, only, texts, onChange }:
   );
 }
 
+export interface SettingsProps {
+  readonly texts: Readonly<Record<string, string>>;
+  readonly onChange: (texts: Readonly<Record<string, string>>) => void;
+}
+
 interface FormProps<Name extends string> extends Omit<ConfirmProps, 'work' | 'isReady' | 'onClose'> {
+  readonly effect?: ComponentChildren;
   readonly fields?: FormFields<Name>;
-  /** Whether the fields are beside each other. */
+  /** More fields, whose texts are among those that differ. */
+  readonly more?: (props: SettingsProps) => ComponentChildren;
   readonly isGrid?: boolean;
   /** Whether the texts can be sent. Default: always. */
   readonly isReady?: (texts: FormTexts<NoInfer<Name>>) => boolean;
@@ -140,7 +141,6 @@ interface FormProps<Name extends string> extends Omit<ConfirmProps, 'work' | 'is
 }
 
 interface ActionFormProps<Name extends string> extends FormProps<Name>, ActionButton {
-  /** The address of the screen that shows the result. */
   readonly leadsTo?: string;
 }
 
@@ -164,11 +164,23 @@ export function ActionForm<Name extends string = never>({
   );
 }
 
+interface DeletesProps extends Omit<ActionFormProps<never>, 'isDangerous' | 'work'> {
+  readonly request: Omit<Request, 'method'>;
+  readonly said: string;
+}
+
+/** A button that asks for confirmation before it deletes something. */
+export const Deletes = ({ request, said, ...form }: DeletesProps) => (
+  <ActionForm {...form} isDangerous work={sends({ ...request, method: 'DELETE' }, said)} />
+);
+
 function FormDialog<Name extends string>({
   fields = {} as FormFields<Name>,
   isGrid = false,
   isReady,
   work,
+  effect,
+  more,
   children,
   ...dialog
 }: FormProps<Name> & Pick<ConfirmProps, 'onClose'>) {
@@ -183,7 +195,14 @@ function FormDialog<Name extends string>({
   return (
     <Confirm {...dialog} isReady={isReady?.(texts) ?? true} work={run}>
       {children}
+      {effect !== undefined && <p>{effect}</p>}
       {isGrid ? <div class="fields">{shown}</div> : shown}
+      {more?.({
+        texts,
+        onChange: (changed) => {
+          setTexts({ ...texts, ...changed });
+        },
+      })}
     </Confirm>
   );
 }

@@ -3,7 +3,6 @@
 export const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 
-/** Decodes base64 as UTF-8; undefined if it is not text. */
 export function textOf(base64: string): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytesOf(base64));
@@ -12,7 +11,6 @@ export function textOf(base64: string): string | undefined {
   }
 }
 
-/** Encodes a text as UTF-8 in base64. */
 export const base64Of = (text: string): string => {
   // One by one: a function does not take a million arguments.
   let letters = '';

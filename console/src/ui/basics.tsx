@@ -1,7 +1,7 @@
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
-import { useContext, useEffect, useId, useState } from 'preact/hooks';
+import { useContext, useEffect, useId, useReducer, useState } from 'preact/hooks';
 import { asLeft, markBack } from '../place.ts';
-import { titleOf, Whose } from '../title.ts';
+import { product, Whose } from '../title.ts';
 
 export const classes = (...names: readonly (string | false | undefined)[]): string =>
   names.filter(Boolean).join(' ');
@@ -21,7 +21,7 @@ export function Page({ title, back, isSticky, children, ...props }: PageProps) {
   const { actions } = props;
   // Space is reserved for buttons that are not known yet, so that nothing jumps.
   const hasActions = 'actions' in props && actions !== false;
-  const documentTitle = titleOf(title, useContext(Whose));
+  const documentTitle = [title, ...useContext(Whose), product].join(' · ');
   useEffect(() => {
     document.title = documentTitle;
   }, [documentTitle]);
@@ -38,7 +38,7 @@ export function Page({ title, back, isSticky, children, ...props }: PageProps) {
             <Visible text={title} />
           </h1>
         </div>
-        {hasActions && <div class="actions">{actions}</div>}
+        {hasActions && <div class="actions row">{actions}</div>}
       </header>
       {children}
     </>
@@ -52,15 +52,14 @@ interface CardProps {
   readonly children: ComponentChildren;
 }
 
-/** A part of a screen with a separate title. */
 export function Card({ title, actions, children, ...props }: CardProps) {
   const id = useId();
   return (
     <section class={classes('card', props.class)} aria-labelledby={title === undefined ? undefined : id}>
       {title !== undefined && (
-        <header class="card-head">
+        <header class="row spread">
           <h2 id={id}>{title}</h2>
-          {actions && <div class="actions">{actions}</div>}
+          {actions && <div class="row">{actions}</div>}
         </header>
       )}
       {children}
@@ -75,33 +74,31 @@ interface ButtonProps extends Omit<ButtonHTMLAttributes, 'type' | 'disabled'> {
   readonly disabled?: boolean;
 }
 
-export function Button({ kind = 'plain', isBusy = false, type = 'button', disabled, ...rest }: ButtonProps) {
-  return (
-    <button
-      {...rest}
-      type={type}
-      class={classes('button', kind)}
-      disabled={disabled === true || isBusy}
-      aria-busy={isBusy}
-    />
-  );
-}
-
-export function ButtonLink({
+export const Button = ({
   kind = 'plain',
-  href,
-  children,
-}: {
+  isBusy = false,
+  type = 'button',
+  disabled,
+  ...rest
+}: ButtonProps) => (
+  <button
+    {...rest}
+    type={type}
+    class={classes('button', kind)}
+    disabled={disabled === true || isBusy}
+    aria-busy={isBusy}
+  />
+);
+
+interface ButtonLinkProps {
   readonly kind?: 'plain' | 'main' | 'quiet';
   readonly href: string;
   readonly children: ComponentChildren;
-}) {
-  return (
-    <a class={classes('button', kind)} href={href}>
-      {children}
-    </a>
-  );
 }
+
+export const ButtonLink = ({ kind = 'plain', ...link }: ButtonLinkProps) => (
+  <a {...link} class={classes('button', kind)} />
+);
 
 export interface ChoicesProps {
   readonly of: readonly (readonly [value: string, name: string, ...rest: unknown[]])[];
@@ -111,7 +108,6 @@ export interface ChoicesProps {
   readonly labelOf?: (name: string) => string;
 }
 
-/** Buttons of which one is pressed. */
 export const Choices = ({ of, chosen, onChoose, labelOf }: ChoicesProps) => (
   <>
     {of.map(([value, name]) => (
@@ -170,60 +166,47 @@ export function State({ state, name }: { readonly state: string; readonly name?:
   return <span class={classes('state', toneOf(state))}>{name ?? nameOfState(state)}</span>;
 }
 
-/** Replaces an empty list, and suggests what to do. */
-export function Empty({
-  title,
-  children,
-}: {
+interface EmptyProps {
   readonly title: string;
   readonly children?: ComponentChildren;
-}) {
-  return (
-    <div class="empty">
-      <p class="empty-title">{title}</p>
-      {children && <div>{children}</div>}
-    </div>
-  );
 }
 
-export function Failure({ error, again }: { readonly error: string; readonly again?: () => void }) {
-  return (
-    <div class="failure" role="alert">
-      <p>{error}</p>
-      {again && <Button onClick={again}>Try again</Button>}
-    </div>
-  );
-}
+export const Empty = ({ title, children }: EmptyProps) => (
+  <div class="empty">
+    <p class="empty-title">{title}</p>
+    {children && <div>{children}</div>}
+  </div>
+);
 
-export function Loading() {
-  return (
-    <p class="loading" role="status">
-      Loading…
-    </p>
-  );
-}
+export const Failure = ({ error, again }: { readonly error: string; readonly again?: () => void }) => (
+  <div class="failure row spread" role="alert">
+    <p>{error}</p>
+    {again && <Button onClick={again}>Try again</Button>}
+  </div>
+);
+
+export const Loading = () => (
+  <p class="loading" role="status">
+    Loading…
+  </p>
+);
+
+export type Details = readonly (readonly [name: string, value: ComponentChildren | undefined])[];
 
 /** Named values, such as a message's settings. Undefined values are omitted. */
-export function DetailList({
-  of,
-}: {
-  readonly of: readonly (readonly [name: string, value: ComponentChildren | undefined])[];
-}) {
-  return (
-    <dl class="detail-list">
-      {of.flatMap(([name, value]) =>
-        value === undefined
-          ? []
-          : [
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>{value}</dd>
-              </div>,
-            ],
-      )}
-    </dl>
-  );
-}
+export const DetailList = ({ of }: { readonly of: Details }) => (
+  <dl class="detail-list">
+    {of.map(
+      ([name, value]) =>
+        value !== undefined && (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ),
+    )}
+  </dl>
+);
 
 /**
  * Invisible characters: those that change the text's direction, which could disguise it; those without width, except joiners in
@@ -249,39 +232,27 @@ export const Visible = ({ text }: { readonly text: string }) => (
 );
 
 /** A long text, such as a URL. Its end is cut if space is short, and the tooltip has the whole text. */
-export function Cut({ text, isCode = false }: { readonly text: string; readonly isCode?: boolean }) {
-  return (
-    <span class={classes('cut', isCode && 'code')} title={text}>
-      <Visible text={text} />
-    </span>
-  );
-}
+export const Cut = ({ text, isCode = false }: { readonly text: string; readonly isCode?: boolean }) => (
+  <span class={classes('cut', isCode && 'code')} title={text}>
+    <Visible text={text} />
+  </span>
+);
 
 /** The time for which the button confirms the copy, in milliseconds. */
 const copiedMs = 2_000;
 
-export function Copy({
-  text,
-  children = 'Copy',
-  label,
-}: {
+interface CopyProps {
   readonly text: string | (() => string);
   readonly children?: ComponentChildren;
   readonly label?: string;
-}) {
+}
+
+export function Copy({ text, children = 'Copy', label }: CopyProps) {
   const [isCopied, setCopied] = useState(false);
-  useEffect(() => {
-    if (!isCopied) return undefined;
-    const timer = setTimeout(() => {
-      setCopied(false);
-    }, copiedMs);
-    return () => {
-      clearTimeout(timer);
-    };
-  }, [isCopied]);
   const copy = async (): Promise<void> => {
     await navigator.clipboard.writeText(typeof text === 'string' ? text : text());
     setCopied(true);
+    setTimeout(setCopied, copiedMs, false);
   };
   return (
     <Button kind="quiet" aria-label={isCopied ? 'Copied' : label} onClick={() => void copy()}>
@@ -290,27 +261,33 @@ export function Copy({
   );
 }
 
+/** A switch that is off at first, and a function that turns it. */
+export const useSwitch = () => useReducer<boolean, unknown>((isOn) => !isOn, false);
+
 interface SecretProps {
   readonly title: string;
   readonly text: string;
   readonly copy: string;
-  readonly onClose: () => void;
 }
 
-/** A new secret. It is not shown again. */
-export const Secret = ({ title, text, copy, onClose }: SecretProps) => (
-  <div class="secret" role="status">
-    <div>
-      <strong>{title}</strong>
-      <p class="hint">Copy it now: it cannot be shown again.</p>
-      <code>{text}</code>
+/** A new secret, until the user has it. It is not shown again. */
+export function Secret({ title, text, copy }: SecretProps) {
+  const [isKnown, know] = useSwitch();
+  if (isKnown) return null;
+  return (
+    <div class="secret row spread" role="status">
+      <div>
+        <strong>{title}</strong>
+        <p class="hint">Copy it now: it cannot be shown again.</p>
+        <code>{text}</code>
+      </div>
+      <div class="row">
+        <Copy text={text} label={copy} />
+        <Button onClick={know}>I have it</Button>
+      </div>
     </div>
-    <div class="actions">
-      <Copy text={text} label={copy} />
-      <Button onClick={onClose}>I have it</Button>
-    </div>
-  </div>
-);
+  );
+}
 
 const numbers = new Intl.NumberFormat('en');
 /** Formats a whole number: `12,345`. An unknown one is `?`, not 0. */

@@ -1,6 +1,8 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { bytesOf, textOf } from './base64.ts';
-import { Button, bytes, Copy, Visible } from './basics.tsx';
+import { Button, bytes, Copy, useSwitch, Visible } from './basics.tsx';
+import { pairsOf } from './headerLines.ts';
+import { parsed } from './json.ts';
 import { isRedacted } from '../../../lambdas/options/redaction.ts';
 import { isSecretHeader } from '../../../lambdas/wire/secretHeaders.ts';
 import { useMayWrite } from '../access.ts';
@@ -19,7 +21,7 @@ const shownAtFirst = 20_000;
 
 /** Shows JSON formatted and other text unchanged. For other bodies it shows only the size and the type. */
 export function Body({ text: given, base64, type, label }: BodyProps) {
-  const [isWhole, setWhole] = useState(false);
+  const [isWhole, showWhole] = useSwitch();
   const text = useMemo(() => (base64 === undefined ? given : textOf(base64)), [given, base64]);
   const shown = useMemo(() => laidOut(text ?? ''), [text]);
   if (base64 !== undefined && text === undefined) {
@@ -38,17 +40,11 @@ export function Body({ text: given, base64, type, label }: BodyProps) {
       <pre class="code" tabIndex={0} role="region" aria-label={label}>
         <Visible text={isCut ? shown.slice(0, shownAtFirst) : shown} />
       </pre>
-      <div class="body-end">
+      <div class="row end">
         {isCut && (
-          <button
-            type="button"
-            class="button quiet"
-            onClick={() => {
-              setWhole(true);
-            }}
-          >
+          <Button kind="quiet" onClick={showWhole}>
             Show all {bytes(new Blob([text]).size)}
-          </button>
+          </Button>
         )}
         <Copy text={text} label={`Copy ${label}`} />
       </div>
@@ -57,27 +53,21 @@ export function Body({ text: given, base64, type, label }: BodyProps) {
 }
 
 export function laidOut(text: string): string {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : text;
-  } catch {
-    return text;
-  }
+  const value = parsed(text);
+  return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : text;
 }
 
-function Redacted({ text }: { readonly text: string }) {
-  return (
-    <span class="redacted" title="It is not kept. Equal values have equal hashes.">
-      {text}
-    </span>
-  );
-}
+const Redacted = ({ text }: { readonly text: string }) => (
+  <span class="redacted" title="It is not kept. Equal values have equal hashes.">
+    {text}
+  </span>
+);
 
 export function Headers({ of, label }: { readonly of: RequestShownProps['header']; readonly label: string }) {
-  const [isShown, setShown] = useState(false);
+  const [isShown, show] = useSwitch();
   const mayWrite = useMayWrite();
-  const pairs = Object.entries(of).flatMap(([name, values]) =>
-    values.map((value) => [name, !isShown && isSecretHeader(name, value) ? '…' : value] as const),
+  const pairs = pairsOf(of).map(
+    ([name, value]) => [name, !isShown && isSecretHeader(name, value) ? '…' : value] as const,
   );
   if (pairs.length === 0) return <p class="hint">None.</p>;
   return (
@@ -92,12 +82,7 @@ export function Headers({ of, label }: { readonly of: RequestShownProps['header'
       </dl>
       {mayWrite && pairs.some(([, value]) => value === '…') && (
         <div>
-          <Button
-            kind="quiet"
-            onClick={() => {
-              setShown(true);
-            }}
-          >
+          <Button kind="quiet" onClick={show}>
             Show credentials
           </Button>
         </div>
@@ -107,9 +92,7 @@ export function Headers({ of, label }: { readonly of: RequestShownProps['header'
 }
 
 /** The content type, for any case of the header's name. */
-export const contentTypeOf = (
-  headers: Readonly<Record<string, readonly string[]>> = {},
-): string | undefined =>
+export const contentTypeOf = (headers: RequestShownProps['header'] = {}): string | undefined =>
   Object.entries(headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1][0];
 
 interface RequestShownProps {
@@ -118,13 +101,16 @@ interface RequestShownProps {
   readonly bodyBase64?: string | undefined;
 }
 
-export function RequestView({ of: { header, body, bodyBase64 } }: { readonly of: RequestShownProps }) {
-  return (
-    <>
-      <h3>Headers</h3>
-      <Headers of={header} label="Headers of the request" />
-      <h3>Body</h3>
-      <Body text={body} base64={bodyBase64} type={contentTypeOf(header)} label="the body of the request" />
-    </>
-  );
+interface RequestViewProps {
+  readonly of: RequestShownProps;
+  readonly noun?: 'request' | 'answer';
 }
+
+export const RequestView = ({ of: { header, body, bodyBase64 }, noun = 'request' }: RequestViewProps) => (
+  <>
+    <h3>Headers{noun === 'answer' && ' of the answer'}</h3>
+    <Headers of={header} label={`Headers of the ${noun}`} />
+    <h3>Body{noun === 'answer' && ' of the answer'}</h3>
+    <Body text={body} base64={bodyBase64} type={contentTypeOf(header)} label={`the body of the ${noun}`} />
+  </>
+);

@@ -1,10 +1,10 @@
 /** Small SVG charts. Each describes itself in words. */
 import { count } from './basics.tsx';
+import { Time, timeToMinute } from './time.tsx';
 
 interface Series {
   readonly name: string;
   readonly tone: 'good' | 'bad' | 'busy' | 'idle' | 'warn';
-  /** Unknown ones are undefined. */
   readonly values: readonly (number | undefined)[];
 }
 
@@ -40,7 +40,7 @@ export function Bars({ title, names, series, per = '', summary = '' }: BarsProps
   );
   return (
     <figure class="chart">
-      <div class="chart-top">
+      <div class="chart-top row spread">
         <span>{title}</span>
         <span>
           full height: {count(top)} {per}
@@ -71,9 +71,9 @@ export function Bars({ title, names, series, per = '', summary = '' }: BarsProps
           );
         })}
       </svg>
-      <figcaption>
+      <figcaption class="row spread">
         <span>{names[0]}</span>
-        <span class="legend">
+        <span class="legend row">
           {series.map(({ name, tone }) => (
             <span key={name} class={`key ${tone}`}>
               {name}
@@ -86,14 +86,39 @@ export function Bars({ title, names, series, per = '', summary = '' }: BarsProps
   );
 }
 
-export function Meter({
-  label,
-  value,
-  most,
-  show = count,
-  isFullFine = false,
-  note,
-}: {
+interface AttemptsProps extends Pick<BarsProps, 'title' | 'per'> {
+  readonly steps: readonly {
+    readonly from: number;
+    readonly attempts?: number | undefined;
+    readonly failures?: number | undefined;
+  }[];
+  /** The first attempt that is counted, in Unix milliseconds, if some are not. */
+  readonly lookedFrom: number | undefined;
+}
+
+export const Attempts = ({ steps, lookedFrom, ...bars }: AttemptsProps) => (
+  <>
+    <Bars
+      {...bars}
+      names={steps.map(({ from }) => timeToMinute(from))}
+      series={[
+        {
+          name: 'succeeded',
+          tone: 'good',
+          values: steps.map(({ attempts, failures = 0 }) => attempts && attempts - failures),
+        },
+        { name: 'failed', tone: 'bad', values: steps.map(({ failures }) => failures) },
+      ]}
+    />
+    {lookedFrom !== undefined && (
+      <p class="hint">
+        There were many records: attempts before <Time at={lookedFrom} isExact /> are not counted.
+      </p>
+    )}
+  </>
+);
+
+interface MeterProps {
   readonly label: string;
   /** Undefined until it is known. */
   readonly value: number | undefined;
@@ -103,7 +128,9 @@ export function Meter({
   /** Whether the colour does not change near the limit, because reaching it is no problem. */
   readonly isFullFine?: boolean;
   readonly note?: string;
-}) {
+}
+
+export function Meter({ label, value, most, show = count, isFullFine = false, note }: MeterProps) {
   const isLimited = most !== undefined && most > 0;
   const part = isLimited && value !== undefined ? Math.min(1, value / most) : 0;
   return (

@@ -32,7 +32,7 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
         onClose();
       }}
     >
-      <header class="dialog-head">
+      <header class="row spread">
         <h2 id={id}>
           <Visible text={title} />
         </h2>
@@ -48,7 +48,7 @@ export function Dialog({ title, onClose, isWide = false, children }: DialogProps
 export interface ConfirmProps {
   readonly title: string;
   /** Describes the effect, and how many things it concerns. */
-  readonly children?: ComponentChildren;
+  readonly children?: ComponentChildren | ((isRunning: boolean) => ComponentChildren);
   readonly yes: string;
   readonly isDangerous?: boolean;
   readonly isWide?: boolean;
@@ -63,9 +63,7 @@ export interface ConfirmProps {
 /** Names the button that goes back. “Cancel” would be ambiguous beside “Cancel 3 messages”. */
 const backFrom = (yes: string): string => (yes.startsWith('Cancel') ? 'Back' : 'Cancel');
 
-/** Asks for confirmation, and for values, before a change. */
-export function Confirm({ yes, isDangerous = false, isReady = true, work, ...dialog }: ConfirmProps) {
-  const { title, isWide = false, onStop, onClose, children } = dialog;
+export function Confirm({ title, isWide = false, onStop, onClose, children, ...form }: ConfirmProps) {
   const action = useAction();
   const { isRunning } = action;
   const close = (): void => {
@@ -75,46 +73,50 @@ export function Confirm({ yes, isDangerous = false, isReady = true, work, ...dia
   return (
     <Dialog title={title} onClose={close} isWide={isWide}>
       <Form
+        {...form}
         action={action}
-        work={work}
         then={() => {
           onClose(true);
         }}
-        end={
-          <footer class="dialog-end">
-            <Button onClick={close} disabled={isRunning && onStop === undefined}>
-              {isRunning && onStop !== undefined ? 'Stop' : backFrom(yes)}
-            </Button>
-            <Button
-              type="submit"
-              kind={isDangerous ? 'danger' : 'main'}
-              isBusy={isRunning}
-              disabled={!isReady}
-            >
-              {yes}
-            </Button>
-          </footer>
-        }
+        end={(submit, error) => (
+          <>
+            {error}
+            <footer class="row end">
+              <Button onClick={close} disabled={isRunning && onStop === undefined}>
+                {isRunning && onStop !== undefined ? 'Stop' : backFrom(form.yes)}
+              </Button>
+              {submit}
+            </footer>
+          </>
+        )}
       >
-        {children}
+        {typeof children === 'function' ? children(isRunning) : children}
       </Form>
     </Dialog>
   );
 }
 
 interface FormProps {
-  readonly action: Action;
+  /** Given if its owner shows whether the work is running. */
+  readonly action?: Action;
   readonly work: Work;
-  readonly then?: () => void;
+  readonly then?: (() => void) | undefined;
   readonly class?: string;
-  /** The buttons. */
-  readonly end: ComponentChildren;
-  readonly children: ComponentChildren;
+  /** Whether the browser checks nothing, because the API explains problems better. */
+  readonly noValidate?: boolean;
+  readonly yes: string;
+  readonly isDangerous?: boolean;
+  readonly isReady?: boolean;
+  /** The end of the form, with an error that concerns no field. */
+  readonly end: (submit: ComponentChildren, error: ComponentChildren) => ComponentChildren;
+  readonly children?: ComponentChildren;
 }
 
 /** A form that does its work when it is submitted. It shows an error under its field, with the focus there, or at its end. */
-export function Form({ action, work, then, end, children, ...rest }: FormProps) {
-  const { error } = action;
+export function Form({ action, work, then, yes, isDangerous, isReady = true, end, ...rest }: FormProps) {
+  const { children, ...attributes } = rest;
+  const own = useAction();
+  const { error, isRunning, run } = action ?? own;
   const form = useRef<HTMLFormElement>(null);
   const [isForgotten, setForgotten] = useState(false);
   const [isUnderField, setUnderField] = useState(false);
@@ -134,17 +136,26 @@ export function Form({ action, work, then, end, children, ...rest }: FormProps) 
   };
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
-    if (await action.run(work)) then?.();
+    if (await run(work)) then?.();
   };
   return (
-    <form ref={form} class={rest.class} onSubmit={(event) => void submit(event)}>
+    <form ref={form} {...attributes} onSubmit={(event) => void submit(event)}>
       <Refused.Provider value={{ sentence, forget, find }}>{children}</Refused.Provider>
-      {sentence !== undefined && !isUnderField && (
-        <p class="wrong" role="alert">
-          {sentence}
-        </p>
+      {end(
+        <Button
+          type="submit"
+          kind={isDangerous === true ? 'danger' : 'main'}
+          isBusy={isRunning}
+          disabled={!isReady}
+        >
+          {yes}
+        </Button>,
+        sentence !== undefined && !isUnderField && (
+          <p class="wrong" role="alert">
+            {sentence}
+          </p>
+        ),
       )}
-      {end}
     </form>
   );
 }

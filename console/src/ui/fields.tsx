@@ -12,7 +12,6 @@ import { fieldOfSetting, inLabels } from './settingTexts.ts';
 interface RefusedForm {
   readonly sentence: string | undefined;
   readonly forget: () => void;
-  /** Called when a field shows the message. */
   readonly find: () => void;
 }
 export const Refused = createContext<RefusedForm>({
@@ -32,20 +31,6 @@ function inWordsOf(label: string, sentence: string, about: About): string | unde
     return fieldOfSetting(header, sentence) === about ? inLabels(sentence) : undefined;
   const name = new RegExp(`^([\\w.]+\\.)?${about}\\b(\\.\\d+)?`);
   return name.test(sentence) ? sentence.replace(name, label) : undefined;
-}
-
-/** The problem of a field in a refused form, and the field's change handler. */
-function useProblem(label: string, about: About | undefined, onInput: (value: string) => void) {
-  const { sentence, forget, find } = useContext(Refused);
-  const error = about === undefined || sentence === undefined ? undefined : inWordsOf(label, sentence, about);
-  useLayoutEffect(() => {
-    if (error !== undefined) find();
-  }, [error]);
-  const onChange = (value: string): void => {
-    if (error !== undefined) forget();
-    onInput(value);
-  };
-  return { error, onChange };
 }
 
 export interface FieldProps {
@@ -71,11 +56,15 @@ export interface FieldProps {
 /** The other attributes of an `input` depend on its type. The compiler cannot check them if the type varies. */
 const Input = 'input' as unknown as FunctionComponent<LooseInputHTMLAttributes>;
 
-/** A text or a choice, with its label. */
 export function Field({ label, value, onInput, hint, options, rows, isCode, about, ...rest }: FieldProps) {
   const id = useId();
-  const problem = useProblem(label, about, onInput);
-  const { error = problem.error, type = 'text', ...more } = rest;
+  const { sentence, forget, find } = useContext(Refused);
+  const refusal =
+    about === undefined || sentence === undefined ? undefined : inWordsOf(label, sentence, about);
+  useLayoutEffect(() => {
+    if (refusal !== undefined) find();
+  }, [refusal]);
+  const { error = refusal, type = 'text', ...more } = rest;
   const describes = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
   const control = {
     id,
@@ -84,7 +73,8 @@ export function Field({ label, value, onInput, hint, options, rows, isCode, abou
     value,
   };
   const change = (event: { readonly currentTarget: { readonly value: string } }): void => {
-    problem.onChange(event.currentTarget.value);
+    if (refusal !== undefined) forget();
+    onInput(event.currentTarget.value);
   };
   const text = { ...control, class: classes(isCode === true && 'code'), spellcheck: false, onInput: change };
   return (
@@ -125,17 +115,15 @@ interface CheckboxProps {
   readonly isLabelHidden?: boolean;
 }
 
-export function Checkbox({ label, checked, onInput, isLabelHidden = false }: CheckboxProps) {
-  return (
-    <label class="checkbox">
-      <input
-        type="checkbox"
-        checked={checked}
-        onChange={(event) => {
-          onInput(event.currentTarget.checked);
-        }}
-      />
-      <span class={classes(isLabelHidden && 'visually-hidden')}>{label}</span>
-    </label>
-  );
-}
+export const Checkbox = ({ label, checked, onInput, isLabelHidden = false }: CheckboxProps) => (
+  <label class="checkbox">
+    <input
+      type="checkbox"
+      checked={checked}
+      onChange={(event) => {
+        onInput(event.currentTarget.checked);
+      }}
+    />
+    <span class={classes(isLabelHidden && 'visually-hidden')}>{label}</span>
+  </label>
+);

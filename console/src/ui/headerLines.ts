@@ -3,9 +3,12 @@
 type Header = readonly [name: string, value: string];
 type HeaderLists = Readonly<Record<string, readonly string[]>>;
 
+export const pairsOf = (headers: HeaderLists): readonly Header[] =>
+  Object.entries(headers).flatMap(([name, values]) => values.map((value) => [name, value] as const));
+
 export const toLines = (headers: HeaderLists): string =>
-  Object.entries(headers)
-    .flatMap(([name, values]) => values.map((value) => `${name}: ${value}`))
+  pairsOf(headers)
+    .map((pair) => pair.join(': '))
     .join('\n');
 
 /** @throws Error with a message for the user if a line is not a header, because the browser would refuse the request */

@@ -1,23 +1,33 @@
-/** The screen of one resource. */
 import type { ComponentChildren } from 'preact';
 import type * as z from 'zod/mini';
 import type { Readable } from '../../../lambdas/options/option.ts';
 import { useMayWrite } from '../access.ts';
 import type { Request } from '../api/client.ts';
 import { useAsked, type Asked } from '../api/useAsked.ts';
-import { Failure, Loading, Page } from './basics.tsx';
+import { Card, Failure, Loading, Page } from './basics.tsx';
 
 interface LoadedProps<T> {
   readonly of: Asked<T>;
   readonly children: (answer: T) => ComponentChildren;
 }
 
-/** Shows an answer, or the reason why there is none. */
 export const Loaded = <T,>({ of: { answer, error, again }, children }: LoadedProps<T>) => (
   <>
     {error !== undefined && <Failure error={error} again={again} />}
     {answer !== undefined ? children(answer) : error === undefined && <Loading />}
   </>
+);
+
+interface LoadedCardProps<T> extends LoadedProps<T> {
+  readonly title: string;
+  readonly actions?: ComponentChildren;
+}
+
+/** A part of a screen that shows an answer. */
+export const LoadedCard = <T,>({ title, actions, ...loaded }: LoadedCardProps<T>) => (
+  <Card title={title} actions={actions}>
+    <Loaded {...loaded} />
+  </Card>
 );
 
 interface ResourcePageProps<Shape extends z.ZodMiniType> extends Pick<Request, 'api' | 'path'> {

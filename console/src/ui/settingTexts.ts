@@ -22,7 +22,6 @@ export const callbacks = ['callback', 'failure-callback'] as const;
 export type CallbackName = (typeof callbacks)[number];
 const prefixes = ['', ...callbacks.map((name) => `${name}-`)];
 
-/** Whether callbacks have the setting too. */
 export const isOfCallback = (name: string): boolean =>
   fields[name]?.only === undefined &&
   fields[name]?.isOfMessage === undefined &&

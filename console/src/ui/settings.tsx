@@ -14,7 +14,7 @@ import {
   type SettingTexts,
 } from './settingTexts.ts';
 import { duration } from './time.tsx';
-import { Visible } from './basics.tsx';
+import { Visible, type Details } from './basics.tsx';
 
 interface FieldsProps {
   readonly form: 'publish' | 'schedule' | 'retry' | 'resume';
@@ -25,7 +25,7 @@ interface FieldsProps {
   readonly none?: string;
   /** The callback whose settings these are; undefined for the message's own. */
   readonly callback?: CallbackName;
-  /** Messages, by the wrong field. */
+  /** Messages, by the wrong field, if the form's owner finds it. */
   readonly problems?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -40,7 +40,7 @@ export function SettingFields({
   onChange,
   none = 'default',
   callback,
-  problems = {},
+  problems,
 }: FieldsProps) {
   const prefix = callback === undefined ? '' : `${callback}-`;
   const control = (part: string, { label, placeholder, choices, kind, isCode }: Partial<FormField>) => {
@@ -49,12 +49,12 @@ export function SettingFields({
     const onInput = (text: string): void => {
       onChange({ [name]: text });
     };
-    const common = { label: labelIn(callback, label ?? part), onInput, about: name };
+    const shownLabel = labelIn(callback, label ?? part);
     if (kind === 'switch') {
       return (
         <Checkbox
           key={name}
-          label={common.label}
+          label={shownLabel}
           checked={value !== ''}
           onInput={(isOn) => {
             onInput(isOn ? 'true' : '');
@@ -66,12 +66,13 @@ export function SettingFields({
     return (
       <Field
         key={name}
-        {...common}
+        label={shownLabel}
+        about={problems === undefined ? name : undefined}
         {...(isTime && { type: 'datetime-local' })}
         options={choices && [['', none], ...choices.map((one) => [one, one] as const)]}
         placeholder={placeholder}
         isCode={isCode}
-        error={problems[name]}
+        error={problems?.[name]}
         value={isTime && value !== '' ? localTime(Number(value) * secondMs) : value}
         onInput={(text) => {
           onInput(isTime && text !== '' ? String(new Date(text).getTime() / secondMs) : text);
@@ -96,30 +97,41 @@ export function SettingFields({
   );
 }
 
-/** The settings that can be changed when something is sent again. They are shown if one of them is wrong. */
-export function ChangedSettings(props: Pick<FieldsProps, 'form' | 'texts' | 'onChange'>) {
+interface MoreFieldsProps {
+  readonly name: string;
+  readonly hint?: string;
+  readonly children: ComponentChildren;
+}
+
+/** Fields that are hidden at first, and shown if one of them is wrong. */
+export function MoreFields({ name, hint, children }: MoreFieldsProps) {
   const details = useRef<HTMLDetailsElement>(null);
-  const { sentence } = useContext(Refused);
+  // It is drawn again when the form is refused.
+  useContext(Refused);
   useLayoutEffect(() => {
     const isWrong = details.current?.querySelector('[aria-invalid="true"]');
     if (details.current && isWrong) details.current.open = true;
-  }, [sentence]);
+  });
   return (
     <details ref={details}>
-      <summary>Change settings</summary>
-      <p class="hint">Leave a field empty to keep its value.</p>
-      <div class="fields">
-        <SettingFields
-          {...props}
-          onChange={(changed) => {
-            props.onChange({ ...props.texts, ...changed });
-          }}
-          none="As it was"
-        />
-      </div>
+      <summary>{name}</summary>
+      {hint !== undefined && <p class="hint">{hint}</p>}
+      <div class="fields">{children}</div>
     </details>
   );
 }
+
+export const ChangedSettings = (props: Pick<FieldsProps, 'form' | 'texts' | 'onChange'>) => (
+  <MoreFields name="Change settings" hint="Leave a field empty to keep its value.">
+    <SettingFields
+      {...props}
+      onChange={(changed) => {
+        props.onChange({ ...props.texts, ...changed });
+      }}
+      none="As it was"
+    />
+  </MoreFields>
+);
 
 /** A line for each label. Long labels are cut. */
 const LabelList = ({ of }: { readonly of: readonly string[] }) => (
@@ -141,9 +153,7 @@ const inOneForm = (text: string): string => {
 };
 
 /** The settings in an answer, for a list of details. The method is shown beside the destination. */
-export function settingDetails(
-  of: Parameters<typeof writeOptions>[0],
-): readonly (readonly [name: string, value: ComponentChildren])[] {
+export function settingDetails(of: Parameters<typeof writeOptions>[0]): Details {
   const settings: Settings = writeOptions(of);
   return Object.entries(fields).flatMap(([name, { label, isCode }]) => {
     const text = settings[name];

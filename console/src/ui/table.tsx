@@ -11,11 +11,9 @@ export interface Column<T> {
   readonly cell?: (row: T) => ComponentChildren;
   /** A text, which is cut if space is short. */
   readonly text?: (row: T) => string;
-  /** The address to which the text or the address links. */
   readonly to?: (row: T) => string;
   /** An address such as a URL: it is cut in its middle. */
   readonly address?: (row: T) => string;
-  /** A text below the others. */
   readonly hint?: (row: T) => string;
   readonly count?: (row: T) => number | undefined;
   /** Unix milliseconds. */
@@ -23,14 +21,16 @@ export interface Column<T> {
   readonly state?: (row: T) => string | undefined;
   readonly labels?: (row: T) => readonly string[] | undefined;
   readonly isNumber?: boolean;
-  /** Whether the column takes the remaining width. Its texts are cut. */
+  /** Whether the column takes the remaining width. Its texts are cut. Default: if it has texts or addresses. */
   readonly isWide?: boolean;
   /** Whether the column is hidden if there is little room. */
   readonly isExtra?: boolean;
 }
 
-const classOf = <T,>({ isNumber, isWide, isExtra, count }: Column<T>): string =>
-  classes((isNumber ?? count !== undefined) && 'number', isWide && 'wide', isExtra && 'extra');
+function classOf<T>({ text, address = text, count, isExtra, ...of }: Column<T>): string {
+  const { isNumber = count !== undefined, isWide = address !== undefined } = of;
+  return classes(isNumber && 'number', isWide && 'wide', isExtra && 'extra');
+}
 
 function Cell<T>({ of, row }: { readonly of: Column<T>; readonly row: T }) {
   const { text, address, to, hint } = of;
@@ -64,7 +64,6 @@ export interface TableProps<T> {
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
   readonly isMarked?: (row: T) => boolean;
-  /** Given if rows can be selected. */
   readonly selection?: Selection | undefined;
   readonly nameOf?: (row: T) => string;
 }
@@ -74,7 +73,7 @@ interface Selection {
   readonly onChange: (selected: ReadonlySet<string>) => void;
 }
 
-/** A table; in a narrow window each row becomes a card, in which the columns' heads stand before the values. */
+/** In a narrow window each row becomes a card, in which the columns' heads are above the values. */
 export function Table<T>({
   caption,
   columns,
@@ -145,17 +144,16 @@ export function Table<T>({
   );
 }
 
-/** A list that is loaded page by page: its entries, or the reason why there are none, and a button for more. */
-export function Listed<T>({
-  list,
-  empty,
-  children,
-}: {
+interface ListedProps<T> {
   readonly list: Paged<T>;
   readonly empty: ComponentChildren;
   readonly children: (items: readonly T[]) => ComponentChildren;
-}) {
+}
+
+/** A list that is loaded page by page: its entries, or the reason why there are none, and a button for more. */
+export function Listed<T>({ list, empty, children }: ListedProps<T>) {
   const { items, error, more, isLoading, isFurther, skipped, again } = list;
+  const hasItems = items !== undefined && items.length > 0;
   // If a page replaces the previous ones, the list scrolls to its top.
   useEffect(() => {
     if (skipped > 0) scrollTo(0, 0);
@@ -164,7 +162,7 @@ export function Listed<T>({
     <>
       {error !== undefined && <Failure error={error} again={again} />}
       {items === undefined && error === undefined && <Loading />}
-      {items !== undefined && items.length > 0 && isFurther && (
+      {hasItems && isFurther && (
         <p class="hint">
           Entries {count(skipped + 1)} to {count(skipped + items.length)}. New ones are not shown.{' '}
           <Button kind="quiet" onClick={again}>
@@ -172,11 +170,9 @@ export function Listed<T>({
           </Button>
         </p>
       )}
-      {items !== undefined && items.length > 0 && children(items)}
-      {items !== undefined && items.length === 0 && more === undefined && empty}
-      {items !== undefined && items.length === 0 && more !== undefined && (
-        <p class="hint">Nothing found so far; there is more to search.</p>
-      )}
+      {hasItems && children(items)}
+      {items?.length === 0 &&
+        (more ? <p class="hint">Nothing found so far; there is more to search.</p> : empty)}
       {more !== undefined && (
         <p class="more">
           <Button onClick={more} isBusy={isLoading}>
@@ -202,7 +198,6 @@ function Labels({ of = [] }: { readonly of?: readonly string[] | undefined }) {
   );
 }
 
-/** Shorter addresses are not cut. */
 const shortest = 16;
 /** The part of an address that its end is, and the most characters of an end. */
 const endPart = 0.4;

@@ -24,7 +24,6 @@ export const exactTime = (ms: number): string => exact.format(ms);
 const inBothZones = (ms: number): string =>
   `${new Date(ms).toISOString().replace('T', ' ').replace('Z', ' UTC')}\n${toMillisecond.format(ms)}`;
 
-/** The time to the minute, without year and time zone. */
 export const timeToMinute = (ms: number): string => toMinute.format(ms);
 
 /** The latest time that `Date` can format. A later one is an error of the service. */
@@ -101,6 +100,9 @@ function useOfNow<T extends string | number>(at: (now: number) => T): T {
 
 /** The current time in Unix milliseconds, every second. While updates are paused: the time of the last answer. */
 export const useNow = (): number => useOfNow((now) => now);
+
+/** The same, but it continues while updates are paused. */
+export const useClock = (): number => useOfNow(() => Date.now());
 
 /** @param at Unix milliseconds; NaN for never */
 export function Time({ at, isExact = false }: { readonly at: number; readonly isExact?: boolean }) {

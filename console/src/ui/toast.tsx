@@ -1,5 +1,5 @@
-import { useEffect, useState } from 'preact/hooks';
-import { going, href, placeOf } from '../place.ts';
+import { useStateAt } from '../events.ts';
+import { go, going, href, placeOf } from '../place.ts';
 import { Button } from './basics.tsx';
 
 interface Toast {
@@ -20,17 +20,27 @@ const mostShown = 4;
 
 let toasts: readonly Toast[] = [];
 let count = 0;
-let tell: (() => void) | undefined;
+const changed = 'svc-toasts';
 
-const set = (changed: readonly Toast[]): void => {
-  toasts = changed;
-  tell?.();
+const set = (after: readonly Toast[]): void => {
+  toasts = after;
+  dispatchEvent(new Event(changed));
 };
 
 const screenOf = (address: string): string => href(placeOf(address).path);
 
 /** Milliseconds. A toast that appeared this recently stays when the screen changes, because its change led there. */
 const keptOnNavigationMs = 1_000;
+addEventListener(going, (event) => {
+  if (!(event instanceof CustomEvent)) return;
+  const screen = screenOf(String(event.detail));
+  const since = performance.now() - keptOnNavigationMs;
+  set(toasts.map((toast) => (toast.at >= since ? { ...toast, screen } : toast)));
+});
+addEventListener('hashchange', () => {
+  const screen = screenOf(location.hash);
+  set(toasts.filter((toast) => toast.screen === screen));
+});
 
 /** Shows a sentence for some seconds. Screen readers read it aloud. */
 export function showToast(text: string, kind: Toast['kind'] = 'done', link?: string): void {
@@ -42,6 +52,12 @@ export function showToast(text: string, kind: Toast['kind'] = 'done', link?: str
   }, shownMs);
 }
 
+/** Goes to what a change has made, and shows a sentence that links to it. */
+export function showAt(place: string, text: string): void {
+  showToast(text, 'done', place);
+  go(place);
+}
+
 const dismiss = (id: number): void => {
   set(toasts.filter((toast) => toast.id !== id));
 };
@@ -50,48 +66,23 @@ export function forgetFailures(): void {
   set(toasts.filter(({ kind }) => kind !== 'failure'));
 }
 
-export function Toasts() {
-  const [, setRound] = useState(0);
-  useEffect(() => {
-    tell = () => {
-      setRound((round) => round + 1);
-    };
-    const leave = (): void => {
-      const screen = screenOf(location.hash);
-      set(toasts.filter((toast) => toast.screen === screen));
-    };
-    const lead = (event: Event): void => {
-      if (!(event instanceof CustomEvent)) return;
-      const screen = screenOf(String(event.detail));
-      const since = performance.now() - keptOnNavigationMs;
-      set(toasts.map((toast) => (toast.at >= since ? { ...toast, screen } : toast)));
-    };
-    addEventListener(going, lead);
-    addEventListener('hashchange', leave);
-    return () => {
-      tell = undefined;
-      removeEventListener(going, lead);
-      removeEventListener('hashchange', leave);
-    };
-  }, []);
-  return (
-    <div class="toasts" role="status" aria-live="polite">
-      {toasts.map(({ id, text, kind, link }) => (
-        <div key={id} class={`toast ${kind}`}>
-          <p>
-            {text} {link !== undefined && <a href={link}>Show</a>}
-          </p>
-          <Button
-            kind="quiet"
-            aria-label="Dismiss"
-            onClick={() => {
-              dismiss(id);
-            }}
-          >
-            ✕
-          </Button>
-        </div>
-      ))}
-    </div>
-  );
-}
+export const Toasts = () => (
+  <div class="toasts" role="status" aria-live="polite">
+    {useStateAt(changed, () => toasts).map(({ id, text, kind, link }) => (
+      <div key={id} class={`toast ${kind}`}>
+        <p>
+          {text} {link !== undefined && <a href={link}>Show</a>}
+        </p>
+        <Button
+          kind="quiet"
+          aria-label="Dismiss"
+          onClick={() => {
+            dismiss(id);
+          }}
+        >
+          ✕
+        </Button>
+      </div>
+    ))}
+  </div>
+);

@@ -6,7 +6,7 @@ import { limitNames, limitTable, type LimitName } from '../../../../lambdas/valu
 import { ask, path } from '../../api/client.ts';
 import { isSettled, useAsked, useOnceTrue } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
-import { Act, sends, ActionForm, type FormField } from '../../ui/action.tsx';
+import { Act, ActionForm, Deletes, sends, type FormField } from '../../ui/action.tsx';
 import { Loaded, ResourcePage } from '../../ui/resourcePage.tsx';
 import { bytes, Card, countOf, Cut, DetailList, dollars, Loading, State } from '../../ui/basics.tsx';
 import { Bars, Meter } from '../../ui/charts.tsx';
@@ -30,14 +30,7 @@ export function OneAccount({ id }: { readonly id: string }) {
     >
       {(of) => (
         <>
-          {fresh && (
-            <Tokens
-              of={fresh}
-              onClose={() => {
-                setFresh(undefined);
-              }}
-            />
-          )}
+          {fresh && <Tokens key={fresh.token} of={fresh} />}
           <Details of={of} />
         </>
       )}
@@ -63,11 +56,10 @@ function Actions({ of, then, onTokens }: ActionsProps) {
           title="Suspend the account?"
           yes="Suspend"
           isDangerous
+          effect="Its tokens are refused, and its messages wait, until it is resumed."
           work={sends(becomes('passive'), 'The account is suspended.')}
           then={then}
-        >
-          <p>Its tokens are refused, and its messages wait, until it is resumed.</p>
-        </ActionForm>
+        />
       ) : (
         <Act name="Resume" work={sends(becomes('active'), 'The account is active again.')} then={then} />
       )}
@@ -76,32 +68,27 @@ function Actions({ of, then, onTokens }: ActionsProps) {
         title="Reset both tokens?"
         yes="Reset tokens"
         isDangerous
+        effect="The token and the read-only token end now. Requests with them are refused."
         work={async () => {
           const rotate = path`v2/svc/rotate-token/${of.id}`;
           onTokens(await ask(account, { api, method: 'POST', path: rotate }));
           return 'The account has new tokens.';
         }}
         then={then}
-      >
-        <p>The token and the read-only token end now. Requests with them are refused.</p>
-      </ActionForm>
-      <ActionForm
+      />
+      <Deletes
         name="Delete"
         title={`Delete ${of.customer_id ?? 'the account'}?`}
         yes="Delete the account"
-        isDangerous
-        work={sends({ api, method: 'DELETE', path: at }, 'The account is deleted.')}
+        effect="Its tokens end now, its messages and schedules stop, and its data expires. This cannot be undone."
+        request={{ api, path: at }}
+        said="The account is deleted."
         then={then}
-      >
-        <p>
-          Its tokens end now, its messages and schedules stop, and its data expires. This cannot be undone.
-        </p>
-      </ActionForm>
+      />
     </>
   );
 }
 
-/** Calls the account's failure callback as it is configured, and says what it answered. */
 async function testCallback(id: string): Promise<string> {
   const test = path`v2/svc/users/${id}/failure-callback/test`;
   const { status, error } = await ask(testedCallback, { api, method: 'POST', path: test });

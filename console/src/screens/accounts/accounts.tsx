@@ -37,7 +37,6 @@ function AllAccounts({ place }: { readonly place: Place }) {
       columns={[
         {
           head: 'Customer',
-          isWide: true,
           text: ({ id, customer_id: customer }) => customer ?? id,
           to: ({ id }) => href(['accounts', id]),
         },
@@ -48,14 +47,7 @@ function AllAccounts({ place }: { readonly place: Place }) {
         { head: 'Made', time: ({ creation_time: seconds }) => seconds * 1_000 },
       ]}
     >
-      {made && (
-        <Tokens
-          of={made}
-          onClose={() => {
-            setMade(undefined);
-          }}
-        />
-      )}
+      {made && <Tokens key={made.token} of={made} />}
     </ResourceList>
   );
 }
@@ -92,12 +84,8 @@ function MakeAccount({ onMade, then }: MakeProps) {
         budget,
       }}
       work={async ({ customer_id, region, type, budget }) => {
-        const body = {
-          ...(customer_id !== '' && { customer_id }),
-          ...(region !== '' && { region }),
-          type,
-          budget: Number(budget),
-        };
+        const given = { customer_id: customer_id || undefined, region: region || undefined };
+        const body = { ...given, type, budget: Number(budget) };
         onMade(await ask(account, { api: 'management', method: 'POST', path: 'v2/svc/users', body }));
         return 'The account is made.';
       }}

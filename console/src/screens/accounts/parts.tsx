@@ -1,11 +1,10 @@
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import type { account } from '../../../../lambdas/wire/accountAnswers.ts';
 import type { FormFields } from '../../ui/action.tsx';
-import { Button, Card, Copy, DetailList } from '../../ui/basics.tsx';
+import { Button, Card, Copy, DetailList, useSwitch } from '../../ui/basics.tsx';
 
 export type Account = Answer<typeof account>;
 
-/** The fields that an account has from its beginning. */
 export const firstFields = (of?: Account) =>
   ({
     customer_id: { label: 'Customer', value: of?.customer_id, autoFocus: true },
@@ -25,21 +24,25 @@ export const firstFields = (of?: Account) =>
     },
   }) satisfies FormFields<string>;
 
-/** New tokens of an account. They are not shown again. */
-export const Tokens = ({ of, onClose }: { readonly of: Account; readonly onClose: () => void }) => (
-  <Card
-    title={`The tokens of ${of.customer_id ?? of.id}`}
-    actions={<Button onClick={onClose}>I have them</Button>}
-  >
-    <p class="hint">Copy them now: the console does not show them again.</p>
-    <DetailList
-      of={[
-        ['For all operations', <Token name="token" value={of.token} />],
-        ['For operations that change nothing', <Token name="read-only token" value={of.read_only_token} />],
-      ]}
-    />
-  </Card>
-);
+/** New tokens of an account, until the user has them. They are not shown again. */
+export function Tokens({ of }: { readonly of: Account }) {
+  const [areKnown, know] = useSwitch();
+  if (areKnown) return null;
+  return (
+    <Card
+      title={`The tokens of ${of.customer_id ?? of.id}`}
+      actions={<Button onClick={know}>I have them</Button>}
+    >
+      <p class="hint">Copy them now: the console does not show them again.</p>
+      <DetailList
+        of={[
+          ['For all operations', <Token name="token" value={of.token} />],
+          ['For operations that change nothing', <Token name="read-only token" value={of.read_only_token} />],
+        ]}
+      />
+    </Card>
+  );
+}
 
 const Token = ({ name, value }: { readonly name: string; readonly value: string }) => (
   <>

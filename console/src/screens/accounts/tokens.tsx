@@ -5,7 +5,7 @@ import { madeToken, namedTokens, type namedToken } from '../../../../lambdas/wir
 import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
 import { useAsked, type Asked } from '../../api/useAsked.ts';
-import { sends, ActionForm } from '../../ui/action.tsx';
+import { ActionForm, Deletes } from '../../ui/action.tsx';
 import { Loaded } from '../../ui/resourcePage.tsx';
 import { Card, Cut, Empty, Secret } from '../../ui/basics.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -56,14 +56,7 @@ export function NamedTokens({ place, of: asked }: NamedTokensProps) {
       actions={mayWrite && <MakeToken place={place} onMade={setMade} then={asked.again} />}
     >
       {made && (
-        <Secret
-          title={`The token ${made.name}`}
-          text={made.token}
-          copy="Copy the token"
-          onClose={() => {
-            setMade(undefined);
-          }}
-        />
+        <Secret key={made.token} title={`The token ${made.name}`} text={made.token} copy="Copy the token" />
       )}
       <Loaded of={asked}>
         {(all) =>
@@ -75,7 +68,7 @@ export function NamedTokens({ place, of: asked }: NamedTokensProps) {
               rows={all}
               keyOf={({ id }) => id}
               columns={[
-                { head: 'Name', isWide: true, text: ({ name }) => name },
+                { head: 'Name', text: ({ name }) => name },
                 { head: 'Id', cell: ({ id }) => <code>{id}</code> },
                 { head: 'May', cell: (token) => <Scope of={token} /> },
                 {
@@ -118,25 +111,18 @@ interface RevokeProps {
 }
 
 const Revoke = ({ place: { api, path }, of: { id, name }, then }: RevokeProps) => (
-  <ActionForm
+  <Deletes
     name="Revoke"
     kind="quiet"
     label={`Revoke ${name}`}
     title={`Revoke ${name}?`}
     yes="Revoke"
-    isDangerous
-    work={sends({ api, method: 'DELETE', path: `${path}/${id}` }, 'The token is revoked.')}
+    effect="Requests with it are refused from now on. This cannot be undone."
+    request={{ api, path: `${path}/${id}` }}
+    said="The token is revoked."
     then={then}
-  >
-    <p>Requests with it are refused from now on. This cannot be undone.</p>
-  </ActionForm>
+  />
 );
-
-const lines = (text: string): readonly string[] =>
-  text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '');
 
 interface MakeProps {
   readonly place: TokensPlace;
@@ -152,11 +138,7 @@ const MakeToken = ({ place, onMade, then }: MakeProps) => (
     then={then}
     fields={{
       name: { label: 'Name', autoFocus: true, hint: 'What it is for.' },
-      scope: {
-        label: 'It may do',
-        value: 'publish',
-        options: scopes.filter(([one]) => isFor(place, one)),
-      },
+      scope: { label: 'It may do', value: 'publish', options: scopes.filter(([one]) => isFor(place, one)) },
       destinations: {
         label: 'Destinations',
         rows: 3,
@@ -168,10 +150,14 @@ const MakeToken = ({ place, onMade, then }: MakeProps) => (
       expires_at: { label: 'Ends', type: 'datetime-local', hint: 'Empty for never.' },
     }}
     work={async ({ name, scope, destinations, expires_at: end }) => {
+      const lines = destinations
+        .split(/\s*\n\s*/)
+        .map((line) => line.trim())
+        .filter(Boolean);
       const body = {
         name,
         scope,
-        destinations: scope === 'publish' && destinations.trim() !== '' ? lines(destinations) : undefined,
+        destinations: scope === 'publish' && lines.length > 0 ? lines : undefined,
         expires_at: end === '' ? undefined : Math.floor(new Date(end).getTime() / 1_000),
       };
       onMade(await ask(madeToken, { ...place, method: 'POST', body }));

@@ -11,7 +11,7 @@ import {
 import { useMayWrite } from '../../access.ts';
 import { ask } from '../../api/client.ts';
 import { href } from '../../place.ts';
-import { Act, sends, ActionForm } from '../../ui/action.tsx';
+import { Act, Deletes } from '../../ui/action.tsx';
 import { ResourcePage } from '../../ui/resourcePage.tsx';
 import { Card, DetailList, Empty, Visible } from '../../ui/basics.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -62,16 +62,15 @@ function Acts({ then }: { readonly then: () => void }) {
     <>
       {messageId !== undefined && <a href={href(['messages', messageId])}>See the outcome of the test</a>}
       <Act name="Send a test" work={test} />
-      <ActionForm
+      <Deletes
         name="Remove…"
         title="Remove the alarms?"
         yes="Remove"
-        isDangerous
-        work={sends({ method: 'DELETE', path: 'v2/alarms' }, 'The alarms are removed.')}
+        effect="Alarms are no longer reported, nor is the end of those that are open."
+        request={{ path: 'v2/alarms' }}
+        said="The alarms are removed."
         then={then}
-      >
-        <p>Alarms are no longer reported, nor is the end of those that are open.</p>
-      </ActionForm>
+      />
     </>
   );
 }

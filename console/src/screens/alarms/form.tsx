@@ -3,9 +3,8 @@ import { useState } from 'preact/hooks';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import { alarmKinds, alarms, kindTable, type AlarmKind } from '../../../../lambdas/wire/alarms.ts';
 import { ask } from '../../api/client.ts';
-import { useAction } from '../../api/useAsked.ts';
 import { FieldsOf, firstTexts, type FormFields, type FormTexts } from '../../ui/action.tsx';
-import { Button, Card } from '../../ui/basics.tsx';
+import { Card } from '../../ui/basics.tsx';
 import { Form } from '../../ui/dialog.tsx';
 import { Checkbox } from '../../ui/fields.tsx';
 import { fromLines, listsOf, toLines } from '../../ui/headerLines.ts';
@@ -123,7 +122,6 @@ function changed(before: Texts, after: Texts): Texts {
 }
 
 interface FormProps {
-  /** The current alarms, if any. */
   readonly of: Settings;
   readonly then: () => void;
 }
@@ -134,7 +132,6 @@ export function AlarmsForm({ of, then }: FormProps) {
     firstTexts(Object.fromEntries(alarmKinds.flatMap((kind) => Object.entries(numberFields(kind, of))))),
   );
   const [parts, setParts] = useState(() => partsOf(of));
-  const action = useAction();
   const shown = (only: readonly Name[]) => (
     <FieldsOf
       fields={fieldsOf(of, texts.format)}
@@ -161,16 +158,10 @@ export function AlarmsForm({ of, then }: FormProps) {
   return (
     <Form
       class="stack"
-      action={action}
       work={save}
       then={then}
-      end={
-        <div class="actions">
-          <Button type="submit" kind="main" isBusy={action.isRunning}>
-            Save
-          </Button>
-        </div>
-      }
+      yes="Save"
+      end={(submit, error) => [error, <div>{submit}</div>]}
     >
       <Card title="Where it is reported">
         <div class="fields">{shown(['format', 'url', 'routingKey'])}</div>

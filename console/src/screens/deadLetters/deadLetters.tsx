@@ -1,12 +1,19 @@
 /** Dead letters: messages that failed permanently, with the reasons, and buttons that retry them. */
-import { deadLetterPage } from '../../../../lambdas/wire/answers.ts';
-import { href, type Place } from '../../place.ts';
+import { deadLetter, deadLetterPage, type Answer } from '../../../../lambdas/wire/answers.ts';
+import { path } from '../../api/client.ts';
+import { go, href, type Place } from '../../place.ts';
+import { Card, DetailList } from '../../ui/basics.tsx';
+import { RequestView } from '../../ui/body.tsx';
 import { bodyField, destinationFields, originFields, periodFields, valuesIn } from '../../ui/filters.tsx';
+import { ResourcePage } from '../../ui/resourcePage.tsx';
+import { settingDetails } from '../../ui/settings.tsx';
 import { Id } from '../../ui/table.tsx';
-import { DeadLetter, Status } from './deadLetter.tsx';
-import { deadLetters } from './failed.tsx';
+import { Time } from '../../ui/time.tsx';
+import { hrefOfMessages, linkTo } from '../links.tsx';
+import { History, useLog } from '../messages/history.tsx';
+import { deadLetters, FailedActs } from './failed.tsx';
 import { FailedList } from './failedList.tsx';
-import { kindsOfMessages } from './groups.tsx';
+import { kindsOfMessages, Status } from './groups.tsx';
 
 const fields = [
   ...destinationFields.filter(({ name }) => name === 'host'),
@@ -34,7 +41,7 @@ export function DeadLetters({ place }: { readonly place: Place }) {
       kinds={kindsOfMessages}
       groupsOf="Dead letters"
       // Hosts are suggested from all groups, too.
-      valuesOf={(rows, { groups } = { groups: [] }) => {
+      valuesOf={(rows = [], { groups } = { groups: [] }) => {
         const values = valuesIn(rows);
         return {
           ...values,
@@ -56,7 +63,6 @@ export function DeadLetters({ place }: { readonly place: Place }) {
         { head: 'Status', cell: ({ responseStatus }) => <Status of={responseStatus} /> },
         {
           head: 'Destination',
-          isWide: true,
           address: ({ method, url }) => `${method} ${url}`,
           to: ({ dlqId }) => href(['dead-letters', dlqId], place.query),
           hint: ({ error, responseBody = '' }) => error ?? responseBody,
@@ -69,3 +75,79 @@ export function DeadLetters({ place }: { readonly place: Place }) {
     />
   );
 }
+
+function DeadLetter({ dlqId, place }: { readonly dlqId: string; readonly place: Place }) {
+  const list = href(['dead-letters'], place.query);
+  return (
+    <ResourcePage
+      shape={deadLetter}
+      path={path`v2/dlq/${dlqId}`}
+      title={dlqId}
+      back={{ href: list, name: 'Dead letters' }}
+      actions={() => (
+        <FailedActs
+          of={deadLetters}
+          which="it"
+          ids={[dlqId]}
+          query={new URLSearchParams()}
+          then={(sent) => {
+            go(sent.length === 0 ? list : hrefOfMessages(sent));
+          }}
+        />
+      )}
+    >
+      {(letter) => <Details of={letter} />}
+    </ResourcePage>
+  );
+}
+
+const Details = ({ of: letter }: { readonly of: Answer<typeof deadLetter> }) => (
+  <>
+    <Card title="Why it failed">
+      <p class="happened row">
+        <code>
+          {letter.method} {letter.url}
+        </code>
+      </p>
+      <DetailList
+        of={[
+          ['Last answer', <Status of={letter.responseStatus} />],
+          ['Error', letter.error],
+          ['Failed', <Time at={letter.failedAt} />],
+          ['Attempts', letter.retried + 1],
+          ['Kept until', <Time at={letter.expiresAt} isExact />],
+        ]}
+      />
+      {letter.responseStatus > 0 && (
+        <RequestView
+          noun="answer"
+          of={{
+            header: letter.responseHeader,
+            body: letter.responseBody,
+            bodyBase64: letter.responseBodyBase64,
+          }}
+        />
+      )}
+    </Card>
+    <History of={useLog(letter.messageId, 0)} />
+    <Card title="Request">
+      <RequestView of={letter} />
+    </Card>
+    <Card title="Settings">
+      <DetailList
+        of={[
+          ['Message', linkTo('messages', letter.messageId)],
+          ['Made from', linkTo('messages', letter.retriedFrom)],
+          ['Sent again as', linkTo('messages', letter.retriedAs)],
+          ['Published', <Time at={letter.createdAt} isExact />],
+          ['Published from', letter.callerIp],
+          ['URL group', letter.topicName],
+          ['Endpoint', letter.endpointName],
+          ['Queue', letter.queueName],
+          ['Schedule', linkTo('schedules', letter.scheduleId)],
+          ...settingDetails(letter),
+        ]}
+      />
+    </Card>
+  </>
+);

@@ -3,13 +3,13 @@ import { useState } from 'preact/hooks';
 import { deleted, retriedPage } from '../../../../lambdas/wire/answers.ts';
 import { rerunAnswers } from '../../../../lambdas/wire/workflowAnswers.ts';
 import { pagesOf, type Request } from '../../api/client.ts';
-import { Bulk, type SettingsProps } from '../../lists/bulk.tsx';
+import { Bulk } from '../../lists/bulk.tsx';
+import type { SettingsProps } from '../../ui/action.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { ChangedSettings } from '../../ui/settings.tsx';
 import { sentAs, settingHeaders, type SettingTexts } from '../../ui/settingTexts.ts';
 import { hrefOfMessages } from '../links.tsx';
 
-/** A way to send something again. */
 interface Way {
   /** The last part of the path. */
   readonly kind: string;
@@ -18,16 +18,13 @@ interface Way {
   readonly effect: string;
 }
 
-/** A kind of things that fail. */
 export interface Failed {
   readonly noun: string;
-  /** The path of the list. */
   readonly path: string;
   readonly atOnce: number;
   readonly ways: readonly Way[];
   /** Sends again what a request selects, and yields the ids of the new messages or runs. */
   readonly send: (request: Request) => AsyncIterable<readonly string[]>;
-  /** The address of what was sent. */
   readonly hrefOf?: (ids: readonly string[]) => string;
   readonly form: 'retry' | 'resume';
   readonly hasPace?: boolean;
@@ -59,7 +56,6 @@ export const deadLetters: Failed = {
   selected: (count) => `${count} selected`,
 };
 
-/** The ways to run a failed run again, each with what the new run does. */
 export const rerunWays = [
   {
     kind: 'resume',
@@ -116,6 +112,7 @@ const Again = ({ of, way, name, kind, ...selected }: AgainProps) => (
     kind={kind}
     verb={way.verb}
     done={way.done}
+    effect={way.effect}
     noun={of.noun}
     atOnce={of.atOnce}
     path={`${of.path}/count`}
@@ -129,12 +126,9 @@ const Again = ({ of, way, name, kind, ...selected }: AgainProps) => (
     work={(query, texts) =>
       of.send({ method: 'POST', path: `${of.path}/${way.kind}`, ...settingsIn(texts, query) })
     }
-  >
-    <p>{way.effect}</p>
-  </Bulk>
+  />
 );
 
-/** The button of one dead letter. */
 export const RetryOne = ({ dlqId, then }: { readonly dlqId: string; readonly then: Selected['then'] }) => (
   <Again
     of={deadLetters}
@@ -163,6 +157,7 @@ export const FailedActs = ({ of, which, ...selected }: FailedActsProps) => (
       name={`Delete ${which}…`}
       verb="Delete"
       done="deleted"
+      effect={of.afterDeletion}
       noun={of.noun}
       atOnce={of.atOnce}
       path={`${of.path}/count`}
@@ -174,9 +169,7 @@ export const FailedActs = ({ of, which, ...selected }: FailedActsProps) => (
         const request = { method: 'DELETE', path: of.path, query } as const;
         for await (const part of pagesOf(deleted, request)) yield part.deleted;
       }}
-    >
-      <p>{of.afterDeletion}</p>
-    </Bulk>
+    />
   </>
 );
 

@@ -1,11 +1,9 @@
 /** Failures in groups, by host and status, reason, label or URL. Each group has a link to its list. */
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import type { deadLetterCount } from '../../../../lambdas/wire/statsAnswers.ts';
-import { useState } from 'preact/hooks';
 import { href, type Place } from '../../place.ts';
-import { Button, Card } from '../../ui/basics.tsx';
+import { Button, Card, State, useSwitch } from '../../ui/basics.tsx';
 import { FilterChoices } from '../../ui/filters.tsx';
-import { Status } from './deadLetter.tsx';
 import { Table } from '../../ui/table.tsx';
 
 export type Counts = Answer<typeof deadLetterCount>;
@@ -20,7 +18,6 @@ interface Group {
 }
 
 export interface Kind {
-  /** The value of the grouping in the address. */
   readonly by: string;
   readonly head: string;
   readonly of: (counts: Counts) => readonly Group[];
@@ -60,7 +57,10 @@ export const kindsOfMessages: readonly Kind[] = [
   ...kindsWith('url'),
 ];
 
-/** Groups that are shown at first. */
+export const Status = ({ of }: { readonly of: number }) => (
+  <State state="FAILED" name={of === 0 ? 'No answer' : String(of)} />
+);
+
 const mostShown = 6;
 
 interface GroupsProps {
@@ -73,7 +73,7 @@ interface GroupsProps {
 
 /** Shows nothing if every grouping has a single group. */
 export function Groups({ place, counts, kinds, total, noun }: GroupsProps) {
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, turn] = useSwitch();
   const dividing = kinds.filter(({ of }) => of(counts).length > 1);
   const offered = kinds.filter(({ of }) => of(counts).length > 0);
   const kind = offered.find(({ by }) => by === place.query.get('by')) ?? dividing[0];
@@ -98,12 +98,7 @@ export function Groups({ place, counts, kinds, total, noun }: GroupsProps) {
             />
           )}
           {groups.length > mostShown && (
-            <Button
-              kind="quiet"
-              onClick={() => {
-                setOpen(!isOpen);
-              }}
-            >
+            <Button kind="quiet" onClick={turn}>
               {isOpen ? 'Show fewer' : `Show all ${groups.length}`}
             </Button>
           )}
@@ -118,7 +113,7 @@ export function Groups({ place, counts, kinds, total, noun }: GroupsProps) {
           ...(groups.some(({ status }) => status !== undefined)
             ? [{ head: 'Status', cell: ({ status = 0 }: Group) => <Status of={status} /> }]
             : []),
-          { head: kind.head, isWide: true, text: ({ name }) => name, to: ({ filters }) => linkTo(filters) },
+          { head: kind.head, text: ({ name }) => name, to: ({ filters }) => linkTo(filters) },
           { head: noun, count: (group) => group.count },
           {
             head: counts.atLeast === true ? 'First of those counted' : 'First failed',

@@ -5,13 +5,13 @@ import { useMayWrite } from '../../access.ts';
 import { countedText, useAsked } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
 import { Act } from '../../ui/action.tsx';
-import { Loaded } from '../../ui/resourcePage.tsx';
+import { Loaded, LoadedCard } from '../../ui/resourcePage.tsx';
 import { ButtonLink, Card, count, countOf, DetailList, Page, State, percentOf } from '../../ui/basics.tsx';
-import { Bars } from '../../ui/charts.tsx';
+import { Attempts } from '../../ui/charts.tsx';
 import { FilterChoices } from '../../ui/filters.tsx';
-import { Time, clockTime, exactTime, exactly, inMs, timeToMinute } from '../../ui/time.tsx';
+import { clockTime, exactTime, exactly, inMs } from '../../ui/time.tsx';
 import { deadLetters, FailedActs } from '../deadLetters/failed.tsx';
-import { closes } from '../lanes/circuits.tsx';
+import { closes } from '../lanes/parts.tsx';
 
 const hourMs = 3_600_000;
 /** The selectable periods. The first is the default. */
@@ -42,41 +42,24 @@ export function Host({ place }: { readonly place: Place }) {
         </ButtonLink>
       }
     >
-      <Card
+      <LoadedCard
         title={`Attempts in the last ${period}`}
         actions={<FilterChoices filter="over" of={periods} chosen={over} />}
+        of={asked}
       >
-        <Loaded of={asked}>
-          {({ attempts, hosts: [times], steps = [], lookedFrom }) => (
-            <>
-              {times === undefined ? (
-                <p class="hint">No attempt was made in this period.</p>
-              ) : (
-                <Figures of={times} />
-              )}
-              {steps.length > 0 && attempts > 0 && (
-                <Bars
-                  title="Succeeded and failed"
-                  names={steps.map(({ from }) => timeToMinute(from))}
-                  series={[
-                    {
-                      name: 'succeeded',
-                      tone: 'good',
-                      values: steps.map((step) => step.attempts - step.failures),
-                    },
-                    { name: 'failed', tone: 'bad', values: steps.map(({ failures }) => failures) },
-                  ]}
-                />
-              )}
-              {lookedFrom !== undefined && (
-                <p class="hint">
-                  There were many records: attempts before <Time at={lookedFrom} isExact /> were not read.
-                </p>
-              )}
-            </>
-          )}
-        </Loaded>
-      </Card>
+        {({ attempts, hosts: [times], steps = [], lookedFrom }) => (
+          <>
+            {times === undefined ? (
+              <p class="hint">No attempt was made in this period.</p>
+            ) : (
+              <Figures of={times} />
+            )}
+            {(attempts > 0 || lookedFrom !== undefined) && (
+              <Attempts title="Succeeded and failed" steps={steps} lookedFrom={lookedFrom} />
+            )}
+          </>
+        )}
+      </LoadedCard>
       <Waiting host={host} />
       <DeadLettersOf host={host} since={beforeThat(asked.answer?.hosts[0]?.failingSince)} />
     </Page>
@@ -120,7 +103,6 @@ function Figures({ of }: { readonly of: Times }) {
 /** Milliseconds. The circuit of a failing host changes on its own. */
 const circuitsEveryMs = 10_000;
 
-/** Messages that wait for the host. */
 function Waiting({ host }: { readonly host: string }) {
   const asked = useAsked(circuits, { path: 'v2/circuits' }, circuitsEveryMs);
   const mayWrite = useMayWrite();
@@ -174,7 +156,7 @@ function DeadLettersOf({ host, since }: { readonly host: string; readonly since:
   const some = countedText(asked);
   const words = since === undefined ? `host ${host}` : `host ${host}, since ${exactTime(since)}`;
   return (
-    <Card
+    <LoadedCard
       title="Dead letters"
       actions={
         <>
@@ -193,25 +175,24 @@ function DeadLettersOf({ host, since }: { readonly host: string; readonly since:
           )}
         </>
       }
+      of={asked}
     >
-      <Loaded of={asked}>
-        {({ errors }) =>
-          errors.length === 0 ? (
-            <p class="hint">None were found{since !== undefined && ` since ${clockTime(since)}`}.</p>
-          ) : (
-            <ul>
-              {errors.slice(0, mostReasons).map(({ error, count: many }) => (
-                <li key={error}>
-                  <a href={href(['dead-letters'], new URLSearchParams([...query, ['error', error]]))}>
-                    {count(many)} × {error}
-                  </a>
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Loaded>
-    </Card>
+      {({ errors }) =>
+        errors.length === 0 ? (
+          <p class="hint">None were found{since !== undefined && ` since ${clockTime(since)}`}.</p>
+        ) : (
+          <ul>
+            {errors.slice(0, mostReasons).map(({ error, count: many }) => (
+              <li key={error}>
+                <a href={href(['dead-letters'], new URLSearchParams([...query, ['error', error]]))}>
+                  {count(many)} × {error}
+                </a>
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </LoadedCard>
   );
 }
 

@@ -1,9 +1,8 @@
 /** The keys that sign deliveries, and the account's tokens. */
-import { useState } from 'preact/hooks';
 import { signingKeys } from '../../../../lambdas/wire/accountAnswers.ts';
 import { sends, ActionForm } from '../../ui/action.tsx';
 import { ResourcePage } from '../../ui/resourcePage.tsx';
-import { Button, Card, Copy } from '../../ui/basics.tsx';
+import { Button, Card, Copy, useSwitch } from '../../ui/basics.tsx';
 import { OwnTokens } from '../accounts/tokens.tsx';
 
 export const Keys = () => (
@@ -18,6 +17,7 @@ export const Keys = () => (
           title="Rotate the signing keys?"
           yes="Rotate"
           isDangerous
+          effect="Receivers that know both keys are not affected. Give them the new next key before you rotate again: after two rotations they would know neither. Receivers that only know the current key refuse deliveries from now on."
           work={sends({ path: 'v2/keys/rotate' }, 'The signing keys are rotated.')}
           then={again}
         >
@@ -26,11 +26,6 @@ export const Keys = () => (
             <li>The next key becomes the current key, which signs deliveries from now on.</li>
             <li>A new key becomes the next key.</li>
           </ol>
-          <p>
-            Receivers that know both keys are not affected. Give them the new next key before you rotate
-            again: after two rotations they would know neither. Receivers that only know the current key
-            refuse deliveries from now on.
-          </p>
         </ActionForm>
       )}
     >
@@ -57,22 +52,16 @@ interface SecretProps {
 
 /** A secret, shown on demand only, because someone may be watching the screen. */
 function Secret({ name, hint, text }: SecretProps) {
-  const [isShown, setShown] = useState(false);
+  const [isShown, turn] = useSwitch();
   return (
-    <div class="secret">
+    <div class="secret row spread">
       <div>
         <strong>{name}</strong>
         <p class="hint">{hint}</p>
         <code>{isShown ? text : '•'.repeat(24)}</code>
       </div>
-      <div class="actions">
-        <Button
-          kind="quiet"
-          aria-label={`${isShown ? 'Hide' : 'Show'} ${name}`}
-          onClick={() => {
-            setShown(!isShown);
-          }}
-        >
+      <div class="row">
+        <Button kind="quiet" aria-label={`${isShown ? 'Hide' : 'Show'} ${name}`} onClick={turn}>
           {isShown ? 'Hide' : 'Show'}
         </Button>
         <Copy text={text} label={`Copy ${name}`} />

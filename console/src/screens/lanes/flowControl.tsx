@@ -1,22 +1,22 @@
 /** Flow-control keys: their messages are delivered at a limited pace. */
 import { flowControl, flowControls, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
-import { defaultIntervalMs, useOnceTrue } from '../../api/useAsked.ts';
+import { oftenMs, useOnceTrue } from '../../api/useAsked.ts';
 import { ResourceList } from '../../lists/resourceList.tsx';
 import { href, type Place } from '../../place.ts';
 import { Act, change, sends, ActionForm } from '../../ui/action.tsx';
 import { ResourcePage } from '../../ui/resourcePage.tsx';
 import { Card, count, State } from '../../ui/basics.tsx';
 import { Meter } from '../../ui/charts.tsx';
-import { duration } from '../../ui/time.tsx';
-import { Circuits, useCircuits } from './circuits.tsx';
-import { OverTime } from './overTime.tsx';
+import { duration, Time } from '../../ui/time.tsx';
 import {
+  Circuits,
   FairKeys,
   GlobalParallelism,
   LaneState,
-  Oldest,
+  OverTime,
   Pause,
+  useCircuits,
   WaitingCard,
   WaitingMessages,
 } from './parts.tsx';
@@ -35,14 +35,12 @@ const ofMost = (value: number, most: number): string =>
 
 const periodOf = ({ ratePeriod }: Key): string => duration(ratePeriod * 1_000);
 
-function States({ of }: { readonly of: Key }) {
-  return (
-    <>
-      <LaneState isPaused={of.isPaused} />{' '}
-      {(of.isPinnedParallelism || of.isPinnedRate) && <State state="pinned" />}
-    </>
-  );
-}
+const States = ({ of }: { readonly of: Key }) => (
+  <>
+    <LaneState isPaused={of.isPaused} />{' '}
+    {(of.isPinnedParallelism || of.isPinnedRate) && <State state="pinned" />}
+  </>
+);
 
 function AllKeys({ place }: { readonly place: Place }) {
   const down = useCircuits();
@@ -69,7 +67,6 @@ function AllKeys({ place }: { readonly place: Place }) {
       columns={[
         {
           head: 'Key',
-          isWide: true,
           text: ({ flowControlKey }) => flowControlKey,
           to: ({ flowControlKey }) => href([...list, flowControlKey]),
         },
@@ -101,10 +98,10 @@ const OneKey = ({ name }: { readonly name: string }) => (
   <ResourcePage
     shape={flowControl}
     path={path`v2/flowControl/${name}`}
-    everyMs={defaultIntervalMs}
+    everyMs={oftenMs}
     title={name}
     back={{ href: href(list), name: 'Flow control' }}
-    links={<WaitingMessages filter="flowControlKey" name={name} />}
+    links={<WaitingMessages of={{ flowControlKey: name }} />}
     actions={(of, again) => <KeyActions of={of} then={again} />}
   >
     {(one) => (
@@ -123,9 +120,7 @@ const OneKey = ({ name }: { readonly name: string }) => (
             />
             <div class="meter">
               <span>Oldest published</span>
-              <strong>
-                <Oldest at={one.oldestAt} />
-              </strong>
+              <strong>{one.oldestAt === undefined ? 'none' : <Time at={one.oldestAt} />}</strong>
             </div>
             {one.rateMax > 0 && (
               <Meter
@@ -145,14 +140,9 @@ const OneKey = ({ name }: { readonly name: string }) => (
   </ResourcePage>
 );
 
-interface ActionsProps {
-  readonly of: Key;
-  readonly then: () => void;
-}
-
 const shownLimit = (value: number): string => (value === 0 ? '' : String(value));
 
-function KeyActions({ of, then }: ActionsProps) {
+function KeyActions({ of, then }: { readonly of: Key; readonly then: () => void }) {
   const { flowControlKey: key, isPaused, isPinnedParallelism, isPinnedRate, rateMax } = of;
   const unpinned = { parallelism: String(isPinnedParallelism), rate: String(isPinnedRate) };
   return (
@@ -161,6 +151,7 @@ function KeyActions({ of, then }: ActionsProps) {
       <ActionForm
         name="Pin limits"
         title="Pin limits"
+        effect="Messages do not change pinned limits. Leave a field empty to keep its limit."
         yes="Pin"
         then={then}
         fields={{
@@ -184,9 +175,7 @@ function KeyActions({ of, then }: ActionsProps) {
           });
           return `The limits of “${key}” are pinned.`;
         }}
-      >
-        <p class="hint">Messages do not change pinned limits. Leave a field empty to keep its limit.</p>
-      </ActionForm>
+      />
       {(isPinnedParallelism || isPinnedRate) && (
         <Act
           name="Unpin"

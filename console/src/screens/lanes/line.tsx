@@ -9,19 +9,18 @@ import {
   type queue,
 } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
-import { defaultIntervalMs, useAsked } from '../../api/useAsked.ts';
+import { oftenMs, useAsked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
-import { Loaded } from '../../ui/resourcePage.tsx';
-import { Card, count, countOf } from '../../ui/basics.tsx';
+import { LoadedCard } from '../../ui/resourcePage.tsx';
+import { count, countOf } from '../../ui/basics.tsx';
 import { Bars } from '../../ui/charts.tsx';
 import { duration, Time, timeToMinute, useNow } from '../../ui/time.tsx';
-import { Actor } from '../audit/actors.tsx';
+import { Actor } from '../audit/audit.tsx';
 import { MessageTable } from '../messages/messageTable.tsx';
 
 type Queue = Answer<typeof queue>;
 type Message = Answer<typeof listedMessage>;
 
-/** Shows who paused a queue, if the audit trail has it. */
 export function PausedBy({ name }: { readonly name: string }) {
   const { answer } = useAsked(auditPage, {
     path: 'v2/audit',
@@ -51,7 +50,7 @@ function useHead({ name, lag, oldestAt }: Queue) {
     useAsked(
       messagePage,
       oldestAt !== undefined && isAsked ? { path: 'v2/messages', query: { ...query, ...more } } : undefined,
-      defaultIntervalMs,
+      oftenMs,
     );
   const all = useMessages(lag <= mostRead, { fromDate: oldestAt });
   const isLong = lag > mostRead || all.cursor !== undefined;
@@ -64,12 +63,11 @@ function useHead({ name, lag, oldestAt }: Queue) {
   return { asked, head: head.slice(0, isLong ? 1 : mostShown), isLong };
 }
 
-/** Says what the first message of a line waits for. */
 function Blocked({ of, by: { paused, parallelism } }: { readonly of: Message; readonly by: Queue }) {
   const { answer } = useAsked(
     messageInAnyState,
     { path: path`v2/messages/${of.messageId}`, query: { state: 'ALL' } },
-    defaultIntervalMs,
+    oftenMs,
   );
   const flowControlKey = answer?.flowControlKey;
   const heldBy = answer?.heldBy;
@@ -120,32 +118,30 @@ export function Head({ of }: { readonly of: Queue }) {
   const { asked, head, isLong } = useHead(of);
   const [first] = head;
   return (
-    <Card title="What is next">
-      <Loaded of={asked}>
-        {() =>
-          first === undefined ? (
-            <p class="hint">
-              {of.lag === 0
-                ? 'No message waits here.'
-                : `Of ${countOf(of.lag, 'message')}, the first was not found in time.`}
-            </p>
-          ) : (
-            <>
-              <Blocked of={first} by={of} />
-              <MessageTable caption="The next messages, the first at the top" of={head} />
-              {of.fairKeys !== undefined && (
-                <p class="hint">
-                  These are the oldest. Fair keys take turns, so others may be delivered before.
-                </p>
-              )}
-              {(isLong || of.lag > head.length) && (
-                <p class="hint">{`${count(Math.max(0, of.lag - head.length))} more are behind ${head.length === 1 ? 'it' : 'them'}.`}</p>
-              )}
-            </>
-          )
-        }
-      </Loaded>
-    </Card>
+    <LoadedCard title="What is next" of={asked}>
+      {() =>
+        first === undefined ? (
+          <p class="hint">
+            {of.lag === 0
+              ? 'No message waits here.'
+              : `Of ${countOf(of.lag, 'message')}, the first was not found in time.`}
+          </p>
+        ) : (
+          <>
+            <Blocked of={first} by={of} />
+            <MessageTable caption="The next messages, the first at the top" of={head} />
+            {of.fairKeys !== undefined && (
+              <p class="hint">
+                These are the oldest. Fair keys take turns, so others may be delivered before.
+              </p>
+            )}
+            {(isLong || of.lag > head.length) && (
+              <p class="hint">{`${count(Math.max(0, of.lag - head.length))} more are behind ${head.length === 1 ? 'it' : 'them'}.`}</p>
+            )}
+          </>
+        )
+      }
+    </LoadedCard>
   );
 }
 
@@ -159,55 +155,49 @@ const leastMs = 60_000;
 export function Pace({ of: { name, lag } }: { readonly of: Queue }) {
   const asked = useAsked(
     messagePage,
-    {
-      path: 'v2/messages',
-      query: { queueName: name, state: 'DELIVERED,FAILED,CANCELED', count: mostEnded },
-    },
+    { path: 'v2/messages', query: { queueName: name, state: 'DELIVERED,FAILED,CANCELED', count: mostEnded } },
     paceEveryMs,
   );
   const now = useNow();
   return (
-    <Card title="Throughput">
-      <Loaded of={asked}>
-        {({ messages }) => {
-          const ended = messages.flatMap(({ endedAt, state }) =>
-            endedAt === undefined ? [] : [{ endedAt, isDelivered: state === 'DELIVERED' }],
+    <LoadedCard title="Throughput" of={asked}>
+      {({ messages }) => {
+        const ended = messages.flatMap(({ endedAt, state }) =>
+          endedAt === undefined ? [] : [{ endedAt, isDelivered: state === 'DELIVERED' }],
+        );
+        const none = asked.cursor ? 'None was found in time.' : 'None of its messages ended recently.';
+        if (ended.length === 0) return <p class="hint">{none}</p>;
+        const from = Math.min(...ended.map(({ endedAt }) => endedAt), now - leastMs);
+        const stepMs = (now - from) / bars;
+        const perMinute = (ended.length * leastMs) / (now - from);
+        const within = (wanted: boolean) =>
+          Array.from(
+            { length: bars },
+            (_, bar) =>
+              ended.filter(
+                ({ endedAt, isDelivered }) =>
+                  isDelivered === wanted && Math.min(bars - 1, Math.floor((endedAt - from) / stepMs)) === bar,
+              ).length,
           );
-          const none = asked.cursor ? 'None was found in time.' : 'None of its messages ended recently.';
-          if (ended.length === 0) return <p class="hint">{none}</p>;
-          const from = Math.min(...ended.map(({ endedAt }) => endedAt), now - leastMs);
-          const stepMs = (now - from) / bars;
-          const perMinute = (ended.length * leastMs) / (now - from);
-          const within = (wanted: boolean) =>
-            Array.from(
-              { length: bars },
-              (_, bar) =>
-                ended.filter(
-                  ({ endedAt, isDelivered }) =>
-                    isDelivered === wanted &&
-                    Math.min(bars - 1, Math.floor((endedAt - from) / stepMs)) === bar,
-                ).length,
-            );
-          return (
-            <>
-              <Bars
-                title={`${perMinute.toFixed(perMinute < 10 ? 1 : 0)} a minute`}
-                names={Array.from({ length: bars }, (_, bar) => timeToMinute(from + bar * stepMs))}
-                per={`in ${duration(stepMs)}`}
-                series={[
-                  { name: 'delivered', tone: 'good', values: within(true) },
-                  { name: 'failed or cancelled', tone: 'bad', values: within(false) },
-                ]}
-              />
-              <p class="hint">
-                Of the last {countOf(ended.length, 'message')} of it that ended, since <Time at={from} />.
-                {lag > 0 &&
-                  ` At this pace, the ${count(lag)} that wait take ${duration((lag / perMinute) * leastMs)}.`}
-              </p>
-            </>
-          );
-        }}
-      </Loaded>
-    </Card>
+        return (
+          <>
+            <Bars
+              title={`${perMinute.toFixed(perMinute < 10 ? 1 : 0)} a minute`}
+              names={Array.from({ length: bars }, (_, bar) => timeToMinute(from + bar * stepMs))}
+              per={`in ${duration(stepMs)}`}
+              series={[
+                { name: 'delivered', tone: 'good', values: within(true) },
+                { name: 'failed or cancelled', tone: 'bad', values: within(false) },
+              ]}
+            />
+            <p class="hint">
+              Of the last {countOf(ended.length, 'message')} of it that ended, since <Time at={from} />.
+              {lag > 0 &&
+                ` At this pace, the ${count(lag)} that wait take ${duration((lag / perMinute) * leastMs)}.`}
+            </p>
+          </>
+        );
+      }}
+    </LoadedCard>
   );
 }

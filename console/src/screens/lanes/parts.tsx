@@ -1,14 +1,24 @@
-import { globalParallelism, messagePage, type Answer, type queue } from '../../../../lambdas/wire/answers.ts';
+/** The parts that queues and flow-control keys share: both are lanes. */
+import {
+  circuits,
+  globalParallelism,
+  type Answer,
+  type circuit,
+  type queue,
+} from '../../../../lambdas/wire/answers.ts';
+import { laneTimes } from '../../../../lambdas/wire/statsAnswers.ts';
 import { path } from '../../api/client.ts';
 import { useLive } from '../../api/live.ts';
-import { defaultIntervalMs, useAsked, usePages } from '../../api/useAsked.ts';
-import { href } from '../../place.ts';
+import { oftenMs, useAsked, usePages, type Paged } from '../../api/useAsked.ts';
+import { ListTable } from '../../lists/resourceList.tsx';
+import { href, type Query } from '../../place.ts';
 import { Act, sends } from '../../ui/action.tsx';
-import { ButtonLink, Card, Failure, State } from '../../ui/basics.tsx';
-import { Meter } from '../../ui/charts.tsx';
-import { Listed, Table } from '../../ui/table.tsx';
-import { Time } from '../../ui/time.tsx';
-import { MessageTable } from '../messages/messageTable.tsx';
+import { ButtonLink, Card, count, Failure, State } from '../../ui/basics.tsx';
+import { Attempts, Bars, Meter } from '../../ui/charts.tsx';
+import { LoadedCard } from '../../ui/resourcePage.tsx';
+import { Table } from '../../ui/table.tsx';
+import { timeToMinute } from '../../ui/time.tsx';
+import { MessageCard } from '../messages/messageTable.tsx';
 
 export const LaneState = ({ isPaused }: { readonly isPaused: boolean }) => (
   <State state={isPaused ? 'paused' : 'active'} />
@@ -18,7 +28,7 @@ export const LaneState = ({ isPaused }: { readonly isPaused: boolean }) => (
 export function GlobalParallelism() {
   // The top of the page already reports an outage.
   const { isLost } = useLive();
-  const { answer, error } = useAsked(globalParallelism, { path: 'v2/globalParallelism' }, defaultIntervalMs);
+  const { answer, error } = useAsked(globalParallelism, { path: 'v2/globalParallelism' }, oftenMs);
   return (
     <Card>
       {error !== undefined && !isLost && <Failure error={error} />}
@@ -33,14 +43,13 @@ export function GlobalParallelism() {
 }
 
 interface PauseProps {
-  readonly of: 'queues' | 'flowControl';
+  readonly of: 'queues' | 'flowControl' | 'schedules';
   readonly name: string;
   readonly isPaused: boolean;
   readonly then: () => void;
   readonly isQuiet?: boolean;
 }
 
-/** Pauses or resumes a lane. */
 export function Pause({ of, name, isPaused, then, isQuiet = false }: PauseProps) {
   const verb = isPaused ? 'Resume' : 'Pause';
   return (
@@ -57,21 +66,12 @@ export function Pause({ of, name, isPaused, then, isQuiet = false }: PauseProps)
   );
 }
 
-interface WaitingProps {
-  /** The name of the message filter for this kind of lane. */
-  readonly filter: 'queueName' | 'flowControlKey';
-  readonly name: string;
-}
-
 const waiting = 'CREATED,RETRY';
 
-export const WaitingMessages = ({ filter, name }: WaitingProps) => (
-  <ButtonLink href={href(['messages'], { state: waiting, [filter]: name })}>Show its messages</ButtonLink>
+/** @param of the filter of the list of messages for this lane */
+export const WaitingMessages = ({ of }: { readonly of: Query }) => (
+  <ButtonLink href={href(['messages'], { state: waiting, ...of })}>Show its messages</ButtonLink>
 );
-
-/** The age of the oldest message. A high age shows a problem before senders notice. */
-export const Oldest = ({ at }: { readonly at: number | undefined }) =>
-  at === undefined ? <>none</> : <Time at={at} />;
 
 export function FairKeys({ of }: { readonly of: Answer<typeof queue>['fairKeys'] }) {
   if (of === undefined || of.length === 0) return null;
@@ -82,7 +82,7 @@ export function FairKeys({ of }: { readonly of: Answer<typeof queue>['fairKeys']
         rows={of}
         keyOf={({ fairKey }) => fairKey}
         columns={[
-          { head: 'Fair key', isWide: true, text: ({ fairKey }) => fairKey },
+          { head: 'Fair key', text: ({ fairKey }) => fairKey },
           { head: 'Waiting', count: ({ waiting }) => waiting },
         ]}
       />
@@ -90,23 +90,75 @@ export function FairKeys({ of }: { readonly of: Answer<typeof queue>['fairKeys']
   );
 }
 
-/** Messages on a lane's page. */
 const mostShown = 10;
 
-/** The newest messages that wait in a flow-control key's line. */
-export function WaitingCard({ name }: { readonly name: string }) {
-  const query = { state: waiting, flowControlKey: name, count: mostShown };
-  const list = usePages(messagePage, { path: 'v2/messages', query }, ({ messages }) => messages);
+export const WaitingCard = ({ name }: { readonly name: string }) => (
+  <MessageCard
+    title="The newest waiting messages"
+    caption="Waiting messages, the newest first"
+    query={{ state: waiting, flowControlKey: name, count: mostShown }}
+    most={mostShown}
+    empty={(isAll) => (isAll ? 'No message waits here.' : 'Looking…')}
+  />
+);
+
+type Circuit = Answer<typeof circuit>;
+
+export const useCircuits = (): Paged<Circuit> => usePages(circuits, { path: 'v2/circuits' }, (all) => all);
+
+export const closes = (host: string) =>
+  sends({ path: path`v2/circuits/${host}/close` }, `The circuit of “${host}” is closed.`);
+
+/** Circuits of failing hosts. Deliveries to these hosts wait. */
+export function Circuits({ of: page }: { readonly of: Paged<Circuit> }) {
+  if (page.error === undefined && (page.items ?? []).length === 0) return null;
   return (
-    <Card title="The newest waiting messages">
-      <Listed
-        list={{ ...list, more: undefined }}
-        empty={<p class="hint">{list.more === undefined ? 'No message waits here.' : 'Looking…'}</p>}
-      >
-        {(messages) => (
-          <MessageTable caption="Waiting messages, the newest first" of={messages.slice(0, mostShown)} />
+    <Card title="Hosts that are down">
+      <ListTable
+        list={page}
+        caption="Open circuits, by host"
+        keyOf={({ host }) => host}
+        columns={[
+          { head: 'Host', text: ({ host }) => host },
+          { head: 'Circuit', state: ({ state }) => state },
+          { head: 'Waiting', count: ({ waiting }) => waiting },
+          { head: 'Failures', isExtra: true, count: ({ failures }) => failures },
+          { head: 'Last answer', text: ({ lastStatus, lastError }) => lastError ?? String(lastStatus) },
+          { head: 'Since', time: ({ openedAt }) => openedAt },
+          { head: 'Next probe', time: ({ nextProbeAt }) => nextProbeAt },
+        ]}
+        acts={({ host }, again) => (
+          <Act
+            name="Close"
+            kind="quiet"
+            label={`Close the circuit of ${host}`}
+            work={closes(host)}
+            then={again}
+          />
         )}
-      </Listed>
+      />
     </Card>
+  );
+}
+
+/** Milliseconds. An answer reads many records. */
+const everyMs = 60_000;
+
+export function OverTime({ of }: { readonly of: { queueName: string } | { flowControlKey: string } }) {
+  const asked = useAsked(laneTimes, { path: 'v2/stats/lanes', query: of }, everyMs);
+  return (
+    <LoadedCard title="The last 24 hours" of={asked}>
+      {({ hours, lookedFrom }) => (
+        <>
+          <Bars
+            title="Most that waited"
+            names={hours.map(({ from }) => timeToMinute(from))}
+            summary={count(Math.max(...hours.map(({ depth }) => depth)))}
+            series={[{ name: 'waiting', tone: 'warn', values: hours.map(({ depth }) => depth) }]}
+          />
+          <Attempts title="Attempts" per="an hour" steps={hours} lookedFrom={lookedFrom} />
+        </>
+      )}
+    </LoadedCard>
   );
 }

@@ -1,16 +1,15 @@
 /** Queues: their messages are delivered in order. */
 import { queue, queues, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
-import { defaultIntervalMs } from '../../api/useAsked.ts';
+import { oftenMs } from '../../api/useAsked.ts';
 import { ResourceList } from '../../lists/resourceList.tsx';
 import { go, href, type Place } from '../../place.ts';
-import { change, sends, ActionForm } from '../../ui/action.tsx';
+import { ActionForm, change, Deletes } from '../../ui/action.tsx';
 import { ResourcePage } from '../../ui/resourcePage.tsx';
 import { Card, count, countOf, DetailList } from '../../ui/basics.tsx';
 import { Time } from '../../ui/time.tsx';
 import { Head, Pace, PausedBy } from './line.tsx';
-import { OverTime } from './overTime.tsx';
-import { FairKeys, GlobalParallelism, LaneState, Oldest, Pause, WaitingMessages } from './parts.tsx';
+import { FairKeys, GlobalParallelism, LaneState, OverTime, Pause, WaitingMessages } from './parts.tsx';
 
 type Queue = Answer<typeof queue>;
 
@@ -36,7 +35,7 @@ export function Queues({ place }: { readonly place: Place }) {
       caption="Queues, by name"
       keyOf={({ name }) => name}
       columns={[
-        { head: 'Name', isWide: true, text: ({ name }) => name, to: ({ name }) => href([...list, name]) },
+        { head: 'Name', text: ({ name }) => name, to: ({ name }) => href([...list, name]) },
         { head: 'State', cell: ({ paused }) => <LaneState isPaused={paused} /> },
         { head: 'Waiting or in flight', count: ({ lag }) => lag },
         { head: 'Parallelism', count: ({ parallelism }) => parallelism },
@@ -54,27 +53,23 @@ const OneQueue = ({ name }: { readonly name: string }) => (
   <ResourcePage
     shape={queue}
     path={path`v2/queues/${name}`}
-    everyMs={defaultIntervalMs}
+    everyMs={oftenMs}
     title={name}
     back={{ href: href(list), name: 'Queues' }}
-    links={<WaitingMessages filter="queueName" name={name} />}
+    links={<WaitingMessages of={{ queueName: name }} />}
     actions={(of, again) => (
       <>
         <Pause of="queues" name={name} isPaused={of.paused} then={again} />
         <EditQueue of={of} then={again} />
-        <ActionForm
+        <Deletes
           name="Delete"
           title={`Delete “${name}”?`}
           yes="Delete the queue"
-          isDangerous
-          work={sends({ method: 'DELETE', path: path`v2/queues/${name}` }, `The queue “${name}” is deleted.`)}
+          effect={`It has ${countOf(of.lag, 'message')}. Those that wait are cancelled; those that are on their way, ${count(of.parallelism)} at most, go on. The next message to it makes it again.`}
+          request={{ path: path`v2/queues/${name}` }}
+          said={`The queue “${name}” is deleted.`}
           leadsTo={href(list)}
-        >
-          <p>
-            It has {countOf(of.lag, 'message')}. Those that wait are cancelled; those that are on their way,{' '}
-            {count(of.parallelism)} at most, go on. The next message to it makes it again.
-          </p>
-        </ActionForm>
+        />
       </>
     )}
   >
@@ -90,7 +85,7 @@ const OneQueue = ({ name }: { readonly name: string }) => (
                 </span>,
               ],
               ['Waiting or in flight', count(of.lag)],
-              ['Oldest published', <Oldest at={of.oldestAt} />],
+              ['Oldest published', of.oldestAt === undefined ? 'none' : <Time at={of.oldestAt} />],
               ['At once, at most', count(of.parallelism)],
               ['Created', <Time at={of.createdAt} />],
               ['Changed', <Time at={of.updatedAt} />],
@@ -106,7 +101,6 @@ const OneQueue = ({ name }: { readonly name: string }) => (
   </ResourcePage>
 );
 
-/** Changes a queue, or makes one. */
 const EditQueue = ({ of, then }: { readonly of?: Queue; readonly then?: () => void }) => (
   <ActionForm
     name={of ? 'Change parallelism' : 'New queue'}

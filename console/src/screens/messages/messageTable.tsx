@@ -1,6 +1,9 @@
-import type { Answer, listedMessage } from '../../../../lambdas/wire/answers.ts';
+import { messagePage, type Answer, type listedMessage } from '../../../../lambdas/wire/answers.ts';
+import type { Request } from '../../api/client.ts';
+import { usePages } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';
-import { Id, Table, type Column } from '../../ui/table.tsx';
+import { Card } from '../../ui/basics.tsx';
+import { Id, Listed, Table, type Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 
 type ListedMessage = Answer<typeof listedMessage>;
@@ -12,7 +15,6 @@ export const messageColumns: readonly Column<ListedMessage>[] = [
   { head: 'State', state: ({ state }) => state },
   {
     head: 'Destination',
-    isWide: true,
     address: ({ method, url }) => `${method} ${url}`,
     to: ({ messageId }) => href(['messages', messageId]),
   },
@@ -37,3 +39,25 @@ interface MessageTableProps {
 export const MessageTable = ({ caption, of }: MessageTableProps) => (
   <Table caption={caption} rows={of} keyOf={({ messageId }) => messageId} columns={messageColumns} />
 );
+
+interface MessageCardProps {
+  readonly title: string;
+  readonly caption: string;
+  readonly query: NonNullable<Request['query']>;
+  /** The most messages. Default: all, page by page. */
+  readonly most?: number;
+  /** @param isAll whether the API has looked at all messages */
+  readonly empty: (isAll: boolean) => string;
+}
+
+export function MessageCard({ title, caption, query, most, empty }: MessageCardProps) {
+  const list = usePages(messagePage, { path: 'v2/messages', query }, ({ messages }) => messages);
+  const shown = most === undefined ? list : { ...list, more: undefined };
+  return (
+    <Card title={title}>
+      <Listed list={shown} empty={<p class="hint">{empty(list.more === undefined)}</p>}>
+        {(messages) => <MessageTable caption={caption} of={messages.slice(0, most)} />}
+      </Listed>
+    </Card>
+  );
+}

@@ -19,7 +19,6 @@ import { MessageDetail } from './detail.tsx';
 import { messageColumns } from './messageTable.tsx';
 import { FoundMessages } from './search.tsx';
 
-/** The states in which messages can be cancelled. */
 const waiting = 'CREATED,RETRY';
 
 const fields: readonly FilterField[] = [
@@ -59,13 +58,8 @@ export function Messages({ place }: { readonly place: Place }) {
   return messageId === undefined ? <List place={place} /> : <MessageDetail messageId={messageId} />;
 }
 
-interface CancelProps {
-  readonly query: URLSearchParams;
-  readonly then: () => void;
-}
-
 /** Cancels all waiting messages that match the filters. Filters for ended messages are left out. */
-function CancelAll({ query, then }: CancelProps) {
+function CancelAll({ query, then }: { readonly query: URLSearchParams; readonly then: () => void }) {
   const selected = new URLSearchParams(query);
   selected.delete('state');
   const isOfList = ['messageIds', 'kind', 'body'].some((name) => query.has(name));
@@ -75,6 +69,7 @@ function CancelAll({ query, then }: CancelProps) {
       name="Cancel all waiting"
       verb="Cancel"
       done="cancelled"
+      effect={`All waiting messages ${selected.size === 0 ? '' : 'that match the filters '}will not be delivered. An attempt that is in flight may still arrive.`}
       noun="message"
       path="v2/messages/count"
       query={selected}
@@ -84,12 +79,7 @@ function CancelAll({ query, then }: CancelProps) {
         const request = { method: 'DELETE', path: 'v2/messages', query } as const;
         for await (const part of pagesOf(cancelled, request)) yield part.cancelled;
       }}
-    >
-      <p>
-        {selected.size === 0 ? 'All waiting messages' : 'All waiting messages that match the filters'} will
-        not be delivered. An attempt that is in flight may still arrive.
-      </p>
-    </Bulk>
+    />
   );
 }
 

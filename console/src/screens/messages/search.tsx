@@ -1,11 +1,10 @@
 /** Finds messages by the content of their bodies in the log, and gets their states from the list. */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { logPage, messagePage, type Answer, type listedMessage } from '../../../../lambdas/wire/answers.ts';
-import { ask, sentenceOf } from '../../api/client.ts';
-import { usePages } from '../../api/useAsked.ts';
+import { useAsked, usePages } from '../../api/useAsked.ts';
 import { Empty, Failure } from '../../ui/basics.tsx';
 import { Listed } from '../../ui/table.tsx';
-import { searchRows, Searched } from '../../lists/searched.tsx';
+import { searchRows, Searched } from '../../lists/resourceList.tsx';
 import { MessageTable } from './messageTable.tsx';
 
 type Message = Answer<typeof listedMessage>;
@@ -23,32 +22,16 @@ const atOnce = 50;
  */
 function useMessages(ids: readonly string[]) {
   const [messages, setMessages] = useState<ReadonlyMap<string, Message | null>>(new Map());
-  const [error, setError] = useState<string>();
-  const missing = ids
-    .filter((id) => !messages.has(id))
-    .slice(0, atOnce)
-    .join(',');
-  useEffect(() => {
-    if (missing === '') return undefined;
-    const ending = new AbortController();
-    const query = { messageIds: missing, state: 'ALL', count: atOnce };
-    ask(messagePage, { path: 'v2/messages', query, signal: ending.signal }).then(
-      ({ messages: found }) => {
-        const byId = new Map(found.map((one) => [one.messageId, one]));
-        setError(undefined);
-        setMessages(
-          (before) =>
-            new Map([...before, ...missing.split(',').map((id) => [id, byId.get(id) ?? null] as const)]),
-        );
-      },
-      (caught: unknown) => {
-        if (!ending.signal.aborted) setError(sentenceOf(caught));
-      },
-    );
-    return () => {
-      ending.abort();
-    };
-  }, [missing]);
+  const missing = ids.filter((id) => !messages.has(id)).slice(0, atOnce);
+  const query = { messageIds: missing.join(','), state: 'ALL', count: atOnce };
+  const { answer, error } = useAsked(
+    messagePage,
+    missing.length === 0 ? undefined : { path: 'v2/messages', query },
+  );
+  if (answer !== undefined) {
+    const found = new Map(answer.messages.map((one) => [one.messageId, one]));
+    setMessages(new Map([...messages, ...missing.map((id) => [id, found.get(id) ?? null] as const)]));
+  }
   return { messages, error };
 }
 

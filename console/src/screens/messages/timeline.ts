@@ -5,9 +5,7 @@ export type LogEntry = Answer<typeof logEntry>;
 export interface Happening {
   /** The start, in Unix milliseconds. */
   readonly at: number;
-  /** The newest entry. */
   readonly last: LogEntry;
-  /** The answer of a failed attempt. */
   readonly failure: LogEntry | undefined;
   /** The duration of an attempt, in milliseconds; undefined for other events. */
   readonly tookMs: number | undefined;

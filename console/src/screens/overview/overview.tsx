@@ -2,26 +2,35 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import { counted } from '../../../../lambdas/wire/answers.ts';
-import { deadLetterCount } from '../../../../lambdas/wire/statsAnswers.ts';
+import { deadLetterCount, hostTimes } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { lazy } from '../../frame/lazy.tsx';
 import { baseUrl } from '../../api/client.ts';
 import { StatsOf, useAttention, type Stats } from '../../api/attention.ts';
 import { countedText, isSettled, useAsked, useOnceTrue } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import { Loaded } from '../../ui/resourcePage.tsx';
-import { ButtonLink, bytes, Card, count, Empty, Loading, Page } from '../../ui/basics.tsx';
+import { Loaded, LoadedCard } from '../../ui/resourcePage.tsx';
+import {
+  ButtonLink,
+  bytes,
+  Card,
+  count,
+  countOf,
+  Empty,
+  Loading,
+  Page,
+  percentOf,
+} from '../../ui/basics.tsx';
 import { Body } from '../../ui/body.tsx';
 import { Bars, Meter } from '../../ui/charts.tsx';
 import { FilterChoices } from '../../ui/filters.tsx';
 import { Table } from '../../ui/table.tsx';
-import { Time, timeToMinute } from '../../ui/time.tsx';
+import { inMs, Time, timeToMinute } from '../../ui/time.tsx';
 import { curlOf } from '../publish/curl.ts';
 import { statusOf } from '../messages/messageTable.tsx';
 import { emptyDraft } from '../publish/draft.ts';
-import { usedLimits } from './limits.ts';
-import { Hosts } from './hosts.tsx';
-import { Verdict } from './verdict.tsx';
+import { hrefOfHost } from '../links.tsx';
+import { usedLimits, Verdict } from './verdict.tsx';
 import { waitingByDay, waitingByHour, type Flow } from './waiting.ts';
 
 /** `?over=days` shows 30 days instead of 48 hours, and `?over=hour` shows one hour. */
@@ -35,25 +44,20 @@ function Account({ place }: { readonly place: Place }) {
   const stats = useContext(StatsOf);
   // The verdict's height depends on the number of problems, so the rest of the screen waits for it.
   const isJudged = useOnceTrue(isSettled(useAttention()));
+  const screen = (of: Stats) => (
+    <>
+      <Verdict usage={of} />
+      <Today of={of} />
+      <Limits of={of} />
+      <Traffic of={of} place={place} />
+      <Hosts />
+      <Failing hasNone={of.deadLetters === 0} />
+    </>
+  );
   return (
     <Page title="Overview">
       <Loaded of={stats}>
-        {(of) =>
-          isUntouched(of) ? (
-            <Beginning />
-          ) : !isJudged ? (
-            <Loading />
-          ) : (
-            <>
-              <Verdict usage={of} />
-              <Today of={of} />
-              <Limits of={of} />
-              <Traffic of={of} place={place} />
-              <Hosts />
-              <Failing hasNone={of.deadLetters === 0} />
-            </>
-          )
-        }
+        {(of) => (isUntouched(of) ? <Beginning /> : isJudged ? screen(of) : <Loading />)}
       </Loaded>
     </Page>
   );
@@ -85,14 +89,12 @@ function Beginning() {
   );
 }
 
-function Figure({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <div class="figure">
-      <span class="hint">{name}</span>
-      <strong>{children}</strong>
-    </div>
-  );
-}
+const Figure = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
+  <div class="figure">
+    <span class="hint">{name}</span>
+    <strong>{children}</strong>
+  </div>
+);
 
 /** A count reads every run that it counts, so it is requested less often if it is slow. */
 const runsEveryMs = 30_000;
@@ -106,23 +108,21 @@ function RunsUnderWay() {
   );
 }
 
-function Today({ of: { today, countedUntil } }: { readonly of: Stats }) {
-  return (
-    <Card title="Today, UTC">
-      <div class="figures">
-        <Figure name="Accepted">{count(today.accepted)}</Figure>
-        <Figure name="Delivered">{count(today.delivered)}</Figure>
-        <Figure name="Failed">{count(today.failed)}</Figure>
-        <Figure name="Cancelled">{count(today.cancelled)}</Figure>
-        <Figure name="Received">{bytes(today.bytes)}</Figure>
-        <RunsUnderWay />
-      </div>
-      <p class="hint">
-        Callbacks are included.{countedUntil !== undefined && ' Not everything that ended is counted yet.'}
-      </p>
-    </Card>
-  );
-}
+const Today = ({ of: { today, countedUntil } }: { readonly of: Stats }) => (
+  <Card title="Today, UTC">
+    <div class="figures">
+      <Figure name="Accepted">{count(today.accepted)}</Figure>
+      <Figure name="Delivered">{count(today.delivered)}</Figure>
+      <Figure name="Failed">{count(today.failed)}</Figure>
+      <Figure name="Cancelled">{count(today.cancelled)}</Figure>
+      <Figure name="Received">{bytes(today.bytes)}</Figure>
+      <RunsUnderWay />
+    </div>
+    <p class="hint">
+      Callbacks are included.{countedUntil !== undefined && ' Not everything that ended is counted yet.'}
+    </p>
+  </Card>
+);
 
 const Limits = ({ of }: { readonly of: Stats }) => (
   <Card title="Limits">
@@ -145,13 +145,12 @@ interface Shown {
   readonly names: readonly string[];
   readonly ended: readonly Pick<Flow, 'delivered' | 'failed'>[];
   /** Undefined for spans whose steps are too short for counts. */
-  readonly waiting: readonly number[] | undefined;
+  readonly waiting?: readonly number[];
 }
 
 function shownOver(over: string, of: Stats): Shown {
   const { days, hours, lastHour } = of;
-  if (over === 'hour')
-    return { names: lastHour.map(({ from }) => timeToMinute(from)), ended: lastHour, waiting: undefined };
+  if (over === 'hour') return { names: lastHour.map(({ from }) => timeToMinute(from)), ended: lastHour };
   return over === 'days'
     ? { names: days.map(({ day }) => day), ended: days, waiting: waitingByDay(of) }
     : { names: hours.map(({ hour }) => timeToMinute(hour)), ended: hours, waiting: waitingByHour(of) };
@@ -193,6 +192,50 @@ function Traffic({ of, place }: { readonly of: Stats; readonly place: Place }) {
   );
 }
 
+/** Milliseconds. An answer reads a thousand records. */
+const hostsEveryMs = 30_000;
+/** The most hosts on the page. The answer has all of them. */
+const mostHosts = 10;
+
+function Hosts() {
+  const asked = useAsked(hostTimes, { path: 'v2/stats/hosts' }, hostsEveryMs);
+  return (
+    <LoadedCard title="How hosts answer" of={asked}>
+      {({ attempts, from, hosts }) =>
+        from === undefined ? (
+          <p class="hint">No attempt was made recently.</p>
+        ) : (
+          <>
+            <Table
+              caption="Attempts, failures and answer times by host"
+              rows={hosts.slice(0, mostHosts)}
+              keyOf={({ host }) => host}
+              columns={[
+                { head: 'Host', text: ({ host }) => host, to: ({ host }) => hrefOfHost(host) },
+                { head: `Of the last ${countOf(attempts, 'attempt')}`, count: (one) => one.attempts },
+                {
+                  head: 'Failures',
+                  isNumber: true,
+                  cell: ({ failures, attempts: all }) =>
+                    failures === 0 ? '0' : `${count(failures)} (${percentOf(failures, all)})`,
+                },
+                { head: 'Failing since', isExtra: true, time: ({ failingSince }) => failingSince },
+                { head: 'p50', isNumber: true, cell: ({ p50 }) => inMs(p50) },
+                { head: 'p95', isNumber: true, cell: ({ p95 }) => inMs(p95) },
+              ]}
+            />
+            <p class="hint">
+              Of the last {countOf(attempts, 'attempt')}, since <Time at={from} />, retries and callbacks
+              included. The page of a host has those of a day.
+              {hosts.length > mostHosts && ` The ${mostHosts} busiest of ${count(hosts.length)} hosts.`}
+            </p>
+          </>
+        )
+      }
+    </LoadedCard>
+  );
+}
+
 function Failing({ hasNone }: { readonly hasNone: boolean }) {
   const groups = useAsked(deadLetterCount, hasNone ? undefined : { path: 'v2/dlq/count' });
   return (
@@ -221,7 +264,6 @@ function Failing({ hasNone }: { readonly hasNone: boolean }) {
                 columns={[
                   {
                     head: 'Host',
-                    isWide: true,
                     text: ({ host }) => host,
                     to: ({ host, responseStatus }) => href(['dead-letters'], { host, responseStatus }),
                   },

@@ -1,14 +1,72 @@
-/** The verdict: all is well, or a list of problems with links. */
 import type { ComponentChildren } from 'preact';
-import { useAttention, type Attention, type AttentionPart } from '../../api/attention.ts';
+import { useAttention, type Attention, type AttentionPart, type Stats } from '../../api/attention.ts';
 import { href } from '../../place.ts';
-import { classes, count, countOf, Failure, Visible } from '../../ui/basics.tsx';
+import { classes, count, countOf, dollars, Failure, Visible } from '../../ui/basics.tsx';
 import { clockTime, Time } from '../../ui/time.tsx';
-import { nearLimits, type Usage } from './limits.ts';
 import { hrefOfHost, hrefOfRun, hrefOfSchedule, sayHanging } from '../links.tsx';
 
+interface UsedLimit {
+  readonly label: string;
+  readonly value: number;
+  /** 0 if there is no limit. */
+  readonly most: number;
+  readonly note: string;
+  readonly show?: (value: number) => string;
+  readonly address: string;
+  /** Whether reaching the limit is no problem, because the rest waits. */
+  readonly isFullFine?: boolean;
+}
+
+export const usedLimits = ({ today, month, limits, inFlight, deadLetters }: Stats): readonly UsedLimit[] => [
+  {
+    label: 'Messages today, soft limit',
+    value: today.requests,
+    most: limits.max_requests_per_day,
+    note: 'Callbacks do not count. Above this, answers have a warning.',
+    address: href(['messages']),
+  },
+  {
+    label: 'Messages today, hard limit',
+    value: today.requests,
+    most: limits.max_requests_per_day_hard,
+    note: 'Callbacks do not count. Above this, messages are refused.',
+    address: href(['messages']),
+  },
+  {
+    label: 'Dead letters and failed runs',
+    value: deadLetters,
+    most: limits.max_dlq_size,
+    note: 'New ones replace the oldest.',
+    address: href(['dead-letters']),
+  },
+  {
+    label: 'Cost this month, budget',
+    value: month.cost,
+    most: month.budget,
+    note: month.budget === 0 ? 'There is no budget.' : 'Above this, messages are refused.',
+    show: dollars,
+    address: href(['messages']),
+  },
+  {
+    label: 'Deliveries in flight',
+    value: inFlight,
+    most: limits.max_global_parallelism,
+    note: 'More than this wait.',
+    address: href(['flow-control']),
+    isFullFine: true,
+  },
+];
+
+const near = 0.8;
+
+const nearLimits = (usage: Stats): readonly Part[] =>
+  usedLimits(usage).flatMap(({ label, value, most, show = count, address, isFullFine = false }) =>
+    isFullFine || most === 0 || value < near * most
+      ? []
+      : [{ text: `${label}: ${show(value)} of ${show(most)}`, address }],
+  );
+
 interface Part {
-  readonly key: string;
   readonly address: string;
   readonly text: string;
   /** Since when, in Unix milliseconds. */
@@ -21,105 +79,67 @@ const holds = (waiting: number): string =>
 /** Problems of a kind that are shown individually. The others are counted. */
 const mostShown = 5;
 
-function some<T>(all: readonly T[], partOf: (one: T) => Part, more: Pick<Part, 'key' | 'address'>): Part[] {
-  const shown = all.slice(0, mostShown).map(partOf);
-  const rest = all.length - shown.length;
-  return rest === 0 ? shown : [...shown, { ...more, text: `and ${count(rest)} more` }];
+/** @param all the address of the list with all of them */
+function some<T>(found: readonly T[] = [], all: string, partOf: (one: T) => Part): Part[] {
+  const shown = found.slice(0, mostShown).map(partOf);
+  const rest = found.length - shown.length;
+  return rest === 0 ? shown : [...shown, { text: `and ${count(rest)} more`, address: all }];
 }
 
 const withMost = <T extends { readonly waiting: number }>(all: readonly T[] = []): readonly T[] =>
   all.toSorted((one, other) => other.waiting - one.waiting);
 
-function partsOf(of: Attention, usage: Usage): readonly Part[] {
+function partsOf(of: Attention, usage: Stats): readonly Part[] {
+  const { since: fromDate, deadLetters = usage.deadLetters, failedRuns = 0 } = of;
   const lanes = href(['flow-control']);
-  const { since: fromDate } = of;
   const atLeast = (part: AttentionPart): string => (of.cut.includes(part) ? 'At least ' : '');
+  const ofKept = of.cut.includes('deadLetters') ? `, of ${count(usage.deadLetters)} that are kept` : '';
   return [
-    ...some(
-      withMost(of.hostsDown),
-      ({ host, waiting, openedAt }) => ({
-        key: `host ${host}`,
-        address: lanes,
-        text: `${host} is down and ${holds(waiting)}`,
-        since: openedAt,
-      }),
-      { key: 'hosts', address: lanes },
-    ),
-    ...some(
-      of.failingHosts ?? [],
-      ({ host, attempts, failures, failingSince, lastSuccess }) => ({
-        key: `failing ${host}`,
-        address: hrefOfHost(host),
-        text: `${host} has been failing since ${clockTime(failingSince)}: ${count(failures)} of ${countOf(attempts, 'attempt')} failed, ${lastSuccess === undefined ? 'with no success before' : `last success ${clockTime(lastSuccess)}`}`,
-        since: failingSince,
-      }),
-      { key: 'failing', address: href(['overview']) },
-    ),
-    ...some(
-      of.hangingRuns ?? [],
-      ({ workflowRunId, workflowCreatedAt, workflowUrl, since, status }) => ({
-        key: `run ${workflowRunId} ${workflowCreatedAt}`,
-        address: hrefOfRun(workflowRunId, workflowCreatedAt),
-        text: `A run of ${workflowUrl} hangs. ${sayHanging({ since, status })}`,
-        since,
-      }),
-      { key: 'hanging', address: href(['runs'], { state: 'RUN_STARTED' }) },
-    ),
-    ...some(
-      withMost(of.pausedQueues),
-      ({ name, waiting }) => ({
-        key: `queue ${name}`,
-        address: href(['queues', name]),
-        text: `The queue ${name} is paused and ${holds(waiting)}`,
-      }),
-      { key: 'queues', address: href(['queues']) },
-    ),
-    ...some(
-      withMost(of.pausedKeys),
-      ({ flowControlKey: key, waiting }) => ({
-        key: `key ${key}`,
-        address: href(['flow-control', key]),
-        text: `The flow-control key ${key} is paused and ${holds(waiting)}`,
-      }),
-      { key: 'keys', address: lanes },
-    ),
-    ...some(
-      of.failingSchedules ?? [],
-      ({ scheduleId, firedAt, error }) => ({
-        key: `schedule ${scheduleId}`,
-        address: hrefOfSchedule(scheduleId),
-        text: `The schedule ${scheduleId} failed with its last fire${error === undefined ? '' : `: ${error}`}`,
-        since: firedAt,
-      }),
-      { key: 'schedules', address: href(['schedules']) },
-    ),
-    ...(of.deadLetters === 0 || (of.deadLetters === undefined && usage.deadLetters === 0)
-      ? []
-      : [
-          {
-            key: 'dead letters',
-            address: href(['dead-letters'], { fromDate }),
-            text:
-              of.deadLetters === undefined
-                ? `${countOf(usage.deadLetters, 'dead letter is', 'dead letters are')} kept; it is unknown how many are new`
-                : `${atLeast('deadLetters')}${countOf(of.deadLetters, 'new dead letter')} within a day${of.cut.includes('deadLetters') ? `, of ${count(usage.deadLetters)} that are kept` : ''}`,
-          },
-        ]),
-    ...(of.failedRuns === undefined || of.failedRuns === 0
-      ? []
-      : [
-          {
-            key: 'runs',
-            address: href(['runs'], { list: 'failed', fromDate }),
-            text: `${atLeast('failedRuns')}${countOf(of.failedRuns, 'failed workflow run')} within a day`,
-          },
-        ]),
-    ...nearLimits(usage).map(({ text, address }) => ({ key: text, address, text })),
-  ];
+    ...some(withMost(of.hostsDown), lanes, ({ host, waiting, openedAt }) => ({
+      address: lanes,
+      text: `${host} is down and ${holds(waiting)}`,
+      since: openedAt,
+    })),
+    ...some(of.failingHosts, href(['overview']), (one) => ({
+      address: hrefOfHost(one.host),
+      text: `${one.host} has been failing since ${clockTime(one.failingSince)}: ${count(one.failures)} of ${countOf(one.attempts, 'attempt')} failed, ${one.lastSuccess === undefined ? 'with no success before' : `last success ${clockTime(one.lastSuccess)}`}`,
+      since: one.failingSince,
+    })),
+    ...some(of.hangingRuns, href(['runs'], { state: 'RUN_STARTED' }), (run) => ({
+      address: hrefOfRun(run.workflowRunId, run.workflowCreatedAt),
+      text: `A run of ${run.workflowUrl} hangs. ${sayHanging(run)}`,
+      since: run.since,
+    })),
+    ...some(withMost(of.pausedQueues), href(['queues']), ({ name, waiting }) => ({
+      address: href(['queues', name]),
+      text: `The queue ${name} is paused and ${holds(waiting)}`,
+    })),
+    ...some(withMost(of.pausedKeys), lanes, ({ flowControlKey: key, waiting }) => ({
+      address: href(['flow-control', key]),
+      text: `The flow-control key ${key} is paused and ${holds(waiting)}`,
+    })),
+    ...some(of.failingSchedules, href(['schedules']), ({ scheduleId, firedAt, error }) => ({
+      address: hrefOfSchedule(scheduleId),
+      text: `The schedule ${scheduleId} failed with its last fire${error === undefined ? '' : `: ${error}`}`,
+      since: firedAt,
+    })),
+    deadLetters > 0 && {
+      address: href(['dead-letters'], { fromDate }),
+      text:
+        of.deadLetters === undefined
+          ? `${countOf(deadLetters, 'dead letter is', 'dead letters are')} kept; it is unknown how many are new`
+          : `${atLeast('deadLetters')}${countOf(deadLetters, 'new dead letter')} within a day${ofKept}`,
+    },
+    failedRuns > 0 && {
+      address: href(['runs'], { list: 'failed', fromDate }),
+      text: `${atLeast('failedRuns')}${countOf(failedRuns, 'failed workflow run')} within a day`,
+    },
+    ...nearLimits(usage),
+  ].filter((part) => part !== false);
 }
 
 /** Shown once it is known what needs attention, or why it is not. */
-export function Verdict({ usage }: { readonly usage: Usage }) {
+export function Verdict({ usage }: { readonly usage: Stats }) {
   const { answer, error, again } = useAttention();
   if (answer === undefined) {
     return (
@@ -129,8 +149,7 @@ export function Verdict({ usage }: { readonly usage: Usage }) {
     );
   }
   const parts = partsOf(answer, usage);
-  const { isWhole } = answer;
-  const { runsLookedFrom } = answer;
+  const { isWhole, runsLookedFrom } = answer;
   const isCut = (
     <>
       {error !== undefined && <Failure error={error} again={again} />}
@@ -161,8 +180,8 @@ export function Verdict({ usage }: { readonly usage: Usage }) {
   return (
     <Frame tone="bad" title={`${countOf(parts.length, 'thing needs', 'things need')} attention`}>
       <ul>
-        {parts.map(({ key, address, text, since }) => (
-          <li key={key}>
+        {parts.map(({ address, text, since }, index) => (
+          <li key={index}>
             <a href={address}>
               <Visible text={text} />
             </a>
@@ -179,15 +198,13 @@ export function Verdict({ usage }: { readonly usage: Usage }) {
   );
 }
 
-const Frame = ({
-  tone,
-  title,
-  children,
-}: {
+interface FrameProps {
   readonly tone: 'good' | 'bad' | 'idle';
   readonly title: string;
   readonly children: ComponentChildren;
-}) => (
+}
+
+const Frame = ({ tone, title, children }: FrameProps) => (
   <section class={classes('card', 'verdict', tone)} aria-labelledby="verdict">
     <h2 id="verdict">{title}</h2>
     {children}

@@ -1,8 +1,8 @@
 /** A publish request as code for the published client, `@upstash/qstash`. */
+import { parsed } from '../../ui/json.ts';
 import { headerOf, settingsOf } from '../../ui/settingTexts.ts';
 import { headerPairs, isSetting, type Draft } from './draft.ts';
 
-/** Writes a value as JSON, which is valid TypeScript. */
 const literal = (value: unknown): string => JSON.stringify(value);
 
 /** Writes a whole number. Other texts stay strings, which the compiler reports. */
@@ -45,15 +45,9 @@ const object = (properties: readonly Property[], indent: string): string =>
  * Whether a JSON text stays the same when the client parses and writes it. In code, the key `__proto__` has another meaning.
  */
 function isPlainJson(text: string): boolean {
-  try {
-    const value: unknown = JSON.parse(text);
-    return (
-      [undefined, 2].some((indent) => JSON.stringify(value, null, indent) === text) &&
-      !text.includes('"__proto__"')
-    );
-  } catch {
-    return false;
-  }
+  const value = parsed(text);
+  const isSame = [undefined, 2].some((indent) => JSON.stringify(value, null, indent) === text);
+  return value !== undefined && isSame && !text.includes('"__proto__"');
 }
 
 /**
@@ -85,27 +79,18 @@ export function clientCodeOf(draft: Draft, baseUrl: string): string {
       return text ? [[name, as(text)]] : [];
     }),
   ];
+  const headerProperties = [...headers].map(([name, value]): Property => [literal(name), literal(value)]);
   const request: readonly Property[] = [
     [/^https?:/i.test(destination) ? 'url' : 'urlGroup', literal(destination)],
     ...(isJson
-      ? [['body', JSON.stringify(JSON.parse(body), null, 2).replaceAll('\n', '\n  ')] as const]
+      ? [['body', JSON.stringify(parsed(body), null, 2).replaceAll('\n', '\n  ')] as const]
       : bodyBase64 !== undefined
         ? [['body', `new Blob([Buffer.from(${literal(bodyBase64)}, "base64")])`] as const]
         : // The client sets a content type for a string, but not for a blob.
           body === ''
           ? []
           : [['body', contentType === '' ? `new Blob([${literal(body)}])` : literal(body)] as const]),
-    ...(headers.size === 0
-      ? []
-      : [
-          [
-            'headers',
-            object(
-              [...headers].map(([name, value]) => [literal(name), literal(value)]),
-              '  ',
-            ),
-          ] as const,
-        ]),
+    ...(headers.size === 0 ? [] : [['headers', object(headerProperties, '  ')] as const]),
     ...[...settings].flatMap(([name, text]): Property[] => {
       const known = names[name];
       return known === undefined ? [] : [[known[0], known[1](text)]];

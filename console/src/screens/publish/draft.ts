@@ -1,5 +1,3 @@
-/** The content of the publish form, and the request that it makes. */
-
 import type { Answer, messageInAnyState } from '../../../../lambdas/wire/answers.ts';
 import { writeOptions } from '../../../../lambdas/options/options.ts';
 import { isRedacted } from '../../../../lambdas/options/redaction.ts';
@@ -69,7 +67,6 @@ export function headerPairs({ headers }: Pick<Draft, 'headers'>): readonly Pair[
   return linesOf(headers).pairs;
 }
 
-/** Parses headers, or describes the problem. */
 function linesOf(text: string): { readonly pairs: readonly Pair[]; readonly problem?: string } {
   try {
     return { pairs: fromLines(text) };

@@ -1,19 +1,19 @@
-import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { messageInAnyState, publishAnswer } from '../../../../lambdas/wire/answers.ts';
 import type { Place as FieldPlace } from '../../../../lambdas/options/option.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, baseUrl, path } from '../../api/client.ts';
-import { useAction, useAsked } from '../../api/useAsked.ts';
-import { go, href, type Place } from '../../place.ts';
+import { useAsked } from '../../api/useAsked.ts';
+import { href, type Place } from '../../place.ts';
 import { Loaded } from '../../ui/resourcePage.tsx';
 import { Button, bytes, Card, Choices, countOf, Empty, Page } from '../../ui/basics.tsx';
+import { Form } from '../../ui/dialog.tsx';
 import { Field } from '../../ui/fields.tsx';
 import { bytesOf } from '../../ui/base64.ts';
 import { Body } from '../../ui/body.tsx';
-import { SettingFields } from '../../ui/settings.tsx';
+import { MoreFields, SettingFields } from '../../ui/settings.tsx';
 import { callbacks, inLabels, type CallbackName } from '../../ui/settingTexts.ts';
-import { showToast } from '../../ui/toast.tsx';
+import { showAt } from '../../ui/toast.tsx';
 import { clientCodeOf } from './clientCode.ts';
 import { curlOf } from './curl.ts';
 import { draftOf, emptyDraft, fieldOf, problemsOf, requestOf, type Draft, type Problems } from './draft.ts';
@@ -31,10 +31,10 @@ export function Publish({ place }: { readonly place: Place }) {
       {!mayWrite ? (
         <Empty title="This token can only read." />
       ) : messageId === null ? (
-        <Form initial={{ ...emptyDraft, destination: place.query.get('destination') ?? '' }} />
+        <DraftForm initial={{ ...emptyDraft, destination: place.query.get('destination') ?? '' }} />
       ) : (
         <Loaded of={source}>
-          {(message) => <Form key={messageId} initial={draftOf(message, Date.now())} />}
+          {(message) => <DraftForm key={messageId} initial={draftOf(message, Date.now())} />}
         </Loaded>
       )}
     </Page>
@@ -43,15 +43,9 @@ export function Publish({ place }: { readonly place: Place }) {
 
 type TextName = 'destination' | 'contentType' | 'headers' | 'body' | 'queue';
 
-function Form({ initial }: { readonly initial: Draft }) {
+function DraftForm({ initial }: { readonly initial: Draft }) {
   const [draft, setDraft] = useState(initial);
   const [problems, setProblems] = useState<Problems>({});
-  const action = useAction();
-  const form = useRef<HTMLFormElement>(null);
-  const [failures, setFailures] = useState(0);
-  useEffect(() => {
-    form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
-  }, [failures]);
   // A field's problem is removed when the field changes.
   const forget = (changed: object): void => {
     setProblems(Object.fromEntries(Object.entries(problems).filter(([name]) => !(name in changed))));
@@ -101,17 +95,18 @@ function Form({ initial }: { readonly initial: Draft }) {
     />
   );
   return (
-    <form
-      ref={form}
+    <Form
       class="publish"
-      // The API explains problems better than the browser.
       noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        void action.run(submit).then((isDone) => {
-          if (!isDone) setFailures(failures + 1);
-        });
-      }}
+      work={submit}
+      yes="Publish"
+      end={(button, error) => (
+        <div class="aside">
+          {button}
+          {error}
+          <Code draft={draft} />
+        </div>
+      )}
     >
       <Card title="Message">
         <div class="destination">
@@ -125,7 +120,7 @@ function Form({ initial }: { readonly initial: Draft }) {
         {draft.bodyBase64 === undefined ? (
           text('body', 'Body', { rows: 8, isCode: true })
         ) : (
-          <div class="actions">
+          <div class="row">
             <p>
               The body is {bytes(bytesOf(draft.bodyBase64).length)} that are not text. They are sent
               unchanged.
@@ -168,62 +163,18 @@ function Form({ initial }: { readonly initial: Draft }) {
       <Card title="Callbacks and duplicates">
         <div class="fields">{settings({ place: 'after' })}</div>
         {callbacks.map((callback) => (
-          <CallbackSettings
-            key={callback}
-            of={callback}
-            isWrong={Object.keys(problems).some((name) => name.startsWith(`${callback}-`))}
-          >
-            {() => <div class="fields">{settings({ callback })}</div>}
-          </CallbackSettings>
+          <MoreFields key={callback} name={`Delivery of the ${callback.replace('-', ' ')}`}>
+            {settings({ callback })}
+          </MoreFields>
         ))}
       </Card>
-      <div class="aside">
-        <Button type="submit" kind="main" isBusy={action.isRunning}>
-          Publish
-        </Button>
-        {action.error !== undefined && Object.keys(problems).length === 0 && (
-          <p class="wrong">{action.error}</p>
-        )}
-        <Code draft={draft} />
-      </div>
-    </form>
-  );
-}
-
-function CallbackSettings({
-  of,
-  isWrong,
-  children,
-}: {
-  readonly of: CallbackName;
-  /** Whether a setting is wrong. The settings are then shown. */
-  readonly isWrong: boolean;
-  readonly children: () => ComponentChildren;
-}) {
-  const [isWanted, setWanted] = useState(false);
-  const isOpen = isWanted || isWrong;
-  return (
-    <>
-      <p>
-        <Button
-          kind="quiet"
-          aria-expanded={isOpen}
-          onClick={() => {
-            setWanted(!isOpen);
-          }}
-        >
-          {`Delivery of the ${of.replace('-', ' ')}`}
-        </Button>
-      </p>
-      {isOpen && children()}
-    </>
+    </Form>
   );
 }
 
 const writers = { curl: curlOf, TypeScript: clientCodeOf };
 const writerNames = ['curl', 'TypeScript'] as const;
 
-/** The request as code to copy. It follows the form. */
 function Code({ draft }: { readonly draft: Draft }) {
   const [name, setName] = useState<keyof typeof writers>('curl');
   const destination = draft.destination.trim();
@@ -269,16 +220,11 @@ async function send(draft: Draft) {
 
 function tell(answer: Awaited<ReturnType<typeof send>>): void {
   if ('messageId' in answer) {
-    const place = href(['messages', answer.messageId]);
-    showToast(
-      answer.deduplicated === true ? 'A duplicate. This is the first message.' : 'Published.',
-      'done',
-      place,
-    );
-    go(place);
-    return;
+    const { messageId, deduplicated } = answer;
+    const sentence = deduplicated === true ? 'A duplicate. This is the first message.' : 'Published.';
+    showAt(href(['messages', messageId]), sentence);
+  } else {
+    const messageIds = answer.map(({ messageId }) => messageId).join(',');
+    showAt(href(['messages'], { messageIds }), `${countOf(answer.length, 'message')} published.`);
   }
-  const place = href(['messages'], { messageIds: answer.map(({ messageId }) => messageId).join(',') });
-  showToast(`${countOf(answer.length, 'message')} published.`, 'done', place);
-  go(place);
 }

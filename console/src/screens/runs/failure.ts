@@ -1,3 +1,5 @@
+import { parsed } from '../../ui/json.ts';
+
 /**
  * Extracts what a failure function returned: workflow clients answer `{"result":…}`, or `{}` if it returned nothing.
  *
@@ -9,15 +11,6 @@ export function returnedIn(answer: string): string | undefined {
   if (Object.keys(read).length === 0) return undefined;
   if (!('result' in read)) return answer;
   return typeof read.result === 'string' ? read.result : JSON.stringify(read.result);
-}
-
-/** Endpoints may answer anything: undefined if the text is not JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** The status with which an endpoint says that its run must not be retried. */

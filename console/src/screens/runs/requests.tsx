@@ -1,4 +1,3 @@
-/** Requests to a run's endpoint, the answers, and the steps that the endpoint submitted. */
 import { href } from '../../place.ts';
 import { Card, count, Cut, Visible } from '../../ui/basics.tsx';
 import { Table } from '../../ui/table.tsx';

@@ -1,29 +1,41 @@
-import { useState } from 'preact/hooks';
 import { rerunAnswer, cancelledRuns } from '../../../../lambdas/wire/workflowAnswers.ts';
 import { ask, path, type Request } from '../../api/client.ts';
 import { Bulk } from '../../lists/bulk.tsx';
 import { go } from '../../place.ts';
-import { Opens } from '../../ui/action.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
+import { ActionForm } from '../../ui/action.tsx';
 import { ChangedSettings } from '../../ui/settings.tsx';
-import type { SettingTexts } from '../../ui/settingTexts.ts';
 import { rerunWays, settingsIn } from '../deadLetters/failed.tsx';
 import type { Run } from './timeline.ts';
 import { hrefOfRun } from '../links.tsx';
 
-type Way = (typeof rerunWays)[number];
-
 interface RerunProps {
-  readonly requestOf: (kind: Way['kind']) => Omit<Request, 'query'>;
+  readonly requestOf: (kind: (typeof rerunWays)[number]['kind']) => Omit<Request, 'query'>;
   readonly effect: string;
 }
 
-/** Buttons that run one run again. */
-const Rerun = (props: RerunProps) =>
-  rerunWays.map((way) => (
-    <Opens key={way.kind} name={way.verb} kind={way.kind === 'resume' ? 'main' : 'plain'}>
-      {(onClose) => <RerunDialog {...props} way={way} onClose={onClose} />}
-    </Opens>
+const Rerun = ({ requestOf, effect }: RerunProps) =>
+  rerunWays.map(({ kind, verb, done, means }) => (
+    <ActionForm
+      key={kind}
+      name={verb}
+      kind={kind === 'resume' ? 'main' : 'plain'}
+      title={`${verb} the run?`}
+      yes={verb}
+      effect={`A new run ${means}. ${effect}`}
+      more={(props) => <ChangedSettings form="resume" {...props} />}
+      work={async (_texts, changed) => {
+        const { headers = [], ...request } = requestOf(kind);
+        const settings = settingsIn(Object.fromEntries(changed));
+        const run = await ask(rerunAnswer, {
+          ...request,
+          method: 'POST',
+          headers: [...headers, ...settings.headers],
+          query: settings.query,
+        });
+        go(hrefOfRun(run.workflowRunId, run.workflowCreatedAt));
+        return `The run is ${done}. This is the new one.`;
+      }}
+    />
   ));
 
 export const RerunOne = ({ dlqId }: { readonly dlqId: string }) => (
@@ -33,44 +45,15 @@ export const RerunOne = ({ dlqId }: { readonly dlqId: string }) => (
   />
 );
 
-export const RerunHanging = ({ run: { workflowRunId, workflowRunCreatedAt } }: { readonly run: Run }) => (
-  <Rerun
-    requestOf={(kind) => ({
-      path: path`v2/workflows/runs/${workflowRunId}/${kind}`,
-      headers: [['svc-workflow-createdat', String(workflowRunCreatedAt)]],
-    })}
-    effect="This one is then cancelled."
-  />
+/** The request for a run, or for something that is done with it. Ids can be reused, so it also has the start. */
+export const requestFor = ({ workflowRunId, workflowRunCreatedAt }: Run, what = '') => ({
+  path: path`v2/workflows/runs/${workflowRunId}` + what,
+  headers: [['svc-workflow-createdat', String(workflowRunCreatedAt)]] as const,
+});
+
+export const RerunHanging = ({ run }: { readonly run: Run }) => (
+  <Rerun requestOf={(kind) => requestFor(run, `/${kind}`)} effect="This one is then cancelled." />
 );
-
-interface DialogProps extends RerunProps {
-  readonly way: Way;
-  readonly onClose: (isDone: boolean) => void;
-}
-
-function RerunDialog({ requestOf, effect, way: { kind, verb, done, means }, onClose }: DialogProps) {
-  const [texts, setTexts] = useState<SettingTexts>({});
-  const work = async (): Promise<string> => {
-    const { headers = [], ...request } = requestOf(kind);
-    const settings = settingsIn(texts);
-    const run = await ask(rerunAnswer, {
-      ...request,
-      method: 'POST',
-      headers: [...headers, ...settings.headers],
-      query: settings.query,
-    });
-    go(hrefOfRun(run.workflowRunId, run.workflowCreatedAt));
-    return `The run is ${done}. This is the new one.`;
-  };
-  return (
-    <Confirm title={`${verb} the run?`} yes={verb} work={work} onClose={onClose}>
-      <p>
-        A new run {means}. {effect}
-      </p>
-      <ChangedSettings form="resume" texts={texts} onChange={setTexts} />
-    </Confirm>
-  );
-}
 
 /** The filters of a cancellation; undefined if filters are set that cancellations don't have. */
 function toCancel(query: URLSearchParams): URLSearchParams | undefined {
@@ -80,12 +63,7 @@ function toCancel(query: URLSearchParams): URLSearchParams | undefined {
   return new URLSearchParams({ ...others, ...exact });
 }
 
-interface CancelProps {
-  readonly query: URLSearchParams;
-  readonly then: () => void;
-}
-
-export function CancelAll({ query, then }: CancelProps) {
+export function CancelAll({ query, then }: { readonly query: URLSearchParams; readonly then: () => void }) {
   const selected = toCancel(query);
   if (selected === undefined) return null;
   return (
@@ -93,6 +71,7 @@ export function CancelAll({ query, then }: CancelProps) {
       name="Cancel all active runs…"
       verb="Cancel"
       done="cancelled"
+      effect="Their remaining steps are dropped. A cancelled run cannot be resumed."
       noun="run"
       path="v2/workflows/runs/count"
       query={selected}
@@ -107,8 +86,6 @@ export function CancelAll({ query, then }: CancelProps) {
           yield cancelled;
         }
       }}
-    >
-      <p>Their remaining steps are dropped. A cancelled run cannot be resumed.</p>
-    </Bulk>
+    />
   );
 }

@@ -1,31 +1,27 @@
-/** One run of a workflow: its steps on a timeline, and actions. */
 import { useState } from 'preact/hooks';
 import { notified, runDeadLetterPage, runPage } from '../../../../lambdas/wire/workflowAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
-import { defaultIntervalMs, useAsked } from '../../api/useAsked.ts';
+import { oftenMs, useAsked } from '../../api/useAsked.ts';
 import { href, type Place } from '../../place.ts';
-import { Act, sends, ActionForm } from '../../ui/action.tsx';
+import { Act, ActionForm, Deletes, sends } from '../../ui/action.tsx';
 import { Loaded } from '../../ui/resourcePage.tsx';
 import { Card, Empty, DetailList, Failure, Page, State } from '../../ui/basics.tsx';
 import { Body, Headers } from '../../ui/body.tsx';
+import { parsed } from '../../ui/json.ts';
 import { Time, duration, exactly } from '../../ui/time.tsx';
 import { returnedIn } from './failure.ts';
-import { RerunHanging, RerunOne } from './rerun.tsx';
+import { requestFor, RerunHanging, RerunOne } from './rerun.tsx';
 import { Refused, Requests } from './requests.tsx';
 import { Errors, RunState, Timeline } from './steps.tsx';
 import type { Run, Step } from './timeline.ts';
-import { hrefOfRun, linkTo, sayHanging } from '../links.tsx';
+import { linkTo, linkToRun, sayHanging } from '../links.tsx';
 
 export function OneRun({ place, id }: { readonly place: Place; readonly id: string }) {
   const workflowCreatedAt = place.query.get('workflowCreatedAt') ?? undefined;
   const [isOver, setOver] = useState(false);
   const query = { workflowRunId: id, workflowCreatedAt, count: 1 };
-  const asked = useAsked(
-    runPage,
-    { path: 'v2/workflows/logs', query },
-    isOver ? undefined : defaultIntervalMs,
-  );
+  const asked = useAsked(runPage, { path: 'v2/workflows/logs', query }, isOver ? undefined : oftenMs);
   const run = asked.answer?.runs[0];
   if (run !== undefined && isSettled(run) !== isOver) setOver(!isOver);
   return (
@@ -41,7 +37,7 @@ export function OneRun({ place, id }: { readonly place: Place; readonly id: stri
           run === undefined ? (
             <Empty title="There is no such run, or it is no longer kept." />
           ) : (
-            <Details run={run} place={place} />
+            <Details run={run} />
           )
         }
       </Loaded>
@@ -66,23 +62,15 @@ const Actions = ({ run, then }: ActionsProps) =>
     <>
       {run.hanging !== undefined && <RerunHanging run={run} />}
       <Notify run={run} then={then} />
-      <ActionForm
+      <Deletes
         name="Cancel"
         title="Cancel the run?"
         yes="Cancel the run"
-        isDangerous
-        work={sends(
-          {
-            method: 'DELETE',
-            path: path`v2/workflows/runs/${run.workflowRunId}`,
-            headers: [['svc-workflow-createdat', String(run.workflowRunCreatedAt)]],
-          },
-          'The run is cancelled.',
-        )}
+        effect="Its remaining steps are dropped. A cancelled run cannot be resumed."
+        request={requestFor(run)}
+        said="The run is cancelled."
         then={then}
-      >
-        <p>Its remaining steps are dropped. A cancelled run cannot be resumed.</p>
-      </ActionForm>
+      />
     </>
   ) : (
     <FailedActions run={run} then={then} />
@@ -92,11 +80,7 @@ const Actions = ({ run, then }: ActionsProps) =>
 function FailedActions({ run, then }: ActionsProps) {
   const { workflowRunId, workflowRunCreatedAt: workflowCreatedAt } = run;
   const query = { workflowRunId, workflowCreatedAt, count: 1 };
-  const { answer, error, again } = useAsked(
-    runDeadLetterPage,
-    { path: 'v2/workflows/dlq', query },
-    defaultIntervalMs,
-  );
+  const { answer, error, again } = useAsked(runDeadLetterPage, { path: 'v2/workflows/dlq', query }, oftenMs);
   const [letter] = answer?.messages ?? [];
   if (letter === undefined) return error === undefined ? null : <Failure error={error} />;
   const { dlqId, failureFunctionState: told } = letter;
@@ -122,36 +106,20 @@ function FailedActions({ run, then }: ActionsProps) {
           then={afterwards}
         />
       )}
-      <ActionForm
+      <Deletes
         name="Delete"
         title="Delete the dead letter of the run?"
         yes="Delete"
-        isDangerous
-        work={sends(
-          { method: 'DELETE', path: path`v2/workflows/dlq/${dlqId}` },
-          'The dead letter is deleted.',
-        )}
+        effect="The run can no longer be resumed. The log shows it while it is kept."
+        request={{ path: path`v2/workflows/dlq/${dlqId}` }}
+        said="The dead letter is deleted."
         then={afterwards}
-      >
-        <p>The run can no longer be resumed. The log shows it while it is kept.</p>
-      </ActionForm>
+      />
     </>
   );
 }
 
 const stepsOf = ({ steps }: Run): readonly Step[] => steps.flatMap((group): readonly Step[] => group.steps);
-
-/**
- * Checks that an event's data is JSON, because clients parse it. @throws Error with the API's message, which the field rewords
- */
-function checkJson(data: string): void {
-  if (data.trim() === '') return;
-  try {
-    JSON.parse(data);
-  } catch {
-    throw new Error('The body is not valid JSON; put plain text in quotes, as in "approved".');
-  }
-}
 
 function Notify({ run, then }: ActionsProps) {
   const wait = stepsOf(run).find(({ stepType, state }) => stepType === 'Wait' && state === 'STEP_PROGRESS');
@@ -179,7 +147,9 @@ function Notify({ run, then }: ActionsProps) {
         },
       }}
       work={async ({ eventId, data }) => {
-        checkJson(data);
+        // Clients parse an event's data. The field rewords the message, as it does the API's.
+        if (data.trim() !== '' && parsed(data) === undefined)
+          throw new Error('The body is not valid JSON; put plain text in quotes, as in "approved".');
         const at = path`v2/notify/${run.workflowRunId}/${eventId}`;
         const answers = await ask(notified, { method: 'POST', path: at, body: data });
         const wrong = answers.find(({ error }) => error !== '');
@@ -214,10 +184,7 @@ function Hangs({ hanging }: { readonly hanging: NonNullable<Run['hanging']> }) {
   );
 }
 
-const linkToRun = (of: Run['resumedFrom']) =>
-  of && <a href={hrefOfRun(of.workflowRunId, of.workflowRunCreatedAt)}>{of.workflowRunId}</a>;
-
-function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
+function Details({ run }: { readonly run: Run }) {
   const { workflowRunCreatedAt: from, workflowRunCompletedAt: until, invoker, failureFunction } = run;
   const { responseBody, state } = failureFunction ?? {};
   const returned =
@@ -232,7 +199,7 @@ function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
   return (
     <>
       <Card>
-        <p class="actions">
+        <p class="row">
           <RunState of={run} /> <code>{run.workflowUrl}</code>
         </p>
         <DetailList
@@ -254,7 +221,7 @@ function Details({ run, place }: { readonly run: Run; readonly place: Place }) {
           <Errors of={[failure]} label="failure" />
         </Card>
       )}
-      <Timeline run={run} place={place} />
+      <Timeline run={run} />
       <Requests of={run.requests ?? []} />
       <div class="grid">
         <Card title="Request">

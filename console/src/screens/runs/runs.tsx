@@ -111,7 +111,6 @@ const AllRuns = ({ place }: { readonly place: Place }) => (
       { head: 'State', cell: (run) => <RunState of={run} /> },
       {
         head: 'Workflow',
-        isWide: true,
         address: ({ workflowUrl }) => workflowUrl,
         to: ({ workflowRunId, workflowRunCreatedAt }) => hrefOfRun(workflowRunId, workflowRunCreatedAt),
       },
@@ -150,7 +149,6 @@ const FailedRuns = ({ place }: { readonly place: Place }) => (
     columns={[
       {
         head: 'Workflow',
-        isWide: true,
         address: ({ workflowUrl }) => workflowUrl,
         to: ({ workflowRunId, workflowCreatedAt }) => hrefOfRun(workflowRunId, workflowCreatedAt),
         hint: (run) => firstLineOf(run),

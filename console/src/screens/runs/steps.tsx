@@ -1,5 +1,5 @@
 /** The steps of a run on a timeline: a row for each, with the steps of a parallel group together. */
-import { href, type Place } from '../../place.ts';
+import { href, usePlace } from '../../place.ts';
 import { Card, Empty, DetailList, State, toneOf, Visible } from '../../ui/basics.tsx';
 import { Body } from '../../ui/body.tsx';
 import { Time, clockTime, duration, exactly, useNow } from '../../ui/time.tsx';
@@ -12,23 +12,19 @@ import {
   stateOfStep,
   timelineOf,
   type Bar,
+  type Span,
   type Run,
   type Step,
 } from './timeline.ts';
-import { hrefOfRun, linkTo } from '../links.tsx';
+import { hrefOfRun, linkTo, linkToRun } from '../links.tsx';
 
-interface TimelineProps {
-  readonly run: Run;
-  readonly place: Place;
-}
-
-export function Timeline({ run, place }: TimelineProps) {
+export function Timeline({ run }: { readonly run: Run }) {
   const now = useNow();
   const groups = timelineOf(run, now);
   const { workflowRunCreatedAt: begun, workflowRunCompletedAt: ended = now } = run;
   const length = Math.max(1, ended - begun);
   const rowOf = (bar: Bar) => (
-    <Row key={bar.key} bar={bar} begun={begun} length={length} place={place} keptFrom={run.resumedFrom} />
+    <Row key={bar.key} bar={bar} begun={begun} length={length} keptFrom={run.resumedFrom} />
   );
   return (
     <Card title="Steps">
@@ -67,8 +63,6 @@ interface RowProps {
   /** The left end of the timeline in Unix milliseconds, and its length in milliseconds. */
   readonly begun: number;
   readonly length: number;
-  readonly place: Place;
-  /** The run that executed the kept steps. */
   readonly keptFrom: Run['resumedFrom'];
 }
 
@@ -77,7 +71,8 @@ const width = 1_000;
 /** The minimum width, so that a step of a millisecond is visible. */
 const least = 6;
 
-function Row({ bar, begun, length, place, keptFrom }: RowProps) {
+function Row({ bar, begun, length, keptFrom }: RowProps) {
+  const place = usePlace();
   const { key, step, from, until } = bar;
   const isKept = step.kept === true;
   const shown = stateOfStep(step);
@@ -85,7 +80,10 @@ function Row({ bar, begun, length, place, keptFrom }: RowProps) {
   const query = new URLSearchParams(place.query);
   if (isOpen) query.delete('step');
   else query.set('step', key);
-  const start = Math.min(width - least, ((from - begun) / length) * width);
+  const xOf = (at: number): number => ((at - begun) / length) * width;
+  const startOf = (of: Span): number => Math.min(width - least, xOf(of.from));
+  const widthOf = (of: Span): number => xOf(of.until) - xOf(of.from);
+  const tone = isWaiting(step) || isKept ? 'idle' : toneOf(shown.state);
   const name = step.stepName ?? 'The next step';
   return (
     <li>
@@ -95,41 +93,17 @@ function Row({ bar, begun, length, place, keptFrom }: RowProps) {
         </a>
         <span class="hint">{wordsOf(step.stepType)}</span>
         <svg viewBox={`0 0 ${width} 10`} preserveAspectRatio="none" aria-hidden="true">
-          <rect
-            class={isWaiting(step) || isKept ? 'idle' : toneOf(shown.state)}
-            x={start}
-            width={Math.max(least, ((until - from) / length) * width)}
-            height="10"
-            rx="2"
-          />
+          <rect class={tone} x={startOf(bar)} width={Math.max(least, widthOf(bar))} height="10" rx="2" />
           {pausesOf(bar).map((pause) => (
             <g key={pause.from}>
-              <rect
-                class="idle"
-                x={((pause.from - begun) / length) * width}
-                width={((pause.until - pause.from) / length) * width}
-                y="3"
-                height="4"
-              />
-              <rect
-                class="bad"
-                x={Math.min(width - least, ((pause.from - begun) / length) * width)}
-                width={least}
-                height="10"
-              />
+              <rect class="idle" x={xOf(pause.from)} width={widthOf(pause)} y="3" height="4" />
+              <rect class="bad" x={startOf(pause)} width={least} height="10" />
             </g>
           ))}
         </svg>
         <span class="number">{isKept ? '–' : duration(until - from)}</span>
         <State {...shown} />
-        {isKept && keptFrom !== undefined && (
-          <span class="hint note">
-            kept from{' '}
-            <a href={hrefOfRun(keptFrom.workflowRunId, keptFrom.workflowRunCreatedAt)}>
-              {keptFrom.workflowRunId}
-            </a>
-          </span>
-        )}
+        {isKept && keptFrom !== undefined && <span class="hint note">kept from {linkToRun(keptFrom)}</span>}
         <AwaitedBy step={step} />
       </div>
       {isOpen && <Details bar={bar} />}
@@ -137,7 +111,6 @@ function Row({ bar, begun, length, place, keptFrom }: RowProps) {
   );
 }
 
-/** Says what a step waits for, and until when. */
 function AwaitedBy({ step }: { readonly step: Step }) {
   const awaited = awaitedBy(step);
   if (awaited === undefined) return null;
@@ -157,7 +130,6 @@ function AwaitedBy({ step }: { readonly step: Step }) {
 /** The type of a step in words: `WaitForWebhook` is `wait for webhook`. */
 const wordsOf = (type = ''): string => type.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
 
-/** Whether a step only waits. */
 const isWaiting = ({ stepType, state }: Step): boolean =>
   /^(Sleep|Wait)/.test(stepType ?? '') && (state === 'STEP_SUCCESS' || state === 'STEP_PROGRESS');
 

@@ -5,15 +5,11 @@ export type Run = Answer<typeof workflowRun>;
 /** A step, or the delivery that requests the next one. */
 export type Step = Partial<Answer<typeof runStep>> & Answer<typeof nextStep>;
 
-export interface Bar {
+export interface Bar extends Span {
   readonly key: string;
   readonly step: Step;
-  /** Unix milliseconds. */
-  readonly from: number;
-  readonly until: number;
 }
 
-/** One step, or the branches of a parallel group. */
 type Bars = readonly Bar[];
 
 /**
@@ -42,19 +38,18 @@ function endOf(step: Step, type: Run['steps'][number]['type']): number | undefin
   return type === 'parallel' ? createdAt : (sleepUntil ?? createdAt + (sleepFor ?? 0));
 }
 
-/** The part of a bar in which a step waits for its next attempt. */
-interface Pause {
+export interface Span {
+  /** Unix milliseconds. */
   readonly from: number;
   readonly until: number;
 }
 
 /** Finds the pauses of a retried step: from each failure to the next attempt's failure, or to the step's end. */
-export function pausesOf({ step: { errors = [] }, from, until }: Bar): readonly Pause[] {
+export function pausesOf({ step: { errors = [] }, from, until }: Bar): readonly Span[] {
   const failures = errors.map(({ time }) => time).filter((time) => time >= from && time < until);
   return failures.map((time, index) => ({ from: time, until: failures[index + 1] ?? until }));
 }
 
-/** The activity of an unfinished step, in a word. */
 function doingOfStep({ stepType: type, state }: Step): string {
   if (state === 'STEP_RETRY') return 'retrying';
   if (type?.startsWith('Sleep') === true) return 'sleeping';
@@ -100,14 +95,12 @@ export function stateOfStep(step: Step): ShownState {
   return { state: 'FAILED', name: status === 0 ? 'no answer' : `answered ${status}` };
 }
 
-/** The reason and the end of an active step's wait. */
 interface Awaited {
   readonly what: string;
   /** Unix milliseconds; undefined if there is no limit. */
   readonly until?: number | undefined;
 }
 
-/** @returns undefined if the step doesn't wait */
 export function awaitedBy(step: Step): Awaited | undefined {
   const { state, stepType: type = '', createdAt = 0 } = step;
   if (state === 'STEP_RETRY') return { what: 'the next attempt', until: step.nextDeliveryTime };

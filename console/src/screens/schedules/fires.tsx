@@ -1,9 +1,16 @@
-/** Explains a cron expression in words and with its next fires. The API explains it, because the API runs it. */
+/** A schedule's next fires, with its cron expression in words, and its last ones. The API explains it, because the API runs it. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Answer } from '../../../../lambdas/wire/answers.ts';
+import { messagePage, type schedule, scheduleFires, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { explainedCron } from '../../../../lambdas/wire/cronAnswers.ts';
-import { useAsked, type Asked } from '../../api/useAsked.ts';
+import { path } from '../../api/client.ts';
+import { oftenMs, useAsked, type Asked } from '../../api/useAsked.ts';
+import { href } from '../../place.ts';
+import { ButtonLink, countOf, Cut, State } from '../../ui/basics.tsx';
+import { LoadedCard } from '../../ui/resourcePage.tsx';
+import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { hrefOfMessages } from '../links.tsx';
+import { statusOf } from '../messages/messageTable.tsx';
 
 type Explained = Answer<typeof explainedCron>;
 
@@ -86,4 +93,112 @@ export function NextFires({ of: { description, nextFires, ...of } }: { readonly 
       </ol>
     </>
   );
+}
+
+type Fire = Answer<typeof scheduleFires>['fires'][number];
+type State = NonNullable<Fire['states']>[string];
+
+/** The states of a fire's messages, most important first. */
+const states: readonly State[] = ['FAIL', 'IN_PROGRESS', 'SUCCESS'];
+
+/** The most important state among a fire's messages; undefined if no state is known. */
+export function worstOf(of: Fire['states'] = {}): State | undefined {
+  const all = Object.values(of);
+  return states.find((one) => all.includes(one));
+}
+
+function failuresInRow(fires: readonly Fire[]): number {
+  const firstGood = fires.findIndex(({ states: of, error }) => error === undefined && worstOf(of) !== 'FAIL');
+  return firstGood === -1 ? fires.length : firstGood;
+}
+
+export function WhyFailed({ of }: { readonly of: Answer<typeof schedule> }) {
+  const fires = useLastFires(of).answer?.fires ?? [];
+  const [last] = fires;
+  const [failedId] = Object.entries(last?.states ?? {}).find(([, state]) => state === 'FAIL') ?? [];
+  const { answer } = useAsked(
+    messagePage,
+    failedId === undefined
+      ? undefined
+      : { path: 'v2/messages', query: { messageIds: failedId, state: 'ALL' } },
+  );
+  const [message] = answer?.messages ?? [];
+  const inRow = failuresInRow(fires);
+  return (
+    <div class="hint why">
+      {last?.error !== undefined && <Cut text={last.error} />}
+      {message !== undefined && (
+        <a href={href(['messages', message.messageId])}>
+          {message.state === 'CANCELED' ? 'The message was cancelled' : `Answer: ${statusOf(message)}`}
+        </a>
+      )}
+      {inRow > 1 && ` ${inRow === fires.length ? 'At least ' : ''}${inRow} in a row`}
+    </div>
+  );
+}
+
+export const useLastFires = ({
+  scheduleId,
+  lastScheduleTime: since,
+}: Answer<typeof schedule>): Asked<Answer<typeof scheduleFires>> =>
+  useAsked(
+    scheduleFires,
+    since === undefined ? undefined : { path: path`v2/schedules/${scheduleId}/fires` },
+    // Messages of the last fire may still be in progress.
+    3 * oftenMs,
+    String(since),
+  );
+
+interface LastFiresProps {
+  readonly scheduleId: string;
+  readonly of: ReturnType<typeof useLastFires>;
+}
+
+export const LastFires = ({ scheduleId, of }: LastFiresProps) => (
+  <LoadedCard
+    title="Last fires"
+    of={of}
+    actions={
+      <ButtonLink kind="quiet" href={href(['messages'], { scheduleId })}>
+        Show its messages
+      </ButtonLink>
+    }
+  >
+    {({ fires }) => (
+      <Table
+        caption="The last fires, the newest first"
+        rows={fires}
+        keyOf={({ time }) => String(time)}
+        columns={[
+          {
+            head: 'Fired',
+            cell: ({ time }) => (
+              <span>
+                <Time at={time} isExact />{' '}
+                <span class="hint">
+                  <Time at={time} />
+                </span>
+              </span>
+            ),
+          },
+          { head: 'Outcome', cell: (fire) => <Outcome of={fire} /> },
+          { head: 'Messages', isWide: true, cell: (fire) => <Messages of={fire} /> },
+        ]}
+      />
+    )}
+  </LoadedCard>
+);
+
+function Outcome({ of: { states: of, error } }: { readonly of: Fire }) {
+  const state = error === undefined ? worstOf(of) : 'FAIL';
+  return state === undefined ? <>–</> : <State state={state} />;
+}
+
+function Messages({ of: { states: of = {}, messages, error } }: { readonly of: Fire }) {
+  if (error !== undefined) return <span class="wrong">{error}</span>;
+  if (messages === undefined) return <>–</>;
+  const ids = Object.keys(of);
+  const [only] = ids;
+  const text = messages === 1 && only !== undefined ? only : countOf(messages, 'message');
+  return ids.length === 0 ? <>{text}</> : <a href={hrefOfMessages(ids)}>{text}</a>;
 }

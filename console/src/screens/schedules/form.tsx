@@ -3,14 +3,16 @@ import { schedule, scheduled, type Answer } from '../../../../lambdas/wire/answe
 import { writeOptions } from '../../../../lambdas/options/options.ts';
 import { isRedacted } from '../../../../lambdas/options/redaction.ts';
 import { ask, path, Refusal } from '../../api/client.ts';
-import { isSettled, useAction, useOnceTrue } from '../../api/useAsked.ts';
+import { isSettled, useOnceTrue } from '../../api/useAsked.ts';
 import { go, href } from '../../place.ts';
 import { ResourcePage } from '../../ui/resourcePage.tsx';
 import { textOf } from '../../ui/base64.ts';
-import { Button, ButtonLink, Card, Loading, Page } from '../../ui/basics.tsx';
+import { FieldsOf, type FormFields, type FormTexts } from '../../ui/action.tsx';
+import { ButtonLink, Card, Loading, Page } from '../../ui/basics.tsx';
 import { Form } from '../../ui/dialog.tsx';
-import { Checkbox, Field } from '../../ui/fields.tsx';
+import { Checkbox } from '../../ui/fields.tsx';
 import { fromLines, toLines } from '../../ui/headerLines.ts';
+import { parsed } from '../../ui/json.ts';
 import { SettingFields } from '../../ui/settings.tsx';
 import {
   headerOf,
@@ -24,63 +26,80 @@ import { isSetting } from '../publish/draft.ts';
 import { NextFires, useExplained, viewersZone } from './fires.tsx';
 import { hrefOfSchedule } from '../links.tsx';
 
-interface Draft {
-  readonly destination: string;
-  readonly headers: string;
-  /** Undefined if the body cannot be shown. It then stays unchanged. */
-  readonly body: string | undefined;
-  readonly cron: string;
-  readonly texts: SettingTexts;
-}
+type One = Answer<typeof schedule>;
 
 const list = href(['schedules']);
 
-export function NewSchedule() {
-  const [id, setId] = useState('');
-  const [draft, setDraft] = useState<Draft>(() => ({
-    destination: '',
-    headers: '',
-    body: '',
-    cron: `CRON_TZ=${viewersZone()} 0 9 * * MON-FRI`,
-    texts: {},
-  }));
-  const save = async (): Promise<string> => {
-    if (await isTaken(id.trim())) {
-      throw new Error(`There is a schedule “${id.trim()}” already. Edit that one, or choose another id.`);
-    }
-    const { body = '' } = draft;
-    const type = isJson(body) ? 'application/json' : 'text/plain';
-    const { headers, query } = sentAs([
-      ...(id.trim() === '' ? [] : [['Svc-Schedule-Id', id.trim()] as const]),
-      ['Svc-Cron', draft.cron],
-      ...settingHeaders(draft.texts),
-      ...fromLines(draft.headers).map(([name, value]) => [settingOf(name), value] as const),
-    ]);
-    const { scheduleId } = await ask(scheduled, {
-      method: 'POST',
-      path: path`v2/schedules/${draft.destination.trim()}`,
-      headers: body === '' ? headers : [...headers, ['Content-Type', type]],
-      query: new URLSearchParams([...query]),
-      // Sent as bytes: a browser would add a content type to a text.
-      body: body === '' ? undefined : new TextEncoder().encode(body),
-    });
-    return scheduleId;
-  };
-  return (
-    <Page title="New schedule" back={{ href: list, name: 'Schedules' }}>
-      <ScheduleForm draft={draft} onChange={setDraft} yes="Create" cancel={list} save={save}>
-        <Field
-          label="Id"
-          about={/^There is a schedule|Schedule-Id\b/i}
-          value={id}
-          onInput={setId}
-          placeholder="nightly-report"
-          hint="Leave empty for a random id."
-        />
-      </ScheduleForm>
-    </Page>
-  );
+const fields = {
+  cron: {
+    label: 'Expression',
+    isCode: true,
+    required: true,
+    hint: 'Minute, hour, day of month, month, day of week, after CRON_TZ=<zone> unless the zone is UTC. Or a word such as @daily.',
+  },
+  id: {
+    label: 'Id',
+    about: /^There is a schedule|Schedule-Id\b/i,
+    placeholder: 'nightly-report',
+    hint: 'Leave empty for a random id.',
+  },
+  destination: {
+    label: 'Destination',
+    about: /^The destination|URL group/,
+    required: true,
+    placeholder: 'https://example.com/report',
+    hint: 'A URL, or the name of a URL group.',
+  },
+  headers: {
+    label: 'Headers',
+    about: / is not a header; |^The header /,
+    rows: 3,
+    isCode: true,
+    placeholder: 'X-Tenant: acme',
+    hint: (
+      <>
+        One per line. Those that begin with <code>Svc-</code> are settings.
+      </>
+    ),
+  },
+  body: { label: 'Body', rows: 6, isCode: true },
+} satisfies FormFields<string>;
+
+type Texts = FormTexts<keyof typeof fields>;
+
+interface Draft {
+  readonly texts: Texts;
+  readonly settings: SettingTexts;
+  /** Whether the body is redacted or not text. It then stays unchanged. */
+  readonly isBodyHidden: boolean;
 }
+
+async function create({ texts: { id, cron, destination, headers: lines, body }, settings }: Draft) {
+  if (await isTaken(id.trim())) {
+    throw new Error(`There is a schedule “${id.trim()}” already. Edit that one, or choose another id.`);
+  }
+  const type = parsed(body) !== undefined ? 'application/json' : 'text/plain';
+  const { headers, query } = sentAs([
+    ...(id.trim() === '' ? [] : [['Svc-Schedule-Id', id.trim()] as const]),
+    ['Svc-Cron', cron],
+    ...settingHeaders(settings),
+    ...fromLines(lines).map(([name, value]) => [settingOf(name), value] as const),
+  ]);
+  return ask(scheduled, {
+    method: 'POST',
+    path: path`v2/schedules/${destination.trim()}`,
+    headers: body === '' ? headers : [...headers, ['Content-Type', type]],
+    query: new URLSearchParams([...query]),
+    // Sent as bytes: a browser would add a content type to a text.
+    body: body === '' ? undefined : new TextEncoder().encode(body),
+  });
+}
+
+export const NewSchedule = () => (
+  <Page title="New schedule" back={{ href: list, name: 'Schedules' }}>
+    <ScheduleForm />
+  </Page>
+);
 
 async function isTaken(id: string): Promise<boolean> {
   if (id === '') return false;
@@ -100,62 +119,37 @@ export const EditSchedule = ({ scheduleId }: { readonly scheduleId: string }) =>
     title={`Edit ${scheduleId}`}
     back={{ href: hrefOfSchedule(scheduleId), name: scheduleId }}
   >
-    {(of) => <EditForm of={of} />}
+    {(of) => <ScheduleForm of={of} />}
   </ResourcePage>
 );
 
-function EditForm({ of }: { readonly of: Answer<typeof schedule> }) {
-  const [before] = useState(() => draftOf(of));
-  const [draft, setDraft] = useState(before);
-  const save = async (): Promise<string> => {
-    const change = changeOf(before, draft);
-    const { scheduleId } = await ask(scheduled, {
-      method: 'PATCH',
-      path: path`v2/schedules/${of.scheduleId}`,
-      body: change,
-    });
-    return scheduleId;
-  };
-  return (
-    <ScheduleForm
-      draft={draft}
-      onChange={setDraft}
-      yes="Save"
-      cancel={hrefOfSchedule(of.scheduleId)}
-      save={save}
-    >
-      <p class="hint">
-        Fields that you do not change keep their values, including those that are not shown: redacted values,
-        passwords in URLs, and the settings of callbacks.
-      </p>
-    </ScheduleForm>
-  );
-}
-
-/** The body as text; undefined if it is redacted or not text. */
-function bodyOf({ body = '', bodyBase64 }: Answer<typeof schedule>): string | undefined {
+function draftOf(of: One | undefined): Draft {
+  const cron = of?.cron ?? `CRON_TZ=${viewersZone()} 0 9 * * MON-FRI`;
+  if (of === undefined) {
+    const texts = { id: '', cron, destination: '', headers: '', body: '' };
+    return { texts, settings: {}, isBodyHidden: false };
+  }
+  const { scheduleId: id, destination, header, body = '', bodyBase64 } = of;
   const text = bodyBase64 === undefined ? body : textOf(bodyBase64);
-  return isRedacted(text ?? '') ? undefined : text;
+  const isBodyHidden = text === undefined || isRedacted(text);
+  return {
+    texts: { id, cron, destination, headers: toLines(header), body: isBodyHidden ? '' : text },
+    settings: textsOf({
+      ...writeOptions({ ...of, maxRetries: of.retries }),
+      delay: of.delay === undefined ? undefined : `${of.delay}s`,
+      'queue-name': of.queueName,
+    }),
+    isBodyHidden,
+  };
 }
-
-const draftOf = (of: Answer<typeof schedule>): Draft => ({
-  destination: of.destination,
-  headers: toLines(of.header),
-  body: bodyOf(of),
-  cron: of.cron,
-  texts: textsOf({
-    ...writeOptions({ ...of, maxRetries: of.retries }),
-    delay: of.delay === undefined ? undefined : `${of.delay}s`,
-    'queue-name': of.queueName,
-  }),
-});
 
 /** Makes the request that changes one draft into the other. An empty value removes a header. */
 function changeOf(before: Draft, after: Draft) {
-  const settings = { before: settingsOf(before.texts), after: settingsOf(after.texts) };
+  const settings = { before: settingsOf(before.settings), after: settingsOf(after.settings) };
+  const { cron, destination, body } = after.texts;
   const names = [...new Set([...settings.before.keys(), ...settings.after.keys()])];
   const headers: [name: string, values: string | readonly string[]][] = [
-    ...(after.cron === before.cron ? [] : [['Svc-Cron', after.cron] as [string, string]]),
+    ...(cron === before.texts.cron ? [] : [['Svc-Cron', cron] as [string, string]]),
     ...names.flatMap((name): [string, string][] => {
       const text = settings.after.get(name) ?? '';
       return text === (settings.before.get(name) ?? '') ? [] : [[headerOf(name), text]];
@@ -170,132 +164,102 @@ function changeOf(before: Draft, after: Draft) {
     // Either name may have set the header.
     if (!has.has(name)) headers.push([settingOf(name), ''], [name, '']);
   }
+  const isBodySent = before.isBodyHidden ? !after.isBodyHidden : body !== before.texts.body;
   return {
-    ...(after.destination !== before.destination && { destination: after.destination.trim() }),
-    ...(after.body !== before.body && { body: after.body }),
+    ...(destination !== before.texts.destination && { destination: destination.trim() }),
+    ...(isBodySent && { body }),
     headers: Object.fromEntries(headers),
   };
 }
 
 /** The headers of a draft: values by lower-case name. */
-function headersOf(draft: Draft): ReadonlyMap<string, readonly string[]> {
-  const headers = new Map<string, string[]>();
-  for (const [written, value] of fromLines(draft.headers)) {
-    const name = written.toLowerCase();
-    headers.set(name, [...(headers.get(name) ?? []), value]);
-  }
-  return headers;
+function headersOf({ texts: { headers } }: Draft): ReadonlyMap<string, readonly string[]> {
+  const groups = Map.groupBy(fromLines(headers), ([name]) => name.toLowerCase());
+  return new Map([...groups].map(([name, lines]) => [name, lines.map(([, value]) => value)]));
 }
 
 /** The service's header that sets a header of the delivery. */
 const settingOf = (name: string): string => (isSetting(name) ? name : `Svc-Forward-${name}`);
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-interface FormProps {
-  readonly draft: Draft;
-  readonly onChange: (draft: Draft) => void;
-  readonly yes: string;
-  readonly cancel: string;
-  readonly save: () => Promise<string>;
-  readonly children: preact.ComponentChildren;
-}
-
-function ScheduleForm({ draft, onChange, yes, cancel, save, children }: FormProps) {
-  const action = useAction();
-  const { body, cron: cronText, texts } = draft;
-  const cron = useExplained(cronText);
-  const isNew = yes === 'Create';
-  const text = (name: 'destination' | 'headers' | 'cron' | 'body') => ({
-    value: draft[name] ?? '',
-    onInput: (value: string) => {
-      onChange({ ...draft, [name]: value });
-    },
-  });
+function ScheduleForm({ of }: { readonly of?: One }) {
+  const [before] = useState(() => draftOf(of));
+  const [draft, setDraft] = useState(before);
+  const { texts, settings, isBodyHidden } = draft;
+  const cron = useExplained(texts.cron);
+  const save = async (): Promise<string> => {
+    const { scheduleId } =
+      of === undefined
+        ? await create(draft)
+        : await ask(scheduled, {
+            method: 'PATCH',
+            path: path`v2/schedules/${of.scheduleId}`,
+            body: changeOf(before, draft),
+          });
+    go(hrefOfSchedule(scheduleId));
+    return 'The schedule is saved.';
+  };
+  const shown = (...only: readonly (keyof Texts)[]) => (
+    <FieldsOf
+      fields={{ ...fields, cron: { ...fields.cron, error: cron.error } }}
+      only={only}
+      texts={texts}
+      onChange={(changed) => {
+        setDraft({ ...draft, texts: changed });
+      }}
+    />
+  );
   // The form waits for the explanation of its expression, which would otherwise push the fields down.
   if (!useOnceTrue(isSettled(cron))) return <Loading />;
   return (
     <Form
       class="stack"
-      action={action}
-      work={async () => {
-        go(hrefOfSchedule(await save()));
-        return 'The schedule is saved.';
-      }}
-      end={
-        <div class="actions">
-          <Button type="submit" kind="main" isBusy={action.isRunning} disabled={cron.error !== undefined}>
-            {yes}
-          </Button>
-          <ButtonLink href={cancel}>Cancel</ButtonLink>
+      work={save}
+      yes={of ? 'Save' : 'Create'}
+      isReady={cron.error === undefined}
+      end={(submit, error) => (
+        <div class="row">
+          {submit}
+          {error}
+          <ButtonLink href={of ? hrefOfSchedule(of.scheduleId) : list}>Cancel</ButtonLink>
         </div>
-      }
+      )}
     >
       <Card title="When">
-        <Field
-          label="Expression"
-          isCode
-          required
-          {...text('cron')}
-          error={cron.error}
-          hint="Minute, hour, day of month, month, day of week, after CRON_TZ=<zone> unless the zone is UTC. Or a word such as @daily."
-        />
+        {shown('cron')}
         {cron.answer && <NextFires of={cron.answer} />}
       </Card>
       <Card title="What it publishes">
-        {children}
-        <Field
-          label="Destination"
-          about={/^The destination|URL group/}
-          required
-          {...text('destination')}
-          placeholder="https://example.com/report"
-          hint="A URL, or the name of a URL group."
-        />
-        <Field
-          label="Headers"
-          about={/ is not a header; |^The header /}
-          rows={3}
-          isCode
-          {...text('headers')}
-          placeholder="X-Tenant: acme"
-          hint={
-            <>
-              One per line. Those that begin with <code>Svc-</code> are settings.
-            </>
-          }
-        />
-        {body === undefined ? (
+        {of && (
+          <p class="hint">
+            Fields that you do not change keep their values, including those that are not shown: redacted
+            values, passwords in URLs, and the settings of callbacks.
+          </p>
+        )}
+        {shown(...(of ? [] : ['id' as const]), 'destination', 'headers')}
+        {isBodyHidden ? (
           <>
             <p class="hint">The body is redacted or not text, so it is not shown. It stays as it is.</p>
             <Checkbox
               label="Replace the body"
               checked={false}
               onInput={() => {
-                onChange({ ...draft, body: '' });
+                setDraft({ ...draft, isBodyHidden: false });
               }}
             />
           </>
         ) : (
-          <Field label="Body" rows={6} isCode {...text('body')} />
+          shown('body')
         )}
       </Card>
       <Card title="Settings">
         <div class="fields">
           <SettingFields
             form="schedule"
-            texts={texts}
+            texts={settings}
             onChange={(changed) => {
-              onChange({ ...draft, texts: { ...texts, ...changed } });
+              setDraft({ ...draft, settings: { ...settings, ...changed } });
             }}
-            without={isNew ? [] : ['redact-fields']}
+            without={of ? ['redact-fields'] : []}
           />
         </div>
       </Card>

@@ -1,16 +1,16 @@
 import { publishAnswer, schedule, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { ask, path } from '../../api/client.ts';
-import { isSettled, defaultIntervalMs, useOnceTrue } from '../../api/useAsked.ts';
-import { go, href } from '../../place.ts';
-import { Act, sends, ActionForm } from '../../ui/action.tsx';
+import { isSettled, oftenMs, useOnceTrue } from '../../api/useAsked.ts';
+import { href } from '../../place.ts';
+import { Act, Deletes } from '../../ui/action.tsx';
 import { ResourcePage } from '../../ui/resourcePage.tsx';
 import { ButtonLink, Card, countOf, DetailList, Loading, State } from '../../ui/basics.tsx';
 import { RequestView } from '../../ui/body.tsx';
 import { settingDetails } from '../../ui/settings.tsx';
 import { duration, Time } from '../../ui/time.tsx';
-import { showToast } from '../../ui/toast.tsx';
-import { LastFires, useLastFires, WhyFailed, worstOf } from './lastFires.tsx';
-import { NextFires, useExplained } from './fires.tsx';
+import { showAt } from '../../ui/toast.tsx';
+import { LastFires, NextFires, useExplained, useLastFires, WhyFailed, worstOf } from './fires.tsx';
+import { Pause } from '../lanes/parts.tsx';
 import { hrefOfMessages } from '../links.tsx';
 
 const list = href(['schedules']);
@@ -19,29 +19,23 @@ export const Schedule = ({ scheduleId }: { readonly scheduleId: string }) => (
   <ResourcePage
     shape={schedule}
     path={path`v2/schedules/${scheduleId}`}
-    everyMs={defaultIntervalMs}
+    everyMs={oftenMs}
     title={scheduleId}
     back={{ href: list, name: 'Schedules' }}
     actions={(of, again) => (
       <>
         <Act name="Run now" kind="main" work={() => run(scheduleId)} />
-        <Pause of={of} then={again} />
+        <Pause of="schedules" name={scheduleId} isPaused={of.isPaused} then={again} />
         <ButtonLink href={href(['schedules', scheduleId, 'edit'])}>Edit</ButtonLink>
-        <ActionForm
+        <Deletes
           name="Delete…"
           title="Delete 1 schedule?"
           yes="Delete"
-          isDangerous
-          work={sends(
-            { method: 'DELETE', path: path`v2/schedules/${scheduleId}` },
-            `The schedule ${scheduleId} is deleted.`,
-          )}
+          effect={[<strong>{scheduleId}</strong>, ' no longer fires. Its published messages stay.']}
+          request={{ path: path`v2/schedules/${scheduleId}` }}
+          said={`The schedule ${scheduleId} is deleted.`}
           leadsTo={list}
-        >
-          <p>
-            <strong>{scheduleId}</strong> no longer fires. Its published messages stay.
-          </p>
-        </ActionForm>
+        />
       </>
     )}
   >
@@ -52,31 +46,7 @@ export const Schedule = ({ scheduleId }: { readonly scheduleId: string }) => (
 async function run(scheduleId: string): Promise<undefined> {
   const made = await ask(publishAnswer, { method: 'POST', path: path`v2/schedules/${scheduleId}/run` });
   const ids = [made].flat().map(({ messageId }) => messageId);
-  const place = hrefOfMessages(ids, { scheduleId });
-  showToast(`${countOf(ids.length, 'message')} published.`, 'done', place);
-  go(place);
-}
-
-interface PauseProps {
-  readonly of: Answer<typeof schedule>;
-  readonly then: () => void;
-  readonly isQuiet?: boolean;
-}
-
-export function Pause({ of: { scheduleId, isPaused }, then, isQuiet = false }: PauseProps) {
-  const verb = isPaused ? 'Resume' : 'Pause';
-  return (
-    <Act
-      name={verb}
-      kind={isQuiet ? 'quiet' : 'plain'}
-      label={isQuiet ? `${verb} ${scheduleId}` : undefined}
-      work={sends(
-        { path: path`v2/schedules/${scheduleId}/${verb.toLowerCase()}` },
-        isPaused ? 'The schedule is resumed.' : 'The schedule is paused.',
-      )}
-      then={then}
-    />
-  );
+  showAt(hrefOfMessages(ids, { scheduleId }), `${countOf(ids.length, 'message')} published.`);
 }
 
 const secondMs = 1_000;
@@ -111,7 +81,7 @@ function Details({ of }: { readonly of: Answer<typeof schedule> }) {
       </Card>
       {hasFired && <LastFires scheduleId={of.scheduleId} of={fires} />}
       <Card title="What it publishes">
-        <p class="happened">
+        <p class="happened row">
           <code>
             {of.method} {of.destination}
           </code>

@@ -6,10 +6,10 @@ import { href, type Place } from '../../place.ts';
 import { ButtonLink, count, Page, State } from '../../ui/basics.tsx';
 import { FilterBar, filtersOf, isFiltered, type FilterField } from '../../ui/filters.tsx';
 import { Time } from '../../ui/time.tsx';
-import { WhyFailed, worstOf } from './lastFires.tsx';
-import { nameOfZone } from './fires.tsx';
+import { nameOfZone, WhyFailed, worstOf } from './fires.tsx';
 import { EditSchedule, NewSchedule } from './form.tsx';
-import { Pause, Schedule } from './schedule.tsx';
+import { Schedule } from './schedule.tsx';
+import { Pause } from '../lanes/parts.tsx';
 import { hrefOfSchedule } from '../links.tsx';
 
 type One = Answer<typeof schedule>;
@@ -55,7 +55,6 @@ const fields: readonly FilterField[] = [
 
 const isFailing = ({ lastScheduleStates }: One): boolean => worstOf(lastScheduleStates) === 'FAIL';
 
-/** The loaded schedules that match the filters, in order. */
 function chosen(all: readonly One[], { query }: Place): readonly One[] {
   const show = query.get('show');
   const shown = all.filter(
@@ -103,14 +102,12 @@ function List({ place }: { readonly place: Place }) {
         columns={[
           {
             head: 'Schedule',
-            isWide: true,
             text: ({ scheduleId }) => scheduleId,
             to: ({ scheduleId }) => hrefOfSchedule(scheduleId),
             hint: ({ method, destination }) => `${method} ${destination}`,
           },
           {
             head: 'Fires',
-            isWide: true,
             text: ({ cronInWords }) => cronInWords,
             hint: ({ cron, timezone }) => `${nameOfZone(timezone)} · ${cron.replace(/^CRON_TZ=\S+\s+/, '')}`,
           },
@@ -121,7 +118,9 @@ function List({ place }: { readonly place: Place }) {
               next === undefined ? <State state="paused" /> : <Time at={next} />,
           },
         ]}
-        acts={(of, again) => <Pause of={of} then={again} isQuiet />}
+        acts={({ scheduleId, isPaused }, again) => (
+          <Pause of="schedules" name={scheduleId} isPaused={isPaused} then={again} isQuiet />
+        )}
       />
     </Page>
   );

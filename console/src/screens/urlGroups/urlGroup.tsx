@@ -1,24 +1,20 @@
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
-import { endpointsAdded, urlGroup } from '../../../../lambdas/wire/urlGroupAnswers.ts';
+import { endpointSecrets, endpointsAdded, urlGroup } from '../../../../lambdas/wire/urlGroupAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
 import { href } from '../../place.ts';
-import { change, sends, ActionForm } from '../../ui/action.tsx';
+import { ActionForm, change, Deletes, type FormFields } from '../../ui/action.tsx';
 import { ResourcePage } from '../../ui/resourcePage.tsx';
 import { ButtonLink, Card, countOf, Secret } from '../../ui/basics.tsx';
 import { Headers } from '../../ui/body.tsx';
 import { fromLines, listsOf, toLines } from '../../ui/headerLines.ts';
 import { Table } from '../../ui/table.tsx';
-import {
-  SignatureActions,
-  SignatureCell,
-  signatureFields,
-  type Endpoint,
-  type Secrets,
-} from './signature.tsx';
+import { Time } from '../../ui/time.tsx';
 
 type Group = Answer<typeof urlGroup>;
+type Endpoint = Group['endpoints'][number];
+type Secrets = Answer<typeof endpointSecrets>['endpoints'];
 
 const groups = href(['url-groups']);
 
@@ -33,22 +29,15 @@ export const UrlGroup = ({ name }: { readonly name: string }) => (
         <ButtonLink kind="main" href={href(['publish'], { destination: name })}>
           Publish to it
         </ButtonLink>
-        <ActionForm
+        <Deletes
           name="Delete"
           title={`Delete “${name}”?`}
           yes="Delete the group"
-          isDangerous
-          work={sends(
-            { method: 'DELETE', path: path`v2/topics/${name}` },
-            `The URL group “${name}” is deleted.`,
-          )}
+          effect={`It has ${countOf(endpoints.length, 'endpoint')}. Nothing can be published to it after that, not even by a schedule. Published messages are delivered.`}
+          request={{ path: path`v2/topics/${name}` }}
+          said={`The URL group “${name}” is deleted.`}
           leadsTo={groups}
-        >
-          <p>
-            It has {countOf(endpoints.length, 'endpoint')}. Nothing can be published to it after that, not
-            even by a schedule. Published messages are delivered.
-          </p>
-        </ActionForm>
+        />
       </>
     )}
   >
@@ -69,21 +58,13 @@ interface GroupProps {
 }
 
 function Endpoints(props: GroupProps) {
-  const { group, then } = props;
+  const { group } = props;
   const [secrets, setSecrets] = useState<Secrets>([]);
   const mayWrite = useMayWrite();
   const actionsOn = (endpoint: Endpoint) => (
     <span>
       <EditEndpoint {...props} endpoint={endpoint} onSecrets={setSecrets} />
-      {endpoint.signature && (
-        <SignatureActions
-          group={group.name}
-          endpoint={endpoint}
-          label={keyOf(endpoint)}
-          onSecrets={setSecrets}
-          then={then}
-        />
-      )}
+      {endpoint.signature && <SignatureActions {...props} endpoint={endpoint} onSecrets={setSecrets} />}
       <RemoveEndpoint {...props} endpoint={endpoint} />
     </span>
   );
@@ -95,9 +76,6 @@ function Endpoints(props: GroupProps) {
           title={`The signing secret of ${keyOf(secret)}`}
           text={secret.signingSecret}
           copy="Copy the secret"
-          onClose={() => {
-            setSecrets(secrets.filter((other) => other !== secret));
-          }}
         />
       ))}
       <Table
@@ -105,8 +83,8 @@ function Endpoints(props: GroupProps) {
         rows={group.endpoints}
         keyOf={keyOf}
         columns={[
-          { head: 'Name', isWide: true, text: ({ name }) => name ?? '–' },
-          { head: 'URL', isWide: true, address: ({ url }) => url },
+          { head: 'Name', text: ({ name }) => name ?? '–' },
+          { head: 'URL', address: ({ url }) => url },
           ...(group.endpoints.some(({ signature }) => signature !== undefined)
             ? [{ head: 'Signature', cell: SignatureCell }]
             : []),
@@ -120,7 +98,6 @@ function Endpoints(props: GroupProps) {
 const endpointsOf = ({ name }: Group): string => path`v2/topics/${name}/endpoints`;
 
 interface EditProps extends GroupProps {
-  /** Undefined to add one. */
   readonly endpoint?: Endpoint;
   readonly onSecrets: (secrets: Secrets) => void;
 }
@@ -178,24 +155,21 @@ const EditEndpoint = ({ group, endpoint, onSecrets, then }: EditProps) => (
 function RemoveEndpoint({ group, endpoint, then }: GroupProps & { readonly endpoint: Endpoint }) {
   const isLast = group.endpoints.length === 1;
   return (
-    <ActionForm
+    <Deletes
       name="Remove"
       kind="quiet"
       label={`Remove ${keyOf(endpoint)}`}
       title="Remove the endpoint?"
       yes="Remove"
-      isDangerous
-      work={sends(
-        { method: 'DELETE', path: endpointsOf(group), body: { endpoints: [endpoint] } },
-        'The endpoint is removed.',
-      )}
+      effect={[
+        <code>{endpoint.url}</code>,
+        ` no longer gets messages published to “${group.name}”.`,
+        isLast && ' It is the last one: the group is removed with it.',
+      ]}
+      request={{ path: endpointsOf(group), body: { endpoints: [endpoint] } }}
+      said="The endpoint is removed."
       {...(isLast ? { leadsTo: groups } : { then })}
-    >
-      <p>
-        <code>{endpoint.url}</code> no longer gets messages published to “{group.name}”.
-        {isLast && ' It is the last one: the group is removed with it.'}
-      </p>
-    </ActionForm>
+    />
   );
 }
 
@@ -233,3 +207,94 @@ const DefaultHeaders = ({ group: { name, headers }, then }: GroupProps) => (
     <Headers of={headers} label="Default headers" />
   </Card>
 );
+
+const isGiven = ({ header }: Readonly<Record<string, string>>): boolean => header !== '';
+
+/** The fields of a signature. An endpoint keeps the one that it has. */
+const signatureFields = ({ signature }: Partial<Endpoint>) =>
+  ({
+    header: {
+      label: 'Signature header',
+      about: 'signature.header',
+      value: signature?.header,
+      placeholder: 'X-Acme-Signature',
+      required: signature !== undefined,
+      hint: signature
+        ? 'To have none, remove the endpoint and add it again.'
+        : 'Optional: for a receiver that verifies an HMAC-SHA-256 of the body in its own header.',
+    },
+    encoding: {
+      label: 'Its value is',
+      value: signature?.encoding ?? 'hex',
+      isShown: isGiven,
+      options: [
+        ['hex', 'Hexadecimal'],
+        ['base64', 'Base64'],
+      ],
+    },
+    prefix: {
+      label: 'Prefix',
+      about: 'signature.prefix',
+      value: signature?.prefix,
+      isShown: isGiven,
+      placeholder: 'sha256=',
+      hint: 'Optional.',
+    },
+  }) satisfies FormFields<string>;
+
+function SignatureCell({ signature }: Endpoint) {
+  if (signature === undefined) return <>–</>;
+  return (
+    <>
+      <code>{signature.header}</code>
+      {signature.mustRotate && (
+        <p class="hint">Rotate it: the deployment’s master secret was rotated, so this secret is lost.</p>
+      )}
+      {signature.overlapEndsAt !== undefined && (
+        <p class="hint">
+          A replaced secret ends <Time at={signature.overlapEndsAt} />
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Rotates the secret of an endpoint's signature, and ends the time in which both secrets sign. */
+function SignatureActions({ group, endpoint, onSecrets, then }: Required<EditProps>) {
+  const label = keyOf(endpoint);
+  const place = `${endpointsOf(group)}/rotate-signature`;
+  const endpoints = [{ url: endpoint.url, name: endpoint.name }];
+  return (
+    <>
+      <ActionForm
+        name="Rotate"
+        kind="quiet"
+        label={`Rotate the secret of ${label}`}
+        title={`Rotate the secret of ${label}?`}
+        yes="Rotate"
+        effect="Until the overlap ends, the header has a value for each of the two secrets. Give the new one to the receiver a minute after this, at the earliest."
+        then={then}
+        fields={{ overlap: { label: 'Overlap', value: '24h', required: true, hint: 'From 0s to 7d.' } }}
+        work={async ({ overlap }) => {
+          const body = { endpoints, overlap };
+          const rotated = await ask(endpointSecrets, { method: 'POST', path: place, body });
+          onSecrets(rotated.endpoints);
+          return 'The secret is rotated.';
+        }}
+      />
+      {endpoint.signature?.overlapEndsAt !== undefined && (
+        <Deletes
+          name="End overlap"
+          kind="quiet"
+          label={`End the overlap of ${label}`}
+          title={`End the overlap of ${label}?`}
+          yes="End it"
+          effect="Within a minute, deliveries are signed only with the newest secret."
+          request={{ path: place, body: { endpoints } }}
+          said="The overlap has ended."
+          then={then}
+        />
+      )}
+    </>
+  );
+}

@@ -20,12 +20,7 @@ export function UrlGroups({ place }: { readonly place: Place }) {
       caption="URL groups, by name"
       keyOf={({ name }) => name}
       columns={[
-        {
-          head: 'Name',
-          isWide: true,
-          text: ({ name }) => name,
-          to: ({ name }) => href(['url-groups', name]),
-        },
+        { head: 'Name', text: ({ name }) => name, to: ({ name }) => href(['url-groups', name]) },
         { head: 'Endpoints', count: ({ endpoints }) => endpoints.length },
         { head: 'Default headers', count: ({ headers }) => Object.keys(headers).length },
         { head: 'Changed', time: ({ updatedAt }) => updatedAt },

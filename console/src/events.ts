@@ -1,0 +1,23 @@
+/** State outside of components. Its owner fires an event of the window when it has changed. */
+import { useEffect, useState } from 'preact/hooks';
+
+export function onEvent(name: string, act: () => void): () => void {
+  addEventListener(name, act);
+  return () => {
+    removeEventListener(name, act);
+  };
+}
+
+/** The state that a function reads, which changes only with an event. */
+export function useStateAt<T>(event: string, read: () => T): T {
+  const [state, setState] = useState(read);
+  useEffect(() => {
+    const follow = (): void => {
+      setState(read());
+    };
+    // It may have changed before this effect ran.
+    follow();
+    return onEvent(event, follow);
+  }, []);
+  return state;
+}

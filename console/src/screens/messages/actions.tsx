@@ -1,0 +1,164 @@
+import {
+  changedMessage,
+  completed,
+  messageIdAnswer,
+  type Answer,
+  type messageInAnyState,
+} from '../../../../lambdas/wire/answers.ts';
+import { useMayWrite } from '../../access.ts';
+import { ask, baseUrl, path } from '../../api/client.ts';
+import { go, href } from '../../place.ts';
+import { ActionForm, Deletes } from '../../ui/action.tsx';
+import { ButtonLink, Copy } from '../../ui/basics.tsx';
+import { exactTime } from '../../ui/time.tsx';
+import { showAt } from '../../ui/toast.tsx';
+import { RetryOne } from '../deadLetters/failed.tsx';
+import { hrefOfMessages } from '../links.tsx';
+import { curlOf, directCurlOf } from '../publish/curl.ts';
+import { draftOf } from '../publish/draft.ts';
+
+interface ActProps {
+  readonly of: Answer<typeof messageInAnyState>;
+  readonly then: () => void;
+}
+
+interface ActionsProps extends ActProps {
+  /** Whether the message's dead letter still exists. */
+  readonly isDead: boolean;
+}
+
+export function Actions({ of, isDead, then }: ActionsProps) {
+  const mayWrite = useMayWrite();
+  const { messageId, workflowRunId, dlqId } = of;
+  // Messages of runs are managed by their runs.
+  const mayAct = mayWrite && workflowRunId === undefined;
+  return (
+    <>
+      {mayAct && isDead && dlqId !== undefined && (
+        <RetryOne
+          dlqId={dlqId}
+          then={(sent) => {
+            go(hrefOfMessages(sent));
+          }}
+        />
+      )}
+      {mayWrite && of.state === 'ACTIVE' && <Complete of={of} then={then} />}
+      {mayAct && of.nextDeliveryTime !== undefined && of.nextDeliveryTime > Date.now() && (
+        <Change of={of} then={then} />
+      )}
+      {mayAct && of.endedAt === undefined && (
+        <Deletes
+          name="Cancel"
+          title="Cancel 1 message?"
+          yes="Cancel the message"
+          effect="It will not be delivered. An attempt that is in flight may still arrive."
+          request={{ path: path`v2/messages/${messageId}` }}
+          said="The message is cancelled."
+          then={then}
+        />
+      )}
+      {mayAct && (
+        <>
+          <PublishAgain of={of} isDead={isDead} />
+          <ButtonLink href={href(['publish'], { message: messageId })}>Edit and publish</ButtonLink>
+        </>
+      )}
+      <Copy text={messageId}>Copy the id</Copy>
+      <Copy text={() => curlOf(draftOf(of, Date.now()), baseUrl)}>Copy as curl</Copy>
+      <Copy text={() => directCurlOf(draftOf(of, Date.now()))}>Copy as curl to the destination</Copy>
+    </>
+  );
+}
+
+const PublishAgain = ({ of: { messageId, endedAt, state }, isDead }: Pick<ActionsProps, 'of' | 'isDead'>) => (
+  <ActionForm
+    name="Publish again…"
+    kind={isDead || state === 'ACTIVE' ? 'plain' : 'main'}
+    title="Publish the message again?"
+    yes="Publish again"
+    effect={`A new message is sent at once, with this one’s destination, body and settings. ${
+      isDead
+        ? 'The dead letter stays: “Retry” sends it again and takes it out.'
+        : endedAt === undefined
+          ? 'This one still waits, and is delivered, too.'
+          : 'This one stays as it is.'
+    }`}
+    work={async () => {
+      const again = path`v2/messages/${messageId}/publish`;
+      const made = await ask(messageIdAnswer, { method: 'POST', path: again });
+      showAt(href(['messages', made.messageId]), 'Published again.');
+      return undefined;
+    }}
+  />
+);
+
+const Change = ({ of, then }: ActProps) => (
+  <ActionForm
+    name="Change…"
+    title="Change the message"
+    yes="Change the message"
+    isGrid
+    then={then}
+    fields={{
+      delay: {
+        label: 'Delay from now',
+        hint: 'Such as 90s or 2h. Leave empty to keep the time of its next attempt.',
+      },
+      retries: { label: 'Retries', value: String(of.maxRetries) },
+      timeout: { label: 'Timeout', value: `${of.timeout}s` },
+      label: { label: 'Labels', value: of.labels?.join(', ') },
+    }}
+    work={async (_texts, changed) => {
+      const { nextDeliveryTime } = await ask(changedMessage, {
+        method: 'PATCH',
+        path: path`v2/messages/${of.messageId}`,
+        body: Object.fromEntries(changed),
+      });
+      return `The message is changed. Its next attempt is due at ${exactTime(nextDeliveryTime)}.`;
+    }}
+  />
+);
+
+/** With this header a 489 is not retried. It is sent in both dialects, because the message may use either. */
+const headersOf = (status: string): Readonly<Record<string, string>> =>
+  status === '489' ? { 'Svc-NonRetryable-Error': 'true', 'Upstash-NonRetryable-Error': 'true' } : {};
+
+const told: Readonly<Record<string, string>> = {
+  DELIVERED: 'The message is delivered.',
+  RETRY: 'The attempt failed. The next one follows.',
+  FAILED: 'The message has failed.',
+  CANCELED: 'The message was cancelled.',
+};
+
+/** Completes an open attempt by hand, in place of its destination. */
+const Complete = ({ of, then }: ActProps) => (
+  <ActionForm
+    name="Complete…"
+    kind="main"
+    title="Complete the attempt?"
+    yes="Complete the attempt"
+    effect="Its destination answered 202 and was to complete it later. This answer replaces that completion."
+    isGrid
+    then={then}
+    fields={{
+      status: {
+        label: 'Answer',
+        value: '200',
+        options: [
+          ['200', '200: it succeeded'],
+          ['500', '500: it failed, and is retried'],
+          ['489', '489: it failed permanently'],
+        ],
+      },
+      body: { label: 'Body', rows: 4, isCode: true },
+    }}
+    work={async ({ status, body }) => {
+      const { state } = await ask(completed, {
+        method: 'POST',
+        path: path`v2/messages/${of.messageId}/complete`,
+        body: { status: Number(status), headers: headersOf(status), body },
+      });
+      return told[state] ?? state;
+    }}
+  />
+);
