@@ -1,7 +1,9 @@
 /** Events for the measured handlers, as API Gateway and the event source mapping make them. */
 import { randomBytes } from 'node:crypto';
-import type { Message } from '@aws-sdk/client-sqs';
 import type { SQSEvent } from 'aws-lambda';
+import { md5 } from '../local/sqs/operations.ts';
+import type { Received } from '../local/sqs/queues.ts';
+import { formatReceipt } from '../local/sqs/receipt.ts';
 import { randomFrom } from './simulate/scenario.ts';
 
 /** The size of every measured message. */
@@ -145,12 +147,12 @@ export function urlEvent(request: ApiRequest): object {
   };
 }
 
-export function queueEvent(messages: readonly Message[]): SQSEvent {
+export function queueEvent(messages: readonly Received[]): SQSEvent {
   return {
-    Records: messages.map(({ MessageId = '', ReceiptHandle = '', Body = '', MD5OfBody = '' }) => ({
-      messageId: MessageId,
-      receiptHandle: ReceiptHandle,
-      body: Body,
+    Records: messages.map(({ id, receipt, body }) => ({
+      messageId: id,
+      receiptHandle: formatReceipt(receipt),
+      body,
       attributes: {
         ApproximateReceiveCount: '1',
         SentTimestamp: '1763628097000',
@@ -158,7 +160,7 @@ export function queueEvent(messages: readonly Message[]): SQSEvent {
         ApproximateFirstReceiveTimestamp: '1763628097003',
       },
       messageAttributes: {},
-      md5OfBody: MD5OfBody,
+      md5OfBody: md5(body),
       eventSource: 'aws:sqs',
       eventSourceARN: 'arn:aws:sqs:us-east-1:000000000000:short',
       awsRegion: 'us-east-1',

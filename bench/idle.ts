@@ -59,7 +59,8 @@ export const idleBills = (): readonly IdleBill[] => [
   idleBill('longDelivery=instances', { longDelivery: 'instances' }),
 ];
 
-export function printIdle(bills: readonly IdleBill[]): void {
+export function printIdle(): readonly string[] {
+  const bills = idleBills();
   const rows = [
     ...(bills[0]?.lines ?? []).map((line) => ({ what: line.what, dollars: idleDollars([line]) })),
     ...bills.map(({ title, lines }) => ({ what: `sum, ${title}`, dollars: idleDollars(lines) })),
@@ -70,4 +71,5 @@ export function printIdle(bills: readonly IdleBill[]): void {
     ['another', ({ dollars: [, other] }) => other.toFixed(2)],
     ['two regions', ({ dollars: [, , both] }) => both.toFixed(2)],
   ]);
+  return [];
 }

@@ -36,3 +36,7 @@ export const verdict = (value: number, goal: number): string => (value <= goal ?
 
 /** A number with at most two digits after the point. */
 export const short = (value: number): string => String(Number(value.toFixed(2)));
+
+export const dollars = (value: number): string => value.toFixed(3);
+
+export const kilobytes = (bytes: number): string => (bytes / 1000).toFixed(0);

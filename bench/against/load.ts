@@ -5,7 +5,7 @@ import { BenchError } from '../benchError.ts';
 import { median } from '../figures.ts';
 import type { Destination } from './destination.ts';
 import { cpuMsOf } from './processCpu.ts';
-import type { Contender } from './rival.ts';
+import type { Contender } from './contender.ts';
 
 /** @throws BenchError if the message is not accepted */
 function publish({ publishUrl, headers, bodyOf }: Contender, agent: Agent, event: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { median } from '../figures.ts';
 import { formatTable } from '../table.ts';
 import type { Measured } from './load.ts';
-import type { Contender } from './rival.ts';
+import type { Contender } from './contender.ts';
 
 export interface Round {
   readonly sideBySide: Measured;

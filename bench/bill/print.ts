@@ -25,7 +25,7 @@ const assumptions = [
 ];
 
 /** Prints the table of docs/cost.md, its parts and the levers. */
-export async function printWholeBill(fixture: Fixture): Promise<void> {
+export async function printWholeBill(fixture: Fixture): Promise<readonly string[]> {
   const counted = await countBoth(fixture);
   const head = ['region', '', ...answerTimes.map(({ title }) => title), '100 ms, publish URL'];
   printTable(
@@ -65,6 +65,7 @@ export async function printWholeBill(fixture: Fixture): Promise<void> {
     ],
   );
   console.log(`\n${assumptions.map((one) => `- ${one}`).join('\n')}`);
+  return [];
 }
 
 export async function printMonth(month: Month): Promise<void> {

@@ -1,7 +1,7 @@
 /** Things that are started one after another and stopped together. */
 
 export interface Closable {
-  close(): Promise<void>;
+  close(): Promise<unknown>;
 }
 
 type Add = <T extends Closable>(started: T) => T;
