@@ -29,6 +29,11 @@ export function expectThat(holds: boolean, otherwise: string): asserts holds {
   if (!holds) throw new Shortfall(otherwise);
 }
 
+/** @throws Shortfall with the sentence about what is wrong, if anything is */
+export function expectNone(wrong: readonly string[], sentence: (list: string) => string): void {
+  expectThat(wrong.length === 0, sentence(wrong.join('; ')));
+}
+
 export interface Outcome {
   readonly check: string;
   readonly region: string;

@@ -7,7 +7,7 @@ export interface Answer {
   readonly text: string;
 }
 
-interface Request {
+export interface Request {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly authorization?: string;
@@ -61,6 +61,16 @@ export const basic = (user: string, password: string): string =>
 export const bearer = (token: string): string => `Bearer ${token}`;
 
 export const anything = z.unknown();
+
+/** Sends JSON. */
+export const post = (client: Client, path: string, body: object, method = 'POST'): Promise<unknown> =>
+  client.read(anything, method, path, jsonOf(body));
+
+export const jsonOf = (body: object): Request => ({
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
 export const published = z.object({ messageId: z.string() });
 
 /** Publishes a message to a destination. @returns its id */
@@ -75,4 +85,16 @@ const log = z.object({ logs: z.array(z.object({ state: z.string() })) });
 export async function statesOf(client: Client, messageId: string): Promise<readonly string[]> {
   const { logs } = await client.read(log, 'GET', `/v2/logs?messageId=${messageId}`);
   return logs.map(({ state }) => state);
+}
+
+const withoutSlash = (url: string): string => url.replace(/\/$/, '');
+
+/**
+ * The URL at which a URL of AWS can be reached. On an emulator, the server `SVC_VERIFY_FRONT` has each API at a path that
+ * begins with its host name.
+ */
+export function reachable(url: string, front: string | undefined): string {
+  if (front === undefined) return withoutSlash(url);
+  const { host, pathname } = new URL(url);
+  return withoutSlash(`${front}/${host}${pathname}`);
 }

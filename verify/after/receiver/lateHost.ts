@@ -78,8 +78,8 @@ export async function makeLateHost(
   deployment: string,
   abortSignal: AbortSignal,
 ): Promise<string> {
-  const stack = { name: lateHostStack(deployment), template: lateHostTemplate(deployment) };
-  const waiting = { maxWaitTime, minDelay: 5, maxDelay: 10, abortSignal };
-  const { Url = '' } = await makeStack(client, stack, waiting);
+  const template = lateHostTemplate(deployment);
+  const stack = { name: lateHostStack(deployment), template, maxWaitTime, minDelay: 5, maxDelay: 10 };
+  const { Url = '' } = await makeStack(client, stack, abortSignal);
   return Url;
 }

@@ -71,8 +71,8 @@ export async function makeReceiver(
   deployment: string,
   abortSignal: AbortSignal,
 ): Promise<Readonly<Record<ReceiverHost, string>>> {
-  const stack = { name: receiverNames(deployment).stack, template: receiverTemplate(deployment) };
-  const waiting = { maxWaitTime, minDelay: 2, maxDelay: 5, abortSignal };
-  const { ReceiverUrl: quick = '', SlowUrl: slow = '' } = await makeStack(client, stack, waiting);
+  const template = receiverTemplate(deployment);
+  const stack = { name: receiverNames(deployment).stack, template, maxWaitTime, minDelay: 2, maxDelay: 5 };
+  const { ReceiverUrl: quick = '', SlowUrl: slow = '' } = await makeStack(client, stack, abortSignal);
   return { quick, slow };
 }
