@@ -68,11 +68,6 @@ export function linesOf(
   });
 }
 
-/**
- * Prints a bill.
- *
- * @param more rows below the total
- */
 export function printBill(name: string, bill: Bill, more: readonly (readonly string[])[] = []): void {
   const rows = bill.lines.map(({ by, what, unit, amounts }) => [
     by,

@@ -111,7 +111,6 @@ export async function startInvoker(handler: string, variables?: Variables, memor
   let peakMb = 0;
   return {
     ...child,
-    /** The times of loading the bundle. */
     load,
     /**
      * Calls the handler with each event in turn.

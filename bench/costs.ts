@@ -42,7 +42,6 @@ const countedMessages: readonly CountedMessages[] = [
 ];
 const judgedSize = 10;
 
-/** Says by how much a bill misses its goal, and which call is the most expensive. */
 function missedBy(title: string, bill: Bill, goal: number): readonly string[] {
   const total = totalOf(bill, judgedSize);
   if (total <= goal) return [];

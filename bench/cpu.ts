@@ -17,7 +17,6 @@ export type OnTheWay = (typeof onTheWay)[number];
 /** Milliseconds for a message. */
 const goalMs = 1;
 
-/** Messages per batch of deliver, as under load. */
 const batchSize = 10;
 
 /** Messages until the code is warm. The first hundreds take over twice the CPU time of those after 3,000. */
@@ -72,7 +71,6 @@ export async function printCpu(fixture: Fixture): Promise<readonly string[]> {
   });
 }
 
-/** @param cpuMs for a message */
 function printMemory(cpuMs: PerHandler<number>): void {
   const costs = memorySizesMb.map((memoryMb) => {
     const publish = { of: 'publish', messages: 1, memoryMb, cpuMs: cpuMs.publish } as const;

@@ -6,7 +6,6 @@ import { indexMark } from '../verify/prices/bill.ts';
 import { secondsOfMonth, type Unit } from '../verify/prices/prices.ts';
 import { itemBytes, readUnits, writeUnits, type Item } from './units.ts';
 
-/** A use, without the function that made the call. */
 export interface Step {
   readonly what: string;
   readonly unit: Unit;
@@ -103,7 +102,6 @@ export class DynamodbUses {
     return steps.length > 0 ? steps : [this.#read(operation, input, output)];
   }
 
-  /** Records a call that is not measured. */
   note(operation: string, input: object, output: object): void {
     for (const { table, row } of deletedRows(operation, input)) this.#rows.delete(keyOf(table, row));
     for (const { table, row } of writtenRows(operation, input, output))
@@ -229,7 +227,6 @@ function writtenRows(operation: string, input: object, output: object): readonly
   }
 }
 
-/** The keys of the rows that a call deletes. */
 function deletedRows(operation: string, input: object): readonly WrittenRow[] {
   if (operation !== 'BatchWriteItem') return [];
   return Object.entries(batchWrite.parse(input).RequestItems).flatMap(([table, requests]) =>
@@ -261,7 +258,6 @@ const partitionKinds: ReadonlyMap<string | undefined, string> = new Map([
   ['event', 'waiters'],
 ]);
 
-/** The place of a query, by its partition if the table has several kinds. */
 function queriedPlace(table: TableName, input: object): string {
   const { success, data } = ofOwner.safeParse(input);
   const row: Item = success ? { owner: data.ExpressionAttributeValues[':owner'] } : {};

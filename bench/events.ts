@@ -6,7 +6,6 @@ import type { Received } from '../local/sqs/queues.ts';
 import { formatReceipt } from '../local/sqs/receipt.ts';
 import { randomFrom } from './simulate/scenario.ts';
 
-/** The size of every measured message. */
 const bodyBytes = 1024;
 
 export const jsonBody = Buffer.from(orderEvent(bodyBytes, 0));

@@ -34,9 +34,7 @@ export interface Fixture {
    * @throws Error if there are fewer
    */
   takeAttempts(count: number): Promise<readonly Received[]>;
-  /** Invokes a function, and counts its uses. */
   measure(handler: 'publish' | 'deliver', event: object): Promise<readonly CountedUse[]>;
-  /** Delivers this many attempts as one batch, and counts the uses. */
   measureDelivery(count: number): Promise<readonly CountedUse[]>;
   /** Drops waiting attempts, which would be delivered in the next measurement. */
   readonly purge: () => void;
@@ -46,7 +44,6 @@ export interface Fixture {
 /** A URL of realistic length: it is in the message's row, which is billed by size. */
 export const destinationOf = ({ url }: Inbox): string => `${url}/hooks/orders/paid?tenant=acme-shop`;
 
-/** The queues of attempts. */
 export const deliveryQueues = ['short', 'long'] as const;
 
 export async function startFixture(): Promise<Fixture> {

@@ -50,7 +50,6 @@ export function idleDollars(
   return [place(0), place(1), place(0) + place(1)];
 }
 
-/** The settings that the idle costs depend on. */
 export const idleBills = (): readonly IdleBill[] => [
   idleBill('the defaults'),
   idleBill('monitoring=essential', { monitoring: 'essential' }),

@@ -11,12 +11,10 @@ import { pumpMark, returnMark, scheduledCall, type CountedUse, type Use } from '
 import { unlimited } from './stageClient.ts';
 import { printTable, short, verdict } from './table.ts';
 
-/** A lane as in a row of the table. */
 interface LaneCase {
   readonly name: string;
   /** The most messages in flight; Infinity without a limit. */
   readonly parallelism: number;
-  /** The name of a queue with this parallelism, if the lane is a queue. */
   readonly queueName?: string;
   /** The number of fair keys, which its messages use in turn. */
   readonly fairKeys?: number;
@@ -81,7 +79,6 @@ export async function printLanes(fixture: Fixture): Promise<readonly string[]> {
   return [...missed('capacity', costs.capacity), ...missed('waiting', costs.waiting)];
 }
 
-/** Rounds of publishing some messages, and of delivering them in batches of this size. */
 interface Rounds {
   readonly rounds: number;
   readonly messages: number;

@@ -13,11 +13,9 @@ import type { Unit } from '../verify/prices/prices.ts';
 import { sqsRequests } from './units.ts';
 
 export interface Use extends Step {
-  /** The function that made the call, such as `publish`. */
   readonly by: string;
 }
 
-/** A use by a call of the measured code. */
 export interface CountedUse extends Use {
   /** The number of the call in its measurement. A call may have several uses. */
   readonly call: number;
@@ -30,7 +28,6 @@ export interface Meter {
    * again before it can be measured.
    */
   ignore(work: () => Promise<void>): Promise<void>;
-  /** Watches the clients of another copy of the service in this process. */
   watch(clients: Clients): void;
   close(): void;
 }
@@ -50,7 +47,6 @@ class Measurement {
   /** HTTP requests of the two clients, seen from outside. */
   #seen = 0;
 
-  /** A client starts a call, and reports its uses. */
   beginTold(): RecordStep {
     this.#told += 1;
     return this.begin();
@@ -66,7 +62,6 @@ class Measurement {
     this.#seen += 1;
   }
 
-  /** @throws Error if no client reported a request */
   usesBy(by: string): readonly CountedUse[] {
     if (this.#told !== this.#seen) {
       throw new Error(`${by} made ${this.#seen} requests, of which ${this.#told} are accounted for.`);

@@ -33,7 +33,6 @@ function answerTime(text: string): number {
   );
 }
 
-/** Adds rivals, separated by commas. */
 function addRivals(text: string, all: readonly RivalName[] = []): readonly RivalName[] {
   const names = text.split(',');
   if (names.every(isRivalName)) return [...new Set([...all, ...names])];

@@ -28,13 +28,11 @@ export interface Happening {
   readonly kind: Measured | 'deliver';
   readonly calls: number;
   readonly uses: readonly Use[];
-  /** The bytes of the delivered bodies. */
   readonly bytes: number;
 }
 
 export type RunStage = Awaited<ReturnType<typeof startRunStage>>;
 
-/** The third party's answer to a step. */
 const thirdPartyAnswer = JSON.stringify({ accepted: true, reference: 'pay_2f81c07ab4', amount: 184.35 });
 
 export async function startRunStage(fixture: Fixture) {
@@ -116,7 +114,6 @@ export async function startRunStage(fixture: Fixture) {
 
   const clock = takeOverClock();
   const { queues } = standIns.sqs;
-  /** Advances the clock until the next work is due. */
   function untilDue(): boolean {
     const due = deliveryQueues.flatMap((name) => queues.nextDueIn(name) ?? []);
     if (due.length === 0) return false;

@@ -20,7 +20,6 @@ export function formatTable(
 /** A table's columns from left to right: the head of each, and its cell for an item. */
 type Columns<Item> = readonly (readonly [head: string, cell: (item: Item) => string])[];
 
-/** Prints a table with a row for each item. */
 export function printTable<Item>(
   title: string,
   items: readonly Item[],

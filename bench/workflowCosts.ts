@@ -13,7 +13,6 @@ import { dollars, printTable, short } from './table.ts';
 const unitsIn = (uses: readonly Use[], wanted: Use['unit']): number =>
   sum(uses.map(({ unit, amount }) => (unit === wanted ? amount : 0)));
 
-/** A realistic output of a step. */
 const output = { orderId: 'ord_8f3a91c27d', booked: true, reference: 'pay_2f81c07ab4', amount: 184.35 };
 
 const sequentialSteps = 5;
@@ -122,7 +121,6 @@ function stepCost(step: number, happened: readonly Happening[]) {
   return {
     step,
     calls: (kind: Happening['kind']): number => sum(some(kind).map(({ calls }) => calls)),
-    /** The units of some kinds, or of all. */
     units: (unit: Use['unit'], ...kinds: readonly Happening['kind'][]): number =>
       unitsIn(
         some(...kinds).flatMap(({ uses }) => uses),
@@ -135,7 +133,6 @@ function stepCost(step: number, happened: readonly Happening[]) {
 
 const longSteps = [10, 100, 1_000];
 
-/** A batch of the client with one step, as publish gets it. */
 const stepEvent = z.looseObject({ body: z.string() });
 const stepBatch = z.array(z.looseObject({ body: z.string() }));
 const stepBody = z.looseObject({ stepId: z.number(), stepName: z.string() });
@@ -181,7 +178,6 @@ async function countLong(stage: RunStage): Promise<readonly StepCost[]> {
 const largeSteps = 8;
 const bytesOfLarge = 500_000;
 
-/** Counts the steps of a run with large outputs. */
 async function countLarge(stage: RunStage): Promise<readonly StepCost[]> {
   const { url } = stage.serve(async (context) => {
     for (let number = 1; number <= largeSteps; number += 1) {
@@ -199,7 +195,6 @@ async function countLarge(stage: RunStage): Promise<readonly StepCost[]> {
   return costs;
 }
 
-/** Prints a run and its parts, other things that a run may do, and steps of long and large runs. */
 export async function printWorkflows(fixture: Fixture): Promise<readonly string[]> {
   const stage = await startRunStage(fixture);
   try {

@@ -24,7 +24,6 @@ export class Shortfall extends Error {}
 /** There is nothing to check. The message is the reason. */
 export class Skipped extends Error {}
 
-/** @throws Shortfall if the condition is false */
 export function expectThat(holds: boolean, otherwise: string): asserts holds {
   if (!holds) throw new Shortfall(otherwise);
 }

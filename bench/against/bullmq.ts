@@ -11,7 +11,6 @@ import { together } from './together.ts';
 const versions = { bullmq: '6.7.0', ioredis: '5.11.1', fastify: '5.12.8' };
 const cache = join(import.meta.dirname, '../../.cache/bench/bullmq');
 
-/** @throws BenchError if Redis or BullMQ cannot be installed */
 export const startBullmq: Start = (destination) =>
   together(async (add) => {
     const redis = add(await startRedis());

@@ -14,7 +14,6 @@ import { together } from './together.ts';
 const rounds = 3;
 const publishersAtOnce = 32;
 const publishingSeconds = 5;
-/** Also odd. */
 const oneAtATime = 201;
 
 const sideBySide: Load = {
@@ -94,7 +93,6 @@ async function measureRounds(
   return { stage, rounds: measured };
 }
 
-/** Each round begins with another contender. */
 const rotated = <T>(all: readonly T[], turn: number): readonly T[] => {
   const first = Math.max(turn, 0) % all.length;
   return [...all.slice(first), ...all.slice(0, first)];

@@ -26,7 +26,6 @@ const persistence = [
   ['--maxmemory-policy', 'noeviction'],
 ].flat();
 
-/** @throws BenchError if Redis cannot be installed or started */
 export const startRedis = () =>
   together(async (add) => {
     const program = { title: 'Redis', name: 'redis-server', from: 'redis-server', home: 'usr/bin' };
@@ -100,7 +99,6 @@ const rabbitmq = {
   },
 };
 
-/** @throws BenchError if RabbitMQ cannot be installed or started */
 export const startRabbitmq = () =>
   together(async (add) => {
     const { file, env: found, root } = await debianProgram(rabbitmq);

@@ -9,10 +9,8 @@ import { BenchError } from '../benchError.ts';
 import { makeOnce, runInstaller } from './install.ts';
 
 interface WantedProgram {
-  /** The name in error messages. */
   readonly title: string;
   readonly name: string;
-  /** The package that contains it. */
   readonly from: string;
   /** The folder below `/` where the package puts its versions. It is searched before the `PATH`. */
   readonly home: string;

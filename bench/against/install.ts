@@ -61,7 +61,6 @@ interface Installer {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** The name of the installed program, for the error message. */
   readonly what: string;
   /** The lines of its errors that give the reason. */
   readonly reasons?: RegExp;
@@ -76,7 +75,6 @@ interface Installer {
 export async function runInstaller(installer: Installer): Promise<string> {
   const { program, args, cwd, env, what, reasons = /^.*\S/gm } = installer;
   try {
-    // Installers print much.
     const options = { cwd, env: { ...process.env, ...env }, maxBuffer: 64 * 1024 * 1024 };
     return (await promisify(execFile)(program, args, options)).stdout;
   } catch (error) {

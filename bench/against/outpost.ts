@@ -46,7 +46,6 @@ const deliveriesAtOnce = '32';
 /** Milliseconds for its migrations. */
 const startLimitMs = 60_000;
 
-/** @throws BenchError if Outpost or one of its servers cannot be installed or started */
 export const startOutpost: Start = (destination) =>
   together(async (add) => {
     // Outpost is the most likely to fail, so it comes first.
@@ -94,7 +93,6 @@ export const startOutpost: Start = (destination) =>
 
 const authorization = { authorization: `Bearer ${apiKey}` };
 
-/** Creates a tenant with a webhook as soon as the API answers. */
 async function makeDestination(api: string, url: string, { ended }: Server): Promise<void> {
   const until = Date.now() + startLimitMs;
   const tenantUrl = `${api}/tenants/${tenant}`;

@@ -20,7 +20,6 @@ interface ServerOptions {
   readonly user?: User;
   /** Output that means it is ready. Without it, the server counts as ready at once. */
   readonly ready?: RegExp;
-  /** The signal that stops it quickly and cleanly. */
   readonly signal?: NodeJS.Signals;
 }
 

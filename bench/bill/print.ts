@@ -105,7 +105,6 @@ function monthText(month: Month, counted: Bill): string {
   return `\n${title}\n\n${formatTable(['part', '$ a million', '$ a month'], rows)}\n\n${notes.map((note) => `- ${note}`).join('\n')}`;
 }
 
-/** Says how many messages an invocation delivers, and why. */
 function batchText(month: Month): string {
   if (month.longDelivery === 'instances') return 'each delivered alone, on instances.';
   const used = batchOfMonth(month);

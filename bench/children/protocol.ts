@@ -4,7 +4,6 @@ import * as z from 'zod/mini';
 /** The time in which the process has loaded its bundle, and the CPU milliseconds of all threads. */
 export const loaded = z.object({ wallMs: z.number(), cpuMs: z.number() });
 
-/** The handler is called with each event in turn. A process does many such tasks. */
 export const invokeTask = z.object({ events: z.array(z.unknown()) });
 export const invoked = z.object({
   /** CPU milliseconds for all events, in user and system mode, of all threads. */
@@ -13,7 +12,6 @@ export const invoked = z.object({
   peakMb: z.number(),
 });
 
-/** The port on which the BullMQ process accepts messages. */
 export const bullmqReady = z.object({ port: z.int() });
 
 /** Ends this process with an error. Node.js would also print the error's line, which is most of the bundle. */

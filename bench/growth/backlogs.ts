@@ -8,16 +8,13 @@ import { unlimited } from '../stageClient.ts';
 /** A place where messages collect, and a way for one more to pass it. */
 export interface Backlog {
   readonly name: string;
-  /** The event of a request that publishes one message. */
   readonly event: object;
-  /** Attempts per invocation of deliver. */
   readonly batchSize: number;
   /** Adds messages, a multiple of a hundred. */
   fill(count: number): Promise<void>;
 }
 
 const fillAtOnce = 100;
-/** Dead letters that are written at the same time. */
 const copiesAtOnce = 20;
 const mostDeadLetters = 10_000_000;
 
@@ -72,7 +69,6 @@ async function openLine(fixture: Fixture): Promise<Backlog> {
   };
 }
 
-/** Each message fails at its only attempt. */
 async function openDeadLetters(fixture: Fixture): Promise<Backlog> {
   const { id, token } = await openAccount(fixture);
   const inbox = fixture.receiver.inbox((_delivery, response) =>

@@ -54,7 +54,6 @@ export async function measureGrowth(
 
 type Invoke = (handler: OnTheWay, event: object) => Promise<void>;
 
-/** Publishes messages, and delivers as many from the front. */
 async function pass(fixture: Fixture, backlog: Backlog, messages: number, invoke: Invoke): Promise<void> {
   const { event, batchSize } = backlog;
   for (let made = 0; made < messages; made += publishedAtOnce) {

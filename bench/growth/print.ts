@@ -5,7 +5,6 @@ import { startFixture } from '../fixture.ts';
 import { measureBranches } from './branches.ts';
 import { measureGrowth, type Growth } from './grow.ts';
 
-/** The numbers of a run's branches. */
 const branchLevels = [100, 1_000];
 const levels = [100, 10_000, 100_000];
 
@@ -46,7 +45,6 @@ export async function printGrowth(): Promise<readonly string[]> {
   }
 }
 
-/** The figures of a backlog, each beside that of the same backlog with the fewest others. */
 function figuresOf(growth: Growth, growths: readonly Growth[]) {
   const few = growths.find(({ backlog }) => backlog === growth.backlog);
   if (few === undefined) throw new Error(`Nothing was measured ${growth.backlog}.`);

@@ -12,15 +12,12 @@ export interface KeyLoad {
   /** The kind of key, such as `account#shard`. */
   readonly kind: string;
   readonly direction: Direction;
-  /** The number of different keys. */
   readonly keys: number;
-  /** The key with the busiest second. */
   readonly hottest: string;
   /** The hottest key's units in its busiest second. */
   readonly peak: number;
   /** The hottest key's average units per second. */
   readonly mean: number;
-  /** All keys' average units per second. */
   readonly all: number;
 }
 
@@ -69,5 +66,4 @@ export class KeyLoads {
   }
 }
 
-/** Whether a key got more units in a second than its partition allows. */
 export const isTooHot = ({ peak, direction }: KeyLoad): boolean => peak > partitionLimits[direction];

@@ -2,7 +2,6 @@ import * as z from 'zod';
 import { expectThat } from '../check.ts';
 import { anything, type Client, jsonOf, post } from './api.ts';
 
-/** The customer id of this command's accounts. */
 const customer = 'svc-queue verify';
 
 /** The customer id of accounts that a region's check moves elsewhere. They belong to that check in any region. */

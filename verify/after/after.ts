@@ -17,7 +17,6 @@ import { makeReceiver, receiverNames, removeReceiver } from './receiver/receiver
 interface Asked {
   readonly deployment: Deployment;
   readonly regions: readonly string[];
-  /** The checks to run; all if empty. */
   readonly only: readonly string[];
   /** Whether to run slow checks too. Checks in `only` always run. */
   readonly isSlow: boolean;
@@ -31,7 +30,6 @@ interface Asked {
   readonly release: Release | undefined;
 }
 
-/** Runs checks in the required order, and returns their outcomes. */
 type Plan = (
   run: (checks: readonly Check<After>[]) => Promise<readonly Outcome[]>,
 ) => Promise<readonly Outcome[]>;
@@ -130,7 +128,6 @@ const remedies = {
   'tidy-up': 'Mend what falls short, and run this again: it takes away what is left.',
 };
 
-/** A step that is reported like a check. */
 const step = (name: keyof typeof remedies, run: () => Promise<unknown>): Check<Place> => ({
   name,
   shows: 'what the checks need can be made, and taken away',

@@ -62,7 +62,6 @@ export const bearer = (token: string): string => `Bearer ${token}`;
 
 export const anything = z.unknown();
 
-/** Sends JSON. */
 export const post = (client: Client, path: string, body: object, method = 'POST'): Promise<unknown> =>
   client.read(anything, method, path, jsonOf(body));
 
@@ -73,7 +72,6 @@ export const jsonOf = (body: object): Request => ({
 
 export const published = z.object({ messageId: z.string() });
 
-/** Publishes a message to a destination. @returns its id */
 export async function publish(client: Client, destination: string, message: Request): Promise<string> {
   const { messageId } = await client.read(published, 'POST', `/v2/publish/${destination}`, message);
   return messageId;
@@ -81,7 +79,6 @@ export async function publish(client: Client, destination: string, message: Requ
 
 const log = z.object({ logs: z.array(z.object({ state: z.string() })) });
 
-/** Reads a message's states from the log. */
 export async function statesOf(client: Client, messageId: string): Promise<readonly string[]> {
   const { logs } = await client.read(log, 'GET', `/v2/logs?messageId=${messageId}`);
   return logs.map(({ state }) => state);

@@ -35,7 +35,6 @@ async function isOfOwnChangeSets(client: CloudFormationClient, StackName: string
   return Summaries.length > 0 && Summaries.every(({ ChangeSetName = '' }) => isOwnChangeSet(ChangeSetName));
 }
 
-/** The calls that create a function URL without authentication. */
 const urlActions = ['lambda:CreateFunctionUrlConfig', 'lambda:AddPermission'];
 
 /**

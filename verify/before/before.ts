@@ -10,7 +10,6 @@ import type { Before } from './context.ts';
 interface Asked {
   readonly deployment: Deployment;
   readonly regions: readonly string[];
-  /** The checks to run; all if empty. */
   readonly only: readonly string[];
   readonly isEmulator: boolean;
   readonly open: (region: string) => AwsAccount;

@@ -12,7 +12,6 @@ const exporting = z.object({
 });
 const attribute = z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.string()]) });
 
-/** The values that stacks export, by export name. */
 const exportsIn = (stacks: readonly StackTemplate[]): ReadonlyMap<string, unknown> =>
   new Map(
     stacks.flatMap(({ text }) =>

@@ -18,7 +18,6 @@ export interface Named {
 }
 
 interface NamedType {
-  /** The property with the name. */
   readonly property: string;
   /** Reads a resource by name. It throws or returns false if there is no such resource. */
   readonly read: (readers: Clients, name: string) => Promise<unknown>;

@@ -39,7 +39,6 @@ const endpointShape = z.object({
 
 type ComingEndpoint = Omit<Endpoint, 'id'>;
 
-/** The properties of the templates' resources of a type. */
 const propertiesOf = ({ stacks }: Pick<Before, 'stacks'>, type: string) =>
   stacks
     .flatMap(({ resources }) => Object.values(resources))
@@ -65,7 +64,6 @@ const nameOf = ({ service }: Pick<Endpoint, 'service'>): string => service.split
 const ownIds = async (before: Before): Promise<ReadonlySet<string>> =>
   new Set((await stacksThere(before)).flatMap(({ physicalIds }) => [...physicalIds]));
 
-/** Describes the conflict between a new endpoint and an existing one, if any. */
 function conflictOf(coming: ComingEndpoint, there: Endpoint): string | undefined {
   if (coming.service !== there.service) return undefined;
   // A route table has at most one endpoint route per service ("Gateway endpoints", AWS PrivateLink Guide).
@@ -103,7 +101,6 @@ function faultOf(
     : `${subnet.id} has no route to the internet, and no endpoint of ${missing.join(', ')}`;
 }
 
-/** Facts about zones that AWS reports only during a deployment. */
 const untold =
   'AWS publishes no list of the zones in which Lambda and NAT gateways have room, so only the deployment shows that';
 

@@ -22,7 +22,6 @@ type Responses = z.output<typeof responses>;
 
 const exported = z.object({ 'x-amazon-apigateway-gateway-responses': responses.optional() });
 
-/** Lists how an API's answers differ from this release's. */
 export function wrongAnswers(found: Responses): readonly string[] {
   return gatewayAnswers.flatMap((answer) => {
     const { responseType } = answer.type;

@@ -33,7 +33,6 @@ const deadLetters = z.object({
   messages: z.array(z.object({ dlqId: z.string(), error: z.string().optional() })),
 });
 
-/** Publishes to a failing destination, and waits for the dead letter. */
 export async function makeDeadLetter({ api: { client }, timeout }: After, destination: string) {
   const messageId = await publish(client, destination, {
     body: 'in vain',

@@ -34,7 +34,6 @@ const machine: LateHost = {
 /** The machine's server starts about a minute after CloudFormation has finished. */
 const startMs = 300_000;
 
-/** Sends messages to the machine until it answers one. */
 async function started({ api, timeout }: After, url: string): Promise<void> {
   const headers = { 'svc-timeout': '10s', 'svc-retries': '0' };
   const send = () => publish(api.client, `${url}/0`, { body: 'ready?', headers });
@@ -51,7 +50,6 @@ async function started({ api, timeout }: After, url: string): Promise<void> {
   );
 }
 
-/** Checks an answer that takes longer than a function may run. */
 export const longAnswer = (seconds: number, host = machine): Check<After> => ({
   name: 'long-answer',
   shows: `an answer that takes ${seconds / 60} minutes is waited for`,
@@ -78,7 +76,6 @@ export const longAnswer = (seconds: number, host = machine): Check<After> => ({
   },
 });
 
-/** The logical id of the long queue's function. */
 export const longFunction = /^DeliverLongOn[0-9a-f]{8}[0-9A-F]{8}$/;
 const longQueue = /^QueuesLong[0-9A-F]{8}$/;
 

@@ -51,7 +51,6 @@ export function attemptsIn(message: string): number | undefined {
   return attempts > 0 ? attempts : undefined;
 }
 
-/** Reads the number of attempts of each invocation of a worker since a moment. */
 async function batchesOf({ clients: { logs }, resources }: After, since: number): Promise<readonly number[]> {
   const group = resourceOf({ resources }, /^DeliverShortLog/, 'log of short jobs');
   return (await logLines(logs, group, since, '"_aws"')).flatMap((message) => attemptsIn(message) ?? []);
@@ -83,7 +82,6 @@ async function countThrottles(after: After, since: number): Promise<number | und
 const ids = (received: readonly Received[]): ReadonlySet<string> =>
   new Set(received.map(({ messageId }) => messageId));
 
-/** The slow host's time for an answer, in seconds. */
 const slowSeconds = 5;
 const slowMessages = 30;
 const quickMessages = 60;

@@ -27,7 +27,6 @@ export type Answers = 'ok' | 'fail' | 'fail-first' | 'later' | 'flow' | `wait-${
 export type ReceiverHost = 'quick' | 'slow';
 
 interface Source {
-  /** Reads all requests that the receiver got in this run. */
   readonly read: () => Promise<readonly Received[]>;
   /** The URL of each host, without a slash at the end. */
   readonly urls: Readonly<Record<ReceiverHost, string>>;

@@ -35,7 +35,6 @@ const httpPort = 80;
 
 const lateHostStack = (deployment: string): string => `${deployment}-VerifyHost`;
 
-/** Makes the template. Its output `Url` is the machine's URL. */
 export function lateHostTemplate(deployment: string): string {
   const name = lateHostStack(deployment);
   const app = new App({ analyticsReporting: false });

@@ -1,4 +1,3 @@
-/** The receiver's stack. CloudFormation creates and deletes it as a whole. */
 import type { CloudFormationClient } from '@aws-sdk/client-cloudformation';
 import { App, CfnOutput, Duration, LegacyStackSynthesizer, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
@@ -22,7 +21,6 @@ export const receiverNames = (deployment: string) => ({
   logGroups: [`/aws/lambda/${deployment}-verify`, `/aws/lambda/${deployment}-verify-slow`],
 });
 
-/** Makes the template. Its outputs `ReceiverUrl` and `SlowUrl` are the receiver's URLs. */
 export function receiverTemplate(deployment: string): string {
   const names = receiverNames(deployment);
   const app = new App({ analyticsReporting: false });

@@ -15,7 +15,6 @@ import { until } from '../../wait.ts';
 
 /** The logical id of the queue for messages that no release can read yet. */
 const parkedQueue = /^QueuesParked[0-9A-F]{8}$/;
-/** The body of a message that is not a job. */
 const noJob = 'svc-queue verify';
 
 /** CloudWatch extracts metrics from logs within a few minutes. */
