@@ -9,7 +9,6 @@ import type { SQSClient } from '@aws-sdk/client-sqs';
 import * as z from 'zod/mini';
 import type { StandIns } from '../local/stage/standIns.ts';
 import { DynamodbUses, type Step } from './dynamodbUses.ts';
-import type { Unit } from '../verify/prices/prices.ts';
 import { sqsRequests } from './units.ts';
 
 export interface Use extends Step {
@@ -166,39 +165,33 @@ function watchSqs({ middlewareStack }: SQSClient, current: Current): void {
  * @returns a function that stops watching
  */
 function watchRequests(standIns: StandIns, current: Current): () => void {
-  const countSeen = (measurement: Measurement): void => {
+  type Note = (measurement: Measurement, method: string) => void;
+  const countSeen: Note = (measurement) => {
     measurement.noteSeen();
   };
-  const byHost = new Map<string, (measurement: Measurement, request: ClientRequest) => void>([
-    [new URL(standIns.urls.dynamodb).host, countSeen],
-    [new URL(standIns.sqs.url).host, countSeen],
+  const noting =
+    (stepsOf: (method: string) => readonly Step[]): Note =>
+    (measurement, method) => {
+      stepsOf(method).forEach(measurement.begin());
+    };
+  const notes: readonly (readonly [url: string, note: Note])[] = [
+    [standIns.urls.dynamodb, countSeen],
+    [standIns.sqs.url, countSeen],
     [
-      new URL(standIns.urls.s3).host,
-      (measurement, { method }) => {
-        measurement.begin()({ what: `${method} object`, unit: s3UnitOf(method), amount: 1 });
-      },
+      standIns.urls.s3,
+      noting((method) => [
+        { what: `${method} object`, unit: method === 'GET' ? 's3Get' : 's3Put', amount: 1 },
+      ]),
     ],
-    [
-      new URL(standIns.urls.secrets).host,
-      (measurement) => {
-        measurement.begin()({ what: 'GetSecretValue', unit: 'secretRead', amount: 1 });
-      },
-    ],
-    [
-      new URL(standIns.scheduler.url).host,
-      (measurement, { method }) => {
-        const record = measurement.begin();
-        if (method === 'POST') record({ what: scheduledCall, unit: 'scheduled', amount: 1 });
-        // Scheduler bills only what it sends, so a deleted schedule costs nothing.
-        if (method === 'DELETE')
-          record({ what: 'DeleteSchedule, so not sent', unit: 'scheduled', amount: -1 });
-      },
-    ],
-  ]);
+    [standIns.urls.secrets, noting(() => [{ what: 'GetSecretValue', unit: 'secretRead', amount: 1 }])],
+    [standIns.scheduler.url, noting((method) => schedulerUses[method] ?? [])],
+  ];
+  const byHost = new Map(notes.map(([url, note]) => [new URL(url).host, note]));
   const seen = (message: unknown): void => {
     const { request } = httpRequest.parse(message);
     const measurement = current();
-    if (measurement !== undefined) byHost.get(String(request.getHeader('host')))?.(measurement, request);
+    if (measurement !== undefined)
+      byHost.get(String(request.getHeader('host')))?.(measurement, request.method);
   };
   subscribe(requestStarts, seen);
   return () => void unsubscribe(requestStarts, seen);
@@ -210,7 +203,11 @@ export const scheduledCall = 'CreateSchedule, and its sending';
 
 const httpRequest = z.object({ request: z.instanceof(ClientRequest) });
 
-const s3UnitOf = (method: string): Unit => (method === 'GET' ? 's3Get' : 's3Put');
+/** Scheduler bills only what it sends, so a deleted schedule costs nothing. */
+const schedulerUses: Readonly<Record<string, readonly Step[]>> = {
+  POST: [{ what: scheduledCall, unit: 'scheduled', amount: 1 }],
+  DELETE: [{ what: 'DeleteSchedule, so not sent', unit: 'scheduled', amount: -1 }],
+};
 
 /** `PutItemCommand` becomes `PutItem`. */
 const operationOf = (commandName: string | undefined): string => (commandName ?? '').replace(/Command$/, '');

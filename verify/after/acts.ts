@@ -1,4 +1,4 @@
-/** What several checks do with a deployment, or look up in it. */
+/** Acts and look-ups that several checks share. */
 import { createHash } from 'node:crypto';
 import { GetQueueAttributesCommand } from '@aws-sdk/client-sqs';
 import { expectThat, Shortfall } from '../check.ts';

@@ -5,6 +5,7 @@ import {
   waitUntilStackCreateComplete,
   waitUntilStackDeleteComplete,
 } from '@aws-sdk/client-cloudformation';
+import { App, LegacyStackSynthesizer, Stack } from 'aws-cdk-lib';
 import { describeStack, outputsOf } from '../../../operate/stackResources.ts';
 
 interface Made {
@@ -15,6 +16,13 @@ interface Made {
   /** Seconds between looks. */
   readonly minDelay: number;
   readonly maxDelay: number;
+}
+
+/** Synthesizes a stack that needs no bootstrap. @returns its template */
+export function templateOf(name: string, fill: (stack: Stack) => void): string {
+  const app = new App({ analyticsReporting: false });
+  fill(new Stack(app, name, { synthesizer: new LegacyStackSynthesizer() }));
+  return JSON.stringify(app.synth().getStackByName(name).template);
 }
 
 /** Creates a stack, and waits until it is complete. @returns its outputs */

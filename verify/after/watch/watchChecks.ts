@@ -6,9 +6,9 @@ import {
 } from '@aws-sdk/client-cloudformation';
 import { GetMetricDataCommand } from '@aws-sdk/client-cloudwatch';
 import { DeleteMessageCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
-import { metricsService } from '../../../lambdas/aws/resources.ts';
 import { allOf } from '../../../operate/awsCalls.ts';
 import { type Check, expectNone } from '../../check.ts';
+import { ownQuery } from '../../metrics.ts';
 import { resourceOf, shortQueue } from '../acts.ts';
 import type { After } from '../context.ts';
 import { until } from '../../wait.ts';
@@ -86,18 +86,7 @@ export const watchChecks: readonly Check<After>[] = [
       await clients.sqs.send(
         new SendMessageCommand({ QueueUrl, MessageBody: noJob, MessageGroupId: 'verify' }),
       );
-      const query = {
-        Id: 'unreadable',
-        MetricStat: {
-          Metric: {
-            Namespace: settings.name,
-            MetricName: 'WorkUnreadable',
-            Dimensions: [{ Name: 'service', Value: metricsService }],
-          },
-          Period: 60,
-          Stat: 'Sum',
-        },
-      };
+      const query = ownQuery(settings.name, 'WorkUnreadable', 60);
       await until(
         async () => {
           const { MetricDataResults = [] } = await clients.cloudWatch.send(
