@@ -2,7 +2,7 @@
 /** The command `svc-queue`. It loads each of its commands when it is called. */
 import { Command } from '@commander-js/extra-typings';
 import manifest from '../package.json' with { type: 'json' };
-import { runCommand } from '../operate/runCommand.ts';
+import { runCommand } from './runCommand.ts';
 import { hasCdk, runBesideCdk } from './cdk.ts';
 import { Ending, parse, sayEnding } from '../cli/commandLine.ts';
 
@@ -84,8 +84,7 @@ const commands: Readonly<Record<string, Listed>> = {
   },
   verify: {
     about: 'test a deployment by using it, or check the AWS account before one',
-    load: async () =>
-      hasCdk() ? import('./commands/verify.ts') : { run: () => runCommand(runBesideCdk, console.error) },
+    load: async () => (hasCdk() ? import('./commands/verify.ts') : { run: () => runCommand(runBesideCdk) }),
   },
   accounts: {
     about: 'list, make, change, suspend and delete accounts',

@@ -13,7 +13,6 @@ export interface KeyLoad {
   readonly kind: string;
   readonly direction: Direction;
   readonly keys: number;
-  readonly hottest: string;
   /** The hottest key's units in its busiest second. */
   readonly peak: number;
   /** The hottest key's average units per second. */
@@ -47,9 +46,9 @@ export class KeyLoads {
   hottest(seconds: number): readonly KeyLoad[] {
     return [...this.#loads].map(([name, keys]) => {
       const [place = '', kind = '', direction = ''] = name.split(' | ');
-      const all = [...keys].map(([key, units]) => {
+      const all = [...keys.values()].map((units) => {
         const used = units.filter((one) => one > 0);
-        return { key, peak: Math.max(...used), total: used.reduce((sum, one) => sum + one, 0) };
+        return { peak: Math.max(...used), total: used.reduce((sum, one) => sum + one, 0) };
       });
       const hottest = all.reduce((most, one) => (one.peak > most.peak ? one : most));
       return {
@@ -57,7 +56,6 @@ export class KeyLoads {
         kind,
         direction: direction === 'read' ? 'read' : 'write',
         keys: keys.size,
-        hottest: hottest.key,
         peak: hottest.peak,
         mean: hottest.total / seconds,
         all: all.reduce((sum, { total }) => sum + total, 0) / seconds,
