@@ -26,11 +26,17 @@ export const dollarsOf = (uses: readonly Use[]): number =>
   sum(uses.map(({ unit, amount }) => dollarsPerMillion(unit, amount)));
 
 export const requestUse = (amount: number): Use => ({
-  ...{ by: 'gateway', what: 'a request', unit: 'apiRequest', amount },
+  by: 'gateway',
+  what: 'a request',
+  unit: 'apiRequest',
+  amount,
 });
 
 export const invocationUse = (by: string, amount: number): Use => ({
-  ...{ by, what: 'its invocation', unit: 'lambdaRequest', amount },
+  by,
+  what: 'its invocation',
+  unit: 'lambdaRequest',
+  amount,
 });
 
 /** The uses of an invocation of deliver. The event source mapping's calls of SQS are billed to the account. */

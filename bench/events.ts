@@ -1,9 +1,7 @@
 /** Events for the measured handlers, as API Gateway and the event source mapping make them. */
 import { randomBytes } from 'node:crypto';
+import type { Message } from '@aws-sdk/client-sqs';
 import type { SQSEvent } from 'aws-lambda';
-import { md5 } from '../local/sqs/operations.ts';
-import type { Received } from '../local/sqs/queues.ts';
-import { formatReceipt } from '../local/sqs/receipt.ts';
 import { randomFrom } from './simulate/scenario.ts';
 
 const bodyBytes = 1024;
@@ -146,12 +144,12 @@ export function urlEvent(request: ApiRequest): object {
   };
 }
 
-export function queueEvent(messages: readonly Received[]): SQSEvent {
+export function queueEvent(messages: readonly Message[]): SQSEvent {
   return {
-    Records: messages.map(({ id, receipt, body }) => ({
-      messageId: id,
-      receiptHandle: formatReceipt(receipt),
-      body,
+    Records: messages.map(({ MessageId = '', ReceiptHandle = '', Body = '', MD5OfBody = '' }) => ({
+      messageId: MessageId,
+      receiptHandle: ReceiptHandle,
+      body: Body,
       attributes: {
         ApproximateReceiveCount: '1',
         SentTimestamp: '1763628097000',
@@ -159,7 +157,7 @@ export function queueEvent(messages: readonly Received[]): SQSEvent {
         ApproximateFirstReceiveTimestamp: '1763628097003',
       },
       messageAttributes: {},
-      md5OfBody: md5(body),
+      md5OfBody: MD5OfBody,
       eventSource: 'aws:sqs',
       eventSourceARN: 'arn:aws:sqs:us-east-1:000000000000:short',
       awsRegion: 'us-east-1',

@@ -1,9 +1,9 @@
 /** The environment of a measurement: stand-ins for AWS, an account, and a destination that answers 200. */
+import { DeleteMessageBatchCommand, ReceiveMessageCommand, type Message } from '@aws-sdk/client-sqs';
 import type { FunctionName } from '../local/lambda/handlers.ts';
 import { loadFunction, type LambdaFunction } from '../local/lambda/lambda.ts';
 import { startInProcess } from '../test/support/inProcess.ts';
 import { type Inbox, startReceiver, type Receiver } from '../test/support/receiver.ts';
-import type { Received } from '../local/sqs/queues.ts';
 import type { StandIns } from '../local/stage/standIns.ts';
 import { checkAnswer } from './answer.ts';
 import { apiEvent, queueEvent, urlEvent } from './events.ts';
@@ -33,7 +33,7 @@ export interface Fixture {
    *
    * @throws Error if there are fewer
    */
-  takeAttempts(count: number): Promise<readonly Received[]>;
+  takeAttempts(count: number): Promise<readonly Message[]>;
   measure(handler: 'publish' | 'deliver', event: object): Promise<readonly CountedUse[]>;
   measureDelivery(count: number): Promise<readonly CountedUse[]>;
   /** Drops waiting attempts, which would be delivered in the next measurement. */
@@ -71,13 +71,25 @@ export async function startFixture(): Promise<Fixture> {
     meter.measure(handler, async () => {
       checkAnswer(await functions[handler].invoke(event));
     });
+  const take = async (queue: (typeof deliveryQueues)[number], most: number): Promise<readonly Message[]> => {
+    const QueueUrl = standIns.sqs.queueUrl(queue);
+    const { Messages = [] } = await sqs.send(
+      new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: Math.min(10, most) }),
+    );
+    if (Messages.length === 0) return [];
+    const Entries = Messages.map(({ ReceiptHandle }, index) => ({ Id: String(index), ReceiptHandle }));
+    await sqs.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }));
+    return Messages;
+  };
   const takeAttempts: Fixture['takeAttempts'] = async (count) => {
-    const taken: Received[] = [];
-    for (const name of deliveryQueues) {
-      const options = { max: count - taken.length, waitMs: 0, signal: AbortSignal.timeout(60_000) };
-      if (options.max > 0) taken.push(...(await queues.receive(name, options)));
+    const taken: Message[] = [];
+    for (const queue of deliveryQueues) {
+      for (let more = true; more && taken.length < count;) {
+        const messages = await take(queue, count - taken.length);
+        taken.push(...messages);
+        more = messages.length > 0;
+      }
     }
-    queues.delete(taken.map(({ receipt }) => receipt));
     if (taken.length < count) throw new Error(`There are ${taken.length} attempts, not ${count}.`);
     return taken;
   };

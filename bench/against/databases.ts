@@ -1,34 +1,17 @@
 /** The databases and brokers of the rivals, each in a separate process with a separate data folder and a free port. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { readdir, realpath, writeFile } from 'node:fs/promises';
+import { readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { loopback } from '../../local/http.ts';
 import { freePort } from '../../test/support/freePort.ts';
 import { BenchError } from '../benchError.ts';
+import { debianProgram } from './debian.ts';
 import { notRoot, startServer, temporaryFolder } from './server.ts';
 import { together } from './together.ts';
 
 const run = promisify(execFile);
-
-/**
- * Finds a program of a Debian package.
- *
- * @param home the folder in which the package puts its versions; it is searched before the `PATH`
- * @throws BenchError if it is not installed
- */
-async function findProgram(name: string, from: string, home = '/usr/bin'): Promise<string> {
-  const inHome = (await readdir(home, { recursive: true }).catch(() => []))
-    .map((path) => join(home, path))
-    .filter((file) => file.endsWith(`/bin/${name}`))
-    .toSorted((a, b) => b.localeCompare(a, 'en', { numeric: true }));
-  const inPath = (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, name));
-  const found = [...inHome, ...inPath].find((file) => existsSync(file));
-  if (found === undefined)
-    throw new BenchError(`There is no ${name} on this machine; Debian's package ${from} has it.`);
-  return found;
-}
 
 const versionIn = (text: string, form: RegExp): string => form.exec(text)?.[1] ?? 'of unknown version';
 
@@ -45,8 +28,9 @@ const persistence = [
 
 export const startRedis = () =>
   together(async (add) => {
-    const file = await findProgram('redis-server', 'redis-server');
-    const { stdout } = await run(file, ['--version']);
+    const program = { title: 'Redis', name: 'redis-server', from: 'redis-server', home: 'usr/bin' };
+    const { file, env } = await debianProgram(program);
+    const { stdout } = await run(file, ['--version'], { env: { ...process.env, ...env } });
     const folder = add(await temporaryFolder('redis'));
     const port = await freePort();
     const place = ['--port', String(port), '--bind', loopback, '--dir', folder.path];
@@ -54,6 +38,7 @@ export const startRedis = () =>
       await startServer({
         title: 'Redis',
         command: [file, ...place, ...persistence],
+        env,
         ready: /ready to accept connections/i,
       }),
     );
@@ -64,7 +49,13 @@ export const startRedis = () =>
 /** Starts PostgreSQL with default settings. @throws BenchError if it cannot be installed or started */
 export const startPostgres = () =>
   together(async (add) => {
-    const initdb = await findProgram('initdb', 'postgresql', '/usr/lib/postgresql');
+    const program = {
+      title: 'PostgreSQL',
+      name: 'initdb',
+      from: 'postgresql',
+      home: 'usr/lib/postgresql',
+    };
+    const { file: initdb, env } = await debianProgram(program);
     const user = notRoot();
     const { path: cwd } = add(await temporaryFolder('postgres', user));
     const data = join(cwd, 'data');
@@ -78,7 +69,7 @@ export const startPostgres = () =>
       '--locale=C',
       '--no-sync',
     ];
-    const options = { cwd, ...user };
+    const options = { cwd, env: { ...process.env, ...env }, ...user };
     const { stdout } = await run(initdb, ['--version'], options);
     await run(initdb, makeData, options).catch((error: unknown) => {
       throw new BenchError(`PostgreSQL could not make its data folder: ${String(error)}`, { cause: error });
@@ -89,7 +80,9 @@ export const startPostgres = () =>
       await startServer({
         title: 'PostgreSQL',
         command: [join(dirname(initdb), 'postgres'), ...place],
-        ...{ cwd, user },
+        env,
+        cwd,
+        user,
         ready: /database system is ready to accept connections/,
         // A "fast" shutdown, which disconnects clients.
         signal: 'SIGINT',
@@ -99,10 +92,25 @@ export const startPostgres = () =>
     return { version: versionIn(stdout, /([\d.]+)/), url, pid };
   });
 
+const erlang = 'usr/lib/erlang';
+/** Debian's script in `/usr/sbin` switches to an account that the package creates. The one in this folder does not. */
+const rabbitmq = {
+  title: 'RabbitMQ',
+  name: 'rabbitmq-server',
+  from: 'rabbitmq-server',
+  home: 'usr/lib/rabbitmq',
+  /** Debian's Erlang expects a fixed folder. */
+  settle: async (draft: string, root: string): Promise<void> => {
+    const script = join(draft, erlang, 'bin/erl');
+    if (!existsSync(script)) return;
+    await writeFile(script, (await readFile(script, 'utf8')).replaceAll(`/${erlang}`, join(root, erlang)));
+  },
+};
+
 export const startRabbitmq = () =>
   together(async (add) => {
-    // Debian's script in `/usr/sbin` switches to an account that the package creates. The one in this folder does not.
-    const file = await findProgram('rabbitmq-server', 'rabbitmq-server', '/usr/lib/rabbitmq');
+    const { file, env: found, root } = await debianProgram(rabbitmq);
+    const erlangBin = join(root, erlang, 'bin');
     const { path } = add(await temporaryFolder('rabbitmq'));
     const [port, epmdPort, nodePort] = [await freePort(), await freePort(), await freePort()];
     const config = join(path, 'rabbitmq.conf');
@@ -110,6 +118,8 @@ export const startRabbitmq = () =>
     await writeFile(config, `listeners.tcp.1 = ${loopback}:${port}\n`);
     await writeFile(plugins, '[].\n');
     const env = {
+      ...found,
+      PATH: [erlangBin, process.env['PATH']].join(delimiter),
       // The folder of the cookie.
       HOME: path,
       ERL_EPMD_ADDRESS: loopback,
@@ -125,17 +135,21 @@ export const startRabbitmq = () =>
       RABBITMQ_ENABLED_PLUGINS_FILE: plugins,
     };
     // Otherwise RabbitMQ starts Erlang's node directory itself, which would outlive it.
+    const epmdFile = join(erlangBin, 'epmd');
     const epmd = add(
       await startServer({
         title: 'The directory of Erlang nodes',
-        command: ['epmd', '-d'],
+        command: [existsSync(epmdFile) ? epmdFile : 'epmd', '-d'],
         env,
         ready: /epmd running|entering the main select/i,
       }),
     );
     const broker = add(
       await startServer({
-        ...{ title: 'RabbitMQ', command: [file], env, cwd: path },
+        title: 'RabbitMQ',
+        command: [file],
+        env,
+        cwd: path,
         ready: /Server startup complete/,
       }),
     );

@@ -2,17 +2,14 @@
  * Outpost with PostgreSQL, RabbitMQ and Redis, as in its documents. This code has never run with the real module, so a setting
  * may be wrong.
  */
-import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { loopback } from '../../local/http.ts';
 import { freePort } from '../../test/support/freePort.ts';
 import { BenchError } from '../benchError.ts';
 import type { Start } from './contender.ts';
 import { startPostgres, startRabbitmq, startRedis } from './databases.ts';
+import { makeOnce, runInstaller } from './install.ts';
 import { startServer, temporaryFolder, type Server } from './server.ts';
 import { together } from './together.ts';
 
@@ -28,17 +25,17 @@ const cache = join(import.meta.dirname, '../../.cache/bench/outpost');
  * @throws BenchError if Go is missing or the module is not available
  */
 async function installOutpost(): Promise<string> {
-  const folder = join(cache, outpostVersion);
-  const file = join(folder, program);
-  if (existsSync(file)) return file;
-  console.log('Installing Outpost ...');
-  await mkdir(folder, { recursive: true });
-  const PATH = [process.env['PATH'], '/usr/local/go/bin'].join(delimiter);
-  const options = { cwd: folder, env: { ...process.env, GOBIN: folder, PATH } };
-  await promisify(execFile)('go', ['install', module], options).catch((error: unknown) => {
-    throw new BenchError(`go could not install Outpost: ${String(error)}`, { cause: error });
+  const folder = await makeOnce(join(cache, outpostVersion), async (draft) => {
+    console.log('Installing Outpost ...');
+    await runInstaller({
+      program: 'go',
+      args: ['install', module],
+      cwd: draft,
+      env: { GOBIN: draft, PATH: [process.env['PATH'], '/usr/local/go/bin'].join(delimiter) },
+      what: 'Outpost',
+    });
   });
-  return file;
+  return join(folder, program);
 }
 
 const apiKey = 'bench';

@@ -50,7 +50,9 @@ function figuresOf(growth: Growth, growths: readonly Growth[]) {
   if (few === undefined) throw new Error(`Nothing was measured ${growth.backlog}.`);
   return onTheWay.flatMap((handler) =>
     (['calls', 'dollars'] as const).map((figure) => ({
-      ...{ growth, few, what: `${figure} of ${handler}` },
+      growth,
+      few,
+      what: `${figure} of ${handler}`,
       value: growth[figure][handler],
       ofFew: few[figure][handler],
     })),

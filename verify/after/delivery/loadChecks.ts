@@ -26,7 +26,9 @@ const drainWaits = 5;
 
 async function publishMany({ api: { client } }: After, url: string, count: number): Promise<void> {
   const items = Array.from({ length: count }, (_, index) => ({
-    ...{ destination: url, headers: soon, body: `message ${index}` },
+    destination: url,
+    headers: soon,
+    body: `message ${index}`,
   }));
   await Promise.all(
     chunksOf(items, perRequest).map((batch) =>

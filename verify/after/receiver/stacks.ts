@@ -33,7 +33,10 @@ export async function makeStack(
 ): Promise<Readonly<Record<string, string>>> {
   await client.send(
     new CreateStackCommand({
-      ...{ StackName, TemplateBody, Capabilities: ['CAPABILITY_IAM'], OnFailure: 'DELETE' },
+      StackName,
+      TemplateBody,
+      Capabilities: ['CAPABILITY_IAM'],
+      OnFailure: 'DELETE',
     }),
   );
   await waitUntilStackCreateComplete({ client, ...waiting, abortSignal }, { StackName });
