@@ -1,6 +1,5 @@
 /** Requests of a run with parallel steps, as the published client makes them. */
 
-/** Headers of an endpoint's answer to a delivery of a run. */
 export const endpointHeaders = { 'Upstash-Workflow-Sdk-Version': '1' };
 
 interface SubmittedStep {

@@ -3,30 +3,33 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { bundle, handlersDirectory } from '../lib/bundle.ts';
 import { coldStart } from '../test/support/coldStart.ts';
-import { bundleUrl, compileChild, runChild } from './child.ts';
-import { importResult } from './children/protocol.ts';
+import { startInvoker, type Invoker } from './child.ts';
+import { onTheWay } from './cpu.ts';
 import { median, sum } from './figures.ts';
+import { kilobytes, printTable, verdict } from './table.ts';
 
-export type BundleCost = Awaited<ReturnType<typeof measureBundles>>[number];
+/** For the functions that every message passes. */
+const goals = { startBytes: 450_000, importMs: 60 };
 
 const imports = 11;
 
-export async function measureBundles() {
-  const program = compileChild('import');
+/** Prints each handler's bundle. @returns the missed goals, as sentences */
+export async function printBundles(): Promise<readonly string[]> {
   const handlers = readdirSync(handlersDirectory).map((name) => name.replace(/\.ts$/, ''));
-  const times = new Map(handlers.map((handler) => [handler, { url: bundleUrl(handler), ...newTimes() }]));
+  const loads = new Map(handlers.map((handler): [string, Invoker['load'][]] => [handler, []]));
   // In turns, so that a busy moment of the machine affects all bundles.
   for (let turn = 0; turn < imports; turn += 1) {
-    for (const { url, wall, cpu } of times.values()) {
-      const { wallMs, cpuMs } = await runChild(program, { bundle: url }, importResult);
-      wall.push(wallMs);
-      cpu.push(cpuMs);
+    for (const [handler, times] of loads) {
+      const { load, end } = await startInvoker(handler);
+      times.push(load);
+      await end();
     }
   }
-  return [...times].map(([handler, { wall, cpu }]) => {
+  const bundles = [...loads].map(([handler, times]) => {
     const folder = bundle(handler);
     return {
       handler,
+      isJudged: onTheWay.some((one) => one === handler),
       /** `index.mjs` and everything that it imports at once. */
       startBytes: sum([...coldStart(folder).values()].map((text) => Buffer.byteLength(text))),
       allBytes: sum(
@@ -35,10 +38,22 @@ export async function measureBundles() {
           .map((file) => statSync(join(file.parentPath, file.name)).size),
       ),
       /** The median time of an import in a new process. */
-      importWallMs: median(wall),
-      importCpuMs: median(cpu),
+      wallMs: median(times.map(({ wallMs }) => wallMs)),
+      cpuMs: median(times.map(({ cpuMs }) => cpuMs)),
     };
   });
+  const judged = (value: number, goal: number, { isJudged }: { readonly isJudged: boolean }): string =>
+    isJudged ? verdict(value, goal) : '';
+  printTable('Bundles', bundles, [
+    ['bundle', ({ handler }) => handler],
+    ['KB at start', ({ startBytes }) => kilobytes(startBytes)],
+    ['KB in all', ({ allBytes }) => kilobytes(allBytes)],
+    ['import ms', ({ wallMs }) => wallMs.toFixed(0)],
+    ['its CPU ms', ({ cpuMs }) => cpuMs.toFixed(0)],
+    [`≤ ${kilobytes(goals.startBytes)} KB`, (one) => judged(one.startBytes, goals.startBytes, one)],
+    [`≤ ${goals.importMs} ms`, (one) => judged(one.wallMs, goals.importMs, one)],
+  ]);
+  return bundles
+    .filter(({ isJudged, startBytes }) => isJudged && startBytes > goals.startBytes)
+    .map(({ handler, startBytes }) => `The bundle of ${handler} starts with ${kilobytes(startBytes)} KB.`);
 }
-
-const newTimes = (): { wall: number[]; cpu: number[] } => ({ wall: [], cpu: [] });

@@ -1,17 +1,15 @@
 /** Measures in a separate process that runs nothing else: no TypeScript loader and no stand-ins. */
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { buildSync } from 'esbuild';
 import type * as z from 'zod/mini';
 import { bundle } from '../lib/bundle.ts';
 import { functionMemoryMb } from '../lambdas/aws/resources.ts';
-import { invokeResult } from './children/protocol.ts';
+import { invoked, loaded } from './children/protocol.ts';
 
-const root = join(import.meta.dirname, '..');
-
-type Program = 'import' | 'invoke' | 'functions' | 'bullmq';
+type Program = 'invoke' | 'functions' | 'bullmq';
 
 const compiled = new Map<Program, string>();
 
@@ -20,13 +18,9 @@ const compiled = new Map<Program, string>();
  * reading it.
  */
 export function compileChild(name: Program): string {
-  const file = compiled.get(name) ?? compile(name);
-  compiled.set(name, file);
-  return file;
-}
-
-function compile(name: Program): string {
-  const outfile = join(root, `.cache/bench/${name}.mjs`);
+  const outfile = join(import.meta.dirname, `../.cache/bench/${name}.mjs`);
+  if (compiled.has(name)) return outfile;
+  compiled.set(name, outfile);
   buildSync({
     entryPoints: [join(import.meta.dirname, `children/${name}.ts`)],
     outfile,
@@ -44,9 +38,6 @@ function compile(name: Program): string {
   return outfile;
 }
 
-/** The URL under which a process imports a handler's bundle. */
-export const bundleUrl = (handler: string): string => pathToFileURL(join(bundle(handler), 'index.mjs')).href;
-
 /** Variables that Lambda sets. They make the log and the requests as large as on AWS. */
 const asDeployed = {
   AWS_LAMBDA_FUNCTION_NAME: 'Svc-us-east-1-Service-DeliverShort',
@@ -56,99 +47,82 @@ const asDeployed = {
   _X_AMZN_TRACE_ID: 'Root=1-6737c1a1-2f6b6d0e4b7a8c9d0e1f2a3b;Parent=53995c3f42cd8ad8;Sampled=0',
 };
 
-/**
- * The options with which Lambda starts Node: a tenth of the memory for young objects, in two halves. With Node's default of 16
- * MB, the garbage collector would run more often.
- */
-const asOnLambda = (memoryMb: number = functionMemoryMb): readonly string[] => [
-  `--max-semi-space-size=${Math.floor(memoryMb / 20)}`,
-  `--max-old-space-size=${memoryMb - Math.floor(memoryMb / 10)}`,
-];
-
 type Variables = Readonly<Record<string, string>>;
 
-/** Starts a compiled program that sends and receives messages. */
-export function spawnChild(
-  program: string,
-  args: readonly string[] = [],
+/** Starts a program of `children/` that sends messages of known shapes, by itself or as answers. */
+export function startChild(
+  program: Program,
+  args: readonly string[],
   variables: Variables = {},
   nodeOptions: readonly string[] = [],
 ) {
-  const child = spawn(process.execPath, [...nodeOptions, program, ...args], {
+  const child = spawn(process.execPath, [...nodeOptions, compileChild(program), ...args], {
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
     env: { ...process.env, ...asDeployed, ...variables },
   });
-  const { stdout } = child;
-  if (stdout === null) throw new Error('The measuring process has no standard output.');
-  return Object.assign(child, { stdout });
-}
-
-/**
- * Runs one task in a separate process.
- *
- * @throws Error if the process ends without a result
- */
-export async function runChild<Result extends z.ZodMiniType>(
-  program: string,
-  task: object,
-  shape: Result,
-): Promise<z.infer<Result>> {
-  const child = spawnChild(program, [], {}, asOnLambda());
-  child.stdout.resume();
-  let message: unknown;
-  child.once('message', (received) => (message = received));
-  child.send(task);
-  await once(child, 'close');
-  if (message === undefined) throw new Error(`The measuring process ended with ${child.exitCode}.`);
-  return shape.parse(message);
-}
-
-/** A separate process that calls a bundle's handler. */
-export interface Invoker {
-  /**
-   * Calls the handler with each event in turn.
-   *
-   * @returns the CPU milliseconds
-   * @throws Error if the process has ended, with its own error on stderr
-   */
-  invoke(events: readonly object[]): Promise<number>;
-  /**
-   * Ends the process.
-   *
-   * @returns the bytes of its standard output, which is the function's log
-   */
-  end(): Promise<number>;
-  /** The process's peak memory up to its last event, in MB. */
-  peakMb(): number;
-}
-
-/**
- * @param bundle the URL of a bundle's `index.mjs`
- * @param variables in addition to this process's and Lambda's
- * @param memoryMb the function's memory
- */
-export function startInvoker(bundle: string, variables: Variables = {}, memoryMb?: number): Invoker {
-  const child = spawnChild(compileChild('invoke'), [bundle], variables, asOnLambda(memoryMb));
+  const { pid, stdout } = child;
+  if (pid === undefined || stdout === null) throw new Error('The measuring process did not start.');
   let outputBytes = 0;
-  let peakMb = 0;
-  child.stdout.on('data', (chunk: Buffer) => (outputBytes += chunk.length));
+  stdout.on('data', (chunk: Buffer) => (outputBytes += chunk.length));
+  const messages = on(child, 'message', { close: ['exit'] });
   // The event 'close' is not used, because it doesn't occur if the parent disconnects first.
-  const closed = Promise.all([once(child, 'exit'), once(child.stdout, 'close')]).then(() => undefined);
+  const closed = Promise.all([once(child, 'exit'), once(stdout, 'close')]);
   return {
-    invoke: async (events) => {
-      const answered = once(child, 'message').then(([message]: unknown[]) => message);
-      child.send({ events });
-      const answer = await Promise.race([answered, closed]);
-      if (answer === undefined) throw new Error(`The measuring process ended with ${child.exitCode}.`);
-      const result = invokeResult.parse(answer);
-      ({ peakMb } = result);
-      return result.cpuMs;
+    pid,
+    /**
+     * Waits for the next message, which is the answer to a task if one is sent.
+     *
+     * @throws Error if the process has ended, with its own error on stderr
+     */
+    next: async <Shape extends z.ZodMiniType>(shape: Shape, task?: object): Promise<z.infer<Shape>> => {
+      if (task !== undefined) child.send(task);
+      const result: IteratorResult<unknown[], unknown> = await messages.next();
+      if (result.done === true) throw new Error(`The measuring process ended with ${child.exitCode}.`);
+      return shape.parse(result.value[0]);
     },
-    peakMb: () => peakMb,
-    end: async () => {
+    /**
+     * Ends the process.
+     *
+     * @returns the bytes of its standard output, which is the function's log
+     */
+    end: async (): Promise<number> => {
       if (child.connected) child.disconnect();
       await closed;
       return outputBytes;
     },
+  };
+}
+
+export type Invoker = Awaited<ReturnType<typeof startInvoker>>;
+
+/**
+ * Starts a separate process that calls a bundled handler. Node has the options with which Lambda starts it: a tenth of the
+ * memory for young objects, in two halves. With Node's default of 16 MB, the garbage collector would run more often.
+ *
+ * @param variables in addition to this process's and Lambda's
+ */
+export async function startInvoker(handler: string, variables?: Variables, memoryMb = functionMemoryMb) {
+  const { href } = pathToFileURL(join(bundle(handler), 'index.mjs'));
+  const child = startChild('invoke', [href], variables, [
+    `--max-semi-space-size=${Math.floor(memoryMb / 20)}`,
+    `--max-old-space-size=${memoryMb - Math.floor(memoryMb / 10)}`,
+  ]);
+  const load = await child.next(loaded);
+  let peakMb = 0;
+  return {
+    ...child,
+    load,
+    /**
+     * Calls the handler with each event in turn.
+     *
+     * @returns the CPU milliseconds
+     */
+    invoke: async (events: readonly object[]): Promise<number> => {
+      const result = await child.next(invoked, { events });
+      ({ peakMb } = result);
+      return result.cpuMs;
+    },
+    /** The process's peak memory up to its last event, in MB. */
+    peakMb: () => peakMb,
   };
 }

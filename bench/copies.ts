@@ -12,7 +12,6 @@ import { checkAnswer } from './answer.ts';
 import { compileChild } from './child.ts';
 import type { Meter } from './meter.ts';
 
-/** Options of every copy. */
 export const functionOptions: FunctionOptions = { region: 'us-east-1', timeoutMs: 60_000 };
 
 const handler = z.custom<Parameters<typeof toFunction>[1]>((value) => typeof value === 'function');

@@ -1,56 +1,118 @@
-/** CPU time of the bundled handlers per message. Lambda functions with little memory get little CPU. */
+/**
+ * CPU time of the bundled handlers per message, and the bytes of their logs. Lambda functions with little memory get little
+ * CPU.
+ */
 import { chunksOf } from '../lambdas/shared/lists.ts';
-import { bundleUrl, startInvoker, type Invoker } from './child.ts';
+import { assumed, durationMs, memoryOfOneCpuMb, runningDollars } from '../verify/prices/estimate.ts';
+import { startInvoker, type Invoker } from './child.ts';
 import { jsonBody, queueEvent } from './events.ts';
 import { median } from './figures.ts';
 import type { Fixture } from './fixture.ts';
+import { dollars, printTable, verdict } from './table.ts';
 
 /** The functions that every message passes. */
 export const onTheWay = ['publish', 'deliver'] as const;
 export type OnTheWay = (typeof onTheWay)[number];
 
-export interface CpuTime {
-  readonly handler: OnTheWay;
-  /** Milliseconds in user and system mode, per message, for the first messages of a process. */
-  readonly firstMs: number;
-  /** The same for a warm process: the median round, and the best. */
-  readonly medianMs: number;
-  readonly leastMs: number;
-  readonly logBytes: number;
-}
+/** Milliseconds for a message. */
+const goalMs = 1;
 
-/** Messages per batch of deliver, as under load. */
-export const batchSize = 10;
+const batchSize = 10;
 
 /** Messages until the code is warm. The first hundreds take over twice the CPU time of those after 3,000. */
-export const warmUpMessages = 3_000;
+const warmUpMessages = 3_000;
 /** The first messages of a process, as in a new Lambda environment. */
-export const firstMessages = 400;
+const firstMessages = 400;
 
 const rounds = 5;
 const messagesInRound = 300;
 const allMessages = warmUpMessages + rounds * messagesInRound;
 
-/** Publishes messages one by one in one process, and delivers them in batches of ten in another. */
-export async function measureCpu(fixture: Fixture): Promise<readonly CpuTime[]> {
-  const [publish, deliver] = [startInvoker(bundleUrl('publish')), startInvoker(bundleUrl('deliver'))];
-  const first = await passThrough(fixture, publish, deliver, firstMessages);
-  await passThrough(fixture, publish, deliver, warmUpMessages - firstMessages);
-  const times: Record<OnTheWay, number>[] = [];
+/** CPU grows with memory, up to a whole CPU at the last of these sizes. */
+const memorySizesMb = [256, 512, 1_024, memoryOfOneCpuMb];
+
+/** The share by which a measured size of the log may differ from the assumed one. */
+const tolerance = 0.1;
+
+type PerHandler<Value> = Readonly<Record<OnTheWay, Value>>;
+
+/**
+ * Publishes messages one by one in one process, delivers them in batches of ten in another, and prints the CPU times, and the
+ * cost and duration at several memory sizes.
+ *
+ * @returns the assumptions of the bill that differ from the measured sizes, as sentences
+ */
+export async function printCpu(fixture: Fixture): Promise<readonly string[]> {
+  const invokers = { publish: await startInvoker('publish'), deliver: await startInvoker('deliver') };
+  const first = await passThrough(fixture, invokers, firstMessages);
+  await passThrough(fixture, invokers, warmUpMessages - firstMessages);
+  const times: PerHandler<number>[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    times.push(await passThrough(fixture, publish, deliver, messagesInRound));
+    times.push(await passThrough(fixture, invokers, messagesInRound));
   }
-  const timeOf = async (handler: OnTheWay, invoker: Invoker): Promise<CpuTime> => {
-    const ofHandler = times.map((time) => time[handler]);
+  const timesOf = (handler: OnTheWay): readonly number[] => times.map((time) => time[handler]);
+  printTable(
+    `CPU milliseconds for a message: the first ${firstMessages} of a process, then warm; deliver in batches of 10`,
+    onTheWay,
+    [
+      ['bundle', (handler) => handler],
+      ['first', (handler) => first[handler].toFixed(2)],
+      ['median', (handler) => median(timesOf(handler)).toFixed(2)],
+      ['least', (handler) => Math.min(...timesOf(handler)).toFixed(2)],
+      ['goal', () => goalMs.toFixed(2)],
+      ['verdict', (handler) => verdict(median(timesOf(handler)), goalMs)],
+    ],
+  );
+  printMemory({ publish: median(timesOf('publish')), deliver: median(timesOf('deliver')) });
+  return wrongAssumptions({
+    publish: (await invokers.publish.end()) / allMessages,
+    deliver: (await invokers.deliver.end()) / allMessages,
+    'the publish URL': await measureUrlLogBytes(fixture),
+  });
+}
+
+function printMemory(cpuMs: PerHandler<number>): void {
+  const costs = memorySizesMb.map((memoryMb) => {
+    const publish = { of: 'publish', messages: 1, memoryMb, cpuMs: cpuMs.publish } as const;
+    const { destinationMs } = assumed;
+    const deliver = {
+      ...publish,
+      of: 'deliver',
+      messages: batchSize,
+      destinationMs,
+      cpuMs: cpuMs.deliver,
+    } as const;
     return {
-      handler,
-      firstMs: first[handler],
-      medianMs: median(ofHandler),
-      leastMs: Math.min(...ofHandler),
-      logBytes: (await invoker.end()) / allMessages,
+      memoryMb,
+      publishMs: durationMs(publish),
+      /** A warm invocation with a batch of ten, including the destination's time. */
+      deliverMs: durationMs(deliver),
+      perMillion: runningDollars(publish) + runningDollars(deliver) / batchSize,
     };
-  };
-  return [await timeOf('publish', publish), await timeOf('deliver', deliver)];
+  });
+  printTable('Running times by memory, computed from the CPU times; deliver in batches of 10', costs, [
+    ['memory', ({ memoryMb }) => `${memoryMb} MB`],
+    ['publish ms', ({ publishMs }) => publishMs.toFixed(1)],
+    ['deliver ms', ({ deliverMs }) => deliverMs.toFixed(0)],
+    ['$', ({ perMillion }) => dollars(perMillion)],
+  ]);
+}
+
+function wrongAssumptions(
+  measured: Readonly<Record<OnTheWay | 'the publish URL', number>>,
+): readonly string[] {
+  const { publish, urlRequest, attempt, deliverMetrics, deliverTimes } = assumed.logBytes;
+  const expected = [
+    ['publish', publish],
+    ['deliver', attempt + deliverTimes + deliverMetrics / batchSize],
+    ['the publish URL', publish + urlRequest],
+  ] as const;
+  return expected
+    .filter(([name, bytes]) => Math.abs(measured[name] / bytes - 1) > tolerance)
+    .map(
+      ([name, bytes]) =>
+        `The log of ${name} takes ${measured[name].toFixed(0)} bytes a message; the bill assumes ${bytes.toFixed(0)}.`,
+    );
 }
 
 /** Messages per task of a process. Many thousands would fill its memory, and measure the garbage collector. */
@@ -64,36 +126,22 @@ const messagesAtOnce = 100;
  */
 async function passThrough(
   fixture: Fixture,
-  publish: Invoker,
-  deliver: Invoker,
+  { publish, deliver }: PerHandler<Invoker>,
   messages: number,
-): Promise<Record<OnTheWay, number>> {
+): Promise<PerHandler<number>> {
   const sums = { publish: 0, deliver: 0 };
-  const times = messages / messagesAtOnce;
-  for (let time = 0; time < times; time += 1) {
-    const cpuMs = await passSome(fixture, publish, deliver, messagesAtOnce);
-    sums.publish += cpuMs.publish / times;
-    sums.deliver += cpuMs.deliver / times;
+  for (let passed = 0; passed < messages; passed += messagesAtOnce) {
+    const requests = Array.from({ length: messagesAtOnce }, () => fixture.eventFor(jsonBody));
+    sums.publish += await publish.invoke(requests);
+    const attempts = await fixture.takeAttempts(messagesAtOnce);
+    sums.deliver += await deliver.invoke(chunksOf(attempts, batchSize).map(queueEvent));
   }
-  return sums;
-}
-
-async function passSome(
-  fixture: Fixture,
-  publish: Invoker,
-  deliver: Invoker,
-  messages: number,
-): Promise<Record<OnTheWay, number>> {
-  const requests = Array.from({ length: messages }, () => fixture.eventFor(jsonBody));
-  const publishMs = await publish.invoke(requests);
-  const attempts = await fixture.takeAttempts(messages);
-  const batches = chunksOf(attempts, batchSize).map(queueEvent);
-  return { publish: publishMs / messages, deliver: (await deliver.invoke(batches)) / messages };
+  return { publish: sums.publish / messages, deliver: sums.deliver / messages };
 }
 
 /** Measures the line that publish logs for a request to the publish URL. Through the API it logs none. */
-export async function measureUrlLogBytes(fixture: Fixture): Promise<number> {
-  const invoker = startInvoker(bundleUrl('publish'));
+async function measureUrlLogBytes(fixture: Fixture): Promise<number> {
+  const invoker = await startInvoker('publish');
   await invoker.invoke(Array.from({ length: batchSize }, () => fixture.urlEventFor(jsonBody)));
   await fixture.takeAttempts(batchSize);
   return (await invoker.end()) / batchSize;

@@ -6,7 +6,6 @@ import { indexMark } from '../verify/prices/bill.ts';
 import { secondsOfMonth, type Unit } from '../verify/prices/prices.ts';
 import { itemBytes, readUnits, writeUnits, type Item } from './units.ts';
 
-/** A use, without the function that made the call. */
 export interface Step {
   readonly what: string;
   readonly unit: Unit;
@@ -96,18 +95,18 @@ export class DynamodbUses {
 
   #usesByRule(operation: string, input: object, output: object): readonly Step[] {
     if (operation === 'BatchGetItem') return this.#readEach(input);
+    const changed = changedRows(operation, input, output);
     const steps = [
-      ...writtenRows(operation, input, output).flatMap((one) => this.#write(operation, one)),
-      ...deletedRows(operation, input).map((one) => this.#delete(operation, one)),
+      ...changed.written.flatMap((one) => this.#write(operation, one)),
+      ...changed.deleted.map((one) => this.#delete(operation, one)),
     ];
     return steps.length > 0 ? steps : [this.#read(operation, input, output)];
   }
 
-  /** Records a call that is not measured. */
   note(operation: string, input: object, output: object): void {
-    for (const { table, row } of deletedRows(operation, input)) this.#rows.delete(keyOf(table, row));
-    for (const { table, row } of writtenRows(operation, input, output))
-      this.#rows.set(keyOf(table, row), row);
+    const { written, deleted } = changedRows(operation, input, output);
+    for (const { table, row } of deleted) this.#rows.delete(keyOf(table, row));
+    for (const { table, row } of written) this.#rows.set(keyOf(table, row), row);
   }
 
   /** The use of a write whose condition was false. It is billed by the existing row. */
@@ -210,33 +209,23 @@ function monthsOf({ ttl }: TableShape, row: Item): number {
   return (Number(expiresAt) - Date.now() / 1_000 + removalSeconds) / secondsOfMonth;
 }
 
-function writtenRows(operation: string, input: object, output: object): readonly WrittenRow[] {
-  switch (operation) {
-    case 'PutItem':
-    case 'UpdateItem': {
-      const { TableName: table, Item: put } = single.parse(input);
-      const row = put ?? response.parse(output).Attributes;
-      return row === undefined ? [] : [{ table, row }];
-    }
-    case 'BatchWriteItem':
-      return Object.entries(batchWrite.parse(input).RequestItems).flatMap(([table, requests]) =>
-        requests.flatMap((one) =>
-          'PutRequest' in one ? [{ table: tableName.parse(table), row: one.PutRequest.Item }] : [],
-        ),
-      );
-    default:
-      return [];
+/** The rows that a call writes, and the keys of those that it deletes. */
+function changedRows(operation: string, input: object, output: object) {
+  const written: WrittenRow[] = [];
+  const deleted: WrittenRow[] = [];
+  if (operation === 'PutItem' || operation === 'UpdateItem') {
+    const { TableName: table, Item: put } = single.parse(input);
+    const row = put ?? response.parse(output).Attributes;
+    if (row !== undefined) written.push({ table, row });
   }
-}
-
-/** The keys of the rows that a call deletes. */
-function deletedRows(operation: string, input: object): readonly WrittenRow[] {
-  if (operation !== 'BatchWriteItem') return [];
-  return Object.entries(batchWrite.parse(input).RequestItems).flatMap(([table, requests]) =>
-    requests.flatMap((one) =>
-      'DeleteRequest' in one ? [{ table: tableName.parse(table), row: one.DeleteRequest.Key }] : [],
-    ),
-  );
+  if (operation === 'BatchWriteItem')
+    for (const [name, requests] of Object.entries(batchWrite.parse(input).RequestItems))
+      for (const one of requests) {
+        const table = tableName.parse(name);
+        if ('PutRequest' in one) written.push({ table, row: one.PutRequest.Item });
+        else deleted.push({ table, row: one.DeleteRequest.Key });
+      }
+  return { written, deleted };
 }
 
 /**
@@ -261,7 +250,6 @@ const partitionKinds: ReadonlyMap<string | undefined, string> = new Map([
   ['event', 'waiters'],
 ]);
 
-/** The place of a query, by its partition if the table has several kinds. */
 function queriedPlace(table: TableName, input: object): string {
   const { success, data } = ofOwner.safeParse(input);
   const row: Item = success ? { owner: data.ExpressionAttributeValues[':owner'] } : {};

@@ -4,7 +4,6 @@ import type { Message } from '@aws-sdk/client-sqs';
 import type { SQSEvent } from 'aws-lambda';
 import { randomFrom } from './simulate/scenario.ts';
 
-/** The size of every measured message. */
 const bodyBytes = 1024;
 
 export const jsonBody = Buffer.from(orderEvent(bodyBytes, 0));

@@ -5,8 +5,9 @@ import { loadFunction, type LambdaFunction } from '../local/lambda/lambda.ts';
 import { startInProcess } from '../test/support/inProcess.ts';
 import { type Inbox, startReceiver, type Receiver } from '../test/support/receiver.ts';
 import type { StandIns } from '../local/stage/standIns.ts';
-import { apiEvent, urlEvent } from './events.ts';
-import { attachMeter, type Meter } from './meter.ts';
+import { checkAnswer } from './answer.ts';
+import { apiEvent, queueEvent, urlEvent } from './events.ts';
+import { attachMeter, type CountedUse, type Meter } from './meter.ts';
 
 export interface Account {
   readonly id: string;
@@ -33,15 +34,22 @@ export interface Fixture {
    * @throws Error if there are fewer
    */
   takeAttempts(count: number): Promise<readonly Message[]>;
+  measure(handler: 'publish' | 'deliver', event: object): Promise<readonly CountedUse[]>;
+  measureDelivery(count: number): Promise<readonly CountedUse[]>;
+  /** Drops waiting attempts, which would be delivered in the next measurement. */
+  readonly purge: () => void;
   readonly close: () => Promise<void>;
 }
 
 /** A URL of realistic length: it is in the message's row, which is billed by size. */
 export const destinationOf = ({ url }: Inbox): string => `${url}/hooks/orders/paid?tenant=acme-shop`;
 
+export const deliveryQueues = ['short', 'long'] as const;
+
 export async function startFixture(): Promise<Fixture> {
   const inProcess = await startInProcess({ overHttp: true });
   const { standIns } = inProcess;
+  const { queues } = standIns.sqs;
   // These modules read the environment, which was set just before.
   const { dynamodb } = await import('../lambdas/aws/dynamodb.ts');
   const { sqs } = await import('../lambdas/aws/sqs.ts');
@@ -56,8 +64,15 @@ export async function startFixture(): Promise<Fixture> {
 
   const toDestination = { token, route: '/v2/publish/{destination+}', pathParameters: { destination: url } };
 
-  const queueUrls = [standIns.sqs.queueUrl('short'), standIns.sqs.queueUrl('long')];
-  const take = async (QueueUrl: string, most: number): Promise<readonly Message[]> => {
+  const meter = attachMeter({ dynamodb, sqs }, standIns);
+
+  const functions = { publish, deliver };
+  const measure: Fixture['measure'] = (handler, event) =>
+    meter.measure(handler, async () => {
+      checkAnswer(await functions[handler].invoke(event));
+    });
+  const take = async (queue: (typeof deliveryQueues)[number], most: number): Promise<readonly Message[]> => {
+    const QueueUrl = standIns.sqs.queueUrl(queue);
     const { Messages = [] } = await sqs.send(
       new ReceiveMessageCommand({ QueueUrl, MaxNumberOfMessages: Math.min(10, most) }),
     );
@@ -66,12 +81,21 @@ export async function startFixture(): Promise<Fixture> {
     await sqs.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }));
     return Messages;
   };
-
-  const meter = attachMeter({ dynamodb, sqs }, standIns);
+  const takeAttempts: Fixture['takeAttempts'] = async (count) => {
+    const taken: Message[] = [];
+    for (const queue of deliveryQueues) {
+      for (let more = true; more && taken.length < count;) {
+        const messages = await take(queue, count - taken.length);
+        taken.push(...messages);
+        more = messages.length > 0;
+      }
+    }
+    if (taken.length < count) throw new Error(`There are ${taken.length} attempts, not ${count}.`);
+    return taken;
+  };
 
   return {
-    publish,
-    deliver,
+    ...functions,
     meter,
     standIns,
     receiver,
@@ -93,17 +117,11 @@ export async function startFixture(): Promise<Fixture> {
         body: Buffer.from(JSON.stringify(items)),
       });
     },
-    takeAttempts: async (count) => {
-      const taken: Message[] = [];
-      for (const queueUrl of queueUrls) {
-        for (let more = true; more && taken.length < count;) {
-          const messages = await take(queueUrl, count - taken.length);
-          taken.push(...messages);
-          more = messages.length > 0;
-        }
-      }
-      if (taken.length < count) throw new Error(`There are ${taken.length} attempts, not ${count}.`);
-      return taken;
+    takeAttempts,
+    measure,
+    measureDelivery: async (count) => measure('deliver', queueEvent(await takeAttempts(count))),
+    purge: () => {
+      for (const name of deliveryQueues) queues.purge(name);
     },
     close: async () => {
       meter.close();

@@ -3,39 +3,30 @@ import * as z from 'zod/mini';
 import { queues } from '../lambdas/aws/resources.ts';
 import { startEventSource } from '../local/lambda/eventSource.ts';
 import { functionOptions, startCopies } from './copies.ts';
-import type { Fixture } from './fixture.ts';
+import { deliveryQueues, type Fixture } from './fixture.ts';
 
 /** Concurrent processes per queue. With batches of ten, the first queue has enough work for a parallelism over 100. */
 const processes = { long: 12, short: 2 } as const;
-const fedQueues = ['long', 'short'] as const;
+export const fleetSize = processes.long + processes.short;
 
-export interface HandedOut {
-  readonly invocations: number;
-  readonly pumps: number;
-}
+export type Fleet = Awaited<ReturnType<typeof startFleet>>;
 
-export interface Fleet {
-  readonly size: number;
+const batch = z.object({ Records: z.array(z.object({ body: z.string() })) });
+
+export async function startFleet({ meter, standIns }: Fixture) {
+  const invoke = await startCopies(meter, 'deliver', fleetSize);
+
   /**
    * Gives queued messages to the processes, until the queues are empty and a condition is true.
    *
    * @param batchSize the most messages per invocation
+   * @returns the number of invocations, and the pumps in them
    */
-  work(batchSize: number, isDone: () => boolean): Promise<HandedOut>;
-  purge(): void;
-}
-
-const batch = z.object({ Records: z.array(z.object({ body: z.string() })) });
-
-export async function startFleet({ meter, standIns }: Fixture): Promise<Fleet> {
-  const size = processes.long + processes.short;
-  const invoke = await startCopies(meter, 'deliver', size);
-
-  async function work(batchSize: number, isDone: () => boolean): Promise<HandedOut> {
+  async function work(batchSize: number, isDone: () => boolean) {
     let invocations = 0;
     let pumps = 0;
     const isSettled = (): boolean =>
-      fedQueues.every((name) => standIns.sqs.queues.unsettled(name).length === 0) && isDone();
+      deliveryQueues.every((name) => standIns.sqs.queues.unsettled(name).length === 0) && isDone();
     await new Promise<void>((resolve, reject) => {
       const end = async (error?: unknown): Promise<void> => {
         await Promise.all(
@@ -54,7 +45,7 @@ export async function startFleet({ meter, standIns }: Fixture): Promise<Fleet> {
         });
         return answer;
       };
-      const sources = fedQueues.map((queue) =>
+      const sources = deliveryQueues.map((queue) =>
         startEventSource({
           queues: standIns.sqs.queues,
           queue,
@@ -69,11 +60,5 @@ export async function startFleet({ meter, standIns }: Fixture): Promise<Fleet> {
     return { invocations, pumps };
   }
 
-  return {
-    size,
-    work,
-    purge: () => {
-      for (const name of fedQueues) standIns.sqs.queues.purge(name);
-    },
-  };
+  return { work };
 }

@@ -50,7 +50,6 @@ export function idleDollars(
   return [place(0), place(1), place(0) + place(1)];
 }
 
-/** The settings that the idle costs depend on. */
 export const idleBills = (): readonly IdleBill[] => [
   idleBill('the defaults'),
   idleBill('monitoring=essential', { monitoring: 'essential' }),
@@ -59,7 +58,8 @@ export const idleBills = (): readonly IdleBill[] => [
   idleBill('longDelivery=instances', { longDelivery: 'instances' }),
 ];
 
-export function printIdle(bills: readonly IdleBill[]): void {
+export function printIdle(): readonly string[] {
+  const bills = idleBills();
   const rows = [
     ...(bills[0]?.lines ?? []).map((line) => ({ what: line.what, dollars: idleDollars([line]) })),
     ...bills.map(({ title, lines }) => ({ what: `sum, ${title}`, dollars: idleDollars(lines) })),
@@ -70,4 +70,5 @@ export function printIdle(bills: readonly IdleBill[]): void {
     ['another', ({ dollars: [, other] }) => other.toFixed(2)],
     ['two regions', ({ dollars: [, , both] }) => both.toFixed(2)],
   ]);
+  return [];
 }

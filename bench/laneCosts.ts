@@ -1,32 +1,34 @@
 /** Counts what AWS bills for a message that passes a lane: a queue or a flow-control key. */
-import { checkAnswer } from './answer.ts';
-import { sum } from './figures.ts';
 import { assumed } from '../verify/prices/estimate.ts';
-import { apiEvent, jsonBody } from './events.ts';
-import { startFleet, type Fleet, type HandedOut } from './fleet.ts';
+import { checkAnswer } from './answer.ts';
+import { callsOf, dollarsOf, invocationUse, isCounted, requestUse } from './bills.ts';
 import { refusedMark } from './dynamodbUses.ts';
-import { pumpMark, returnMark, scheduledCall, type CountedUse, type Use } from './meter.ts';
-import { isCounted } from './nowAndThen.ts';
-import { dollarsPerMillion } from '../verify/prices/prices.ts';
+import { apiEvent, jsonBody } from './events.ts';
+import { sum } from './figures.ts';
 import { destinationOf, type Fixture } from './fixture.ts';
+import { fleetSize, startFleet, type Fleet } from './fleet.ts';
+import { pumpMark, returnMark, scheduledCall, type CountedUse, type Use } from './meter.ts';
 import { unlimited } from './stageClient.ts';
+import { printTable, short, verdict } from './table.ts';
 
-/** A lane as in a row of the table. */
-export interface LaneCase {
+interface LaneCase {
   readonly name: string;
   /** The most messages in flight; Infinity without a limit. */
   readonly parallelism: number;
-  /** The name of a queue with this parallelism, if the lane is a queue. */
   readonly queueName?: string;
-  /** The values of the two headers of flow control. */
-  readonly flowControl?: { readonly key: string; readonly value: string };
   /** The number of fair keys, which its messages use in turn. */
   readonly fairKeys?: number;
+  readonly headers?: Readonly<Record<string, string>>;
 }
+
+const keyHeaders = (key: string, value: string) => ({
+  'Svc-Flow-Control-Key': key,
+  'Svc-Flow-Control-Value': value,
+});
 
 const parallelisms = [1, 10, 100];
 
-export const laneCases: readonly LaneCase[] = [
+const laneCases: readonly LaneCase[] = [
   { name: 'none', parallelism: Infinity },
   ...parallelisms.map((parallelism) => ({
     name: `queue, parallelism ${parallelism}`,
@@ -42,52 +44,49 @@ export const laneCases: readonly LaneCase[] = [
   ...parallelisms.map((parallelism) => ({
     name: `key, parallelism ${parallelism}`,
     parallelism,
-    flowControl: { key: `shop-${parallelism}`, value: `parallelism=${parallelism}` },
+    headers: keyHeaders(`shop-${parallelism}`, `parallelism=${parallelism}`),
   })),
-  {
-    name: 'key, a rate only',
-    parallelism: Infinity,
-    // A rate that no message waits for.
-    flowControl: { key: 'shop-rate', value: 'rate=1000000' },
-  },
+  // A rate that no message waits for.
+  { name: 'key, a rate only', parallelism: Infinity, headers: keyHeaders('shop-rate', 'rate=1000000') },
 ];
 
-export type LaneCost = ReturnType<typeof costOf>;
+/** The ways in which a lane's messages arrive, with the writes that the lane may add to a message. */
+const ways = {
+  capacity: { title: 'where it finds capacity, one message after another', what: 'finds capacity', goal: 2 },
+  waiting: { title: 'where all are published before the first is delivered', what: 'waits', goal: 4 },
+} as const;
 
-export interface LaneCosts {
-  readonly capacity: readonly LaneCost[];
-  readonly waiting: readonly LaneCost[];
-}
+/**
+ * If the lane's row does not keep a tenant, its own row is written when a message joins and leaves, and its turn is recorded.
+ */
+const tenantWrites = 1;
+const keptTenants = 4;
 
-const messagesWithRoom = 10;
-/** Twice as many as may be in flight, or 60. */
-const messagesThatWait = ({ parallelism }: LaneCase): number => (parallelism === 100 ? 200 : 60);
-/** Lambda's batch size if several messages are waiting. */
-const fullBatch = 10;
-
-export async function countLanes(fixture: Fixture): Promise<LaneCosts> {
+/** Prints what lanes cost. @returns the missed goals */
+export async function printLanes(fixture: Fixture): Promise<readonly string[]> {
   const fleet = await startFleet(fixture);
-  const capacity: LaneCost[] = [];
-  const waiting: LaneCost[] = [];
+  const costs: Record<keyof typeof ways, LaneCost[]> = { capacity: [], waiting: [] };
   const { token } = await fixture.makeAccount(unlimited);
   for (const lane of laneCases) {
     const traffic = await openLane(fixture, fleet, token, lane);
-    capacity.push(await withCapacity(traffic));
-    waiting.push(await withWaiting(traffic));
+    costs.capacity.push(await traffic.costOf({ rounds: 10, messages: 1, batchSize: 1 }));
+    // Twice as many as may be in flight, or 60; in batches as Lambda makes them if several messages are waiting.
+    const messages = lane.parallelism === 100 ? 200 : 60;
+    costs.waiting.push(await traffic.costOf({ rounds: 1, messages, batchSize: 10 }));
   }
-  return { capacity, waiting };
+  printCosts('capacity', costs.capacity);
+  printCosts('waiting', costs.waiting);
+  return [...missed('capacity', costs.capacity), ...missed('waiting', costs.waiting)];
 }
 
-interface Traffic {
-  readonly fixture: Fixture;
-  readonly fleet: Fleet;
-  readonly lane: LaneCase;
-  readonly publish: () => Promise<void>;
-  readonly deliver: (batchSize: number) => Promise<HandedOut>;
+interface Rounds {
+  readonly rounds: number;
+  readonly messages: number;
+  readonly batchSize: number;
 }
 
-async function openLane(fixture: Fixture, fleet: Fleet, token: string, lane: LaneCase): Promise<Traffic> {
-  const { queueName, flowControl, parallelism, fairKeys } = lane;
+async function openLane(fixture: Fixture, fleet: Fleet, token: string, lane: LaneCase) {
+  const { queueName, parallelism, fairKeys, headers } = lane;
   if (queueName !== undefined) {
     const queues = await fixture.load('queues');
     const body = Buffer.from(JSON.stringify({ queueName, parallelism }));
@@ -96,82 +95,60 @@ async function openLane(fixture: Fixture, fleet: Fleet, token: string, lane: Lan
   const inbox = fixture.receiver.inbox((_delivery, response) => {
     setTimeout(() => response.writeHead(200).end(), assumed.destinationMs);
   });
-  const destination = destinationOf(inbox);
-  const eventOf = (number: number) => ({
-    token,
-    route: queueName === undefined ? '/v2/publish/{destination+}' : '/v2/enqueue/{queueName}/{destination+}',
-    pathParameters: { destination, ...(queueName !== undefined && { queueName }) },
-    headers: {
-      ...(flowControl !== undefined && {
-        'Svc-Flow-Control-Key': flowControl.key,
-        'Svc-Flow-Control-Value': flowControl.value,
-      }),
-      ...(fairKeys !== undefined && { 'Svc-Fair-Key': `customer-${number % fairKeys}` }),
-    },
-    body: jsonBody,
-  });
+  const place = queueName === undefined ? '/v2/publish' : '/v2/enqueue/{queueName}';
   let published = 0;
-  const traffic: Traffic = {
-    fixture,
-    fleet,
-    lane,
-    publish: async () => {
-      checkAnswer(await fixture.publish.invoke(apiEvent(eventOf(published))));
+  const publish = async (messages: number): Promise<void> => {
+    for (let made = 0; made < messages; made += 1) {
+      const event = apiEvent({
+        token,
+        route: `${place}/{destination+}`,
+        pathParameters: { destination: destinationOf(inbox), ...(queueName !== undefined && { queueName }) },
+        headers: {
+          ...headers,
+          ...(fairKeys !== undefined && { 'Svc-Fair-Key': `customer-${published % fairKeys}` }),
+        },
+        body: jsonBody,
+      });
+      checkAnswer(await fixture.publish.invoke(event));
       published += 1;
-    },
-    deliver: async (batchSize) => {
-      const handedOut = await fleet.work(batchSize, () => inbox.deliveries.length >= published);
-      // Later jobs have nothing to do.
-      fleet.purge();
-      return handedOut;
-    },
+    }
+  };
+  const deliver = async (batchSize: number) => {
+    const handedOut = await fleet.work(batchSize, () => inbox.deliveries.length >= published);
+    // Later jobs have nothing to do.
+    fixture.purge();
+    return handedOut;
   };
   // Processes are warm: they have read the secret, the account and the APIs' hosts.
-  fleet.purge();
-  for (let number = 0; number < fleet.size; number += 1) await traffic.publish();
-  await traffic.deliver(1);
-  return traffic;
+  fixture.purge();
+  await publish(fleetSize);
+  await deliver(1);
+  return {
+    costOf: async ({ rounds, messages, batchSize }: Rounds) => {
+      const uses: (readonly CountedUse[])[] = [];
+      let invocations = 0;
+      let pumps = 0;
+      for (let round = 0; round < rounds; round += 1) {
+        uses.push(await fixture.meter.measure('publish', () => publish(messages)));
+        const work = async (): Promise<void> => {
+          const handedOut = await deliver(batchSize);
+          invocations += handedOut.invocations;
+          pumps += handedOut.pumps;
+        };
+        uses.push(await fixture.meter.measure('deliver', work));
+      }
+      return costOf(lane, rounds * messages, uses, { invocations, pumps });
+    },
+  };
 }
-
-/** Measures messages that arrive one after another, so that each finds a free slot. */
-async function withCapacity({ fixture, lane, publish, deliver }: Traffic): Promise<LaneCost> {
-  const uses: CountedUse[][] = [];
-  let handedOut: HandedOut = { invocations: 0, pumps: 0 };
-  for (let number = 0; number < messagesWithRoom; number += 1) {
-    uses.push([...(await fixture.meter.measure('publish', publish))]);
-    const delivered = await fixture.meter.measure('deliver', async () => {
-      handedOut = sumOf(handedOut, await deliver(1));
-    });
-    uses.push([...delivered]);
-  }
-  return costOf(lane, messagesWithRoom, uses, handedOut);
-}
-
-/** All are published before the first is delivered. */
-async function withWaiting({ fixture, lane, publish, deliver }: Traffic): Promise<LaneCost> {
-  const messages = messagesThatWait(lane);
-  const published = await fixture.meter.measure('publish', async () => {
-    for (let number = 0; number < messages; number += 1) await publish();
-  });
-  let handedOut: HandedOut = { invocations: 0, pumps: 0 };
-  const delivered = await fixture.meter.measure('deliver', async () => {
-    handedOut = await deliver(fullBatch);
-  });
-  return costOf(lane, messages, [published, delivered], handedOut);
-}
-
-const sumOf = (one: HandedOut, other: HandedOut): HandedOut => ({
-  invocations: one.invocations + other.invocations,
-  pumps: one.pumps + other.pumps,
-});
 
 const isLane = ({ what }: Use): boolean => / lanes \((queue|key)\)/.test(what);
-const isWrite = ({ unit }: Use): boolean => unit === 'dynamoWrite';
-const isRead = ({ unit }: Use): boolean => unit === 'dynamoRead';
 const isPump = ({ what }: Use): boolean => what.endsWith(pumpMark) || what === scheduledCall;
 const isReturn = ({ what }: Use): boolean => what.endsWith(returnMark);
 const isSend = (use: Use): boolean => use.unit === 'sqsRequest' && !isPump(use) && !isReturn(use);
 const isRefused = ({ what }: Use): boolean => what.endsWith(refusedMark);
+
+type LaneCost = ReturnType<typeof costOf>;
 
 /**
  * Adds up the measurements, and what AWS bills in addition.
@@ -182,40 +159,38 @@ function costOf(
   lane: LaneCase,
   messages: number,
   measured: readonly (readonly CountedUse[])[],
-  { invocations, pumps: pumpsHandedOut }: HandedOut,
+  { invocations, pumps: pumpsHandedOut }: Awaited<ReturnType<Fleet['work']>>,
 ) {
   const counted = measured.map((uses) => uses.filter(isCounted));
   const uses = counted.flat();
-  const callsBy = (by: string): number =>
-    sum(counted.map((some) => new Set(some.filter((use) => use.by === by).map(({ call }) => call)).size));
+  const callsBy = (wanted: string): number =>
+    sum(counted.map((some) => callsOf(some.filter(({ by }) => by === wanted)))) / messages;
   const onLane = uses.filter(isLane);
-  const writes = onLane.filter(isWrite);
+  const writes = onLane.filter(({ unit }) => unit === 'dynamoWrite');
   const pumps = uses.filter(isPump).length;
   // A pump that is due later runs alone, and reads an empty lane.
   const later = pumps - pumpsHandedOut;
   const bill: readonly Use[] = [
-    { by: 'publish', what: 'a request', unit: 'apiRequest', amount: messages },
-    { by: 'publish', what: 'its invocation', unit: 'lambdaRequest', amount: messages },
+    { ...requestUse(messages), by: 'publish' },
+    invocationUse('publish', messages),
     ...uses,
     // The event source mapping receives and deletes.
     { by: 'deliver', what: 'a batch', unit: 'sqsRequest', amount: 2 * (invocations + later) },
-    { by: 'deliver', what: 'its invocation', unit: 'lambdaRequest', amount: invocations + later },
+    invocationUse('deliver', invocations + later),
     { by: 'deliver', what: 'the lane of a pump', unit: 'dynamoRead', amount: later },
   ];
-  const dollarsBy = (wanted: string): number =>
-    sum(bill.flatMap(({ by, unit, amount }) => (by === wanted ? [dollarsPerMillion(unit, amount)] : []))) /
-    messages;
+  const dollarsBy = (wanted: string): number => dollarsOf(bill.filter(({ by }) => by === wanted)) / messages;
   return {
     lane,
     messages,
-    publishCalls: callsBy('publish') / messages,
-    deliverCalls: callsBy('deliver') / messages,
+    publishCalls: callsBy('publish'),
+    deliverCalls: callsBy('deliver'),
     /** Requests that wrote a lane or a page of its line. */
     writes: writes.filter((use) => !isRefused(use)).length / messages,
     writeUnits: sum(writes.map(({ amount }) => amount)) / messages,
     /** Requests to write that failed because another process had changed the lane. */
     refused: writes.filter(isRefused).length / messages,
-    reads: onLane.filter(isRead).length / messages,
+    reads: onLane.filter(({ unit }) => unit === 'dynamoRead').length / messages,
     sends: uses.filter(isSend).length / messages,
     pumps: pumps / messages,
     /** Attempts that went back to their queue because the lane kept changing. */
@@ -224,3 +199,41 @@ function costOf(
     deliverDollars: dollarsBy('deliver'),
   };
 }
+
+const goalOf = ({ lane: { fairKeys = 0 } }: LaneCost, goal: number): number =>
+  fairKeys > keptTenants ? goal + tenantWrites : goal;
+
+function printCosts(way: keyof typeof ways, costs: readonly LaneCost[]): void {
+  const { title, goal } = ways[way];
+  const plain = costs.find(({ lane }) => lane.name === 'none');
+  const totalOf = ({ publishDollars, deliverDollars }: LaneCost): number => publishDollars + deliverDollars;
+  printTable(`A message in a lane, ${title}`, costs, [
+    ['lane', ({ lane }) => lane.name],
+    ['messages', ({ messages }) => String(messages)],
+    ['publish calls', ({ publishCalls }) => short(publishCalls)],
+    ['deliver calls', ({ deliverCalls }) => short(deliverCalls)],
+    ['writes', ({ writes }) => short(writes)],
+    ['refused', ({ refused }) => short(refused)],
+    ['write units', ({ writeUnits }) => short(writeUnits)],
+    ['reads', ({ reads }) => short(reads)],
+    ['sends', ({ sends }) => short(sends)],
+    ['pumps', ({ pumps }) => short(pumps)],
+    ['returns', ({ returns }) => short(returns)],
+    ['$ publish', ({ publishDollars }) => publishDollars.toFixed(3)],
+    ['$ deliver', ({ deliverDollars }) => deliverDollars.toFixed(3)],
+    ['$ more', (cost) => (plain === undefined ? '' : (totalOf(cost) - totalOf(plain)).toFixed(3))],
+    [
+      `≤ ${goal} writes, ${goal + tenantWrites} with many fair keys`,
+      (cost) => verdict(cost.writes, goalOf(cost, goal)),
+    ],
+    // Refused writes depend on timing and the machine, so only the reader judges them.
+    ['with refused', (cost) => verdict(cost.writes + cost.refused, goalOf(cost, goal))],
+  ]);
+}
+
+const missed = (way: keyof typeof ways, costs: readonly LaneCost[]): readonly string[] =>
+  costs
+    .filter((cost) => cost.writes > goalOf(cost, ways[way].goal))
+    .map(
+      ({ lane, writes }) => `A message that ${ways[way].what} (${lane.name}) takes ${short(writes)} writes.`,
+    );

@@ -6,25 +6,17 @@ import { endOfGrant, formatEntry } from '../lambdas/lane/rules/entry.ts';
 import { newLane, type Lane } from '../lambdas/lane/lane.ts';
 import type { LaneKind } from '../lambdas/job/job.ts';
 import { pageSize } from '../lambdas/lane/rules/line.ts';
+import { printTable } from './table.ts';
 import { itemBytes, writeUnits } from './units.ts';
 
-export interface LaneRow {
-  readonly kind: LaneKind;
-  readonly leases: number;
-  /** Whether more attempts wait than the row itself holds. If not, none wait. */
-  readonly isLong: boolean;
-  readonly bytes: number;
-  readonly writeUnits: number;
-}
-
 /** Write units per second for one row ("Partitions and key range throughput" in DynamoDB's documents). */
-export const unitsInSecond = 1_000;
+const unitsInSecond = 1_000;
 
 const leaseCounts = [1, 10, 100];
 const kinds = ['queue', 'key'] as const;
 
-/** Requires stand-ins for AWS. */
-export async function measureLaneRows(): Promise<readonly LaneRow[]> {
+/** Prints the rows. Requires stand-ins for AWS. */
+export async function printLaneRows(): Promise<readonly string[]> {
   // These modules read the environment.
   const { saveLane } = await import('../lambdas/lane/store/laneRows.ts');
   const { dynamodb } = await import('../lambdas/aws/dynamodb.ts');
@@ -54,7 +46,8 @@ export async function measureLaneRows(): Promise<readonly LaneRow[]> {
     };
   }
 
-  async function measure(kind: LaneKind, leases: number, isLong: boolean): Promise<LaneRow> {
+  /** @param isLong whether more attempts wait than the row itself holds; if not, none wait */
+  async function measure(kind: LaneKind, leases: number, isLong: boolean) {
     const lane = laneWith(kind, leases, isLong);
     await saveLane(lane);
     const { Item: row = {} } = await dynamodb.send(
@@ -67,11 +60,17 @@ export async function measureLaneRows(): Promise<readonly LaneRow[]> {
     return { kind, leases, isLong, bytes: itemBytes(row), writeUnits: writeUnits(row) };
   }
 
-  const rows: LaneRow[] = [];
-  for (const kind of kinds) {
-    for (const leases of leaseCounts) {
+  const rows: Awaited<ReturnType<typeof measure>>[] = [];
+  for (const kind of kinds)
+    for (const leases of leaseCounts)
       for (const isLong of [false, true]) rows.push(await measure(kind, leases, isLong));
-    }
-  }
-  return rows;
+  printTable('The row of a lane, and how many writes of it DynamoDB takes', rows, [
+    ['lane', ({ kind }) => kind],
+    ['leases', (row) => String(row.leases)],
+    ['line', ({ isLong }) => (isLong ? 'long' : 'empty')],
+    ['bytes', ({ bytes }) => String(bytes)],
+    ['write units', (row) => String(row.writeUnits)],
+    ['writes a second', (row) => String(Math.floor(unitsInSecond / row.writeUnits))],
+  ]);
+  return [];
 }

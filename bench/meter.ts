@@ -9,15 +9,12 @@ import type { SQSClient } from '@aws-sdk/client-sqs';
 import * as z from 'zod/mini';
 import type { StandIns } from '../local/stage/standIns.ts';
 import { DynamodbUses, type Step } from './dynamodbUses.ts';
-import type { Unit } from '../verify/prices/prices.ts';
 import { sqsRequests } from './units.ts';
 
 export interface Use extends Step {
-  /** The function that made the call, such as `publish`. */
   readonly by: string;
 }
 
-/** A use by a call of the measured code. */
 export interface CountedUse extends Use {
   /** The number of the call in its measurement. A call may have several uses. */
   readonly call: number;
@@ -30,7 +27,6 @@ export interface Meter {
    * again before it can be measured.
    */
   ignore(work: () => Promise<void>): Promise<void>;
-  /** Watches the clients of another copy of the service in this process. */
   watch(clients: Clients): void;
   close(): void;
 }
@@ -50,7 +46,6 @@ class Measurement {
   /** HTTP requests of the two clients, seen from outside. */
   #seen = 0;
 
-  /** A client starts a call, and reports its uses. */
   beginTold(): RecordStep {
     this.#told += 1;
     return this.begin();
@@ -66,7 +61,6 @@ class Measurement {
     this.#seen += 1;
   }
 
-  /** @throws Error if no client reported a request */
   usesBy(by: string): readonly CountedUse[] {
     if (this.#told !== this.#seen) {
       throw new Error(`${by} made ${this.#seen} requests, of which ${this.#told} are accounted for.`);
@@ -171,39 +165,33 @@ function watchSqs({ middlewareStack }: SQSClient, current: Current): void {
  * @returns a function that stops watching
  */
 function watchRequests(standIns: StandIns, current: Current): () => void {
-  const countSeen = (measurement: Measurement): void => {
+  type Note = (measurement: Measurement, method: string) => void;
+  const countSeen: Note = (measurement) => {
     measurement.noteSeen();
   };
-  const byHost = new Map<string, (measurement: Measurement, request: ClientRequest) => void>([
-    [new URL(standIns.urls.dynamodb).host, countSeen],
-    [new URL(standIns.sqs.url).host, countSeen],
+  const noting =
+    (stepsOf: (method: string) => readonly Step[]): Note =>
+    (measurement, method) => {
+      stepsOf(method).forEach(measurement.begin());
+    };
+  const notes: readonly (readonly [url: string, note: Note])[] = [
+    [standIns.urls.dynamodb, countSeen],
+    [standIns.sqs.url, countSeen],
     [
-      new URL(standIns.urls.s3).host,
-      (measurement, { method }) => {
-        measurement.begin()({ what: `${method} object`, unit: s3UnitOf(method), amount: 1 });
-      },
+      standIns.urls.s3,
+      noting((method) => [
+        { what: `${method} object`, unit: method === 'GET' ? 's3Get' : 's3Put', amount: 1 },
+      ]),
     ],
-    [
-      new URL(standIns.urls.secrets).host,
-      (measurement) => {
-        measurement.begin()({ what: 'GetSecretValue', unit: 'secretRead', amount: 1 });
-      },
-    ],
-    [
-      new URL(standIns.scheduler.url).host,
-      (measurement, { method }) => {
-        const record = measurement.begin();
-        if (method === 'POST') record({ what: scheduledCall, unit: 'scheduled', amount: 1 });
-        // Scheduler bills only what it sends, so a deleted schedule costs nothing.
-        if (method === 'DELETE')
-          record({ what: 'DeleteSchedule, so not sent', unit: 'scheduled', amount: -1 });
-      },
-    ],
-  ]);
+    [standIns.urls.secrets, noting(() => [{ what: 'GetSecretValue', unit: 'secretRead', amount: 1 }])],
+    [standIns.scheduler.url, noting((method) => schedulerUses[method] ?? [])],
+  ];
+  const byHost = new Map(notes.map(([url, note]) => [new URL(url).host, note]));
   const seen = (message: unknown): void => {
     const { request } = httpRequest.parse(message);
     const measurement = current();
-    if (measurement !== undefined) byHost.get(String(request.getHeader('host')))?.(measurement, request);
+    if (measurement !== undefined)
+      byHost.get(String(request.getHeader('host')))?.(measurement, request.method);
   };
   subscribe(requestStarts, seen);
   return () => void unsubscribe(requestStarts, seen);
@@ -215,7 +203,11 @@ export const scheduledCall = 'CreateSchedule, and its sending';
 
 const httpRequest = z.object({ request: z.instanceof(ClientRequest) });
 
-const s3UnitOf = (method: string): Unit => (method === 'GET' ? 's3Get' : 's3Put');
+/** Scheduler bills only what it sends, so a deleted schedule costs nothing. */
+const schedulerUses: Readonly<Record<string, readonly Step[]>> = {
+  POST: [{ what: scheduledCall, unit: 'scheduled', amount: 1 }],
+  DELETE: [{ what: 'DeleteSchedule, so not sent', unit: 'scheduled', amount: -1 }],
+};
 
 /** `PutItemCommand` becomes `PutItem`. */
 const operationOf = (commandName: string | undefined): string => (commandName ?? '').replace(/Command$/, '');

@@ -1,7 +1,7 @@
 import { Argument, InvalidArgumentError, Option } from '@commander-js/extra-typings';
 import { command, Ending, parse, wholeNumber } from '../cli/commandLine.ts';
 import { type LongDelivery, longestTimeoutSeconds } from '../lambdas/aws/resources.ts';
-import { isRivalName, rivalNames, type RivalName } from './against/rival.ts';
+import { isRivalName, type RivalName, rivals } from './against/rivals.ts';
 import type { Month } from './bill/month.ts';
 import { pricedRegions } from '../verify/prices/prices.ts';
 
@@ -33,11 +33,12 @@ function answerTime(text: string): number {
   );
 }
 
-/** Adds rivals, separated by commas. */
-function rivals(text: string, all: readonly RivalName[] = []): readonly RivalName[] {
+function addRivals(text: string, all: readonly RivalName[] = []): readonly RivalName[] {
   const names = text.split(',');
   if (names.every(isRivalName)) return [...new Set([...all, ...names])];
-  throw new InvalidArgumentError(`Allowed are ${rivalNames.join(', ')}, or several of them with commas.`);
+  throw new InvalidArgumentError(
+    `Allowed are ${Object.keys(rivals).join(', ')}, or several of them with commas.`,
+  );
 }
 
 /** @throws Ending */
@@ -56,13 +57,13 @@ export function parseOptions(args: readonly string[]): Task {
           'bullmq, outpost, or both (bullmq,outpost, or the flag twice): the local stage in turns with BullMQ and Redis, and with ' +
             'Outpost, PostgreSQL, RabbitMQ and Redis, deliveries a second, latency, backlog, CPU',
         )
-          .argParser(rivals)
+          .argParser(addRivals)
           .conflicts(['growth', 'machine']),
       )
       .option(
         '--growth',
-        'calls of AWS and CPU for a message with 100, 10,000 and 100,000 others that wait for their delivery, in the dead ' +
-          'letter queue, and in a queue’s line',
+        'calls of AWS for a message with 100, 10,000 and 100,000 others that wait for their delivery, in the dead letter ' +
+          'queue, and in a queue’s line, and for a branch of a run',
       )
       .addOption(
         new Option(

@@ -8,7 +8,6 @@ import { printGrowth } from './growth/print.ts';
 import { printMachine } from './machine/print.ts';
 import { parseOptions, type Task } from './options.ts';
 
-/** @returns the missed goals among counted figures, as sentences */
 async function measure(task: Task): Promise<readonly string[]> {
   switch (task.kind) {
     case 'costs':
@@ -35,7 +34,6 @@ try {
     process.exitCode = 1;
   }
 } catch (error) {
-  // If the reader can fix the cause, only the message is printed.
   console.error(error instanceof BenchError ? error.message : error);
   process.exitCode = 1;
 }

@@ -9,13 +9,11 @@ import { startGateway } from '../local/gateway/gateway.ts';
 import type { LambdaFunction } from '../local/lambda/lambda.ts';
 import type { Delivery } from '../test/support/receiver.ts';
 import { takeOverClock } from '../test/support/testClock.ts';
-import { checkAnswer } from './answer.ts';
+import { callsOf, invocationUse, isCounted, ofBatch, requestUse } from './bills.ts';
 import { endpointHeaders } from './branchSteps.ts';
 import { startCopies } from './copies.ts';
-import { queueEvent } from './events.ts';
-import type { Use } from './meter.ts';
-import { isCounted } from './nowAndThen.ts';
-import type { Fixture } from './fixture.ts';
+import { deliveryQueues, type Fixture } from './fixture.ts';
+import type { CountedUse, Use } from './meter.ts';
 import { unlimited } from './stageClient.ts';
 
 const functionNames = ['publish', 'workflows'] as const;
@@ -30,49 +28,18 @@ export interface Happening {
   readonly kind: Measured | 'deliver';
   readonly calls: number;
   readonly uses: readonly Use[];
-  /** The bytes of the delivered bodies. */
   readonly bytes: number;
 }
 
-export interface RunStage {
-  readonly client: Client;
-  serve(route: Route): { readonly url: string; readonly workflowId: string };
-  readonly thirdParty: string;
-  lastRequest(): object;
-  /** Calls a publish process that gets no other requests. Not counted. */
-  publish(event: object): Promise<void>;
-  /** Does work that is not counted. */
-  unmeasured(work: () => Promise<void>): Promise<void>;
-  purge(): void;
-  /**
-   * Delivers waiting work in batches of this size, and answers for the endpoints.
-   *
-   * @param batches the most batches
-   * @returns whether there was any work
-   */
-  deliver(size: number, batches?: number): Promise<boolean>;
-  take(): readonly Happening[];
-  close(): Promise<void>;
-}
+export type RunStage = Awaited<ReturnType<typeof startRunStage>>;
 
-const fedQueues = ['short', 'long'] as const;
-
-/** The event source mapping's requests for a batch, billed to the account. */
-const aroundBatch: readonly Use[] = [
-  { by: 'queue', what: 'ReceiveMessage', unit: 'sqsRequest', amount: 1 },
-  { by: 'deliver', what: 'its invocation', unit: 'lambdaRequest', amount: 1 },
-  { by: 'queue', what: 'DeleteMessageBatch', unit: 'sqsRequest', amount: 1 },
-];
-
-/** The third party's answer to a step. */
 const thirdPartyAnswer = JSON.stringify({ accepted: true, reference: 'pay_2f81c07ab4', amount: 184.35 });
 
-export async function startRunStage(fixture: Fixture): Promise<RunStage> {
-  const { meter, standIns, receiver, deliver } = fixture;
+export async function startRunStage(fixture: Fixture) {
+  const { meter, standIns, receiver } = fixture;
   const { token } = await fixture.makeAccount(unlimited);
   let happenings: Happening[] = [];
   let last: object = {};
-  let isMeasuring = true;
 
   const copies = {
     publish: await startCopies(meter, 'publish', processes.publish - 1),
@@ -82,17 +49,12 @@ export async function startRunStage(fixture: Fixture): Promise<RunStage> {
 
   const note = (
     kind: Happening['kind'],
-    measured: readonly (Use & { readonly call: number })[],
-    rule: readonly Use[],
+    measured: readonly CountedUse[],
+    around: readonly Use[],
     bytes = 0,
   ): void => {
     const uses = measured.filter(isCounted);
-    happenings.push({
-      kind,
-      calls: new Set(uses.map(({ call }) => call)).size,
-      uses: [...rule, ...uses],
-      bytes,
-    });
+    happenings.push({ kind, calls: callsOf(uses), uses: [...around, ...uses], bytes });
   };
 
   /** The meter measures one request at a time. */
@@ -108,15 +70,11 @@ export async function startRunStage(fixture: Fixture): Promise<RunStage> {
   const functions = { publish: measured('publish'), workflows: measured('workflows') };
   async function invoke(name: Measured, event: unknown): Promise<unknown> {
     if (name === 'publish' && typeof event === 'object' && event !== null) last = event;
-    if (!isMeasuring) return copies[name](event);
     let answer: unknown;
     const uses = await meter.measure(name, async () => {
       answer = await copies[name](event);
     });
-    note(name, uses, [
-      { by: 'gateway', what: 'a request', unit: 'apiRequest', amount: 1 },
-      { by: name, what: 'its invocation', unit: 'lambdaRequest', amount: 1 },
-    ]);
+    note(name, uses, [requestUse(1), invocationUse(name, 1)]);
     return answer;
   }
 
@@ -156,21 +114,20 @@ export async function startRunStage(fixture: Fixture): Promise<RunStage> {
 
   const clock = takeOverClock();
   const { queues } = standIns.sqs;
-  /** Advances the clock until the next work is due. */
   function untilDue(): boolean {
-    const due = fedQueues.flatMap((name) => queues.nextDueIn(name) ?? []);
+    const due = deliveryQueues.flatMap((name) => queues.nextDueIn(name) ?? []);
     if (due.length === 0) return false;
     // Jobs that are due within a second arrive together, as under load: SQS has a resolution of a second.
     clock.moveTo(Date.now() + Math.min(...due) + 1_000);
     queues.wake();
     return true;
   }
-  const waiting = (): number => fedQueues.reduce((sum, name) => sum + queues.unsettled(name).length, 0);
+  const waiting = (): number => deliveryQueues.reduce((sum, name) => sum + queues.unsettled(name).length, 0);
 
   return {
     client: new Client({ baseUrl: gateway.url, token, enableTelemetry: false, retry: false }),
     thirdParty: `${thirdParty.url}/v1/payments`,
-    serve: (route) => {
+    serve: (route: Route) => {
       const workflowId = `flow${handlers.size}`;
       // A realistic length: it is in the run's rows, which are billed by size.
       const url = `${endpoint.url}/api/workflows/orders/${workflowId}`;
@@ -184,45 +141,35 @@ export async function startRunStage(fixture: Fixture): Promise<RunStage> {
       return { url, workflowId };
     },
     lastRequest: () => last,
-    publish: async (event) => {
-      await apart(event);
-    },
-    unmeasured: async (work) => {
-      isMeasuring = false;
-      try {
-        await work();
-      } finally {
-        isMeasuring = true;
-      }
-    },
-    purge: () => {
-      for (const name of fedQueues) queues.purge(name);
-    },
-    deliver: async (size, batches = Infinity) => {
+    /** Calls a publish process that gets no other requests. Not counted. */
+    publish: apart,
+    purge: fixture.purge,
+    /**
+     * Delivers waiting work in batches of this size, and answers for the endpoints.
+     *
+     * @param batches the most batches
+     * @returns whether there was any work
+     */
+    deliver: async (size: number, batches = Infinity): Promise<boolean> => {
       if (waiting() === 0 && !untilDue()) return false;
       let made = 0;
       for (let count = waiting(); count > 0 && made < batches; count = waiting()) {
         made += 1;
-        const event = queueEvent(await fixture.takeAttempts(Math.min(size, count)));
-        const work = async (): Promise<void> => {
-          checkAnswer(await deliver.invoke(event));
-        };
-        const uses = isMeasuring ? await meter.measure('deliver', work) : [];
-        if (!isMeasuring) await work();
+        const uses = await fixture.measureDelivery(Math.min(size, count));
         const arrived = endpoint.deliveries.slice(answered);
         answered = endpoint.deliveries.length;
         const bytes = arrived.reduce((sum, { body }) => sum + body.length, 0);
-        note('deliver', uses, aroundBatch, bytes);
+        note('deliver', uses, ofBatch([]), bytes);
         for (const delivery of arrived) await answerFor(delivery);
       }
       return true;
     },
-    take: () => {
+    take: (): readonly Happening[] => {
       const taken = happenings;
       happenings = [];
       return taken;
     },
-    close: async () => {
+    close: async (): Promise<void> => {
       clock.release();
       await gateway.stop(AbortSignal.abort());
     },

@@ -4,7 +4,6 @@ import type { Stage } from '../test/support/stage.ts';
 /** An account whose limits have no effect. (With more requests it would be a large account.) */
 export const unlimited = { type: 'paid', max_global_parallelism: 100_000, max_requests_per_second: 2_000 };
 
-/** Posts to a stage, and reads the answer. */
 export async function post(
   url: string,
   authorization: string,
@@ -15,7 +14,6 @@ export async function post(
   return { status: answer.status, text: await answer.text() };
 }
 
-/** Creates an account on a local stage, and returns its token. */
 export async function makeStageAccount({ management }: Stage, fields: object = unlimited): Promise<string> {
   const { url, user, password } = management;
   const login = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;

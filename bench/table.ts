@@ -20,7 +20,6 @@ export function formatTable(
 /** A table's columns from left to right: the head of each, and its cell for an item. */
 type Columns<Item> = readonly (readonly [head: string, cell: (item: Item) => string])[];
 
-/** Prints a table with a row for each item. */
 export function printTable<Item>(
   title: string,
   items: readonly Item[],
@@ -36,3 +35,7 @@ export const verdict = (value: number, goal: number): string => (value <= goal ?
 
 /** A number with at most two digits after the point. */
 export const short = (value: number): string => String(Number(value.toFixed(2)));
+
+export const dollars = (value: number): string => value.toFixed(3);
+
+export const kilobytes = (bytes: number): string => (bytes / 1000).toFixed(0);

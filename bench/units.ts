@@ -10,14 +10,12 @@ const kilobyte = 1024;
 
 const textBytes = (text: string): number => Buffer.byteLength(text, 'utf8');
 
-/** A byte per two significant digits, and one more; another for a sign. */
+/** A byte per pair of digits between the first and the last that are not zero, counted from the point; one more; another for a sign. */
 function numberBytes(text: string): number {
-  const digits = text
-    .replace(/^[+-]/, '')
-    .replace(/e.*$/i, '')
-    .replace('.', '')
-    .replace(/^0+|0+$/g, '');
-  return Math.ceil(digits.length / 2) + 1 + (text.startsWith('-') ? 1 : 0);
+  const [whole = '', fraction = ''] = text.replace(/^[+-]/, '').split('.');
+  const pairs = `${'0'.repeat(whole.length % 2)}${whole}${fraction}${'0'.repeat(fraction.length % 2)}`;
+  const bytes = pairs.replaceAll(/^(00)+|(00)+$/g, '').length / 2;
+  return bytes + 1 + (text.startsWith('-') ? 1 : 0);
 }
 
 function valueBytes(value: AttributeValue): number {

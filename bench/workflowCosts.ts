@@ -1,23 +1,18 @@
 /** Counts what AWS bills for a workflow run whose steps the published client makes. */
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
-import { batchSizes, type BatchSize, type Bill, type BillLine } from '../verify/prices/bill.ts';
+import { batchSizes, type BatchSize, type Bill, totalOf } from '../verify/prices/bill.ts';
+import { dollarsOf, linesOf, printBill } from './bills.ts';
 import { jsonBody } from './events.ts';
 import { sum } from './figures.ts';
 import type { Use } from './meter.ts';
-import { dollarsPerMillion } from '../verify/prices/prices.ts';
 import { startRunStage, type Happening, type Route, type RunStage } from './runStage.ts';
 import type { Fixture } from './fixture.ts';
-
-export interface RunCost {
-  readonly bill: Bill;
-  readonly sums: ReturnType<typeof sumsOf>;
-}
+import { dollars, printTable, short } from './table.ts';
 
 const unitsIn = (uses: readonly Use[], wanted: Use['unit']): number =>
-  sum(uses.flatMap(({ unit, amount }) => (unit === wanted ? [amount] : [])));
+  sum(uses.map(({ unit, amount }) => (unit === wanted ? amount : 0)));
 
-/** A realistic output of a step. */
 const output = { orderId: 'ord_8f3a91c27d', booked: true, reference: 'pay_2f81c07ab4', amount: 184.35 };
 
 const sequentialSteps = 5;
@@ -55,6 +50,8 @@ const waiting: Route = async (context) => {
   return output;
 };
 
+type Counted = Readonly<Record<BatchSize, readonly Happening[]>>;
+
 /**
  * Counts an endpoint's runs in batches of each size.
  *
@@ -62,11 +59,11 @@ const waiting: Route = async (context) => {
  */
 async function countRuns(
   stage: RunStage,
-  url: string,
+  route: Route,
   wake?: (runId: string) => Promise<unknown>,
-): Promise<ReadonlyMap<BatchSize, readonly Happening[]>> {
-  const counted = new Map<BatchSize, readonly Happening[]>();
-  for (const size of batchSizes) {
+): Promise<Counted> {
+  const { url } = stage.serve(route);
+  const happenedIn = async (size: BatchSize): Promise<readonly Happening[]> => {
     stage.take();
     const runIds: string[] = [];
     for (let run = 0; run < size; run += 1) {
@@ -77,34 +74,10 @@ async function countRuns(
       for (const runId of runIds) await wake(runId);
       while (await stage.deliver(size));
     }
-    counted.set(size, stage.take());
-  }
-  return counted;
-}
-
-type Counted = Awaited<ReturnType<typeof countRuns>>;
-
-const usesOf = (counted: Counted, size: BatchSize): readonly Use[] =>
-  (counted.get(size) ?? []).flatMap(({ uses }) => uses);
-
-const isSame = (one: Use, other: Use): boolean =>
-  one.by === other.by && one.what === other.what && one.unit === other.unit;
-
-/** Units of a kind per run. */
-const amountOf = (counted: Counted, of: Use, size: BatchSize): number =>
-  sum(usesOf(counted, size).flatMap((use) => (isSame(use, of) ? [use.amount] : []))) / size;
-
-const sumsOf = (counted: Counted) => {
-  const one = counted.get(1) ?? [];
-  const uses = usesOf(counted, 1);
-  return {
-    requests: one.filter(({ kind }) => kind !== 'deliver').length,
-    deliveries: one.filter(({ kind }) => kind === 'deliver').length,
-    calls: sum(one.map(({ calls }) => calls)),
-    writeUnits: unitsIn(uses, 'dynamoWrite'),
-    readUnits: unitsIn(uses, 'dynamoRead'),
+    return stage.take();
   };
-};
+  return { 1: await happenedIn(1), 10: await happenedIn(10) };
+}
 
 /** Runs or parts of runs that are added to others or subtracted from them. */
 interface Term {
@@ -115,66 +88,51 @@ interface Term {
 /** Amounts are whole units or simple fractions, so smaller amounts are rounding errors. */
 const least = 1e-6;
 
+type RunCost = ReturnType<typeof sumOf>;
+
 /** Makes the bill of a part that no run consists of alone: a sum of runs in which everything else cancels out. */
-function sumOf(body: string, terms: readonly Term[]): RunCost {
-  const kinds: Use[] = [];
-  for (const use of terms.flatMap(({ of }) => batchSizes.flatMap((size) => usesOf(of, size)))) {
-    if (!kinds.some((kind) => isSame(kind, use))) kinds.push(use);
-  }
-  const total = (valueOf: (of: Counted) => number): number =>
-    sum(terms.map(({ of, times }) => times * valueOf(of)));
-  const amount = (use: Use, size: BatchSize): number => total((of) => amountOf(of, use, size));
-  const lines = kinds
-    .map(({ by, what, unit }): BillLine => {
-      const use = { by, what, unit, amount: 0 };
-      return { by, what, unit, amounts: { 1: amount(use, 1), 10: amount(use, 10) } };
-    })
-    .filter(({ amounts }) => batchSizes.some((size) => Math.abs(amounts[size]) > least));
-  const of = (name: keyof RunCost['sums']): number => total((counted) => sumsOf(counted)[name]);
+function sumOf(body: string, terms: readonly Term[]) {
+  const usesOf = (size: BatchSize): readonly Use[] =>
+    terms.flatMap(({ of, times }) =>
+      of[size].flatMap(({ uses }) => uses.map((use) => ({ ...use, amount: (use.amount * times) / size }))),
+    );
+  const lines = linesOf({ 1: usesOf(1), 10: usesOf(10) }, 1).filter(({ amounts }) =>
+    batchSizes.some((size) => Math.abs(amounts[size]) > least),
+  );
+  const bill: Bill = { body, lines };
+  const total = (valueOf: (happening: Happening) => number): number =>
+    sum(terms.map(({ of, times }) => times * sum(of[1].map(valueOf))));
   return {
-    bill: { body, lines },
-    sums: {
-      requests: of('requests'),
-      deliveries: of('deliveries'),
-      calls: of('calls'),
-      writeUnits: of('writeUnits'),
-      readUnits: of('readUnits'),
-    },
+    bill,
+    requests: total(({ kind }) => (kind === 'deliver' ? 0 : 1)),
+    deliveries: total(({ kind }) => (kind === 'deliver' ? 1 : 0)),
+    calls: total(({ calls }) => calls),
+    writeUnits: unitsIn(usesOf(1), 'dynamoWrite'),
+    readUnits: unitsIn(usesOf(1), 'dynamoRead'),
   };
 }
 
-export type StepCost = ReturnType<typeof stepCost>;
+type StepCost = ReturnType<typeof stepCost>;
 
 /** One step of a long run: its delivery, which contains all previous steps, and what its endpoint then submits. */
 function stepCost(step: number, happened: readonly Happening[]) {
   const some = (...kinds: readonly Happening['kind'][]) =>
     happened.filter(({ kind }) => kinds.length === 0 || kinds.includes(kind));
-  const all = happened.flatMap(({ uses }) => uses);
   return {
     step,
     calls: (kind: Happening['kind']): number => sum(some(kind).map(({ calls }) => calls)),
-    /** The units of some kinds, or of all. */
     units: (unit: Use['unit'], ...kinds: readonly Happening['kind'][]): number =>
       unitsIn(
         some(...kinds).flatMap(({ uses }) => uses),
         unit,
       ),
     deliveredBytes: sum(some('deliver').map(({ bytes }) => bytes)),
-    dollars: sum(all.map(({ unit, amount }) => dollarsPerMillion(unit, amount))),
+    dollars: dollarsOf(happened.flatMap(({ uses }) => uses)),
   };
-}
-
-export interface WorkflowCosts {
-  readonly run: RunCost;
-  /** The parts of that run, and other things that a run may do. */
-  readonly parts: readonly RunCost[];
-  readonly long: readonly StepCost[];
-  readonly large: readonly StepCost[];
 }
 
 const longSteps = [10, 100, 1_000];
 
-/** A batch of the client with one step, as publish gets it. */
 const stepEvent = z.looseObject({ body: z.string() });
 const stepBatch = z.array(z.looseObject({ body: z.string() }));
 const stepBody = z.looseObject({ stepId: z.number(), stepName: z.string() });
@@ -220,7 +178,6 @@ async function countLong(stage: RunStage): Promise<readonly StepCost[]> {
 const largeSteps = 8;
 const bytesOfLarge = 500_000;
 
-/** Counts the steps of a run with large outputs. */
 async function countLarge(stage: RunStage): Promise<readonly StepCost[]> {
   const { url } = stage.serve(async (context) => {
     for (let number = 1; number <= largeSteps; number += 1) {
@@ -238,16 +195,14 @@ async function countLarge(stage: RunStage): Promise<readonly StepCost[]> {
   return costs;
 }
 
-export async function countWorkflows(fixture: Fixture): Promise<WorkflowCosts> {
+export async function printWorkflows(fixture: Fixture): Promise<readonly string[]> {
   const stage = await startRunStage(fixture);
   try {
     const count = (route: Route, wake?: (runId: string) => Promise<unknown>): Promise<Counted> =>
-      countRuns(stage, stage.serve(route).url, wake);
+      countRuns(stage, route, wake);
     const notify = (runId: string) => stage.client.notify({ eventId: runId, eventData: output });
     // Processes are warm: they have read the secret, the day's usage and the APIs' hosts.
-    await stage.unmeasured(async () => {
-      for (let turn = 0; turn < 2; turn += 1) await count(single);
-    });
+    for (let turn = 0; turn < 2; turn += 1) await count(single);
     const one = await count(single);
     const all = await count(sequence);
     const more = sequentialSteps - 1;
@@ -256,26 +211,67 @@ export async function countWorkflows(fixture: Fixture): Promise<WorkflowCosts> {
       { of: one, times: 1 + 1 / more },
       { of: all, times: -1 / more },
     ];
+    const step: readonly Term[] = [
+      { of: all, times: 1 / more },
+      { of: one, times: -1 / more },
+    ];
     const without = startAndEnd.map(({ of, times }) => ({ of, times: -times }));
     const besides = async (body: string, ...way: Parameters<typeof count>): Promise<RunCost> =>
       sumOf(body, [{ of: await count(...way), times: 1 }, ...without]);
     const { workflowId } = stage.serve(single);
-    const costs = {
-      run: sumOf(`A run of ${sequentialSteps} steps`, [{ of: all, times: 1 }]),
-      parts: [
-        sumOf('The start and the end of a run', startAndEnd),
-        sumOf('A step in sequence', [
-          { of: all, times: 1 / more },
-          { of: one, times: -1 / more },
-        ]),
-        await besides(`A parallel group of ${parallelSteps} steps`, parallel),
-        await besides('A call to a third party', calling(stage.thirdParty)),
-        await besides('A wait with its event', waiting, notify),
-        await besides('An invoke, with a run of one step', invoking(workflowId)),
-      ],
-    };
-    return { ...costs, long: await countLong(stage), large: await countLarge(stage) };
+    const parts = [
+      sumOf('The start and the end of a run', startAndEnd),
+      sumOf('A step in sequence', step),
+      await besides(`A parallel group of ${parallelSteps} steps`, parallel),
+      await besides('A call to a third party', calling(stage.thirdParty)),
+      await besides('A wait with its event', waiting, notify),
+      await besides('An invoke, with a run of one step', invoking(workflowId)),
+    ];
+    printRuns(sumOf(`A run of ${sequentialSteps} steps`, [{ of: all, times: 1 }]), parts);
+    printSteps(
+      'A step of one long run: its delivery, and what its endpoint then submits',
+      await countLong(stage),
+    );
+    printSteps('A step of a run whose steps have outputs of 500 KB', await countLarge(stage));
+    return [];
   } finally {
     await stage.close();
   }
 }
+
+function printRuns(run: RunCost, parts: readonly RunCost[]): void {
+  for (const { bill } of parts) printBill(bill.body, bill);
+  printTable<RunCost>(
+    'Runs of workflows',
+    [run, ...parts],
+    [
+      ['for one; $ for a million', ({ bill }) => bill.body],
+      ['requests', ({ requests }) => short(requests)],
+      ['deliver runs', ({ deliveries }) => short(deliveries)],
+      ['calls', ({ calls }) => short(calls)],
+      ['write units', ({ writeUnits }) => short(writeUnits)],
+      ['read units', ({ readUnits }) => short(readUnits)],
+      ...batchSizes.map(
+        (size) => [`$ batch ${size}`, ({ bill }: RunCost) => dollars(totalOf(bill, size))] as const,
+      ),
+    ],
+  );
+}
+
+const printSteps = (title: string, steps: readonly StepCost[]): void => {
+  printTable(title, steps, [
+    ['step', ({ step }) => String(step)],
+    ['publish calls', ({ calls }) => String(calls('publish'))],
+    ['deliver calls', ({ calls }) => String(calls('deliver'))],
+    // The calls with which the endpoint reads a list that is too large for its delivery.
+    ['workflows calls', ({ calls }) => String(calls('workflows'))],
+    ['write units', ({ units }) => String(units('dynamoWrite', 'publish', 'deliver'))],
+    ['publish reads', ({ units }) => String(units('dynamoRead', 'publish'))],
+    ['deliver reads', ({ units }) => String(units('dynamoRead', 'deliver'))],
+    ['workflows reads', ({ units }) => String(units('dynamoRead', 'workflows'))],
+    ['S3 PUT', ({ units }) => String(units('s3Put'))],
+    ['S3 GET', ({ units }) => String(units('s3Get'))],
+    ['KB delivered', ({ deliveredBytes }) => (deliveredBytes / 1_000).toFixed(1)],
+    ['$ batch 1', (step) => dollars(step.dollars)],
+  ]);
+};

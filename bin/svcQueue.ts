@@ -2,7 +2,8 @@
 /** The command `svc-queue`. It loads each of its commands when it is called. */
 import { Command } from '@commander-js/extra-typings';
 import manifest from '../package.json' with { type: 'json' };
-import { hasCdk } from './cdk.ts';
+import { runCommand } from './runCommand.ts';
+import { hasCdk, runBesideCdk } from './cdk.ts';
 import { Ending, parse, sayEnding } from '../cli/commandLine.ts';
 
 interface Listed {
@@ -43,15 +44,18 @@ const commands: Readonly<Record<string, Listed>> = {
   },
   backup: {
     about: 'write all data of a stage on this machine into one file, even while it runs',
-    load: withStore(() => import('./commands/backup.ts')),
+    load: withStore(() => import('./commands/data.ts')),
+    first: ['backup'],
   },
   restore: {
     about: 'restore this file into a data directory',
-    load: withStore(() => import('./commands/restore.ts')),
+    load: withStore(() => import('./commands/data.ts')),
+    first: ['restore'],
   },
   check: {
     about: 'check all data of a stage, even while it runs, and report what is wrong',
-    load: withStore(() => import('./commands/check.ts')),
+    load: withStore(() => import('./commands/data.ts')),
+    first: ['check'],
   },
   bootstrap: {
     about: 'prepare an AWS account and its regions for deployments, once',
@@ -80,7 +84,7 @@ const commands: Readonly<Record<string, Listed>> = {
   },
   verify: {
     about: 'test a deployment by using it, or check the AWS account before one',
-    load: () => (hasCdk() ? import('./commands/verify.ts') : import('./commands/besideCdk.ts')),
+    load: async () => (hasCdk() ? import('./commands/verify.ts') : { run: () => runCommand(runBesideCdk) }),
   },
   accounts: {
     about: 'list, make, change, suspend and delete accounts',

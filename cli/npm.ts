@@ -28,13 +28,18 @@ const fetchLimitMs = 600_000;
  * Installs packages into a folder, completely or not at all.
  *
  * @param packages with versions, such as `constructs@10.8.1`
+ * @param flags more flags of `npm install`
  * @throws Error with npm's reason, in one line
  */
-export async function fetchInto(folder: string, packages: readonly string[]): Promise<void> {
+export async function fetchInto(
+  folder: string,
+  packages: readonly string[],
+  flags: readonly string[] = [],
+): Promise<void> {
   const draft = `${folder}.${randomUUID()}`;
   mkdirSync(draft, { recursive: true });
   try {
-    await npmInstall(draft, packages);
+    await npmInstall(draft, [...flags, ...packages]);
     rmSync(folder, { recursive: true, force: true });
     renameSync(draft, folder);
   } catch (error) {

@@ -153,31 +153,18 @@ async function revokeToken(api: ManagementApi, id: string, fields: Fields): Prom
   return { json: body, text: `${tokenId} (${name}) is revoked.` };
 }
 
-const actionNames = [
-  'list',
-  'show',
-  'create',
-  'change',
-  'suspend',
-  'resume',
-  'rotate',
-  'stats',
-  'tokens',
-  'add-token',
-  'revoke-token',
-  'delete',
-] as const;
-
 interface Action {
   readonly needs: 'nothing' | 'id' | 'customer';
+  readonly takesFields?: true;
   readonly run: (api: ManagementApi, of: { readonly of: string; readonly fields: Fields }) => Promise<Shown>;
 }
 
-const actions: Readonly<Record<(typeof actionNames)[number], Action>> = {
+const actions: Readonly<Record<string, Action>> = {
   list: { needs: 'nothing', run: (api) => list(api) },
   show: { needs: 'id', run: (api, { of }) => show(api, { path: `users/${of}` }) },
   create: {
     needs: 'customer',
+    takesFields: true,
     run: (api, { of, fields }) =>
       show(api, {
         method: 'POST',
@@ -185,7 +172,7 @@ const actions: Readonly<Record<(typeof actionNames)[number], Action>> = {
         body: { ...(of !== '' && { customer_id: of }), ...fields },
       }),
   },
-  change: { needs: 'id', run: (api, { of, fields }) => patch(api, of, fields) },
+  change: { needs: 'id', takesFields: true, run: (api, { of, fields }) => patch(api, of, fields) },
   suspend: { needs: 'id', run: (api, { of }) => patch(api, of, { active: false }) },
   resume: { needs: 'id', run: (api, { of }) => patch(api, of, { active: true }) },
   rotate: {
@@ -194,8 +181,12 @@ const actions: Readonly<Record<(typeof actionNames)[number], Action>> = {
   },
   stats: { needs: 'id', run: (api, { of }) => showStats(api, of) },
   tokens: { needs: 'id', run: (api, { of }) => listTokens(api, of) },
-  'add-token': { needs: 'id', run: (api, { of, fields }) => makeToken(api, of, fields) },
-  'revoke-token': { needs: 'id', run: (api, { of, fields }) => revokeToken(api, of, fields) },
+  'add-token': { needs: 'id', takesFields: true, run: (api, { of, fields }) => makeToken(api, of, fields) },
+  'revoke-token': {
+    needs: 'id',
+    takesFields: true,
+    run: (api, { of, fields }) => revokeToken(api, of, fields),
+  },
   delete: { needs: 'id', run: (api, { of }) => show(api, { method: 'DELETE', path: `users/${of}` }) },
 };
 
@@ -228,7 +219,7 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export function parseAccounts(args: readonly string[]): AccountsCommand {
   const read = parse(
     command('accounts', about)
-      .addArgument(new Argument('[action]').choices(actionNames).default('list' as const))
+      .addArgument(new Argument('[action]').choices(Object.keys(actions)).default('list'))
       .argument('[account]', 'its id; the customer, an e-mail address or a team, of a new one', '')
       .argument('[fields...]', 'name=value, for create, change, add-token and revoke-token', field, {})
       .option('--name <name>', 'of the deployment', textLike(/./, 'the name of a deployment'))
@@ -240,13 +231,15 @@ export function parseAccounts(args: readonly string[]): AccountsCommand {
   );
   const [action, of, fields] = read.processedArgs;
   const { yes = false, json: isJson = false, name, region: where } = read.opts();
-  const { needs, run } = actions[action];
+  const chosen = actions[action];
+  if (chosen === undefined) throw new Error(`${action} was not refused.`);
+  const { needs, takesFields, run } = chosen;
   if (needs === 'id' && !uuid.test(of))
     throw new Ending(`The account is '${of}'; allowed for ${action} is the id of an account, a UUID.`, 2);
   if (needs === 'nothing' && of !== '') throw new Ending(`${action} takes no account.`, 2);
   if (action === 'revoke-token' && typeof fields['id'] !== 'string')
     throw new Ending('Which token? svc-queue accounts tokens lists them; allowed is id=tok_…', 2);
-  if (!['create', 'change', 'add-token', 'revoke-token'].includes(action) && Object.keys(fields).length > 0)
+  if (takesFields !== true && Object.keys(fields).length > 0)
     throw new Ending(`${action} takes no fields.`, 2);
   if (action === 'delete' && !yes)
     throw new Ending(`Deleting cannot be undone: svc-queue accounts delete ${of} --yes`, 2);

@@ -2,6 +2,7 @@
 import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
 import { GetFunctionConfigurationCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { clientOptions } from '../lambdas/aws/clientOptions.ts';
+import { ifThere } from './awsCalls.ts';
 import { OperateError } from './operateError.ts';
 import { stackResources } from './stackResources.ts';
 
@@ -38,14 +39,10 @@ export async function takeEnvironment({ name, region }: Deployment): Promise<voi
 
 async function functionIn(stackName: string, region: string): Promise<string> {
   const client = new CloudFormationClient({ ...clientOptions('quick'), region });
-  try {
-    for await (const found of stackResources(client, stackName)) {
-      const isWanted = found.type === 'AWS::Lambda::Function' && logicalId.test(found.logicalId);
-      if (isWanted && found.physicalId !== '') return found.physicalId;
-    }
-  } catch (error) {
-    if (!(error instanceof Error && error.name === 'ValidationError')) throw error;
-    throw new OperateError(`There is no stack ${stackName} in ${region}: ${error.message}`);
-  }
-  throw new OperateError(`The stack ${stackName} in ${region} has no function that delivers.`);
+  const all = await ifThere(stackResources(client, stackName), /^ValidationError: .*does not exist/);
+  if (all === undefined) throw new OperateError(`There is no stack ${stackName} in ${region}.`);
+  const found = all.find((one) => one.type === 'AWS::Lambda::Function' && logicalId.test(one.logicalId));
+  if (found === undefined || found.physicalId === '')
+    throw new OperateError(`The stack ${stackName} in ${region} has no function that delivers.`);
+  return found.physicalId;
 }

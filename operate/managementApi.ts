@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
+import { CloudFormationClient } from '@aws-sdk/client-cloudformation';
 import {
   GetSecretValueCommand,
   ResourceNotFoundException,
@@ -10,6 +10,7 @@ import * as z from 'zod';
 import { clientOptions } from '../lambdas/aws/clientOptions.ts';
 import type { Deployment } from './environment.ts';
 import { OperateError } from './operateError.ts';
+import { outputsOf } from './stackResources.ts';
 
 const credentials = z.object({ username: z.string(), password: z.string() });
 
@@ -25,14 +26,14 @@ const variables = z.object({
 });
 
 function fromVariables(environment: Readonly<Record<string, string | undefined>>): ManagementApi | undefined {
-  const {
-    SVC_MANAGEMENT_URL: url,
-    SVC_MANAGEMENT_USER: username,
-    SVC_MANAGEMENT_PASSWORD: password,
-  } = variables.safeParse({ SVC_MANAGEMENT_USER: 'admin', ...environment }).data ?? {};
-  return url === undefined || username === undefined || password === undefined
-    ? undefined
-    : { url, username, password };
+  const given = variables.safeParse({ SVC_MANAGEMENT_USER: 'admin', ...environment }).data;
+  return (
+    given && {
+      url: given.SVC_MANAGEMENT_URL,
+      username: given.SVC_MANAGEMENT_USER,
+      password: given.SVC_MANAGEMENT_PASSWORD,
+    }
+  );
 }
 
 /** Hides the SDK's warning about old Node versions from operators. */
@@ -63,10 +64,7 @@ async function fromDeployment(deployment: Deployment): Promise<ManagementApi> {
   const { name, region } = deployment;
   const { login } = await readLogin(deployment);
   const client = new CloudFormationClient({ ...clientOptions('quick'), region });
-  const { Stacks: [stack] = [] } = await client.send(
-    new DescribeStacksCommand({ StackName: `${name}-Management` }),
-  );
-  const url = stack?.Outputs?.find(({ OutputKey }) => OutputKey === 'ManagementUrl')?.OutputValue;
+  const { ManagementUrl: url } = await outputsOf(client, `${name}-Management`);
   if (url === undefined)
     throw new OperateError(`The stack ${name}-Management in ${region} has no ManagementUrl.`);
   return { url, ...login };

@@ -1,4 +1,10 @@
-import { type CloudFormationClient, paginateListStackResources } from '@aws-sdk/client-cloudformation';
+import {
+  type CloudFormationClient,
+  DescribeStacksCommand,
+  paginateListStackResources,
+} from '@aws-sdk/client-cloudformation';
+import { allOf, ifThere } from './awsCalls.ts';
+import { OperateError } from './operateError.ts';
 
 export interface StackResource {
   readonly logicalId: string;
@@ -8,29 +14,33 @@ export interface StackResource {
   readonly status: string;
 }
 
-export async function* stackResources(
+export async function stackResources(
   client: CloudFormationClient,
   StackName: string,
-): AsyncGenerator<StackResource> {
-  for await (const { StackResourceSummaries = [] } of paginateListStackResources({ client }, { StackName })) {
-    for (const {
-      LogicalResourceId: logicalId = '',
-      ResourceType: type = '',
-      PhysicalResourceId: physicalId = '',
-      ResourceStatus: status = '',
-    } of StackResourceSummaries)
-      yield { logicalId, type, physicalId, status };
-  }
+): Promise<readonly StackResource[]> {
+  const pages = paginateListStackResources({ client }, { StackName });
+  return (await allOf(pages, (page) => page.StackResourceSummaries)).map((one) => ({
+    logicalId: one.LogicalResourceId ?? '',
+    type: one.ResourceType ?? '',
+    physicalId: one.PhysicalResourceId ?? '',
+    status: one.ResourceStatus ?? '',
+  }));
 }
 
-export async function resourcesOf(
+/** @returns undefined if there is no such stack */
+export const describeStack = async (client: CloudFormationClient, StackName: string) =>
+  (await ifThere(client.send(new DescribeStacksCommand({ StackName })), /^ValidationError: .*does not exist/))
+    ?.Stacks?.[0];
+
+/** @throws OperateError if the stack does not exist */
+export async function outputsOf(
   client: CloudFormationClient,
-  stackNames: readonly string[],
-): Promise<readonly StackResource[]> {
-  const read = async (name: string): Promise<readonly StackResource[]> => {
-    const all: StackResource[] = [];
-    for await (const resource of stackResources(client, name)) all.push(resource);
-    return all;
-  };
-  return (await Promise.all(stackNames.map(read))).flat();
+  name: string,
+): Promise<Readonly<Record<string, string>>> {
+  const stack = await describeStack(client, name);
+  if (stack === undefined)
+    throw new OperateError(`There is no stack ${name}. Deploy first: npx svc-queue deploy.`);
+  return Object.fromEntries(
+    (stack.Outputs ?? []).map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue]),
+  );
 }

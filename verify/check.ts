@@ -24,9 +24,13 @@ export class Shortfall extends Error {}
 /** There is nothing to check. The message is the reason. */
 export class Skipped extends Error {}
 
-/** @throws Shortfall if the condition is false */
 export function expectThat(holds: boolean, otherwise: string): asserts holds {
   if (!holds) throw new Shortfall(otherwise);
+}
+
+/** @throws Shortfall with the sentence about what is wrong, if anything is */
+export function expectNone(wrong: readonly string[], sentence: (list: string) => string): void {
+  expectThat(wrong.length === 0, sentence(wrong.join('; ')));
 }
 
 export interface Outcome {

@@ -26,7 +26,6 @@ export const readingCalls = /^(Describe|Get|List|Simulate)/;
 export const changeSetCalls =
   /^(CreateChangeSet|DeleteChangeSet|DescribeChangeSet|DescribeEvents|DeleteStack|PutObject|DeleteObject)Command$/;
 
-/** Clients of a region. */
 export const clientsIn = (region: string) => ({
   acm: new ACMClient({ ...clientOptions('quick'), region }),
   apiGateway: new APIGatewayClient({ ...clientOptions('quick'), region }),

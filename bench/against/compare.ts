@@ -1,18 +1,19 @@
 /** Measures the local stage and its rivals in turns, with the same work. Only ratios from one run are comparable. */
+import { startStage } from '../../test/support/stage.ts';
 import { BenchError } from '../benchError.ts';
+import { bundleStage } from '../bundledStage.ts';
+import { makeStageAccount } from '../stageClient.ts';
 import { bodyBytes, startDestination, type Destination } from './destination.ts';
 import { measureLoad, type Load } from './load.ts';
 import { printGoals, printSpeeds, type Measurements, type Round } from './print.ts';
-import type { Contender, RivalName } from './rival.ts';
-import { rivals } from './rivals.ts';
-import { together } from './servers/together.ts';
-import { startStage } from './stage.ts';
+import type { Contender, Start } from './contender.ts';
+import { type RivalName, rivals } from './rivals.ts';
+import { together } from './together.ts';
 
 /** Odd, so that there is a median. */
 const rounds = 3;
 const publishersAtOnce = 32;
 const publishingSeconds = 5;
-/** Also odd. */
 const oneAtATime = 201;
 
 const sideBySide: Load = {
@@ -25,6 +26,19 @@ const oneByOne: Load = {
   waitsForArrival: true,
   goesOn: (published) => published < oneAtATime,
 };
+
+const startOwn: Start = (destination) =>
+  together(async (add) => {
+    const stage = await startStage({ command: await bundleStage() });
+    add({ close: () => stage.remove() });
+    return {
+      name: 'stage',
+      publishUrl: `${stage.url}/v2/publish/${destination}`,
+      headers: { authorization: `Bearer ${await makeStageAccount(stage)}` },
+      bodyOf: (event) => event,
+      pids: [stage.pid],
+    };
+  });
 
 /**
  * Prints the speed of the stage and its rivals. Rivals that this machine cannot run are skipped.
@@ -47,7 +61,7 @@ export async function compareWithRivals(names: readonly RivalName[]): Promise<vo
       }
     }
     if (started.size === 0) throw new BenchError(leftOut.join('\n'));
-    const stage = add(await startStage(destination.url));
+    const stage = add(await startOwn(destination.url));
     const measured = await measureRounds(stage, [...started.values()], destination, leftOut);
     print(measured, started, leftOut);
     return {};
@@ -79,7 +93,6 @@ async function measureRounds(
   return { stage, rounds: measured };
 }
 
-/** Each round begins with another contender. */
 const rotated = <T>(all: readonly T[], turn: number): readonly T[] => {
   const first = Math.max(turn, 0) % all.length;
   return [...all.slice(first), ...all.slice(0, first)];

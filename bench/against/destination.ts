@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
-import { listen } from '../../local/http.ts';
-import type { Closable } from './servers/together.ts';
+import { close, listen } from '../../local/http.ts';
+import type { Closable } from './together.ts';
 
 export const bodyBytes = 500;
 const numberDigits = 12;
@@ -49,12 +49,6 @@ export async function startDestination(): Promise<Destination> {
         arrival: new Promise((resolve) => waiting.set(number, resolve)),
       };
     },
-    close: () =>
-      new Promise((closed) => {
-        server.close(() => {
-          closed();
-        });
-        server.closeAllConnections();
-      }),
+    close: () => close(server),
   };
 }

@@ -5,9 +5,8 @@ import { BenchError } from '../benchError.ts';
 import { median } from '../figures.ts';
 import type { Destination } from './destination.ts';
 import { cpuMsOf } from './processCpu.ts';
-import type { Contender } from './rival.ts';
+import type { Contender } from './contender.ts';
 
-/** @throws BenchError if the message is not accepted */
 function publish({ publishUrl, headers, bodyOf }: Contender, agent: Agent, event: string): Promise<void> {
   const body = bodyOf(event);
   return new Promise((resolve, reject) => {
@@ -85,7 +84,6 @@ export async function measureLoad(
     const lost = latencies.length - arrived;
     throw new BenchError(`${lost} messages did not arrive. It waited ${limitMs / 1_000} s.`);
   });
-  // It is aborted at the end.
   late.catch(() => undefined);
   try {
     await Promise.race([Promise.all(Array.from({ length: atOnce }, publisher)), late]);
@@ -103,7 +101,6 @@ export async function measureLoad(
         cpuBefore === undefined || cpuAfter === undefined ? undefined : (cpuAfter - cpuBefore) / messages,
     };
   } finally {
-    // If one publisher fails, the others stop.
     over.abort();
     agent.destroy();
   }

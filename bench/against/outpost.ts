@@ -7,14 +7,11 @@ import { setTimeout } from 'node:timers/promises';
 import { loopback } from '../../local/http.ts';
 import { freePort } from '../../test/support/freePort.ts';
 import { BenchError } from '../benchError.ts';
-import { makeOnce } from './install/makeOnce.ts';
-import { runInstaller } from './install/run.ts';
-import type { Start } from './rival.ts';
-import { startPostgres } from './servers/postgres.ts';
-import { startRabbitmq } from './servers/rabbitmq.ts';
-import { startRedis } from './servers/redis.ts';
-import { startServer, temporaryFolder, type Server } from './servers/server.ts';
-import { together } from './servers/together.ts';
+import type { Start } from './contender.ts';
+import { startPostgres, startRabbitmq, startRedis } from './databases.ts';
+import { makeOnce, runInstaller } from './install.ts';
+import { startServer, temporaryFolder, type Server } from './server.ts';
+import { together } from './together.ts';
 
 const outpostVersion = '1.8.0';
 const program = 'outpost-server';
@@ -49,7 +46,6 @@ const deliveriesAtOnce = '32';
 /** Milliseconds for its migrations. */
 const startLimitMs = 60_000;
 
-/** @throws BenchError if Outpost or one of its servers cannot be installed or started */
 export const startOutpost: Start = (destination) =>
   together(async (add) => {
     // Outpost is the most likely to fail, so it comes first.
@@ -97,7 +93,6 @@ export const startOutpost: Start = (destination) =>
 
 const authorization = { authorization: `Bearer ${apiKey}` };
 
-/** Creates a tenant with a webhook as soon as the API answers. */
 async function makeDestination(api: string, url: string, { ended }: Server): Promise<void> {
   const until = Date.now() + startLimitMs;
   const tenantUrl = `${api}/tenants/${tenant}`;

@@ -1,7 +1,7 @@
 import { median } from '../figures.ts';
 import { formatTable } from '../table.ts';
 import type { Measured } from './load.ts';
-import type { Contender } from './rival.ts';
+import type { Contender } from './contender.ts';
 
 export interface Round {
   readonly sideBySide: Measured;
@@ -13,7 +13,6 @@ export interface Measurements {
   readonly rounds: ReadonlyMap<Contender, readonly Round[]>;
 }
 
-/** One figure of a round; undefined if it cannot be measured. */
 type Figure = (round: Round) => number | undefined;
 
 const perSecond: Figure = ({ sideBySide }) => sideBySide.perSecond;
@@ -58,7 +57,6 @@ CPU ms: of the contender and its servers for a message; without the publishers a
   );
 }
 
-/** A goal for the stage's own figure, or for its ratio to BullMQ's. */
 interface Goal {
   readonly name: string;
   readonly figure: Figure;

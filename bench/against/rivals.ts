@@ -1,13 +1,16 @@
+/** The services that `--against` accepts. */
 import { startBullmq } from './bullmq.ts';
+import type { Start } from './contender.ts';
 import { startOutpost } from './outpost.ts';
-import type { RivalName, Start } from './rival.ts';
 
 interface Rival {
   readonly title: string;
   readonly start: Start;
 }
 
-export const rivals: Readonly<Record<RivalName, Rival>> = {
+export const rivals = {
   bullmq: { title: 'BullMQ', start: startBullmq },
   outpost: { title: 'Outpost', start: startOutpost },
-};
+} satisfies Readonly<Record<string, Rival>>;
+export type RivalName = keyof typeof rivals;
+export const isRivalName = (name: string): name is RivalName => Object.hasOwn(rivals, name);

@@ -42,7 +42,6 @@ export interface Waiting {
   readonly kb: number;
 }
 
-/** The average number of messages that wait for answers. */
 export const waitingAtOnce = ({ perSecond, answerMs, kb }: Waiting): number =>
   (perSecond *
     durationMs({ of: 'deliver', messages: 1, kb, destinationMs: answerMs, memoryMb: memoryOfOneCpuMb })) /

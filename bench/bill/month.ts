@@ -27,7 +27,6 @@ export interface Month {
   readonly answerMs: number;
   readonly region: PricedRegion;
   readonly kb: number;
-  /** The way in which messages are published. */
   readonly by: 'api' | 'url';
   /** Messages per invocation of deliver. Default: derived from the rate. */
   readonly batch: number | undefined;
@@ -46,7 +45,6 @@ const waitingIn = ({ messages, answerMs, kb }: Month): Waiting => ({
   kb,
 });
 
-/** The average number of messages per invocation of deliver. */
 export function batchOfMonth(month: Month): number {
   const { messages, batch = Math.max(batchAt(messages / secondsOfMonth), batchThatFits(waitingIn(month))) } =
     month;
@@ -78,7 +76,6 @@ export function messagesOfMonth(month: Month, counted: Bill): readonly MonthLine
 export const metricsDollars = (region: PricedRegion): number =>
   unitDollars('metric', assumed.metrics, region);
 
-/** The instances and what they need, if deliveries run on them. */
 const instancesOfMonth = (month: Month): readonly MonthLine[] =>
   month.longDelivery === 'instances' ? instanceLines(instancesFor(waitingIn(month)), month.region) : [];
 
@@ -92,7 +89,6 @@ export const fixedOfMonth = (month: Month): readonly MonthLine[] => [
   ...instancesOfMonth(month),
 ];
 
-/** Dollars for a month's messages, and for the instances that deliver them. */
 export const dollarsOfMonth = (month: Month, counted: Bill): number =>
   sumOf([...messagesOfMonth(month, counted), ...instancesOfMonth(month)]);
 

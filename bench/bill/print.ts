@@ -25,7 +25,7 @@ const assumptions = [
 ];
 
 /** Prints the table of docs/cost.md, its parts and the levers. */
-export async function printWholeBill(fixture: Fixture): Promise<void> {
+export async function printWholeBill(fixture: Fixture): Promise<readonly string[]> {
   const counted = await countBoth(fixture);
   const head = ['region', '', ...answerTimes.map(({ title }) => title), '100 ms, publish URL'];
   printTable(
@@ -65,6 +65,7 @@ export async function printWholeBill(fixture: Fixture): Promise<void> {
     ],
   );
   console.log(`\n${assumptions.map((one) => `- ${one}`).join('\n')}`);
+  return [];
 }
 
 export async function printMonth(month: Month): Promise<void> {
@@ -104,7 +105,6 @@ function monthText(month: Month, counted: Bill): string {
   return `\n${title}\n\n${formatTable(['part', '$ a million', '$ a month'], rows)}\n\n${notes.map((note) => `- ${note}`).join('\n')}`;
 }
 
-/** Says how many messages an invocation delivers, and why. */
 function batchText(month: Month): string {
   if (month.longDelivery === 'instances') return 'each delivered alone, on instances.';
   const used = batchOfMonth(month);

@@ -18,7 +18,6 @@ const batches = [
   { title: 'batched', batch: 10 },
 ] as const;
 
-/** The calls of a message of 1 KB, by way of publishing. */
 export interface Counted {
   readonly api: Bill;
   readonly url: Bill;

@@ -73,13 +73,11 @@ const publishing = '/publish/';
 
 async function serve(): Promise<void> {
   const queue = new Queue('messages', { connection });
-  // It runs until the process ends.
   new Worker('messages', ({ data }) => deliver(job.parse(data)), {
     connection,
     concurrency: deliveriesAtOnce,
   });
   const server = makeServer();
-  // Bodies are passed on unparsed.
   server.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
     done(null, body);
   });

@@ -8,16 +8,13 @@ import { unlimited } from '../stageClient.ts';
 /** A place where messages collect, and a way for one more to pass it. */
 export interface Backlog {
   readonly name: string;
-  /** The event of a request that publishes one message. */
   readonly event: object;
-  /** Attempts per invocation of deliver. */
   readonly batchSize: number;
   /** Adds messages, a multiple of a hundred. */
   fill(count: number): Promise<void>;
 }
 
 const fillAtOnce = 100;
-/** Dead letters that are written at the same time. */
 const copiesAtOnce = 20;
 const mostDeadLetters = 10_000_000;
 
@@ -38,41 +35,24 @@ function batchesOf(fixture: Fixture, token: string, item: object): Backlog['fill
   };
 }
 
-const jsonHeaders = { 'Content-Type': 'application/json' };
-
-async function openWaiting(fixture: Fixture): Promise<Backlog> {
-  const { token } = await openAccount(fixture);
-  const destination = destinationOf(fixture.receiver.inbox());
-  const route = '/v2/publish/{destination+}';
-  return {
-    name: 'that wait for their delivery',
-    event: apiEvent({ token, route, pathParameters: { destination }, body: jsonBody }),
-    batchSize: 10,
-    fill: batchesOf(fixture, token, { destination, headers: jsonHeaders, body: jsonBody.toString() }),
+/** @param queue in whose line the messages wait, if any */
+const openWaiting =
+  (name: string, batchSize: number, queue?: string) =>
+  async (fixture: Fixture): Promise<Backlog> => {
+    const { token } = await openAccount(fixture);
+    const destination = destinationOf(fixture.receiver.inbox());
+    const place = queue === undefined ? '/v2/publish' : '/v2/enqueue/{queueName}';
+    const route = `${place}/{destination+}`;
+    const pathParameters = { destination, ...(queue !== undefined && { queueName: queue }) };
+    const headers = { 'Content-Type': 'application/json' };
+    return {
+      name,
+      event: apiEvent({ token, route, pathParameters, body: jsonBody }),
+      batchSize,
+      fill: batchesOf(fixture, token, { destination, headers, body: jsonBody.toString(), queue }),
+    };
   };
-}
 
-/** Each message joins the line of a queue, and its delivery admits the next one. */
-async function openLine(fixture: Fixture): Promise<Backlog> {
-  const { token } = await openAccount(fixture);
-  const destination = destinationOf(fixture.receiver.inbox());
-  const queueName = 'orders';
-  const route = '/v2/enqueue/{queueName}/{destination+}';
-  return {
-    name: 'in the line of a queue',
-    event: apiEvent({ token, route, pathParameters: { queueName, destination }, body: jsonBody }),
-    // With a parallelism of 1.
-    batchSize: 1,
-    fill: batchesOf(fixture, token, {
-      destination,
-      headers: jsonHeaders,
-      body: jsonBody.toString(),
-      queue: queueName,
-    }),
-  };
-}
-
-/** Each message fails at its only attempt. */
 async function openDeadLetters(fixture: Fixture): Promise<Backlog> {
   const { id, token } = await openAccount(fixture);
   const inbox = fixture.receiver.inbox((_delivery, response) =>
@@ -117,7 +97,8 @@ async function copiesOfDeadLetter(accountId: string): Promise<Backlog['fill']> {
 }
 
 export const backlogs: readonly ((fixture: Fixture) => Promise<Backlog>)[] = [
-  openWaiting,
+  openWaiting('that wait for their delivery', 10),
   openDeadLetters,
-  openLine,
+  // Each message joins the line of a queue with a parallelism of 1, and its delivery admits the next one.
+  openWaiting('in the line of a queue', 1, 'orders'),
 ];

@@ -12,13 +12,11 @@ const publishEveryMs = 200;
 const mostMs = 900_000;
 
 interface BesideRun {
-  /** Steps whose plans were delivered. */
   readonly delivered: number;
   /** Seconds from the start of the run to the last of these deliveries. */
   readonly seconds: number;
   readonly p99: number;
   readonly longest: number;
-  /** Publishes that failed. */
   readonly failed: number;
 }
 
@@ -45,7 +43,6 @@ export async function measureBesideRun(stage: Stage, branches: number): Promise<
   const submit = (bodies: readonly object[], isInit = false): Promise<number> =>
     send(token, '/v2/batch', batchOf({ url: endpoint.url, runId, isInit }, bodies));
 
-  /** Answers as an endpoint with the published client does. */
   const answerFor = async (delivery: Delivery): Promise<number> => {
     const { body } = entryOf(delivery);
     // The first entry is the payload. The first delivery contains nothing else.

@@ -14,7 +14,6 @@ interface Day {
   readonly fileMb: number;
 }
 
-/** Jobs in the queue at a time. */
 const together = 10;
 
 export function passDays(

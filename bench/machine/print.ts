@@ -17,22 +17,14 @@ import { copyMessages, fileMb, takeSamples, withStore } from './samples.ts';
 const days = 18;
 const shownDays = new Set([1, 7, 14, 15, 16, 17, 18]);
 
-interface MachineOptions {
-  /** Waiting messages. The goal for 100,000: ready within 3 s after a kill. */
-  readonly waiting: number;
-  /** Two numbers, to see whether the stored data grow in proportion. */
-  readonly messagesADay: readonly number[];
-  /** Parallel steps of a run. The goal for 900: all delivered within 60 s, a p99 under 1 s, and no failures. */
-  readonly branches: readonly number[];
-}
+/** Waiting messages. The goal: ready within 3 s after a kill. */
+const waiting = 100_000;
+/** Two numbers, to see whether the stored data grow in proportion. */
+const messagesADay = [1_000, 3_000];
+/** Parallel steps of a run. The goal for 900: all delivered within 60 s, a p99 under 1 s, and no failures. */
+const branches = [300, 900];
 
-const usual: MachineOptions = { waiting: 100_000, messagesADay: [1_000, 3_000], branches: [300, 900] };
-
-export async function printMachine({
-  waiting,
-  messagesADay,
-  branches,
-}: MachineOptions = usual): Promise<void> {
+export async function printMachine(): Promise<void> {
   const command = await bundleStage();
   const starts: (readonly string[])[] = [];
   const measure = async (dataDir: string, there: string): Promise<void> => {
@@ -70,18 +62,17 @@ export async function printMachine({
       const stage = await startStage({ dataDir, command });
       const { delivered, seconds, p99, longest, failed } = await measureBesideRun(stage, number);
       await stage.stop();
-      noticed.push([
-        ...[String(number), String(delivered), seconds.toFixed(1)],
-        ...[p99.toFixed(0), longest.toFixed(0), String(failed)],
-      ]);
+      const figures = [number, delivered, seconds.toFixed(1), p99.toFixed(0), longest.toFixed(0), failed];
+      noticed.push(figures.map(String));
     });
   }
-  const noticedHead = ['parallel steps', 'delivered', 'in s', 'p99 ms', 'longest ms', 'failed'];
-  const startHead = ['messages', 'after', 's until ready', 'CPU s', 'file MB'];
-  const keptHead = ['messages a day', 'day', 'rows deleted', 'file MB'];
-  console.log(`A stage on one machine is ready again\n\n${formatTable(startHead, starts, 2)}\n`);
-  console.log(`What it keeps\n\n${formatTable(keptHead, kept, 0)}\n`);
-  console.log(`What another account's publishes notice of a run\n\n${formatTable(noticedHead, noticed, 0)}`);
+  const print = (title: string, head: string, rows: readonly (readonly string[])[], left: number): void => {
+    console.log(`${title}\n\n${formatTable(head.split(', '), rows, left)}\n`);
+  };
+  print('A stage on one machine is ready again', 'messages, after, s until ready, CPU s, file MB', starts, 2);
+  print('What it keeps', 'messages a day, day, rows deleted, file MB', kept, 0);
+  const figures = 'parallel steps, delivered, in s, p99 ms, longest ms, failed';
+  print("What another account's publishes notice of a run", figures, noticed, 0);
 }
 
 async function inFolder(work: (dataDir: string) => Promise<void>): Promise<void> {

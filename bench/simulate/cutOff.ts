@@ -26,13 +26,11 @@ export interface CutOff {
   second: number;
   /** Stores a row without recording it. */
   readonly keep: (table: TableName, row: Item) => void;
-  /** Reconnects the client. */
   readonly end: () => void;
 }
 
 const middleware = 'cutOff';
 
-/** @param update returns the row after an update */
 export function cutOff(
   client: DynamoDBClient,
   loads: KeyLoads,

@@ -8,7 +8,6 @@ import { secondMs } from '../../lambdas/shared/clock.ts';
 import { randomFrom } from './scenario.ts';
 
 interface Deliveries {
-  /** The share of messages to slow hosts. */
   readonly slowShare: number;
   readonly slowHosts: number;
   readonly slowMs: number;

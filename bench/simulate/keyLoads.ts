@@ -12,15 +12,11 @@ export interface KeyLoad {
   /** The kind of key, such as `account#shard`. */
   readonly kind: string;
   readonly direction: Direction;
-  /** The number of different keys. */
   readonly keys: number;
-  /** The key with the busiest second. */
-  readonly hottest: string;
   /** The hottest key's units in its busiest second. */
   readonly peak: number;
   /** The hottest key's average units per second. */
   readonly mean: number;
-  /** All keys' average units per second. */
   readonly all: number;
 }
 
@@ -50,9 +46,9 @@ export class KeyLoads {
   hottest(seconds: number): readonly KeyLoad[] {
     return [...this.#loads].map(([name, keys]) => {
       const [place = '', kind = '', direction = ''] = name.split(' | ');
-      const all = [...keys].map(([key, units]) => {
+      const all = [...keys.values()].map((units) => {
         const used = units.filter((one) => one > 0);
-        return { key, peak: Math.max(...used), total: used.reduce((sum, one) => sum + one, 0) };
+        return { peak: Math.max(...used), total: used.reduce((sum, one) => sum + one, 0) };
       });
       const hottest = all.reduce((most, one) => (one.peak > most.peak ? one : most));
       return {
@@ -60,7 +56,6 @@ export class KeyLoads {
         kind,
         direction: direction === 'read' ? 'read' : 'write',
         keys: keys.size,
-        hottest: hottest.key,
         peak: hottest.peak,
         mean: hottest.total / seconds,
         all: all.reduce((sum, { total }) => sum + total, 0) / seconds,
@@ -69,5 +64,4 @@ export class KeyLoads {
   }
 }
 
-/** Whether a key got more units in a second than its partition allows. */
 export const isTooHot = ({ peak, direction }: KeyLoad): boolean => peak > partitionLimits[direction];

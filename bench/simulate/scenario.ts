@@ -12,11 +12,9 @@ export interface Scenario {
    * handles a batch of ten at a time, in about 200 ms if the destination takes 100 ms.
    */
   readonly processes: number;
-  /** The random seed, so that runs can be repeated. */
   readonly seed: number;
 }
 
-/** All traffic is from one account. */
 export const oneAccount: Scenario = {
   messagesPerSecond: 10_000,
   seconds: 5,

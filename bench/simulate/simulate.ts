@@ -42,7 +42,10 @@ function makeMessage({ id: accountId, shards }: Account, time: number): Message 
   const due = { notBefore: time, maxRetries: 5, timeoutMs: 30_000 };
   return {
     ...due,
-    ...{ accountId, method: 'POST', prefix: 'Svc', labels: [] },
+    accountId,
+    method: 'POST',
+    prefix: 'Svc',
+    labels: [],
     url: 'https://hooks.shop.example/orders/paid?tenant=acme-shop',
     messageId: newId('msg', time, shards),
     createdAt: time,
@@ -54,13 +57,21 @@ function makeMessage({ id: accountId, shards }: Account, time: number): Message 
 
 async function recordOutcome(message: Message, recordedAt: number, isFailed: boolean): Promise<void> {
   await recordAttempt(message, {
-    ...{ number: 0, state: isFailed ? 'FAILED' : 'DELIVERED', startedAt: recordedAt - 100, recordedAt },
+    number: 0,
+    state: isFailed ? 'FAILED' : 'DELIVERED',
+    startedAt: recordedAt - 100,
+    recordedAt,
     response: { status: isFailed ? 404 : 200, headers: [], body: new Uint8Array() },
   });
   if (!isFailed) return;
   const expiresAt = recordedAt + retention.max_dlq_retention_time_milis;
   await putDeadLetter({
-    ...{ message, retried: 0, failedAt: recordedAt, responseStatus: 404, responseHeaders: [], expiresAt },
+    message,
+    retried: 0,
+    failedAt: recordedAt,
+    responseStatus: 404,
+    responseHeaders: [],
+    expiresAt,
     dlqId: derivedId('dlq', recordedAt, message.messageId, message.messageId),
   });
   await countIn(message.accountId, [expiresAt], recordedAt);

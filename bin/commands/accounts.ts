@@ -1,7 +1,7 @@
 /** `svc-queue accounts`: a deployment's accounts, or the local stage's. */
 import { parseAccounts } from '../../operate/accounts.ts';
 import { findManagementApi } from '../../operate/managementApi.ts';
-import { runCommand } from '../../operate/runCommand.ts';
+import { runCommand } from '../runCommand.ts';
 
 export function run(args: readonly string[]): Promise<void> {
   const { act, isJson, ...deployment } = parseAccounts(args);
@@ -10,5 +10,5 @@ export function run(args: readonly string[]): Promise<void> {
     const { json, text } = await act(api);
     console.log(isJson ? JSON.stringify(json, undefined, 2) : text);
     return 0;
-  }, console.error);
+  });
 }

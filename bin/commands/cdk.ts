@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Option } from '@commander-js/extra-typings';
 import * as z from 'zod';
-import { runCommand } from '../../operate/runCommand.ts';
+import { runCommand } from '../runCommand.ts';
 import { stages } from '../../lib/presets.ts';
 import { hasCdk, runBesideCdk, runCdk } from '../cdk.ts';
 import { command, Ending, oneMore, parse, region, setting, textLike } from '../../cli/commandLine.ts';
@@ -162,5 +162,5 @@ export function run(args: readonly string[]): Promise<void> {
       },
       isJson ? 'stderr' : 'inherit',
     );
-  }, console.error);
+  });
 }

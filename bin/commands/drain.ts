@@ -2,7 +2,7 @@
 import { drain } from '../../operate/drain.ts';
 import { takeEnvironment } from '../../operate/environment.ts';
 import { parseDrain } from '../../operate/options.ts';
-import { runCommand } from '../../operate/runCommand.ts';
+import { runCommand } from '../runCommand.ts';
 
 const print = (line: string): void => {
   console.log(line);
@@ -19,5 +19,5 @@ export function run(args: readonly string[]): Promise<void> {
     }
     const { everySeconds, once } = options;
     return (await drain(region, { everyMs: everySeconds * 1_000, once }, print)) ? 0 : 1;
-  }, console.error);
+  });
 }

@@ -11,7 +11,7 @@ import type { MasterSecret } from '../../lambdas/account/credentials.ts';
 import { begin, end, parseMasterSecret } from '../../lambdas/account/masterSecret.ts';
 import { OperateError } from '../../operate/operateError.ts';
 import { parseMasterSecretCommand } from '../../operate/options.ts';
-import { runCommand } from '../../operate/runCommand.ts';
+import { runCommand } from '../runCommand.ts';
 
 const steps = {
   begin: {
@@ -56,5 +56,5 @@ export function run(args: readonly string[]): Promise<void> {
     await client.send(new PutSecretValueCommand({ SecretId, SecretString }));
     console.log(done);
     return 0;
-  }, console.error);
+  });
 }

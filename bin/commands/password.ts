@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { readLogin } from '../../operate/managementApi.ts';
 import { parsePassword } from '../../operate/options.ts';
-import { runCommand } from '../../operate/runCommand.ts';
+import { runCommand } from '../runCommand.ts';
 
 export function run(args: readonly string[]): Promise<void> {
   const { isNew, isJson, ...deployment } = parsePassword(args);
@@ -19,5 +19,5 @@ export function run(args: readonly string[]): Promise<void> {
     if (isJson) console.log(JSON.stringify(login, undefined, 2));
     else console.log(`SVC_MANAGEMENT_USER=${login.username}\nSVC_MANAGEMENT_PASSWORD=${login.password}`);
     return 0;
-  }, console.error);
+  });
 }

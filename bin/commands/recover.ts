@@ -1,7 +1,7 @@
 /** `svc-queue recover`: sends jobs again after tables were restored, or queues or schedules were lost. */
 import { takeEnvironment } from '../../operate/environment.ts';
 import { parseRecover } from '../../operate/options.ts';
-import { runCommand } from '../../operate/runCommand.ts';
+import { runCommand } from '../runCommand.ts';
 
 export function run(args: readonly string[]): Promise<void> {
   const options = parseRecover(args, Date.now());
@@ -20,5 +20,5 @@ export function run(args: readonly string[]): Promise<void> {
       return 1;
     }
     return 0;
-  }, console.error);
+  });
 }

@@ -1,7 +1,7 @@
 /** `svc-queue redrive`: sends parked messages and undelivered fires back. */
 import { takeEnvironment } from '../../operate/environment.ts';
 import { parseRedrive, type RedriveCommand } from '../../operate/options.ts';
-import { runCommand } from '../../operate/runCommand.ts';
+import { runCommand } from '../runCommand.ts';
 import { runOnStage } from '../runOnStage.ts';
 
 /** The time limit, long enough for any queue. */
@@ -26,7 +26,7 @@ export function run(args: readonly string[]): Promise<void> {
     console.error(`Could not be sent back, and stay parked: ${left}. The errors above name them.`);
     return 1;
   };
-  if (options.deployment !== undefined) return runCommand(work, console.error);
+  if (options.deployment !== undefined) return runCommand(work);
   return runOnStage(async () => {
     process.exitCode = await work();
   });

@@ -4,7 +4,7 @@
  */
 import { setMaxListeners } from 'node:events';
 import { OperateError } from '../../operate/operateError.ts';
-import { runCommand } from '../../operate/runCommand.ts';
+import { runCommand } from '../runCommand.ts';
 import { verifyAfter } from '../../verify/after/after.ts';
 import { afterChecks } from '../../verify/after/checks.ts';
 import { beforeChecks } from '../../verify/before/checks.ts';
@@ -74,5 +74,5 @@ export function run(args: readonly string[]): Promise<void> {
     const outcomes = await outcomesOf(options);
     console.log(options.isJson ? jsonOf(outcomes) : tableOf(outcomes));
     return isGood(outcomes) ? 0 : 1;
-  }, console.error);
+  });
 }

@@ -12,7 +12,7 @@ import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
 import { wantedTables } from '../../verify/after/watch/dataChecks.ts';
 import { clientsIn } from '../../verify/clients.ts';
 import { readDeployment } from '../../verify/deployment.ts';
-import { resourcesOf } from '../../operate/stackResources.ts';
+import { stackResources } from '../../operate/stackResources.ts';
 import { limitForHangsMs } from '../support/limits.ts';
 import { replicateTable } from './aws.ts';
 import { type Cdk, openCdk, regions } from './cdk.ts';
@@ -178,7 +178,7 @@ async function expireRows(region: string): Promise<void> {
   const { cloudFormation, dynamodb } = clientsIn(region);
   const { stacks: templates } = readDeployment(settings);
   const own = templates.filter((stack) => stack.region === region).map(({ name }) => name);
-  const resources = await resourcesOf(cloudFormation, own);
+  const resources = (await Promise.all(own.map((name) => stackResources(cloudFormation, name)))).flat();
   for (const { table: TableName, expiry: AttributeName } of wantedTables({ templates, resources, region }))
     if (AttributeName !== undefined)
       await dynamodb.send(
@@ -263,7 +263,7 @@ async function proveSlow(verifier: Verifier): Promise<void> {
 async function proveSabotages(verifier: Verifier, endpoint: string, only: readonly string[]): Promise<void> {
   const { cloudFormation } = clientsIn(home);
   const stacks = [`Svc-${home}-State`, `Svc-${home}-Service`];
-  const resources = await resourcesOf(cloudFormation, stacks);
+  const resources = (await Promise.all(stacks.map((name) => stackResources(cloudFormation, name)))).flat();
   for (const { what, check, strike } of sabotages) {
     if (only.length > 0 && !only.includes(check)) continue;
     const mend = await strike({ endpoint, region: home, resources });

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
-import { installPackages } from '../../bench/against/install/npm.ts';
+import { installPackages } from '../../bench/against/install.ts';
 import { BenchError } from '../../bench/benchError.ts';
 import { argumentsOf } from '../../cli/commandLine.ts';
 import { parseOptions, type Options } from './options.ts';

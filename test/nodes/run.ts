@@ -5,7 +5,7 @@
  */
 import { spawn } from 'node:child_process';
 import { delimiter, join, resolve } from 'node:path';
-import { installPackages } from '../../bench/against/install/npm.ts';
+import { installPackages } from '../../bench/against/install.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 

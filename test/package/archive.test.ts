@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { buildSync } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { installPackages } from '../../bench/against/install/npm.ts';
+import { installPackages } from '../../bench/against/install.ts';
 import { handlersDirectory } from '../../lib/bundle.ts';
 import { limitForInstallsMs } from '../support/limits.ts';
 import { root } from '../infra/app.ts';

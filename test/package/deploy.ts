@@ -240,7 +240,7 @@ export const deployPackage = ({ emptyFolder, run, app, archive }: Tools): Promis
         region,
         credentials: rootUser,
       });
-      for await (const { type, physicalId } of stackResources(client, `${name}-Accounts`))
+      for (const { type, physicalId } of await stackResources(client, `${name}-Accounts`))
         if (type === 'AWS::SecretsManager::Secret') return readSecret(awsUrl, region, physicalId);
       throw new Error('The app has made no secret.');
     }

@@ -18,11 +18,10 @@ afterAll(() => fixture.close());
 
 it('a message takes the same calls and costs the same, however many others wait, have failed, or are in its line', async () => {
   const filled: string[] = [];
-  const growths = await measureGrowth(fixture, {
-    levels: [100, many],
-    measuresCpu: false,
-    onFilling: (backlog, level) => filled.push(`${level} ${backlog}`),
-  });
+  const onFilling = (backlog: string, level: number): void => {
+    filled.push(`${level} ${backlog}`);
+  };
+  const growths = await measureGrowth(fixture, [100, many], onFilling);
   expect(growths.map(({ backlog, there }) => `${there} ${backlog}`)).toEqual(filled);
   expect(growths).toHaveLength(6);
   for (const { calls, dollars } of growths) {
@@ -48,7 +47,6 @@ it('growing calls and dollars are reported, with the function and the numbers', 
     there: 100,
     calls: { publish: 5, deliver: 6 },
     dollars: { publish: 2, deliver: 3 },
-    cpuMs: undefined,
   };
   const others: readonly Growth[] = [
     { ...few, there: 10_000, calls: { publish: 5.05, deliver: 6 } },

@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { expectThat } from '../check.ts';
-import { anything, type Client } from './api.ts';
+import { anything, type Client, jsonOf, post } from './api.ts';
 
-/** The customer id of this command's accounts. */
 const customer = 'svc-queue verify';
 
 /** The customer id of accounts that a region's check moves elsewhere. They belong to that check in any region. */
@@ -17,13 +16,8 @@ const account = z.object({
 });
 export type Account = z.output<typeof account>;
 
-const json = { 'content-type': 'application/json' };
-
-const make = (management: Client, fields: Readonly<Record<string, unknown>>): Promise<Account> =>
-  management.read(account, 'POST', '/v2/svc/users', {
-    headers: json,
-    body: JSON.stringify({ type: 'paid', ...fields }),
-  });
+const make = (management: Client, fields: object): Promise<Account> =>
+  management.read(account, 'POST', '/v2/svc/users', jsonOf({ type: 'paid', ...fields }));
 
 /** @param lambda_destinations patterns of functions that its messages may go to */
 export const makeAccount = (
@@ -35,11 +29,8 @@ export const makeAccount = (
 export const makeMovingAccount = (management: Client, region: string): Promise<Account> =>
   make(management, { customer_id: movedBy(region), region });
 
-export const moveAccount = (management: Client, { id }: Account, region: string): Promise<Account> =>
-  management.read(account, 'PATCH', `/v2/svc/users/${id}`, {
-    headers: json,
-    body: JSON.stringify({ region }),
-  });
+export const moveAccount = (management: Client, { id }: Account, region: string): Promise<unknown> =>
+  post(management, `/v2/svc/users/${id}`, { region }, 'PATCH');
 
 export const deleteAccount = (management: Client, { id }: Pick<Account, 'id'>): Promise<unknown> =>
   management.read(anything, 'DELETE', `/v2/svc/users/${id}`);
@@ -51,25 +42,18 @@ export async function leftAccounts(management: Client, region: string): Promise<
   while (page !== undefined) {
     const answer = await management.send('GET', `/v2/svc/users${page}`);
     expectThat(answer.status === 200, `The list of accounts was answered ${answer.status}: ${answer.text}`);
-    left.push(
-      ...z
-        .array(account)
-        .parse(JSON.parse(answer.text))
-        .filter(
-          (one) =>
-            one.state !== 'deleted' &&
-            ((one.customer_id === customer && one.region === region) || one.customer_id === movedBy(region)),
-        ),
-    );
+    const isOwn = ({ customer_id: owner, ...one }: Account): boolean =>
+      one.state !== 'deleted' && ((owner === customer && one.region === region) || owner === movedBy(region));
+    left.push(...z.array(account).parse(JSON.parse(answer.text)).filter(isOwn));
     // <?after=…>; rel="next"
     page = /<([^>]*)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
   }
   return left;
 }
 
-const schedules = z.array(z.object({ scheduleId: z.string() }));
-const named = z.array(z.object({ name: z.string() }));
 const waiting = z.object({ messages: z.array(z.object({ messageId: z.string() })) });
+const named = z.array(z.object({ name: z.string() }));
+const schedules = z.array(z.object({ scheduleId: z.string() }));
 
 /**
  * Deletes an account's data in its region, and then the account, because a deleted account's schedules would stay in Scheduler.
@@ -80,18 +64,17 @@ export async function removeAccount(management: Client, client: Client, account:
     await deleteAccount(management, account);
     return;
   }
-  const remove = (path: string): Promise<unknown> => client.read(anything, 'DELETE', path);
+  const namesIn = async (list: string) =>
+    (await client.read(named, 'GET', `/v2/${list}`)).map(({ name }) => `${list}/${name}`);
+  const scheduled = await client.read(schedules, 'GET', '/v2/schedules');
+  const { messages } = await client.read(waiting, 'GET', '/v2/messages');
   const all = [
-    ...(await client.read(schedules, 'GET', '/v2/schedules')).map(
-      ({ scheduleId }) => `schedules/${scheduleId}`,
-    ),
-    ...(await client.read(named, 'GET', '/v2/topics')).map(({ name }) => `topics/${name}`),
-    ...(await client.read(waiting, 'GET', '/v2/messages')).messages.map(
-      ({ messageId }) => `messages/${messageId}`,
-    ),
-    ...(await client.read(named, 'GET', '/v2/queues')).map(({ name }) => `queues/${name}`),
+    ...scheduled.map(({ scheduleId }) => `schedules/${scheduleId}`),
+    ...(await namesIn('topics')),
+    ...messages.map(({ messageId }) => `messages/${messageId}`),
+    ...(await namesIn('queues')),
   ];
   // Cancelling fails if a message has just been delivered.
-  for (const path of all) await remove(`/v2/${path}`).catch(() => undefined);
+  for (const path of all) await client.read(anything, 'DELETE', `/v2/${path}`).catch(() => undefined);
   await deleteAccount(management, account);
 }

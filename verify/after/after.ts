@@ -1,13 +1,13 @@
 /** `svc-queue verify`: uses a deployment as clients do, and deletes everything that it made. */
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
-import { resourcesOf } from '../../operate/stackResources.ts';
+import { readLogin } from '../../operate/managementApi.ts';
+import { outputsOf, stackResources } from '../../operate/stackResources.ts';
 import { type Check, type Outcome, runCheck } from '../check.ts';
 import { clientsIn } from '../clients.ts';
 import type { Deployment } from '../deployment.ts';
 import { type Account, leftAccounts, makeAccount, removeAccount } from './accounts.ts';
-import { basic, bearer, type Client, clientOf, sender } from './api.ts';
+import { basic, bearer, type Client, clientOf, reachable, sender } from './api.ts';
 import type { After } from './context.ts';
-import { outputsOf, reachable, readLogin } from './deployed.ts';
 import { openCommands, type Release, releaseCheck } from '../release/release.ts';
 import { openInboxes, readLogs, type ReceiverHost } from './receiver/inbox.ts';
 import { alone, last, steps, waiting } from './checks.ts';
@@ -17,7 +17,6 @@ import { makeReceiver, receiverNames, removeReceiver } from './receiver/receiver
 interface Asked {
   readonly deployment: Deployment;
   readonly regions: readonly string[];
-  /** The checks to run; all if empty. */
   readonly only: readonly string[];
   /** Whether to run slow checks too. Checks in `only` always run. */
   readonly isSlow: boolean;
@@ -31,7 +30,6 @@ interface Asked {
   readonly release: Release | undefined;
 }
 
-/** Runs checks in the required order, and returns their outcomes. */
 type Plan = (
   run: (checks: readonly Check<After>[]) => Promise<readonly Outcome[]>,
 ) => Promise<readonly Outcome[]>;
@@ -63,30 +61,16 @@ export async function verifyAfter(asked: Asked): Promise<readonly Outcome[]> {
   });
 }
 
-interface Found {
-  readonly managementUrl: string;
-  readonly authorization: string;
-  readonly apis: readonly {
-    readonly region: string;
-    readonly url: string;
-    readonly publishUrl: string | undefined;
-  }[];
-}
+type Found = Awaited<ReturnType<typeof findDeployment>>;
 
-const serviceStack = (name: string, region: string): string => `${name}-${region}-Service`;
-const managementStack = (name: string): string => `${name}-Management`;
-
-async function findDeployment({ deployment: { settings }, front }: Asked): Promise<Found> {
+async function findDeployment({ deployment: { settings }, front }: Asked) {
   const { name, regions } = settings;
-  const home = clientsIn(regions[0] ?? '');
-  const { ManagementUrl = '', ManagementSecret = '' } = await outputsOf(
-    home.cloudFormation,
-    managementStack(name),
-  );
-  const { username, password } = await readLogin(home.secrets, ManagementSecret);
+  const [first = ''] = regions;
+  const outputsIn = (region: string, stack: string) => outputsOf(clientsIn(region).cloudFormation, stack);
+  const { ManagementUrl = '' } = await outputsIn(first, `${name}-Management`);
+  const { username, password } = (await readLogin({ name, region: first })).login;
   const apis = regions.map(async (region) => {
-    const stack = serviceStack(name, region);
-    const { Url = '', PublishUrl } = await outputsOf(clientsIn(region).cloudFormation, stack);
+    const { Url = '', PublishUrl } = await outputsIn(region, `${name}-${region}-Service`);
     const publishUrl = PublishUrl === undefined ? undefined : reachable(PublishUrl, front);
     return { region, url: reachable(Url, front), publishUrl };
   });
@@ -144,7 +128,6 @@ const remedies = {
   'tidy-up': 'Mend what falls short, and run this again: it takes away what is left.',
 };
 
-/** A step that is reported like a check. */
 const step = (name: keyof typeof remedies, run: () => Promise<unknown>): Check<Place> => ({
   name,
   shows: 'what the checks need can be made, and taken away',
@@ -177,12 +160,16 @@ async function checkRegion(
   signal.throwIfAborted();
   if (prepared.result === 'short') return [prepared];
   say(`${region}: the receiver and the account are made`);
-  const own = apis.find((api) => api.region === region);
-  const send = sender(own?.url ?? '', signal);
-  const isHome = region === settings.regions[0];
+  const { url = '', publishUrl } = apis.find((api) => api.region === region) ?? {};
+  const openClient = (base: string, credentials: string) => {
+    const send = sender(base, signal);
+    return { send, client: clientOf(send, credentials) };
+  };
   const stacks = deployment.stacks.filter((stack) => stack.region === region).map((stack) => stack.name);
   const { logGroups } = receiverNames(settings.name);
   const timeout = { waitMs, signal };
+  const token = bearer(account.token);
+  const resources = await Promise.all(stacks.map((stack) => stackResources(clients.cloudFormation, stack)));
   const after: After = {
     region,
     isEmulator,
@@ -194,18 +181,10 @@ async function checkRegion(
     account,
     stacks,
     templates: deployment.stacks,
-    sendTo: (url) => sender(url, signal),
-    api: { url: own?.url ?? '', send, client: clientOf(send, bearer(account.token)) },
-    publishUrl:
-      own?.publishUrl === undefined
-        ? undefined
-        : clientOf(sender(own.publishUrl, signal), bearer(account.token)),
-    management: isHome
-      ? {
-          send: sender(managementUrl, signal),
-          client: clientOf(sender(managementUrl, signal), authorization),
-        }
-      : undefined,
+    sendTo: (base) => sender(base, signal),
+    api: { url, ...openClient(url, token) },
+    publishUrl: publishUrl === undefined ? undefined : openClient(publishUrl, token).client,
+    management: region === settings.regions[0] ? openClient(managementUrl, authorization) : undefined,
     others: apis
       .filter((api) => api.region !== region)
       .map((api) => ({ region: api.region, send: sender(api.url, signal) })),
@@ -214,19 +193,19 @@ async function checkRegion(
       urls: { quick: reachable(receiver.quick, front), slow: reachable(receiver.slow, front) },
       timeout,
     }),
-    resources: await resourcesOf(clients.cloudFormation, stacks),
+    resources: resources.flat(),
   };
   const isAsked = (check: Check<After>): boolean =>
     only.length === 0 ? isSlow || check.isSlow !== true : only.includes(check.name);
-  const runAll = async (checks: readonly Check<After>[]): Promise<readonly Outcome[]> => {
-    const made = checks.filter(isAsked).map(async (check) => {
-      const outcome = await runCheck(check, after);
-      say(`${region}: ${check.name} is ${outcome.result}`);
-      return outcome;
-    });
-    return Promise.all(made);
-  };
-  const outcomes = await plan(runAll);
+  const outcomes = await plan((checks) =>
+    Promise.all(
+      checks.filter(isAsked).map(async (check) => {
+        const outcome = await runCheck(check, after);
+        say(`${region}: ${check.name} is ${outcome.result}`);
+        return outcome;
+      }),
+    ),
+  );
   signal.throwIfAborted();
   return outcomes;
 }

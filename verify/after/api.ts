@@ -7,7 +7,7 @@ export interface Answer {
   readonly text: string;
 }
 
-interface Request {
+export interface Request {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array<ArrayBuffer>;
   readonly authorization?: string;
@@ -61,9 +61,17 @@ export const basic = (user: string, password: string): string =>
 export const bearer = (token: string): string => `Bearer ${token}`;
 
 export const anything = z.unknown();
+
+export const post = (client: Client, path: string, body: object, method = 'POST'): Promise<unknown> =>
+  client.read(anything, method, path, jsonOf(body));
+
+export const jsonOf = (body: object): Request => ({
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+});
+
 export const published = z.object({ messageId: z.string() });
 
-/** Publishes a message to a destination. @returns its id */
 export async function publish(client: Client, destination: string, message: Request): Promise<string> {
   const { messageId } = await client.read(published, 'POST', `/v2/publish/${destination}`, message);
   return messageId;
@@ -71,8 +79,19 @@ export async function publish(client: Client, destination: string, message: Requ
 
 const log = z.object({ logs: z.array(z.object({ state: z.string() })) });
 
-/** Reads a message's states from the log. */
 export async function statesOf(client: Client, messageId: string): Promise<readonly string[]> {
   const { logs } = await client.read(log, 'GET', `/v2/logs?messageId=${messageId}`);
   return logs.map(({ state }) => state);
+}
+
+const withoutSlash = (url: string): string => url.replace(/\/$/, '');
+
+/**
+ * The URL at which a URL of AWS can be reached. On an emulator, the server `SVC_VERIFY_FRONT` has each API at a path that
+ * begins with its host name.
+ */
+export function reachable(url: string, front: string | undefined): string {
+  if (front === undefined) return withoutSlash(url);
+  const { host, pathname } = new URL(url);
+  return withoutSlash(`${front}/${host}${pathname}`);
 }

@@ -17,7 +17,6 @@ import { deniedChecks } from './watch/deniedChecks.ts';
 import { latency, usage } from './watch/measures.ts';
 import { watchChecks } from './watch/watchChecks.ts';
 
-/** Checks that run in parallel. */
 const alongside: readonly Check<After>[] = [
   ...answerChecks,
   ...gatewayChecks,

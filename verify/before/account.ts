@@ -3,7 +3,6 @@ import { DescribeCertificateCommand } from '@aws-sdk/client-acm';
 import { GetAccountCommand } from '@aws-sdk/client-api-gateway';
 import {
   type CloudFormationClient,
-  DescribeStacksCommand,
   ListChangeSetsCommand,
   paginateListExports,
 } from '@aws-sdk/client-cloudformation';
@@ -13,7 +12,8 @@ import { GetAccountSettingsCommand } from '@aws-sdk/client-lambda';
 import { paginateListServiceQuotas } from '@aws-sdk/client-service-quotas';
 import { GetParameterCommand } from '@aws-sdk/client-ssm';
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
-import { stackResources } from '../../operate/stackResources.ts';
+import { allOf, ifThere } from '../../operate/awsCalls.ts';
+import { describeStack, stackResources } from '../../operate/stackResources.ts';
 import { changeSetClientsIn, type Clients, readersIn } from '../clients.ts';
 import { type ChangeSetAsked, isOwnChangeSet, tryChangeSet } from './changeSet.ts';
 import { isTaken, type Named } from './names.ts';
@@ -29,16 +29,12 @@ export interface Quota {
 
 export type AwsAccount = ReturnType<typeof openAccount>;
 
-const isNamed = (error: unknown, form: RegExp): error is Error =>
-  error instanceof Error && form.test(error.name);
-
 /** Whether a stack was never deployed, and only has change sets of an earlier run. */
 async function isOfOwnChangeSets(client: CloudFormationClient, StackName: string): Promise<boolean> {
   const { Summaries = [] } = await client.send(new ListChangeSetsCommand({ StackName }));
   return Summaries.length > 0 && Summaries.every(({ ChangeSetName = '' }) => isOwnChangeSet(ChangeSetName));
 }
 
-/** The calls that create a function URL without authentication. */
 const urlActions = ['lambda:CreateFunctionUrlConfig', 'lambda:AddPermission'];
 
 /**
@@ -53,8 +49,8 @@ async function simulatePublicUrls({ iam, sts }: Clients, region: string, qualifi
   const { Account = '', Arn = '' } = await sts.send(new GetCallerIdentityCommand({}));
   const partition = Arn.split(':')[1] ?? 'aws';
   const role = `cdk-${qualifier}-cfn-exec-role-${Account}-${region}`;
-  try {
-    const { EvaluationResults = [] } = await iam.send(
+  const simulated = await ifThere(
+    iam.send(
       new SimulatePrincipalPolicyCommand({
         PolicySourceArn: `arn:${partition}:iam::${Account}:role/${role}`,
         ActionNames: urlActions,
@@ -67,19 +63,19 @@ async function simulatePublicUrls({ iam, sts }: Clients, region: string, qualifi
           },
         ],
       }),
-    );
-    const byOrganization = EvaluationResults.flatMap(
-      ({ OrganizationsDecisionDetail }) => OrganizationsDecisionDetail?.AllowedByOrganizations ?? [],
-    );
-    return {
-      isAllowed: EvaluationResults.every(({ EvalDecision }) => EvalDecision === 'allowed'),
-      // Undefined if the account is in no organisation.
-      isAllowedByOrganization: byOrganization.length === 0 ? undefined : byOrganization.every(Boolean),
-    };
-  } catch (error) {
-    if (isNamed(error, /NoSuchEntity/)) return undefined;
-    throw error;
-  }
+    ),
+    /^NoSuchEntity/,
+  );
+  if (simulated === undefined) return undefined;
+  const { EvaluationResults = [] } = simulated;
+  const byOrganization = EvaluationResults.flatMap(
+    ({ OrganizationsDecisionDetail }) => OrganizationsDecisionDetail?.AllowedByOrganizations ?? [],
+  );
+  return {
+    isAllowed: EvaluationResults.every(({ EvalDecision }) => EvalDecision === 'allowed'),
+    // Undefined if the account is in no organisation.
+    isAllowedByOrganization: byOrganization.length === 0 ? undefined : byOrganization.every(Boolean),
+  };
 }
 
 export function openAccount(region: string) {
@@ -92,40 +88,26 @@ export function openAccount(region: string) {
     },
     /** @returns undefined if the region has no bootstrap stack */
     bootstrapVersion: async (qualifier: string) => {
-      try {
-        const Name = `/cdk-bootstrap/${qualifier}/version`;
-        const { Parameter } = await ssm.send(new GetParameterCommand({ Name }));
-        return Number(Parameter?.Value);
-      } catch (error) {
-        if (isNamed(error, /ParameterNotFound/)) return undefined;
-        throw error;
-      }
+      const Name = `/cdk-bootstrap/${qualifier}/version`;
+      const found = await ifThere(ssm.send(new GetParameterCommand({ Name })), /^ParameterNotFound/);
+      return found && Number(found.Parameter?.Value);
     },
     /** @returns undefined if the stack does not exist */
-    stack: async (StackName: string) => {
-      try {
-        const { Stacks = [] } = await cloudFormation.send(new DescribeStacksCommand({ StackName }));
-        const logicalIds = new Set<string>();
-        const physicalIds = new Set<string>();
-        for await (const { logicalId, physicalId, status } of stackResources(cloudFormation, StackName)) {
-          if (/^(DELETE_COMPLETE|CREATE_FAILED)$/.test(status)) continue;
-          logicalIds.add(logicalId);
-          physicalIds.add(physicalId);
-        }
-        const { StackStatus = '', EnableTerminationProtection = false } = Stacks[0] ?? {};
-        return {
-          status: StackStatus,
-          isProtected: EnableTerminationProtection,
-          logicalIds,
-          physicalIds,
-          /** Whether the stack has only change sets of an earlier run. */
-          isOfChangeSets:
-            StackStatus === 'REVIEW_IN_PROGRESS' && (await isOfOwnChangeSets(cloudFormation, StackName)),
-        };
-      } catch (error) {
-        if (isNamed(error, /ValidationError/) && error.message.includes('does not exist')) return undefined;
-        throw error;
-      }
+    stack: async (name: string) => {
+      const stack = await describeStack(cloudFormation, name);
+      if (stack === undefined) return undefined;
+      const { StackStatus: status = '', EnableTerminationProtection: isProtected = false } = stack;
+      const resources = (await stackResources(cloudFormation, name)).filter(
+        (one) => !/^(DELETE_COMPLETE|CREATE_FAILED)$/.test(one.status),
+      );
+      return {
+        status,
+        isProtected,
+        logicalIds: new Set(resources.map(({ logicalId }) => logicalId)),
+        physicalIds: new Set(resources.map(({ physicalId }) => physicalId)),
+        /** Whether the stack has only change sets of an earlier run. */
+        isOfChangeSets: status === 'REVIEW_IN_PROGRESS' && (await isOfOwnChangeSets(cloudFormation, name)),
+      };
     },
     isTaken: (named: Named) => isTaken(readers, named),
     /** The concurrent executions of all functions, and how many of them are unreserved. */
@@ -147,10 +129,8 @@ export function openAccount(region: string) {
       await cloudWatch.send(new GetMetricDataCommand({ MetricDataQueries, StartTime, EndTime }));
     },
     exports: async (): Promise<ReadonlySet<string>> => {
-      const names = new Set<string>();
-      for await (const { Exports = [] } of paginateListExports({ client: cloudFormation }, {}))
-        for (const { Name = '' } of Exports) names.add(Name);
-      return names;
+      const all = await allOf(paginateListExports({ client: cloudFormation }, {}), ({ Exports }) => Exports);
+      return new Set(all.map(({ Name = '' }) => Name));
     },
     /** @throws CloudFormation's error if it cannot make a change set of the template */
     changeSet: (asked: ChangeSetAsked) => tryChangeSet(changeSetClientsIn(region), asked),
@@ -166,11 +146,11 @@ export function openAccount(region: string) {
       return { status: Status, names: [DomainName, ...SubjectAlternativeNames], expiresAt: NotAfter };
     },
     quotas: async (ServiceCode: string): Promise<readonly Quota[]> => {
-      const all: Quota[] = [];
-      for await (const { Quotas = [] } of paginateListServiceQuotas({ client: quotas }, { ServiceCode }))
-        for (const { QuotaCode = '', QuotaName = '', Value } of Quotas)
-          if (Value !== undefined) all.push({ code: QuotaCode, name: QuotaName, value: Value });
-      return all;
+      const pages = paginateListServiceQuotas({ client: quotas }, { ServiceCode });
+      const all = await allOf(pages, ({ Quotas }) => Quotas);
+      return all.flatMap(({ QuotaCode = '', QuotaName = '', Value }) =>
+        Value === undefined ? [] : [{ code: QuotaCode, name: QuotaName, value: Value }],
+      );
     },
     mayMakePublicUrls: (qualifier: string) => simulatePublicUrls(readers, region, qualifier),
   };

@@ -1,9 +1,9 @@
 /** Checks what the AWS account and its organisation allow: quotas, certificates, function URLs. */
 import * as z from 'zod';
 import { regionOfArn, valuesIn } from '../../lib/regional.ts';
-import { type Check, expectThat, Skipped } from '../check.ts';
+import { type Check, expectNone, expectThat, Skipped } from '../check.ts';
 import type { Quota } from './account.ts';
-import { type Before, listOf } from './context.ts';
+import type { Before } from './context.ts';
 
 /** A message writes its row and its attempt into the same table: docs/cost.md. */
 const writesOfMessage = 2;
@@ -12,10 +12,7 @@ const writesOfMessage = 2;
 const leastFarShare = 0.1;
 
 /** The quota code of an on-demand DynamoDB table and of each of its indexes ("Quotas in Amazon DynamoDB"). */
-const tableWrites = 'L-AB614373';
-
-const valueOf = (quotas: readonly Quota[], is: (quota: Quota) => boolean): number | undefined =>
-  quotas.find(is)?.value;
+const isTableWrites = ({ code }: Quota): boolean => code === 'L-AB614373';
 
 /** The quota code for vCPUs of the instance families that managed instances use ("Running On-Demand Standard"). */
 const standardInstances = 'L-1216C47A';
@@ -40,14 +37,14 @@ export const accountChecks: readonly Check<Before>[] = [
     notOnEmulator: 'the emulator has no Service Quotas',
     run: async ({ settings, aws, home, region }) => {
       const { throttleRate, regions } = settings;
-      const writes = valueOf(await aws.quotas('dynamodb'), ({ code }) => code === tableWrites);
+      const writes = (await aws.quotas('dynamodb')).find(isTableWrites)?.value;
       if (writes === undefined) throw new Skipped('Service Quotas does not tell the quota of a table');
       const needed = writesOfMessage * throttleRate;
       expectThat(
         needed <= writes,
         `A table may take ${writes} write units a second; ${throttleRate} messages a second (throttleRate) need ${needed}.`,
       );
-      const homeWrites = valueOf(await home.quotas('dynamodb'), ({ code }) => code === tableWrites);
+      const homeWrites = (await home.quotas('dynamodb')).find(isTableWrites)?.value;
       // "The table-level write throughput limit must be the same in every Region that has a replica" (global tables, "Best
       // practices").
       expectThat(
@@ -66,8 +63,8 @@ export const accountChecks: readonly Check<Before>[] = [
     run: async ({ settings, aws }) => {
       const { throttleRate } = settings;
       const quotas = await aws.quotas('scheduler');
-      const made = valueOf(quotas, ({ name }) => /createschedule\b/i.test(name));
-      const sent = valueOf(quotas, ({ name }) => /^invocations?\b/i.test(name));
+      const made = quotas.find(({ name }) => /createschedule\b/i.test(name))?.value;
+      const sent = quotas.find(({ name }) => /^invocations?\b/i.test(name))?.value;
       if (made === undefined)
         throw new Skipped('Service Quotas does not tell how many schedules may be made in a second');
       const needed = leastFarShare * throttleRate;
@@ -75,9 +72,10 @@ export const accountChecks: readonly Check<Before>[] = [
         ...(made < needed ? [`${made} schedules may be made in a second`] : []),
         ...(sent !== undefined && sent < needed ? [`${sent} may be sent in a second`] : []),
       ];
-      expectThat(
-        faults.length === 0,
-        `If one message in ten of throttleRate=${throttleRate} is delayed by more than 15 minutes, ${needed} schedules a second are needed, and ${listOf(faults)}.`,
+      expectNone(
+        faults,
+        (list) =>
+          `If one message in ten of throttleRate=${throttleRate} is delayed by more than 15 minutes, ${needed} schedules a second are needed, and ${list}.`,
       );
       return `${made} schedules may be made in a second and ${sent ?? 'an untold number'} sent, so ${made} of ${throttleRate} messages a second may be delayed by more than 15 minutes`;
     },
@@ -94,7 +92,7 @@ export const accountChecks: readonly Check<Before>[] = [
         .filter(({ Type }) => Type === 'AWS::Lambda::CapacityProvider');
       if (provider === undefined) throw new Skipped('longDelivery is functions, so there are no instances');
       const needed = providerShape.parse(provider.Properties).CapacityProviderScalingConfig.MaxVCpuCount;
-      const vCPUs = valueOf(await aws.quotas('ec2'), ({ code }) => code === standardInstances);
+      const vCPUs = (await aws.quotas('ec2')).find(({ code }) => code === standardInstances)?.value;
       if (vCPUs === undefined)
         throw new Skipped('Service Quotas does not tell how many vCPUs of instances may run');
       expectThat(

@@ -10,7 +10,6 @@ import type { Before } from './context.ts';
 interface Asked {
   readonly deployment: Deployment;
   readonly regions: readonly string[];
-  /** The checks to run; all if empty. */
   readonly only: readonly string[];
   readonly isEmulator: boolean;
   readonly open: (region: string) => AwsAccount;
@@ -19,24 +18,20 @@ interface Asked {
 }
 
 /** Checks the regions in parallel, and in each the credentials first. */
-export async function verifyBefore({ regions, ...asked }: Asked): Promise<readonly Outcome[]> {
-  return (await Promise.all(regions.map((region) => verifyRegion(region, asked)))).flat();
-}
-
-async function verifyRegion(
-  region: string,
-  { deployment, only, isEmulator, open, signal }: Omit<Asked, 'regions'>,
-): Promise<readonly Outcome[]> {
-  const stacks = deployment.stacks.filter((stack) => stack.region === region);
-  const home = open(deployment.settings.regions[0] ?? region);
-  const before: Before = { ...deployment, region, stacks, isEmulator, aws: open(region), home, signal };
-  const [credentials, ...others] = beforeChecks;
-  const outcomes: Outcome[] = [];
-  for (const check of credentials === undefined ? [] : [credentials, ...others]) {
-    if (check !== credentials && only.length > 0 && !only.includes(check.name)) continue;
-    outcomes.push(await runCheck(check, before));
-    signal.throwIfAborted();
-    if (check === credentials && outcomes[0]?.result === 'short') break;
-  }
-  return outcomes;
+export async function verifyBefore(asked: Asked): Promise<readonly Outcome[]> {
+  const { deployment, only, isEmulator, open, signal } = asked;
+  const verifyRegion = async (region: string): Promise<readonly Outcome[]> => {
+    const stacks = deployment.stacks.filter((stack) => stack.region === region);
+    const home = open(deployment.settings.regions[0] ?? region);
+    const before: Before = { ...deployment, region, stacks, isEmulator, aws: open(region), home, signal };
+    const outcomes: Outcome[] = [];
+    for (const [at, check] of beforeChecks.entries()) {
+      if (at > 0 && only.length > 0 && !only.includes(check.name)) continue;
+      outcomes.push(await runCheck(check, before));
+      signal.throwIfAborted();
+      if (outcomes[0]?.result === 'short' && at === 0) break;
+    }
+    return outcomes;
+  };
+  return (await Promise.all(asked.regions.map(verifyRegion))).flat();
 }

@@ -38,7 +38,6 @@ export interface ChangeSetAsked {
   readonly signal: AbortSignal;
 }
 
-/** CloudFormation's findings about a template. */
 interface ChangeSet {
   readonly isTaken: boolean;
   readonly faults: readonly string[];

@@ -1,6 +1,6 @@
 /** Checks that CloudFormation accepts the templates, with a change set for each. */
 import * as z from 'zod';
-import { type Check, expectThat, Skipped } from '../check.ts';
+import { type Check, expectNone, Skipped } from '../check.ts';
 import type { StackTemplate } from '../deployment.ts';
 import { type Before, listOf } from './context.ts';
 
@@ -12,7 +12,6 @@ const exporting = z.object({
 });
 const attribute = z.object({ 'Fn::GetAtt': z.tuple([z.string(), z.string()]) });
 
-/** The values that stacks export, by export name. */
 const exportsIn = (stacks: readonly StackTemplate[]): ReadonlyMap<string, unknown> =>
   new Map(
     stacks.flatMap(({ text }) =>
@@ -72,15 +71,14 @@ export const changeSetChecks: readonly Check<Before>[] = [
         }),
       );
       const refused = made.filter(({ isTaken }) => !isTaken);
-      expectThat(
-        refused.length === 0,
-        `CloudFormation does not take ${listOf(refused.map(({ name, faults }) => `${name}: ${faults.join(', ')}`))}.`,
+      expectNone(
+        refused.map(({ name, faults }) => `${name}: ${faults.join(', ')}`),
+        (list) => `CloudFormation does not take ${list}.`,
       );
       const warned = made.filter(({ warnings }) => warnings.length > 0);
       const seen = `CloudFormation takes ${made.map(({ name }) => name).join(', ')}`;
-      return warned.length === 0
-        ? seen
-        : `${seen}, and warns of ${listOf(warned.map(({ name, warnings }) => `${name}: ${warnings.join(', ')}`))}`;
+      if (warned.length === 0) return seen;
+      return `${seen}, and warns of ${listOf(warned.map(({ name, warnings }) => `${name}: ${warnings.join(', ')}`))}`;
     },
   },
 ];

@@ -1,5 +1,5 @@
 /** The checks before a deployment. All except the change sets only read, see `readersIn`. */
-import { type Check, expectThat, Skipped } from '../check.ts';
+import { type Check, expectNone, expectThat, Skipped } from '../check.ts';
 import { accountChecks } from './accountChecks.ts';
 import { alarmQueriesIn } from './alarms.ts';
 import { changeSetChecks } from './changeSets.ts';
@@ -18,12 +18,9 @@ const leastUnreserved = 100;
  */
 const restConcurrency = 4;
 
-/** States of stacks that cannot be deployed to. */
+/** States of stacks that cannot be deployed to. An empty change set of `cdk deploy` leaves one in review, which the next uses. */
 const stuck =
-  /^(ROLLBACK_COMPLETE|ROLLBACK_FAILED|CREATE_FAILED|DELETE_FAILED|UPDATE_ROLLBACK_FAILED)$|_IN_PROGRESS$/;
-
-/** Whether an empty change set of `cdk deploy` created the stack. The next one uses it. */
-const isWaiting = (status: string): boolean => status === 'REVIEW_IN_PROGRESS';
+  /^(ROLLBACK_COMPLETE|ROLLBACK_FAILED|CREATE_FAILED|DELETE_FAILED|UPDATE_ROLLBACK_FAILED|(?!REVIEW).*_IN_PROGRESS)$/;
 
 export const beforeChecks: readonly Check<Before>[] = [
   {
@@ -57,12 +54,10 @@ export const beforeChecks: readonly Check<Before>[] = [
       'Wait for what is in progress. A first deployment that failed: take the termination protection off the stack, delete it, deploy again.',
     run: async (before) => {
       const there = await stacksThere(before);
-      const ended = there.filter(({ status }) => stuck.test(status) && !isWaiting(status));
-      const told = ended.map(({ template, status }) => `${template.name} is ${status}`);
-      expectThat(ended.length === 0, `No deployment goes on from here: ${listOf(told)}.`);
-      return there.length === 0
-        ? 'nothing is deployed under these names'
-        : listOf(there.map(({ template, status }) => `${template.name} is ${status}`));
+      const ended = there.filter(({ status }) => stuck.test(status));
+      const told = (of: typeof there) => of.map(({ template, status }) => `${template.name} is ${status}`);
+      expectNone(told(ended), (list) => `No deployment goes on from here: ${list}.`);
+      return there.length === 0 ? 'nothing is deployed under these names' : listOf(told(there));
     },
   },
   {
@@ -82,10 +77,7 @@ export const beforeChecks: readonly Check<Before>[] = [
           else free += 1;
         }
       }
-      expectThat(
-        taken.length === 0,
-        `These exist, and no stack of this deployment has them: ${listOf(taken)}.`,
-      );
+      expectNone(taken, (list) => `These exist, and no stack of this deployment has them: ${list}.`);
       return free === 0 ? 'all names are those of this deployment' : `${free} names are free`;
     },
   },
@@ -125,7 +117,7 @@ export const beforeChecks: readonly Check<Before>[] = [
         );
       if (settings.monitoring && accountConcurrency > limit)
         faults.push(`the alarm Concurrency compares with accountConcurrency=${accountConcurrency}`);
-      expectThat(faults.length === 0, `Lambda allows ${limit} executions at once: ${listOf(faults)}.`);
+      expectNone(faults, (list) => `Lambda allows ${limit} executions at once: ${list}.`);
       return `Lambda allows ${limit} executions at once, the settings need ${needed}`;
     },
   },
@@ -183,7 +175,7 @@ export const beforeChecks: readonly Check<Before>[] = [
           refused.push(`${logicalId}: ${error.message}`);
         }
       }
-      expectThat(refused.length === 0, `CloudWatch does not take ${listOf(refused)}.`);
+      expectNone(refused, (list) => `CloudWatch does not take ${list}.`);
       return `CloudWatch takes the metrics of ${alarms.length} alarms`;
     },
   },

@@ -7,6 +7,7 @@ import { DescribeSecretCommand } from '@aws-sdk/client-secrets-manager';
 import { GetTopicAttributesCommand } from '@aws-sdk/client-sns';
 import { GetQueueUrlCommand } from '@aws-sdk/client-sqs';
 import { GetCallerIdentityCommand } from '@aws-sdk/client-sts';
+import { ifThere } from '../../operate/awsCalls.ts';
 import type { Clients } from '../clients.ts';
 import type { StackTemplate } from '../deployment.ts';
 
@@ -17,7 +18,6 @@ export interface Named {
 }
 
 interface NamedType {
-  /** The property with the name. */
   readonly property: string;
   /** Reads a resource by name. It throws or returns false if there is no such resource. */
   readonly read: (readers: Clients, name: string) => Promise<unknown>;
@@ -69,15 +69,11 @@ export const namedTypes: Readonly<Record<string, NamedType>> = {
   },
 };
 
-const absent = /NotFound|NonExistentQueue|QueueDoesNotExist/;
+const absent = /^[\w.]*(NotFound|NonExistentQueue|QueueDoesNotExist)/;
 
 export async function isTaken(readers: Clients, { type, name }: Named): Promise<boolean> {
-  try {
-    return (await namedTypes[type]?.read(readers, name)) !== false;
-  } catch (error) {
-    if (error instanceof Error && absent.test(error.name)) return false;
-    throw error;
-  }
+  const found = await ifThere(namedTypes[type]?.read(readers, name) ?? Promise.resolve(false), absent);
+  return found !== undefined && found !== false;
 }
 
 export const namesIn = ({ resources }: StackTemplate): readonly Named[] =>

@@ -1,7 +1,7 @@
 /** Checks the network of the delivery functions: the operator's VPC, or one that the deployment creates. */
 import * as z from 'zod';
 import { valuesIn } from '../../lib/regional.ts';
-import { type Check, expectThat, Skipped } from '../check.ts';
+import { type Check, expectNone, Skipped } from '../check.ts';
 import { type Before, listOf, stacksThere } from './context.ts';
 import type { Endpoint, RouteTable, Subnet } from './network.ts';
 
@@ -37,35 +37,33 @@ const endpointShape = z.object({
   PrivateDnsEnabled: z.boolean().default(false),
 });
 
-interface ComingEndpoint extends Omit<Endpoint, 'id'> {
-  readonly logicalId: string;
-}
+type ComingEndpoint = Omit<Endpoint, 'id'>;
+
+const propertiesOf = ({ stacks }: Pick<Before, 'stacks'>, type: string) =>
+  stacks
+    .flatMap(({ resources }) => Object.values(resources))
+    .flatMap(({ Type, Properties }) => (Type === type ? [Properties] : []));
 
 /** The endpoints that the templates create in the operator's VPC. */
-const comingEndpoints = ({ stacks }: Pick<Before, 'stacks'>, vpc: string): readonly ComingEndpoint[] =>
-  stacks.flatMap(({ resources }) =>
-    Object.entries(resources).flatMap(([logicalId, { Type, Properties }]) => {
-      const { data } = endpointShape.safeParse(Type === 'AWS::EC2::VPCEndpoint' ? Properties : undefined);
-      return data === undefined || data.VpcId !== vpc
-        ? []
-        : [
-            {
-              logicalId,
-              service: data.ServiceName,
-              isGateway: data.VpcEndpointType === 'Gateway',
-              hasPrivateDns: data.PrivateDnsEnabled,
-              routeTables: data.RouteTableIds,
-            },
-          ];
-    }),
-  );
+const comingEndpoints = (before: Pick<Before, 'stacks'>, vpc: string): readonly ComingEndpoint[] =>
+  propertiesOf(before, 'AWS::EC2::VPCEndpoint').flatMap((properties) => {
+    const { data } = endpointShape.safeParse(properties);
+    if (data === undefined || data.VpcId !== vpc) return [];
+    return [
+      {
+        service: data.ServiceName,
+        isGateway: data.VpcEndpointType === 'Gateway',
+        hasPrivateDns: data.PrivateDnsEnabled,
+        routeTables: data.RouteTableIds,
+      },
+    ];
+  });
 
 const nameOf = ({ service }: Pick<Endpoint, 'service'>): string => service.split('.').at(-1) ?? service;
 
 const ownIds = async (before: Before): Promise<ReadonlySet<string>> =>
   new Set((await stacksThere(before)).flatMap(({ physicalIds }) => [...physicalIds]));
 
-/** Describes the conflict between a new endpoint and an existing one, if any. */
 function conflictOf(coming: ComingEndpoint, there: Endpoint): string | undefined {
   if (coming.service !== there.service) return undefined;
   // A route table has at most one endpoint route per service ("Gateway endpoints", AWS PrivateLink Guide).
@@ -103,7 +101,6 @@ function faultOf(
     : `${subnet.id} has no route to the internet, and no endpoint of ${missing.join(', ')}`;
 }
 
-/** Facts about zones that AWS reports only during a deployment. */
 const untold =
   'AWS publishes no list of the zones in which Lambda and NAT gateways have room, so only the deployment shows that';
 
@@ -130,7 +127,7 @@ export const networkChecks: readonly Check<Before>[] = [
         faults.push(
           `${vpc} has DNS support or DNS hostnames off, and the endpoints' private names need both`,
         );
-      expectThat(faults.length === 0, `The endpoints of vpcEndpoints cannot be made: ${listOf(faults)}.`);
+      expectNone(faults, (list) => `The endpoints of vpcEndpoints cannot be made: ${list}.`);
       return `the endpoints of ${coming.map(nameOf).join(', ')} can be made; ${has}`;
     },
   },
@@ -146,13 +143,13 @@ export const networkChecks: readonly Check<Before>[] = [
       const foreign = subnets
         .filter((subnet) => subnet.vpc !== vpc)
         .map((subnet) => `${subnet.id} is in ${subnet.vpc}`);
-      expectThat(foreign.length === 0, `The subnets are not all in ${vpc}: ${listOf(foreign)}.`);
+      expectNone(foreign, (list) => `The subnets are not all in ${vpc}: ${list}.`);
       const tables = await network.routeTablesIn(vpc);
       const endpoints = [...(await network.endpointsIn(vpc)), ...comingEndpoints(before, vpc)];
       const faults = subnets.flatMap(
         (subnet) => faultOf(subnet, tables, endpoints, neededServices(before.settings)) ?? [],
       );
-      expectThat(faults.length === 0, `The functions would not reach AWS: ${listOf(faults)}.`);
+      expectNone(faults, (list) => `The functions would not reach AWS: ${list}.`);
       const ways = subnets.map(({ id }) => {
         const way = tableOf(tables, id)?.routes.find(({ to }) => to === internet);
         return `${id} by ${way?.via ?? 'endpoints only'}`;
@@ -165,30 +162,18 @@ export const networkChecks: readonly Check<Before>[] = [
     shows: 'AWS has the zones that the delivery functions are to be in',
     remedy: 'Choose subnets or zones of other zone ids: aws ec2 describe-availability-zones lists them.',
     run: async (before) => {
-      const { stacks, aws } = before;
+      const { aws } = before;
       // The deployment creates a VPC for fixed addresses or managed instances.
-      if (
-        stacks.some(({ resources }) =>
-          Object.values(resources).some(({ Type }) => Type === 'AWS::EC2::Subnet'),
-        )
-      ) {
+      const own = propertiesOf(before, 'AWS::EC2::Subnet');
+      if (own.length > 0) {
         const zones = await aws.network.zones();
-        const asked = stacks.flatMap(({ resources }) =>
-          Object.values(resources).flatMap(({ Type, Properties }) => {
-            const { data } = zoneShape.safeParse(Type === 'AWS::EC2::Subnet' ? Properties : undefined);
-            return data === undefined ? [] : [data.AvailabilityZoneId];
-          }),
-        );
-        const missing = [...new Set(asked)].filter(
-          (id) => !zones.some((zone) => zone.id === id && zone.isAvailable),
-        );
+        const asked = [
+          ...new Set(own.flatMap((one) => zoneShape.safeParse(one).data?.AvailabilityZoneId ?? [])),
+        ];
+        const missing = asked.filter((id) => !zones.some((zone) => zone.id === id && zone.isAvailable));
         const known = zones.map(({ id, name }) => `${id} (${name})`).join(', ');
-        expectThat(
-          missing.length === 0,
-          `The account has no zone ${missing.join(', ')} here; it has ${known}.`,
-        );
-        const chosen =
-          asked.length === 0 ? 'AWS chooses the zones by letter' : [...new Set(asked)].join(', ');
+        expectNone(missing, () => `The account has no zone ${missing.join(', ')} here; it has ${known}.`);
+        const chosen = asked.length === 0 ? 'AWS chooses the zones by letter' : asked.join(', ');
         return `${chosen}, of ${known}; ${untold}`;
       }
       const { vpc, subnetIds } = ownVpc(before);
@@ -209,7 +194,7 @@ export const networkChecks: readonly Check<Before>[] = [
           if (!served.includes(subnet.zoneId))
             faults.push(`${service} has no endpoints in ${subnet.zoneId}, the zone of ${subnet.id}`);
       }
-      expectThat(faults.length === 0, `The subnets do not fit: ${listOf(faults)}.`);
+      expectNone(faults, (list) => `The subnets do not fit: ${list}.`);
       return `the subnets are in ${zoneIds.join(', ')}; ${untold}`;
     },
   },
@@ -229,7 +214,7 @@ export const networkChecks: readonly Check<Before>[] = [
         ...(isInUse && !own.includes(id) ? [`${id} (${address}) belongs to something else already`] : []),
         ...(borderGroup !== region ? [`${id} (${address}) is announced in ${borderGroup}`] : []),
       ]);
-      expectThat(faults.length === 0, `A NAT gateway cannot get these addresses: ${listOf(faults)}.`);
+      expectNone(faults, (list) => `A NAT gateway cannot get these addresses: ${list}.`);
       return `${addresses.map(({ address }) => address).join(', ')} can be had by NAT gateways`;
     },
   },

@@ -2,10 +2,10 @@
 import { GetMetricDataCommand } from '@aws-sdk/client-cloudwatch';
 import { CostExplorerClient, GetCostAndUsageCommand } from '@aws-sdk/client-cost-explorer';
 import { clientOptions } from '../../lambdas/aws/clientOptions.ts';
-import { metricsService } from '../../lambdas/aws/resources.ts';
 import { type Check, expectThat, type Outcome, runCheck } from '../check.ts';
 import { clientsIn } from '../clients.ts';
 import type { Deployment } from '../deployment.ts';
+import { ownQuery } from '../metrics.ts';
 import { type Forecast, forecastOf } from './forecast.ts';
 
 /** The region of Cost Explorer's endpoint ("AWS Cost Explorer endpoints and quotas"). */
@@ -71,18 +71,9 @@ async function countMessages({ day, deployment, regions }: Day): Promise<Readonl
       new GetMetricDataCommand({
         StartTime: new Date(`${day}T00:00:00Z`),
         EndTime: new Date(`${dayAfter(day)}T00:00:00Z`),
-        MetricDataQueries: ['Accepted', 'Callbacks'].map((MetricName) => ({
-          Id: MetricName.toLowerCase(),
-          MetricStat: {
-            Metric: {
-              Namespace: deployment.settings.name,
-              MetricName,
-              Dimensions: [{ Name: 'service', Value: metricsService }],
-            },
-            Period: 3_600,
-            Stat: 'Sum',
-          },
-        })),
+        MetricDataQueries: ['Accepted', 'Callbacks'].map((name) =>
+          ownQuery(deployment.settings.name, name, 3_600),
+        ),
       }),
     );
     return [region, sum(MetricDataResults.flatMap(({ Values = [] }) => Values))];

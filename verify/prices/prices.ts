@@ -10,12 +10,6 @@ export type PricedRegion = (typeof pricedRegions)[number];
 export const pricedRegionOf = (region: string): PricedRegion =>
   pricedRegions.find((one) => one === region) ?? pricedRegions[0];
 
-interface Price {
-  readonly unit: string;
-  readonly dollarsPerMillion: Readonly<Record<PricedRegion, number>>;
-  readonly source: string;
-}
-
 /**
  * The day on which the prices were last checked, in published copies of AWS's Price List Bulk API,
  * `https://pricing.us-east-1.amazonaws.com/offers/v1.0/aws/<service>/current/<region>/index.json`, from August and September
@@ -31,173 +25,76 @@ export const hoursOfMonth = 730;
 export const daysOfMonth = hoursOfMonth / 24;
 export const secondsOfMonth = hoursOfMonth * 3_600;
 
-const everywhere = (dollars: number) => ({ 'us-east-1': dollars, 'eu-central-1': dollars });
-const byRegion = (usEast1: number, euCentral1: number) => ({
-  'us-east-1': usEast1,
-  'eu-central-1': euCentral1,
+/**
+ * @param usEast1 dollars for a million units in us-east-1
+ * @param euCentral1 the same in eu-central-1
+ */
+const price = (unit: string, usEast1: number, euCentral1: number, source: string) => ({
+  unit,
+  dollarsPerMillion: { 'us-east-1': usEast1, 'eu-central-1': euCentral1 },
+  source,
 });
 
 export const prices = {
-  apiRequest: {
-    unit: 'API request',
-    dollarsPerMillion: byRegion(3.5, 3.7),
-    source: 'Amazon API Gateway pricing, REST APIs; `EUC1-ApiGatewayRequest`',
-  },
-  lambdaRequest: {
-    unit: 'Lambda request',
-    dollarsPerMillion: everywhere(0.2),
-    source: 'AWS Lambda pricing, arm64',
-  },
+  apiRequest: price(
+    'API request',
+    3.5,
+    3.7,
+    'Amazon API Gateway pricing, REST APIs; `EUC1-ApiGatewayRequest`',
+  ),
+  lambdaRequest: price('Lambda request', 0.2, 0.2, 'AWS Lambda pricing, arm64'),
   /** One request per 64 KB. */
-  sqsRequest: {
-    unit: 'SQS request',
-    dollarsPerMillion: everywhere(0.4),
-    source: 'Amazon SQS pricing, standard queues',
-  },
+  sqsRequest: price('SQS request', 0.4, 0.4, 'Amazon SQS pricing, standard queues'),
   /** In addition to the request. Only requests that send have a group. */
-  sqsGroup: {
-    unit: 'SQS group',
-    dollarsPerMillion: everywhere(0.1),
-    source: 'Amazon SQS pricing, fair queues',
-  },
-  scheduled: {
-    unit: 'Scheduler send',
-    dollarsPerMillion: byRegion(1, 1.15),
-    source: 'Amazon EventBridge pricing, Scheduler',
-  },
-  dynamoWrite: {
-    unit: 'write unit',
-    dollarsPerMillion: byRegion(0.625, 0.7625),
-    source: 'Amazon DynamoDB pricing, on-demand',
-  },
-  dynamoRead: {
-    unit: 'read unit',
-    dollarsPerMillion: byRegion(0.125, 0.1525),
-    source: 'Amazon DynamoDB pricing, on-demand',
-  },
+  sqsGroup: price('SQS group', 0.1, 0.1, 'Amazon SQS pricing, fair queues'),
+  scheduled: price('Scheduler send', 1, 1.15, 'Amazon EventBridge pricing, Scheduler'),
+  dynamoWrite: price('write unit', 0.625, 0.7625, 'Amazon DynamoDB pricing, on-demand'),
+  dynamoRead: price('read unit', 0.125, 0.1525, 'Amazon DynamoDB pricing, on-demand'),
   /** A unit of provisioned capacity for an hour, which carries up to 3,600 write units. */
-  dynamoWriteHour: {
-    unit: 'write capacity hour',
-    dollarsPerMillion: byRegion(650, 793),
-    source: 'Amazon DynamoDB pricing, provisioned capacity',
-  },
-  dynamoReadHour: {
-    unit: 'read capacity hour',
-    dollarsPerMillion: byRegion(130, 158.6),
-    source: 'Amazon DynamoDB pricing, provisioned capacity',
-  },
-  dynamoStorage: {
-    unit: 'GB-month',
-    dollarsPerMillion: byRegion(250_000, 306_000),
-    source: 'Amazon DynamoDB pricing, Standard table class',
-  },
-  dynamoRecovery: {
-    unit: 'GB-month',
-    dollarsPerMillion: byRegion(200_000, 244_800),
-    source: 'Amazon DynamoDB pricing, point-in-time recovery',
-  },
-  s3Put: {
-    unit: 'S3 PUT',
-    dollarsPerMillion: byRegion(5, 5.4),
-    source: 'Amazon S3 pricing, S3 Standard',
-  },
-  s3Get: {
-    unit: 'S3 GET',
-    dollarsPerMillion: byRegion(0.4, 0.43),
-    source: 'Amazon S3 pricing, S3 Standard',
-  },
-  s3Storage: {
-    unit: 'GB-month',
-    dollarsPerMillion: byRegion(23_000, 24_500),
-    source: 'Amazon S3 pricing, S3 Standard',
-  },
-  secretRead: {
-    unit: 'secret read',
-    dollarsPerMillion: everywhere(5),
-    source: 'AWS Secrets Manager pricing',
-  },
+  dynamoWriteHour: price('write capacity hour', 650, 793, 'Amazon DynamoDB pricing, provisioned capacity'),
+  dynamoReadHour: price('read capacity hour', 130, 158.6, 'Amazon DynamoDB pricing, provisioned capacity'),
+  dynamoStorage: price('GB-month', 250_000, 306_000, 'Amazon DynamoDB pricing, Standard table class'),
+  dynamoRecovery: price('GB-month', 200_000, 244_800, 'Amazon DynamoDB pricing, point-in-time recovery'),
+  s3Put: price('S3 PUT', 5, 5.4, 'Amazon S3 pricing, S3 Standard'),
+  s3Get: price('S3 GET', 0.4, 0.43, 'Amazon S3 pricing, S3 Standard'),
+  s3Storage: price('GB-month', 23_000, 24_500, 'Amazon S3 pricing, S3 Standard'),
+  secretRead: price('secret read', 5, 5, 'AWS Secrets Manager pricing'),
   /** A gigabyte of a function's memory for a second. */
-  lambdaGbSecond: {
-    unit: 'GB-second',
-    dollarsPerMillion: everywhere(13.3334),
-    source: 'AWS Lambda pricing, arm64',
-  },
-  alarmMetric: {
-    unit: 'alarm metric',
-    dollarsPerMillion: everywhere(100_000),
-    source: 'Amazon CloudWatch pricing, alarms',
-  },
+  lambdaGbSecond: price('GB-second', 13.3334, 13.3334, 'AWS Lambda pricing, arm64'),
+  alarmMetric: price('alarm metric', 100_000, 100_000, 'Amazon CloudWatch pricing, alarms'),
   /** A metric that functions write, for the hours in which they write it. */
-  metric: {
-    unit: 'metric',
-    dollarsPerMillion: everywhere(300_000),
-    source: 'Amazon CloudWatch pricing, custom metrics',
-  },
-  dashboard: {
-    unit: 'dashboard',
-    dollarsPerMillion: everywhere(3_000_000),
-    source: 'Amazon CloudWatch pricing',
-  },
-  secret: {
-    unit: 'secret',
-    dollarsPerMillion: everywhere(400_000),
-    source: 'AWS Secrets Manager pricing',
-  },
-  webAcl: { unit: 'web ACL', dollarsPerMillion: everywhere(5_000_000), source: 'AWS WAF pricing' },
-  webAclRule: { unit: 'rule', dollarsPerMillion: everywhere(1_000_000), source: 'AWS WAF pricing' },
-  logGb: {
-    unit: 'GB',
-    dollarsPerMillion: byRegion(500_000, 630_000),
-    source: 'Amazon CloudWatch pricing, logs collected, Standard',
-  },
-  logStorage: {
-    unit: 'GB-month',
-    dollarsPerMillion: byRegion(30_000, 32_400),
-    source: 'Amazon CloudWatch pricing, logs stored',
-  },
-  trafficGb: {
-    unit: 'GB',
-    dollarsPerMillion: everywhere(90_000),
-    source: 'Amazon EC2 pricing, data transfer out to the internet',
-  },
+  metric: price('metric', 300_000, 300_000, 'Amazon CloudWatch pricing, custom metrics'),
+  dashboard: price('dashboard', 3_000_000, 3_000_000, 'Amazon CloudWatch pricing'),
+  secret: price('secret', 400_000, 400_000, 'AWS Secrets Manager pricing'),
+  webAcl: price('web ACL', 5_000_000, 5_000_000, 'AWS WAF pricing'),
+  webAclRule: price('rule', 1_000_000, 1_000_000, 'AWS WAF pricing'),
+  logGb: price('GB', 500_000, 630_000, 'Amazon CloudWatch pricing, logs collected, Standard'),
+  logStorage: price('GB-month', 30_000, 32_400, 'Amazon CloudWatch pricing, logs stored'),
+  trafficGb: price('GB', 90_000, 90_000, 'Amazon EC2 pricing, data transfer out to the internet'),
   /**
    * A Lambda Managed Instance of the smallest type in the templates: two CPUs, 4 GB. The others, m7g.large and r7g.large, cost
    * 13 and 48 % more in us-east-1: see `aws-samples/sample-aws-lambda-managed-instances`.
    */
-  instanceHour: {
-    unit: 'instance hour',
-    dollarsPerMillion: byRegion(72_500, 82_500),
-    source: 'Amazon EC2 on-demand pricing, Linux, c7g.large',
-  },
+  instanceHour: price('instance hour', 72_500, 82_500, 'Amazon EC2 on-demand pricing, Linux, c7g.large'),
   /** In addition to the instance, without its discounts. */
-  instanceFeeHour: {
-    unit: 'management fee hour',
-    dollarsPerMillion: byRegion(0.15 * 72_500, 0.15 * 82_500),
-    source: 'AWS Lambda pricing, Lambda Managed Instances: 15 % of the on-demand price',
-  },
-  natHour: {
-    unit: 'NAT gateway hour',
-    dollarsPerMillion: byRegion(45_000, 52_000),
-    source: 'Amazon VPC pricing, NAT gateway',
-  },
+  instanceFeeHour: price(
+    'management fee hour',
+    0.15 * 72_500,
+    0.15 * 82_500,
+    'AWS Lambda pricing, Lambda Managed Instances: 15 % of the on-demand price',
+  ),
+  natHour: price('NAT gateway hour', 45_000, 52_000, 'Amazon VPC pricing, NAT gateway'),
   /** A gigabyte through a NAT gateway, in either direction. */
-  natGb: {
-    unit: 'NAT gateway GB',
-    dollarsPerMillion: byRegion(45_000, 52_000),
-    source: 'Amazon VPC pricing, NAT gateway',
-  },
-  addressHour: {
-    unit: 'public address hour',
-    dollarsPerMillion: everywhere(5_000),
-    source: 'Amazon VPC pricing, public IPv4 addresses',
-  },
+  natGb: price('NAT gateway GB', 45_000, 52_000, 'Amazon VPC pricing, NAT gateway'),
+  addressHour: price('public address hour', 5_000, 5_000, 'Amazon VPC pricing, public IPv4 addresses'),
   /** An interface endpoint in one zone. */
-  endpointHour: {
-    unit: 'endpoint hour',
-    dollarsPerMillion: byRegion(10_000, 12_000),
-    source: 'AWS PrivateLink pricing, interface endpoints; `EUC1-VpcEndpoint-Hours`',
-  },
-} as const satisfies Record<string, Price>;
+  endpointHour: price(
+    'endpoint hour',
+    10_000,
+    12_000,
+    'AWS PrivateLink pricing, interface endpoints; `EUC1-VpcEndpoint-Hours`',
+  ),
+} as const;
 
 export type Unit = keyof typeof prices;
 

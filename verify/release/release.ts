@@ -45,7 +45,6 @@ export const missingOf = ({ accepted }: Traffic, received: readonly Received[]):
   return [...accepted.keys()].filter((id) => !arrived.has(id));
 };
 
-/** Judges a release's traffic after all messages have arrived. */
 export function judgeTraffic({ accepted, refused }: Traffic, received: readonly Received[]): string {
   const attempts = new Map<string, number>();
   for (const { messageId, retried } of received) {
@@ -64,7 +63,6 @@ export function judgeTraffic({ accepted, refused }: Traffic, received: readonly 
   return `${accepted.size} messages were accepted and all arrived, ${twice} attempts came twice, ${refused.length} requests were refused`;
 }
 
-/** Publishes until it is stopped. */
 function keepPublishing(
   { api: { client }, timeout: { signal }, isEmulator }: After,
   okUrl: string,

@@ -1,7 +1,7 @@
 /** Tests deliveries of the largest messages in a process with the least memory that `deliveryMemory` allows. */
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { bundleUrl, startInvoker } from '../../../bench/child.ts';
+import { startInvoker } from '../../../bench/child.ts';
 import { apiEvent, queueEvent } from '../../../bench/events.ts';
 import { startFixture } from '../../../bench/fixture.ts';
 import {
@@ -20,11 +20,8 @@ it(
     const memoryMb = leastDeliveryMemoryMb;
     const messages = messagesInMemory(memoryMb);
     const fixture = await startFixture();
-    const deliver = startInvoker(
-      bundleUrl('deliver'),
-      { AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryMb) },
-      memoryMb,
-    );
+    const variables = { AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(memoryMb) };
+    const deliver = await startInvoker('deliver', variables, memoryMb);
     try {
       // Incompressible, with a little room left for its surroundings.
       const body = randomBytes(4 * mebibyte - 1_000);

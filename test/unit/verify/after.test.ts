@@ -5,10 +5,9 @@ import { App } from 'aws-cdk-lib';
 import * as z from 'zod';
 import { readSettings, type Settings } from '../../../lib/settings.ts';
 import type { StackResource } from '../../../operate/stackResources.ts';
-import { type Answer, clientOf, type Send } from '../../../verify/after/api.ts';
+import { type Answer, clientOf, reachable, type Send } from '../../../verify/after/api.ts';
 import { afterChecks } from '../../../verify/after/checks.ts';
 import type { After } from '../../../verify/after/context.ts';
-import { reachable } from '../../../verify/after/deployed.ts';
 import { functionCheck, missingFunction } from '../../../verify/after/delivery/functionCheck.ts';
 import { percentile, usageQueries } from '../../../verify/after/watch/measures.ts';
 import type { Received } from '../../../verify/after/receiver/received.ts';
@@ -343,7 +342,9 @@ const short: readonly {
       ...setting({ longDelivery: 'instances' }),
       clients: answeredBy({
         CreateStackCommand: new Error('The machine is not to be had'),
-        DescribeStacksCommand: Object.assign(new Error('There is none.'), { name: 'ValidationError' }),
+        DescribeStacksCommand: Object.assign(new Error('Stack with id Svc does not exist'), {
+          name: 'ValidationError',
+        }),
       }),
     },
   },

@@ -1,7 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { valuesIn } from '../../../lib/regional.ts';
 import { type Check, expectThat, Skipped } from '../../check.ts';
-import { bearer, type Client, publish } from '../api.ts';
+import { deliver, deliverBytes, strange } from '../acts.ts';
+import { bearer, type Client } from '../api.ts';
 import type { After } from '../context.ts';
 import { isRefusal, shown } from './answerChecks.ts';
 
@@ -9,10 +10,6 @@ const megabyte = 1_024 * 1_024;
 
 /** Bytes of a request's head. The limit is 10,240, as in API Gateway ("Quotas for REST APIs"). */
 const heads = { taken: 9_000, refused: 11_000 };
-
-/** Bytes that a proxy might decode, collapse or re-encode. */
-const strangePath = '//a%2Fb';
-const strangeQuery = 'x=1&x=2+3';
 
 const urlOf = ({ publishUrl }: After): Client => {
   if (publishUrl === undefined) throw new Skipped('the setting publishUrl is off');
@@ -28,13 +25,11 @@ export const doorChecks: readonly Check<After>[] = [
     shows: 'the publish URL takes a message, and the path of its destination arrives byte for byte',
     remedy,
     run: async (after) => {
-      const client = urlOf(after);
-      const strange = after.inbox('ok');
-      await publish(client, `${strange.url}${strangePath}`, { body: 'by the publish URL' });
-      const [received] = await strange.received(1);
-      expectThat(received?.text === 'by the publish URL', `The body arrived as "${String(received?.text)}".`);
-      expectThat(received.path === strangePath, `${strangePath} arrived as ${received.path}.`);
-      return `a message came through it, and ${strangePath} arrived byte for byte`;
+      const message = { body: 'by the publish URL' };
+      const received = await deliver(after, urlOf(after), message, (url) => `${url}${strange.path}`);
+      expectThat(received?.text === message.body, `The body arrived as "${String(received?.text)}".`);
+      expectThat(received.path === strange.path, `${strange.path} arrived as ${received.path}.`);
+      return `a message came through it, and ${strange.path} arrived byte for byte`;
     },
   },
   {
@@ -46,24 +41,16 @@ export const doorChecks: readonly Check<After>[] = [
       'the emulator encodes again the query that a function URL gets, and takes every body for text',
     run: async (after) => {
       const client = urlOf(after);
-      const query = after.inbox('ok');
-      const destination = `${query.url}?${strangeQuery}`;
-      await publish(client, encodeURIComponent(destination), { body: 'query' });
-      const [received] = await query.received(1);
-      expectThat(received?.query === strangeQuery, `${strangeQuery} arrived as ${String(received?.query)}.`);
-
-      const body = randomBytes(256);
-      const binary = after.inbox('ok');
-      await publish(client, binary.url, {
-        body: new Uint8Array(body),
-        headers: { 'content-type': 'application/octet-stream' },
-      });
-      const [bytes] = await binary.received(1);
-      expectThat(
-        bytes?.sha256 === createHash('sha256').update(body).digest('hex'),
-        `Of ${body.length} bytes ${String(bytes?.bytes)} arrived, and not the same.`,
+      const received = await deliver(after, client, { body: 'query' }, (url) =>
+        encodeURIComponent(`${url}?${strange.query}`),
       );
-      return `${strangeQuery} and ${body.length} random bytes arrived as they were`;
+      expectThat(
+        received?.query === strange.query,
+        `${strange.query} arrived as ${String(received?.query)}.`,
+      );
+      const bytes = randomBytes(256);
+      await deliverBytes(after, client, bytes, 'application/octet-stream');
+      return `${strange.query} and ${bytes.length} random bytes arrived as they were`;
     },
   },
   {
@@ -72,29 +59,22 @@ export const doorChecks: readonly Check<After>[] = [
     remedy,
     run: async (after) => {
       const client = urlOf(after);
-      const large = after.inbox('ok');
-      await publish(client, large.url, {
-        body: 'x'.repeat(4 * megabyte),
+      const { url } = after.inbox('ok');
+      const plain = (megabytes: number) => ({
+        body: 'x'.repeat(megabytes * megabyte),
         headers: { 'content-type': 'text/plain' },
       });
-      const [received] = await large.received(1);
-      expectThat(received?.bytes === 4 * megabyte, `Of 4 MB ${String(received?.bytes)} bytes arrived.`);
-      // Lambda's limit is 6 MB. It answers 413 with its own text ("Lambda quotas").
-      const tooLarge = await client.send('POST', `/v2/publish/${large.url}`, {
-        body: 'x'.repeat(7 * megabyte),
-        headers: { 'content-type': 'text/plain' },
-      });
-      expectThat(tooLarge.status === 413, `7 MB were answered ${shown(tooLarge)}.`);
-      const long = after.inbox('ok');
-      await publish(client, long.url, {
+      const withHead = (bytes: number) => ({
         body: 'long',
-        headers: { 'svc-forward-long': 'x'.repeat(heads.taken) },
+        headers: { 'svc-forward-long': 'x'.repeat(bytes) },
       });
-      await long.received(1);
-      const tooLong = await client.send('POST', `/v2/publish/${long.url}`, {
-        body: 'too long',
-        headers: { 'svc-forward-long': 'x'.repeat(heads.refused) },
-      });
+      const large = await deliver(after, client, plain(4));
+      expectThat(large?.bytes === 4 * megabyte, `Of 4 MB ${String(large?.bytes)} bytes arrived.`);
+      // Lambda's limit is 6 MB. It answers 413 with its own text ("Lambda quotas").
+      const tooLarge = await client.send('POST', `/v2/publish/${url}`, plain(7));
+      expectThat(tooLarge.status === 413, `7 MB were answered ${shown(tooLarge)}.`);
+      await deliver(after, client, withHead(heads.taken));
+      const tooLong = await client.send('POST', `/v2/publish/${url}`, withHead(heads.refused));
       expectThat(
         tooLong.status === 431 && isRefusal(tooLong),
         `A head of more than 10,240 bytes was answered ${shown(tooLong)}.`,

@@ -2,7 +2,8 @@
 import { GetExportCommand, GetGatewayResponsesCommand } from '@aws-sdk/client-api-gateway';
 import * as z from 'zod';
 import { gatewayAnswers, refusalBody } from '../../../lib/api/gatewayAnswers.ts';
-import { type Check, expectThat, Shortfall, Skipped } from '../../check.ts';
+import { type Check, expectNone, expectThat, Skipped } from '../../check.ts';
+import { resourceOf } from '../acts.ts';
 import type { Answer } from '../api.ts';
 import type { After } from '../context.ts';
 import { isRefusal, shown } from './answerChecks.ts';
@@ -21,30 +22,24 @@ type Responses = z.output<typeof responses>;
 
 const exported = z.object({ 'x-amazon-apigateway-gateway-responses': responses.optional() });
 
-/** Lists how an API's answers differ from this release's. */
 export function wrongAnswers(found: Responses): readonly string[] {
   return gatewayAnswers.flatMap((answer) => {
     const { responseType } = answer.type;
     const there = found[responseType];
     if (there === undefined) return [`${responseType} is AWS’s own`];
-    const status = answer.status?.toString();
-    const isAlike =
-      (status === undefined || String(there.statusCode) === status) &&
-      there.responseTemplates['application/json'] === refusalBody(answer);
-    return isAlike
+    const { statusCode, responseTemplates } = there;
+    const text = responseTemplates['application/json'];
+    const hasStatus = answer.status === undefined || String(statusCode) === answer.status.toString();
+    return hasStatus && text === refusalBody(answer)
       ? []
-      : [
-          `${responseType} is ${String(there.statusCode)} ${String(there.responseTemplates['application/json'])}`,
-        ];
+      : [`${responseType} is ${String(statusCode)} ${String(text)}`];
   });
 }
 
 /** Reads the stage's gateway responses, or the API's if the export omits them. */
 async function readAnswers({ clients: { apiGateway }, resources }: After): Promise<Responses> {
-  const restApiId = resources.find(
-    ({ type, logicalId }) => type === 'AWS::ApiGateway::RestApi' && /^Api[0-9A-F]{8}$/.test(logicalId),
-  )?.physicalId;
-  if (restApiId === undefined) throw new Shortfall('The stack has no API.');
+  const apis = resources.filter(({ type }) => type === 'AWS::ApiGateway::RestApi');
+  const restApiId = resourceOf({ resources: apis }, /^Api[0-9A-F]{8}$/, 'API');
   const { body } = await apiGateway.send(
     new GetExportCommand({
       restApiId,
@@ -93,8 +88,10 @@ export const gatewayChecks: readonly Check<After>[] = [
     remedy:
       'npx svc-queue drift shows a changed API; npx svc-queue deploy -- --revert-drift repairs it. A changed API needs a new deployment of its stage.',
     run: async (after) => {
-      const wrong = wrongAnswers(await readAnswers(after));
-      expectThat(wrong.length === 0, `The gateway would not answer as it has to: ${wrong.join('; ')}.`);
+      expectNone(
+        wrongAnswers(await readAnswers(after)),
+        (list) => `The gateway would not answer as it has to: ${list}.`,
+      );
       return `the gateway has its ${gatewayAnswers.length} own answers, those of 429, 502 and 504 among them`;
     },
   },

@@ -1,49 +1,27 @@
 /** Checks what is delivered, and when. */
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import jws from 'jws';
 import * as z from 'zod';
 import { type Check, expectThat } from '../../check.ts';
-import { anything, publish, published } from '../api.ts';
+import { deliver, deliverBytes, strange } from '../acts.ts';
+import { anything, post, publish, published } from '../api.ts';
 import type { After } from '../context.ts';
 import { until } from '../../wait.ts';
-
-const json = { 'content-type': 'application/json' };
 
 /** A short timeout, so that messages go through the short queue. Others go through the long one. */
 const soon = { 'svc-timeout': '20s' };
 
-const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
-
 const keys = z.object({ current: z.string() });
 const claims = z.object({ sub: z.string() });
 
-/** Bytes that a gateway might decode, collapse or re-encode. */
-const strangePath = '//a%2Fb';
-const strangeQuery = 'x=1&x=2+3';
-
-/** Publishes to a URL with such bytes. The whole URL is encoded. */
-async function deliverStrange({ api: { client }, inbox }: After) {
-  const strange = inbox('ok');
-  const destination = `${strange.url}${strangePath}?${strangeQuery}`;
-  await publish(client, encodeURIComponent(destination), { body: 'bytes' });
-  const [received] = await strange.received(1);
+/** Publishes to a URL with strange bytes. The whole URL is encoded. */
+async function deliverStrange(after: After) {
+  let destination = '';
+  const received = await deliver(after, after.api.client, { body: 'bytes' }, (url) => {
+    destination = `${url}${strange.path}?${strange.query}`;
+    return encodeURIComponent(destination);
+  });
   return { destination, received };
-}
-
-async function checkBody(
-  { api: { client }, inbox }: After,
-  body: Buffer,
-  contentType: string,
-): Promise<string> {
-  const one = inbox('ok');
-  const headers = { 'content-type': contentType };
-  await publish(client, one.url, { body: new Uint8Array(body), headers });
-  const [received] = await one.received(1);
-  expectThat(
-    received?.sha256 === sha256(body) && received.contentType === contentType,
-    `Of ${body.length} bytes of ${contentType}, ${String(received?.bytes)} of ${String(received?.contentType)} arrived, and not the same.`,
-  );
-  return `${body.length} bytes arrived as they were`;
 }
 
 const text = '東京 é';
@@ -55,7 +33,6 @@ const deadLetters = z.object({
   messages: z.array(z.object({ dlqId: z.string(), error: z.string().optional() })),
 });
 
-/** Publishes to a failing destination, and waits for the dead letter. */
 export async function makeDeadLetter({ api: { client }, timeout }: After, destination: string) {
   const messageId = await publish(client, destination, {
     body: 'in vain',
@@ -92,8 +69,8 @@ export const deliveryChecks: readonly Check<After>[] = [
     remedy: lookAtDelivery,
     run: async (after) => {
       const { received } = await deliverStrange(after);
-      expectThat(received?.path === strangePath, `${strangePath} arrived as ${String(received?.path)}.`);
-      return `${strangePath} arrived byte for byte`;
+      expectThat(received?.path === strange.path, `${strange.path} arrived as ${String(received?.path)}.`);
+      return `${strange.path} arrived byte for byte`;
     },
   },
   {
@@ -103,8 +80,11 @@ export const deliveryChecks: readonly Check<After>[] = [
     notOnEmulator: 'the emulator encodes again the query that a function URL gets',
     run: async (after) => {
       const { received } = await deliverStrange(after);
-      expectThat(received?.query === strangeQuery, `${strangeQuery} arrived as ${String(received?.query)}.`);
-      return `${strangeQuery} arrived byte for byte`;
+      expectThat(
+        received?.query === strange.query,
+        `${strange.query} arrived as ${String(received?.query)}.`,
+      );
+      return `${strange.query} arrived byte for byte`;
     },
   },
   {
@@ -130,7 +110,7 @@ export const deliveryChecks: readonly Check<After>[] = [
     shows: 'a body that is no text arrives byte for byte',
     remedy: 'The API needs the binary media type */*: npx svc-queue drift shows whether it has it.',
     notOnEmulator: 'the emulator takes every body for text',
-    run: (after) => checkBody(after, binary, 'application/octet-stream'),
+    run: (after) => deliverBytes(after, after.api.client, binary, 'application/octet-stream'),
   },
   {
     name: 'header-text',
@@ -156,7 +136,7 @@ export const deliveryChecks: readonly Check<After>[] = [
     shows: 'a body of 100 KB goes through the bucket',
     remedy:
       'Look at the bucket of Svc-<region>-State, and whether the functions Publish, DeliverShort and DeliverLong may use it.',
-    run: (after) => checkBody(after, large(), 'text/plain'),
+    run: (after) => deliverBytes(after, after.api.client, large(), 'text/plain'),
   },
   {
     name: 'retry',
@@ -239,10 +219,7 @@ export const deliveryChecks: readonly Check<After>[] = [
     run: async ({ api: { client }, inbox }) => {
       const one = inbox('ok');
       const queue = `verify-${randomBytes(4).toString('hex')}`;
-      await client.read(anything, 'POST', '/v2/queues', {
-        headers: json,
-        body: JSON.stringify({ queueName: queue, parallelism: 1 }),
-      });
+      await post(client, '/v2/queues', { queueName: queue, parallelism: 1 });
       for (const body of queued)
         await client.read(published, 'POST', `/v2/enqueue/${queue}/${one.url}`, { body });
       const order = (await one.received(queued.length)).map((received) => received.text).join();
@@ -257,10 +234,8 @@ export const deliveryChecks: readonly Check<After>[] = [
     run: async ({ api: { client }, inbox }) => {
       const [one, other] = [inbox('ok'), inbox('ok')];
       const group = `verify-${randomBytes(4).toString('hex')}`;
-      await client.read(anything, 'POST', `/v2/topics/${group}/endpoints`, {
-        headers: json,
-        body: JSON.stringify({ endpoints: [{ url: one.url }, { url: other.url }] }),
-      });
+      const endpoints = [{ url: one.url }, { url: other.url }];
+      await post(client, `/v2/topics/${group}/endpoints`, { endpoints });
       await client.read(anything, 'POST', `/v2/publish/${group}`, { body: 'for all' });
       await Promise.all([one.received(1), other.received(1)]);
       return 'both endpoints of a URL group got a message';
@@ -292,7 +267,7 @@ export const deliveryChecks: readonly Check<After>[] = [
         },
         body: '{"order":1}',
       };
-      await client.read(anything, 'POST', '/v2/batch', { headers: json, body: JSON.stringify([start]) });
+      await post(client, '/v2/batch', [start]);
       const deliveries = await flow.received(runDeliveries);
       let state = '';
       await until(

@@ -9,12 +9,12 @@ import {
 } from '@aws-sdk/client-lambda';
 import * as z from 'zod';
 import { liveAlias } from '../../../lib/functions/function.ts';
-import { type Check, Shortfall, Skipped } from '../../check.ts';
+import { type Check, Skipped } from '../../check.ts';
 import { until } from '../../wait.ts';
+import { delivered, isQuiet, resourceOf } from '../acts.ts';
 import { publish, statesOf } from '../api.ts';
 import type { After } from '../context.ts';
 import { makeLateHost, removeLateHost } from '../receiver/lateHost.ts';
-import { delivered, isQuiet } from './longChecks.ts';
 
 const noInstances =
   'longDelivery is functions: no answer may take longer than 14 minutes, and there are no instances';
@@ -34,7 +34,6 @@ const machine: LateHost = {
 /** The machine's server starts about a minute after CloudFormation has finished. */
 const startMs = 300_000;
 
-/** Sends messages to the machine until it answers one. */
 async function started({ api, timeout }: After, url: string): Promise<void> {
   const headers = { 'svc-timeout': '10s', 'svc-retries': '0' };
   const send = () => publish(api.client, `${url}/0`, { body: 'ready?', headers });
@@ -51,7 +50,6 @@ async function started({ api, timeout }: After, url: string): Promise<void> {
   );
 }
 
-/** Checks an answer that takes longer than a function may run. */
 export const longAnswer = (seconds: number, host = machine): Check<After> => ({
   name: 'long-answer',
   shows: `an answer that takes ${seconds / 60} minutes is waited for`,
@@ -78,7 +76,6 @@ export const longAnswer = (seconds: number, host = machine): Check<After> => ({
   },
 });
 
-/** The logical id of the long queue's function. */
 export const longFunction = /^DeliverLongOn[0-9a-f]{8}[0-9A-F]{8}$/;
 const longQueue = /^QueuesLong[0-9A-F]{8}$/;
 
@@ -102,14 +99,9 @@ export const lostInstanceCheck: Check<After> = {
   isSlow: true,
   notOnEmulator: 'the emulator has no managed instances',
   run: async (after) => {
-    const { api, clients, inbox, resources, settings, timeout } = after;
+    const { api, clients, inbox, settings, timeout } = after;
     if (settings.longDelivery !== 'instances') throw new Skipped(noInstances);
-    const found = (form: RegExp): string => {
-      const resource = resources.find(({ logicalId }) => form.test(logicalId));
-      if (resource === undefined) throw new Shortfall(`The stack has no resource ${form.source}.`);
-      return resource.physicalId;
-    };
-    const FunctionName = found(longFunction);
+    const FunctionName = resourceOf(after, longFunction, 'function of long jobs on instances');
     const { FunctionVersion } = await clients.lambda.send(
       new GetAliasCommand({ FunctionName, Name: liveAlias }),
     );
@@ -127,7 +119,7 @@ export const lostInstanceCheck: Check<After> = {
     const one: Scaling = { MinExecutionEnvironments: 1, MaxExecutionEnvironments: 1 };
     if (before.MinExecutionEnvironments < 2)
       throw new Skipped('there is one execution environment, and without it nothing would be delivered');
-    if (!(await isQuiet(after, found(longQueue))))
+    if (!(await isQuiet(after, resourceOf(after, longQueue, 'queue of long jobs'))))
       throw new Skipped('the queue of long jobs is in use, and this check would hold up the jobs of others');
 
     const slow = inbox(`wait-${waitSeconds}`, 'slow');

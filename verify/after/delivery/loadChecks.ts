@@ -1,14 +1,14 @@
 /** Checks many messages at once: how they share invocations, how long they take, and whether slow hosts delay others. */
-import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import * as z from 'zod';
+import { chunksOf } from '../../../lambdas/shared/lists.ts';
 import { type Check, expectThat } from '../../check.ts';
-import { published } from '../api.ts';
+import { logLines } from '../../logs.ts';
+import { resourceOf } from '../acts.ts';
+import { jsonOf, published } from '../api.ts';
 import type { After } from '../context.ts';
 import type { Received } from '../receiver/received.ts';
 import { percentile } from '../watch/measures.ts';
 import { sumsOf } from '../watch/metricSums.ts';
-
-const json = { 'content-type': 'application/json' };
 
 /** A short timeout, so that messages take the short queue. */
 const soon = { 'Svc-Timeout': '20s', 'Content-Type': 'text/plain' };
@@ -30,12 +30,9 @@ async function publishMany({ api: { client } }: After, url: string, count: numbe
     headers: soon,
     body: `message ${index}`,
   }));
-  const requests = Array.from({ length: Math.ceil(count / perRequest) }, (_, index) =>
-    items.slice(index * perRequest, (index + 1) * perRequest),
-  );
   await Promise.all(
-    requests.map((batch) =>
-      client.read(z.array(published), 'POST', '/v2/batch', { headers: json, body: JSON.stringify(batch) }),
+    chunksOf(items, perRequest).map((batch) =>
+      client.read(z.array(published), 'POST', '/v2/batch', jsonOf(batch)),
     ),
   );
 }
@@ -56,16 +53,9 @@ export function attemptsIn(message: string): number | undefined {
   return attempts > 0 ? attempts : undefined;
 }
 
-/** Reads the number of attempts of each invocation of a worker since a moment. */
 async function batchesOf({ clients: { logs }, resources }: After, since: number): Promise<readonly number[]> {
-  const group = resources.find(
-    ({ type, logicalId }) => type === 'AWS::Logs::LogGroup' && logicalId.startsWith('DeliverShortLog'),
-  );
-  const sizes: number[] = [];
-  const input = { logGroupName: group?.physicalId ?? '', startTime: since, filterPattern: '"_aws"' };
-  for await (const { events = [] } of paginateFilterLogEvents({ client: logs }, input))
-    for (const { message = '' } of events) sizes.push(attemptsIn(message) ?? 0);
-  return sizes.filter((size) => size > 0);
+  const group = resourceOf({ resources }, /^DeliverShortLog/, 'log of short jobs');
+  return (await logLines(logs, group, since, '"_aws"')).flatMap((message) => attemptsIn(message) ?? []);
 }
 
 const throttles = {
@@ -94,7 +84,6 @@ async function countThrottles(after: After, since: number): Promise<number | und
 const ids = (received: readonly Received[]): ReadonlySet<string> =>
   new Set(received.map(({ messageId }) => messageId));
 
-/** The slow host's time for an answer, in seconds. */
 const slowSeconds = 5;
 const slowMessages = 30;
 const quickMessages = 60;

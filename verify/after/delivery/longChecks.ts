@@ -1,35 +1,13 @@
 /** Checks that take minutes: long attempts, far delays, and the job of a killed worker. */
-import {
-  ChangeMessageVisibilityCommand,
-  GetQueueAttributesCommand,
-  type Message,
-  ReceiveMessageCommand,
-} from '@aws-sdk/client-sqs';
+import { ChangeMessageVisibilityCommand, type Message, ReceiveMessageCommand } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
 import { valuesIn } from '../../../lib/regional.ts';
-import { type Check, expectThat, Shortfall, Skipped } from '../../check.ts';
+import { type Check, expectThat, Skipped } from '../../check.ts';
 import { until } from '../../wait.ts';
-import { publish, statesOf } from '../api.ts';
+import { delivered, isQuiet, resourceOf, shortQueue } from '../acts.ts';
+import { publish } from '../api.ts';
 import type { After } from '../context.ts';
 import { schedulesOf } from './timeChecks.ts';
-
-/** Waits until a message whose answer takes `seconds` is delivered. @throws Shortfall if an attempt fails */
-export async function delivered(
-  { api, timeout }: Pick<After, 'api' | 'timeout'>,
-  messageId: string,
-  seconds: number,
-): Promise<void> {
-  await until(
-    async () => {
-      const states = await statesOf(api.client, messageId);
-      if (states.some((state) => /^(FAILED|ERROR|RETRY)$/.test(state)))
-        throw new Shortfall(`An attempt that takes ${seconds} s ended as ${states.join(', ')}.`);
-      return states.includes('DELIVERED');
-    },
-    () => `An attempt that takes ${seconds} s has not ended.`,
-    { ...timeout, everyMs: 5_000, waitMs: timeout.waitMs + seconds * 1_000 },
-  );
-}
 
 /**
  * Checks a long attempt. A NAT gateway drops connections that are idle for 350 s, unless there are keep-alive probes ("NAT
@@ -69,9 +47,6 @@ const farMinutes = 16;
 /** Scheduler fires within a minute, and a message timer waits for the rest. */
 const latestMs = 120_000;
 
-/** The logical id of the short queue. */
-const shortQueue = /^QueuesShort[0-9A-F]{8}$/;
-
 const queueShape = z.object({ VisibilityTimeout: z.number() });
 
 /** Concurrent receives, and rounds of them, because the workers receive jobs too. */
@@ -94,16 +69,6 @@ async function takeJobs(
   for (const { ReceiptHandle } of jobs.filter((job) => !isOwn(job)))
     await sqs.send(new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle, VisibilityTimeout: 0 }));
   return jobs.filter(isOwn);
-}
-
-export async function isQuiet({ clients: { sqs } }: After, QueueUrl: string): Promise<boolean> {
-  const { Attributes = {} } = await sqs.send(
-    new GetQueueAttributesCommand({
-      QueueUrl,
-      AttributeNames: ['ApproximateNumberOfMessages', 'ApproximateNumberOfMessagesNotVisible'],
-    }),
-  );
-  return Object.values(Attributes).every((count) => count === '0');
 }
 
 export const longChecks: readonly Check<After>[] = [
@@ -152,24 +117,20 @@ export const killedWorkerCheck: Check<After> = {
     'Look at the visibility timeout and the redrive policy of the queue Short, and at the function DeliverAlone: npx svc-queue drift.',
   isSlow: true,
   run: async (after) => {
-    const { api, inbox, resources, templates, region } = after;
-    const queue = resources.find(({ logicalId }) => shortQueue.test(logicalId));
+    const { api, inbox, templates, region } = after;
+    const queueUrl = resourceOf(after, shortQueue, 'queue of short jobs');
     const shape = templates
       .filter((stack) => stack.region === region)
       .flatMap((stack) => Object.entries(stack.resources))
       .find(([logicalId]) => shortQueue.test(logicalId))?.[1];
-    if (queue === undefined || shape === undefined)
-      throw new Shortfall('The stack has no queue of short jobs.');
-    const { VisibilityTimeout } = queueShape.parse(shape.Properties);
-    if (!(await isQuiet(after, queue.physicalId)))
+    const { VisibilityTimeout } = queueShape.parse(shape?.Properties);
+    if (!(await isQuiet(after, queueUrl)))
       throw new Skipped('the queue of short jobs is in use, and this check would hold up the jobs of others');
     const one = inbox('ok');
     const messageIds: string[] = [];
     let held: readonly Message[] = [];
     for (let round = 0; round < rounds && held.length === 0; round += 1) {
-      const taking = takeJobs(after, queue.physicalId, ({ Body = '' }) =>
-        messageIds.some((id) => Body.includes(id)),
-      );
+      const taking = takeJobs(after, queueUrl, ({ Body = '' }) => messageIds.some((id) => Body.includes(id)));
       for (let number = 0; number < perRound; number += 1) {
         messageIds.push(
           await publish(api.client, one.url, { body: 'held', headers: { 'svc-timeout': '20s' } }),

@@ -1,5 +1,6 @@
 /** Checks what EventBridge Scheduler contains, and when it fires. */
 import { GetScheduleCommand, paginateListSchedules } from '@aws-sdk/client-scheduler';
+import { allOf } from '../../../operate/awsCalls.ts';
 import { type Check, expectThat } from '../../check.ts';
 import { scheduleGroupOf } from '../../../lib/names.ts';
 import { anything, publish } from '../api.ts';
@@ -10,11 +11,9 @@ import { until } from '../../wait.ts';
  * Scheduler has the attempts that are due later than SQS's message timer allows, under names that begin with the message's id.
  */
 export async function schedulesOf({ clients: { scheduler }, settings }: After, messageId: string) {
-  const names: string[] = [];
   const input = { GroupName: scheduleGroupOf(settings), NamePrefix: messageId };
-  for await (const { Schedules = [] } of paginateListSchedules({ client: scheduler }, input))
-    names.push(...Schedules.flatMap(({ Name }) => Name ?? []));
-  return names;
+  const all = await allOf(paginateListSchedules({ client: scheduler }, input), ({ Schedules }) => Schedules);
+  return all.flatMap(({ Name }) => Name ?? []);
 }
 
 /** The longest message timer is 15 minutes. */

@@ -1,5 +1,6 @@
-import { type CloudWatchLogsClient, paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
+import type { CloudWatchLogsClient } from '@aws-sdk/client-cloudwatch-logs';
 import * as z from 'zod';
+import { logLines } from '../../logs.ts';
 import { received, type Received } from './received.ts';
 import { type Timeout, until } from '../../wait.ts';
 
@@ -26,7 +27,6 @@ export type Answers = 'ok' | 'fail' | 'fail-first' | 'later' | 'flow' | `wait-${
 export type ReceiverHost = 'quick' | 'slow';
 
 interface Source {
-  /** Reads all requests that the receiver got in this run. */
   readonly read: () => Promise<readonly Received[]>;
   /** The URL of each host, without a slash at the end. */
   readonly urls: Readonly<Record<ReceiverHost, string>>;
@@ -36,19 +36,12 @@ interface Source {
 /** Reads all requests that the receiver got since a moment, in Unix milliseconds, in order of arrival. */
 export async function readLogs(
   client: CloudWatchLogsClient,
-  logGroupNames: readonly string[],
-  startTime: number,
+  logGroups: readonly string[],
+  since: number,
 ): Promise<readonly Received[]> {
   const all: Received[] = [];
-  for (const logGroupName of logGroupNames) {
-    const input = { logGroupName, startTime, filterPattern: '"received"' };
-    for await (const { events = [] } of paginateFilterLogEvents({ client }, input)) {
-      for (const { message = '' } of events) {
-        const request = readLine(message);
-        if (request !== undefined) all.push(request);
-      }
-    }
-  }
+  for (const group of logGroups)
+    all.push(...(await logLines(client, group, since, '"received"')).flatMap((line) => readLine(line) ?? []));
   return all.toSorted((one, other) => one.at - other.at);
 }
 

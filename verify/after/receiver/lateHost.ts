@@ -1,6 +1,6 @@
 /** A machine that can take longer to answer than the 15 minutes of function URLs. It is in a separate VPC and stack. */
 import type { CloudFormationClient } from '@aws-sdk/client-cloudformation';
-import { App, CfnOutput, LegacyStackSynthesizer, Stack } from 'aws-cdk-lib';
+import { CfnOutput } from 'aws-cdk-lib';
 import {
   AmazonLinuxCpuType,
   Instance,
@@ -12,7 +12,7 @@ import {
   UserData,
   Vpc,
 } from 'aws-cdk-lib/aws-ec2';
-import { makeStack, removeStack } from './stacks.ts';
+import { makeStack, removeStack, templateOf } from './stacks.ts';
 
 /** A Python server, which needs no installation. It answers `/<seconds>` after this many seconds. */
 export const lateServer = (port: number): string =>
@@ -35,35 +35,31 @@ const httpPort = 80;
 
 const lateHostStack = (deployment: string): string => `${deployment}-VerifyHost`;
 
-/** Makes the template. Its output `Url` is the machine's URL. */
-export function lateHostTemplate(deployment: string): string {
-  const name = lateHostStack(deployment);
-  const app = new App({ analyticsReporting: false });
-  const stack = new Stack(app, name, { synthesizer: new LegacyStackSynthesizer() });
-  const vpc = new Vpc(stack, 'Vpc', {
-    maxAzs: 1,
-    natGateways: 0,
-    subnetConfiguration: [{ name: 'Host', subnetType: SubnetType.PUBLIC, cidrMask: 28 }],
+export const lateHostTemplate = (deployment: string): string =>
+  templateOf(lateHostStack(deployment), (stack) => {
+    const vpc = new Vpc(stack, 'Vpc', {
+      maxAzs: 1,
+      natGateways: 0,
+      subnetConfiguration: [{ name: 'Host', subnetType: SubnetType.PUBLIC, cidrMask: 28 }],
+    });
+    const userData = UserData.forLinux();
+    userData.addCommands(
+      `cat > /root/late.py <<'END'`,
+      lateServer(httpPort),
+      'END',
+      'nohup python3 /root/late.py > /root/late.log 2>&1 &',
+    );
+    const host = new Instance(stack, 'Host', {
+      vpc,
+      instanceType: new InstanceType('t4g.nano'),
+      machineImage: MachineImage.latestAmazonLinux2023({ cpuType: AmazonLinuxCpuType.ARM_64 }),
+      userData,
+      requireImdsv2: true,
+    });
+    host.connections.allowFrom(Peer.anyIpv4(), Port.tcp(httpPort), 'Messages of svc-queue verify');
+    // The machine installs nothing, and makes no calls.
+    new CfnOutput(stack, 'Url', { value: `http://${host.instancePublicIp}` });
   });
-  const userData = UserData.forLinux();
-  userData.addCommands(
-    `cat > /root/late.py <<'END'`,
-    lateServer(httpPort),
-    'END',
-    'nohup python3 /root/late.py > /root/late.log 2>&1 &',
-  );
-  const host = new Instance(stack, 'Host', {
-    vpc,
-    instanceType: new InstanceType('t4g.nano'),
-    machineImage: MachineImage.latestAmazonLinux2023({ cpuType: AmazonLinuxCpuType.ARM_64 }),
-    userData,
-    requireImdsv2: true,
-  });
-  host.connections.allowFrom(Peer.anyIpv4(), Port.tcp(httpPort), 'Messages of svc-queue verify');
-  // The machine installs nothing, and makes no calls.
-  new CfnOutput(stack, 'Url', { value: `http://${host.instancePublicIp}` });
-  return JSON.stringify(app.synth().getStackByName(name).template);
-}
 
 /** How long CloudFormation may take for the machine, in seconds. */
 const maxWaitTime = 600;
@@ -78,8 +74,8 @@ export async function makeLateHost(
   deployment: string,
   abortSignal: AbortSignal,
 ): Promise<string> {
-  const stack = { name: lateHostStack(deployment), template: lateHostTemplate(deployment) };
-  const waiting = { maxWaitTime, minDelay: 5, maxDelay: 10, abortSignal };
-  const { Url = '' } = await makeStack(client, stack, waiting);
+  const template = lateHostTemplate(deployment);
+  const stack = { name: lateHostStack(deployment), template, maxWaitTime, minDelay: 5, maxDelay: 10 };
+  const { Url = '' } = await makeStack(client, stack, abortSignal);
   return Url;
 }

@@ -9,7 +9,6 @@ export const received = z.object({
   /** The raw path after the inbox and the answer. */
   path: z.string(),
   query: z.string(),
-  /** The sender's address. */
   from: z.string(),
   messageId: z.string(),
   retried: z.number(),

@@ -7,7 +7,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { LambdaFunctionURLEvent } from 'aws-lambda';
 import type { Received } from './received.ts';
 
-/** The most characters of a body that is logged as text. */
 const longestText = 4_000;
 
 const steps = 3;

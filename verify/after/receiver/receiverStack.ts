@@ -1,12 +1,11 @@
-/** The receiver's stack. CloudFormation creates and deletes it as a whole. */
 import type { CloudFormationClient } from '@aws-sdk/client-cloudformation';
-import { App, CfnOutput, Duration, LegacyStackSynthesizer, RemovalPolicy, Stack } from 'aws-cdk-lib';
+import { CfnOutput, Duration, RemovalPolicy } from 'aws-cdk-lib';
 import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Code, Function, FunctionUrlAuthType, Runtime } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { ReceiverHost } from './inbox.ts';
 import { receiverCode } from './receiverCode.ts';
-import { makeStack, removeStack } from './stacks.ts';
+import { makeStack, removeStack, templateOf } from './stacks.ts';
 
 /** The receiver's functions. A function URL waits until its function's timeout, at most 15 minutes. */
 const hosts: Readonly<Record<ReceiverHost, { readonly id: string; readonly timeout: Duration }>> = {
@@ -22,41 +21,39 @@ export const receiverNames = (deployment: string) => ({
   logGroups: [`/aws/lambda/${deployment}-verify`, `/aws/lambda/${deployment}-verify-slow`],
 });
 
-/** Makes the template. Its outputs `ReceiverUrl` and `SlowUrl` are the receiver's URLs. */
 export function receiverTemplate(deployment: string): string {
   const names = receiverNames(deployment);
-  const app = new App({ analyticsReporting: false });
-  const stack = new Stack(app, names.stack, { synthesizer: new LegacyStackSynthesizer() });
-  const code = Code.fromInline(receiverCode());
-  for (const host of hostNames) {
-    const { id, timeout } = hosts[host];
-    const logGroup = new LogGroup(stack, `${id}Log`, {
-      logGroupName: `/aws/lambda/${names.functions[host]}`,
-      retention: RetentionDays.ONE_DAY,
-      removalPolicy: RemovalPolicy.DESTROY,
-    });
-    const logging = new PolicyStatement({
-      actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
-      resources: [logGroup.logGroupArn],
-    });
-    const receiver = new Function(stack, id, {
-      functionName: names.functions[host],
-      description: 'Receives the messages of svc-queue verify, which takes it away',
-      runtime: Runtime.NODEJS_24_X,
-      handler: 'index.handler',
-      code,
-      timeout,
-      memorySize: 256,
-      logGroup,
-      role: new Role(stack, `${id}Role`, {
-        assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
-        inlinePolicies: { Log: new PolicyDocument({ statements: [logging] }) },
-      }),
-    });
-    const { url } = receiver.addFunctionUrl({ authType: FunctionUrlAuthType.NONE });
-    new CfnOutput(stack, `${id}Url`, { value: url });
-  }
-  return JSON.stringify(app.synth().getStackByName(names.stack).template);
+  return templateOf(names.stack, (stack) => {
+    const code = Code.fromInline(receiverCode());
+    for (const host of hostNames) {
+      const { id, timeout } = hosts[host];
+      const logGroup = new LogGroup(stack, `${id}Log`, {
+        logGroupName: `/aws/lambda/${names.functions[host]}`,
+        retention: RetentionDays.ONE_DAY,
+        removalPolicy: RemovalPolicy.DESTROY,
+      });
+      const logging = new PolicyStatement({
+        actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+        resources: [logGroup.logGroupArn],
+      });
+      const receiver = new Function(stack, id, {
+        functionName: names.functions[host],
+        description: 'Receives the messages of svc-queue verify, which takes it away',
+        runtime: Runtime.NODEJS_24_X,
+        handler: 'index.handler',
+        code,
+        timeout,
+        memorySize: 256,
+        logGroup,
+        role: new Role(stack, `${id}Role`, {
+          assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+          inlinePolicies: { Log: new PolicyDocument({ statements: [logging] }) },
+        }),
+      });
+      const { url } = receiver.addFunctionUrl({ authType: FunctionUrlAuthType.NONE });
+      new CfnOutput(stack, `${id}Url`, { value: url });
+    }
+  });
 }
 
 /** How long CloudFormation may take for the receiver, in seconds. */
@@ -71,8 +68,8 @@ export async function makeReceiver(
   deployment: string,
   abortSignal: AbortSignal,
 ): Promise<Readonly<Record<ReceiverHost, string>>> {
-  const stack = { name: receiverNames(deployment).stack, template: receiverTemplate(deployment) };
-  const waiting = { maxWaitTime, minDelay: 2, maxDelay: 5, abortSignal };
-  const { ReceiverUrl: quick = '', SlowUrl: slow = '' } = await makeStack(client, stack, waiting);
+  const template = receiverTemplate(deployment);
+  const stack = { name: receiverNames(deployment).stack, template, maxWaitTime, minDelay: 2, maxDelay: 5 };
+  const { ReceiverUrl: quick = '', SlowUrl: slow = '' } = await makeStack(client, stack, abortSignal);
   return { quick, slow };
 }

@@ -2,17 +2,34 @@ import {
   type CloudFormationClient,
   CreateStackCommand,
   DeleteStackCommand,
-  DescribeStacksCommand,
   waitUntilStackCreateComplete,
   waitUntilStackDeleteComplete,
 } from '@aws-sdk/client-cloudformation';
-import { outputsOf } from '../deployed.ts';
+import { App, LegacyStackSynthesizer, Stack } from 'aws-cdk-lib';
+import { describeStack, outputsOf } from '../../../operate/stackResources.ts';
+
+interface Made {
+  readonly name: string;
+  readonly template: string;
+  /** How long CloudFormation may take, in seconds. */
+  readonly maxWaitTime: number;
+  /** Seconds between looks. */
+  readonly minDelay: number;
+  readonly maxDelay: number;
+}
+
+/** Synthesizes a stack that needs no bootstrap. @returns its template */
+export function templateOf(name: string, fill: (stack: Stack) => void): string {
+  const app = new App({ analyticsReporting: false });
+  fill(new Stack(app, name, { synthesizer: new LegacyStackSynthesizer() }));
+  return JSON.stringify(app.synth().getStackByName(name).template);
+}
 
 /** Creates a stack, and waits until it is complete. @returns its outputs */
 export async function makeStack(
   client: CloudFormationClient,
-  { name: StackName, template: TemplateBody }: { readonly name: string; readonly template: string },
-  waiting: Omit<Parameters<typeof waitUntilStackCreateComplete>[0], 'client'>,
+  { name: StackName, template: TemplateBody, ...waiting }: Made,
+  abortSignal: AbortSignal,
 ): Promise<Readonly<Record<string, string>>> {
   await client.send(
     new CreateStackCommand({
@@ -22,7 +39,7 @@ export async function makeStack(
       OnFailure: 'DELETE',
     }),
   );
-  await waitUntilStackCreateComplete({ client, ...waiting }, { StackName });
+  await waitUntilStackCreateComplete({ client, ...waiting, abortSignal }, { StackName });
   return outputsOf(client, StackName);
 }
 
@@ -32,12 +49,7 @@ export async function removeStack(
   StackName: string,
   maxWaitTime: number,
 ): Promise<boolean> {
-  try {
-    await client.send(new DescribeStacksCommand({ StackName }));
-  } catch (error) {
-    if (error instanceof Error && error.name === 'ValidationError') return false;
-    throw error;
-  }
+  if ((await describeStack(client, StackName)) === undefined) return false;
   await client.send(new DeleteStackCommand({ StackName }));
   await waitUntilStackDeleteComplete({ client, maxWaitTime, minDelay: 2, maxDelay: 5 }, { StackName });
   return true;

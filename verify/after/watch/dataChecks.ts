@@ -5,7 +5,7 @@ import {
   DescribeTimeToLiveCommand,
 } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod';
-import { type Check, expectThat } from '../../check.ts';
+import { type Check, expectNone } from '../../check.ts';
 import type { After } from '../context.ts';
 
 const tableShape = z.object({
@@ -92,10 +92,7 @@ export const dataCheck: Check<After> = {
     const wanted = wantedTables(after);
     const differences: string[] = [];
     for (const one of wanted) differences.push(...differencesOf(one, await keepingOf(after, one.table)));
-    expectThat(
-      differences.length === 0,
-      `The tables are not as the settings ask for: ${differences.join('; ')}.`,
-    );
+    expectNone(differences, (list) => `The tables are not as the settings ask for: ${list}.`);
     const count = (is: (one: Keeping) => boolean): number => wanted.filter(is).length;
     return `of ${wanted.length} tables ${count(({ expiry }) => expiry !== undefined)} expire rows, ${count(({ isRecoverable }) => isRecoverable)} can be recovered to any second, ${count(({ isProtected }) => isProtected)} are protected from deletion, as set`;
   },

@@ -1,9 +1,9 @@
 /** Checks that no role of the deployment was denied a call. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Event, LookupEventsCommand } from '@aws-sdk/client-cloudtrail';
-import { paginateFilterLogEvents } from '@aws-sdk/client-cloudwatch-logs';
 import * as z from 'zod';
-import { type Check, expectThat } from '../../check.ts';
+import { type Check, expectNone } from '../../check.ts';
+import { logLines } from '../../logs.ts';
 import type { After } from '../context.ts';
 
 /** A request to each API function. If a role lacks a permission, the function's log shows it. */
@@ -72,13 +72,11 @@ export const deniedChecks: readonly Check<After>[] = [
       const groups = resources.filter(({ type }) => type === 'AWS::Logs::LogGroup');
       const denials = new Set<string>();
       // One at a time: CloudWatch limits such calls to a few per second.
-      for (const { logicalId, physicalId: logGroupName } of groups) {
-        const input = { logGroupName, startTime: startedAt, filterPattern: '"not authorized to perform"' };
-        for await (const { events = [] } of paginateFilterLogEvents({ client: logs }, input))
-          for (const { message = '' } of events)
-            denials.add(`${logicalId}: ${denial.exec(message)?.[0] ?? message.slice(0, 200)}`);
+      for (const { logicalId, physicalId } of groups) {
+        for (const line of await logLines(logs, physicalId, startedAt, '"not authorized to perform"'))
+          denials.add(`${logicalId}: ${denial.exec(line)?.[0] ?? line.slice(0, 200)}`);
       }
-      expectThat(denials.size === 0, `Calls were denied: ${[...denials].slice(0, 5).join('; ')}.`);
+      expectNone([...denials].slice(0, 5), (list) => `Calls were denied: ${list}.`);
       return `no function wrote of a denied call, in ${groups.length} logs`;
     },
   },
@@ -109,8 +107,7 @@ export const deniedChecks: readonly Check<After>[] = [
           await sleep(lookupMs, undefined, { signal: timeout.signal });
         }
       }
-      const different = [...new Set(denials)];
-      expectThat(different.length === 0, `CloudTrail has denied calls: ${different.slice(0, 5).join('; ')}.`);
+      expectNone([...new Set(denials)].slice(0, 5), (list) => `CloudTrail has denied calls: ${list}.`);
       return `none of ${looked} calls of ${functions.length} functions in CloudTrail was denied; it has no calls of data, and those of the last minutes may follow: --only denied-trail`;
     },
   },

@@ -45,7 +45,6 @@ async function measureLatency({ api: { client }, inbox }: After): Promise<string
   return `publishing from here: ${timesOf(publishing)}; delivering: ${timesOf(delivering)}`;
 }
 
-/** The metrics that are counted for each type of resource. */
 const counted: readonly (Counted & { readonly what: string })[] = [
   {
     what: 'invocations',

@@ -1,6 +1,7 @@
 /** Sums of AWS's metrics about the deployment's resources. */
 import { GetMetricDataCommand, type MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import type { StackResource } from '../../../operate/stackResources.ts';
+import { sumQuery } from '../../metrics.ts';
 import { until } from '../../wait.ts';
 import type { After } from '../context.ts';
 
@@ -22,18 +23,11 @@ export const queriesOf = (
   counted.flatMap(({ type, namespace, metric, dimension }, kind) =>
     resources
       .filter((resource) => resource.type === type)
-      .map((resource, index) => ({
-        Id: `k${kind}_${index}`,
-        MetricStat: {
-          Metric: {
-            Namespace: namespace,
-            MetricName: metric,
-            Dimensions: [{ Name: dimension, Value: nameOf(resource) }],
-          },
-          Period: 60,
-          Stat: 'Sum',
-        },
-      })),
+      .map((resource, index) => {
+        const Dimensions = [{ Name: dimension, Value: nameOf(resource) }];
+        const of = { Namespace: namespace, MetricName: metric, Dimensions };
+        return sumQuery(`k${kind}_${index}`, of, 60);
+      }),
   );
 
 /**

@@ -6,25 +6,22 @@ import {
 } from '@aws-sdk/client-cloudformation';
 import { GetMetricDataCommand } from '@aws-sdk/client-cloudwatch';
 import { DeleteMessageCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs';
-import { metricsService } from '../../../lambdas/aws/resources.ts';
-import { type Check, expectThat, Shortfall } from '../../check.ts';
+import { allOf } from '../../../operate/awsCalls.ts';
+import { type Check, expectNone } from '../../check.ts';
+import { ownQuery } from '../../metrics.ts';
+import { resourceOf, shortQueue } from '../acts.ts';
 import type { After } from '../context.ts';
 import { until } from '../../wait.ts';
 
-/** Logical ids of the short queue, and of the queue for messages that no release can read yet. */
-const shortQueue = /^QueuesShort[0-9A-F]{8}$/;
+/** The logical id of the queue for messages that no release can read yet. */
 const parkedQueue = /^QueuesParked[0-9A-F]{8}$/;
-/** The body of a message that is not a job. */
 const noJob = 'svc-queue verify';
 
 /** CloudWatch extracts metrics from logs within a few minutes. */
 const metricMs = 240_000;
 
 /** Removes the message from the queue of parked messages, and leaves the others. */
-async function takeBack(
-  { clients: { sqs }, timeout }: Pick<After, 'clients' | 'timeout'>,
-  QueueUrl: string,
-): Promise<void> {
+async function takeBack({ clients: { sqs }, timeout }: After, QueueUrl: string): Promise<void> {
   await until(
     async () => {
       const { Messages = [] } = await sqs.send(
@@ -60,24 +57,16 @@ async function driftOf({ clients: { cloudFormation: client }, timeout }: After, 
     () => `CloudFormation did not finish comparing ${StackName}.`,
     { ...timeout, everyMs: 5_000, waitMs: timeout.waitMs + driftMs },
   );
-  const drifted: string[] = [];
-  for await (const { StackResourceDrifts = [] } of paginateDescribeStackResourceDrifts(
-    { client },
-    { StackName, StackResourceDriftStatusFilters: ['MODIFIED', 'DELETED'] },
-  )) {
-    for (const {
+  const filter = { StackName, StackResourceDriftStatusFilters: ['MODIFIED' as const, 'DELETED' as const] };
+  const pages = paginateDescribeStackResourceDrifts({ client }, filter);
+  const drifts = await allOf(pages, ({ StackResourceDrifts }) => StackResourceDrifts);
+  const drifted = drifts.map(({ LogicalResourceId, StackResourceDriftStatus, PropertyDifferences = [] }) =>
+    [
       LogicalResourceId,
       StackResourceDriftStatus,
-      PropertyDifferences = [],
-    } of StackResourceDrifts)
-      drifted.push(
-        [
-          LogicalResourceId,
-          StackResourceDriftStatus,
-          ...PropertyDifferences.map(({ PropertyPath }) => PropertyPath),
-        ].join(' '),
-      );
-  }
+      ...PropertyDifferences.map(({ PropertyPath }) => PropertyPath),
+    ].join(' '),
+  );
   return { drifted, reason: DetectionStatusReason };
 }
 
@@ -89,31 +78,15 @@ export const watchChecks: readonly Check<After>[] = [
     remedy:
       'Look at the log of the function DeliverShort: has it a line with _aws and WorkUnreadable? Does the alarm’s topic have a confirmed address?',
     notOnEmulator: 'the emulator makes no metrics of log lines',
-    run: async ({ clients, timeout, resources, settings }) => {
-      const queue = resources.find(({ logicalId }) => shortQueue.test(logicalId));
-      const parked = resources.find(({ logicalId }) => parkedQueue.test(logicalId));
-      if (queue === undefined || parked === undefined)
-        throw new Shortfall('The stack has no queue of short jobs, or of parked ones.');
+    run: async (after) => {
+      const { clients, timeout, settings } = after;
+      const QueueUrl = resourceOf(after, shortQueue, 'queue of short jobs');
+      const parked = resourceOf(after, parkedQueue, 'queue of parked jobs');
       const sentAt = Date.now();
       await clients.sqs.send(
-        new SendMessageCommand({
-          QueueUrl: queue.physicalId,
-          MessageBody: noJob,
-          MessageGroupId: 'verify',
-        }),
+        new SendMessageCommand({ QueueUrl, MessageBody: noJob, MessageGroupId: 'verify' }),
       );
-      const query = {
-        Id: 'unreadable',
-        MetricStat: {
-          Metric: {
-            Namespace: settings.name,
-            MetricName: 'WorkUnreadable',
-            Dimensions: [{ Name: 'service', Value: metricsService }],
-          },
-          Period: 60,
-          Stat: 'Sum',
-        },
-      };
+      const query = ownQuery(settings.name, 'WorkUnreadable', 60);
       await until(
         async () => {
           const { MetricDataResults = [] } = await clients.cloudWatch.send(
@@ -128,7 +101,7 @@ export const watchChecks: readonly Check<After>[] = [
         () => `CloudWatch has no metric WorkUnreadable in ${settings.name}.`,
         { ...timeout, everyMs: 15_000, waitMs: timeout.waitMs + metricMs },
       );
-      await takeBack({ clients, timeout }, parked.physicalId);
+      await takeBack(after, parked);
       return settings.monitoring
         ? 'a message that is no job was counted and parked; the alarm GivenUp sends a mail within five minutes'
         : 'a message that is no job was counted and parked';
@@ -144,9 +117,9 @@ export const watchChecks: readonly Check<After>[] = [
         after.stacks.map(async (stack) => ({ stack, ...(await driftOf(after, stack)) })),
       );
       const changed = all.filter(({ drifted }) => drifted.length > 0);
-      expectThat(
-        changed.length === 0,
-        `Changed since the deployment: ${changed.map(({ stack, drifted }) => `${stack}: ${drifted.join(', ')}`).join('; ')}.`,
+      expectNone(
+        changed.map(({ stack, drifted }) => `${stack}: ${drifted.join(', ')}`),
+        (list) => `Changed since the deployment: ${list}.`,
       );
       const unsure = all.flatMap(({ stack, reason }) =>
         reason === undefined || reason === '' ? [] : [`${stack}: ${reason}`],

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { chown, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { underWatch } from '../../../test/support/underWatch.ts';
-import { BenchError } from '../../benchError.ts';
+import { underWatch } from '../../test/support/underWatch.ts';
+import { BenchError } from '../benchError.ts';
 import type { Closable } from './together.ts';
 
 /** Some servers refuse to run as root. The ids are the same on every Linux; elsewhere the account is not changed. */
@@ -20,7 +20,6 @@ interface ServerOptions {
   readonly user?: User;
   /** Output that means it is ready. Without it, the server counts as ready at once. */
   readonly ready?: RegExp;
-  /** The signal that stops it quickly and cleanly. */
   readonly signal?: NodeJS.Signals;
 }
 

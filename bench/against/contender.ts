@@ -1,10 +1,5 @@
-/** A contender: a service that accepts messages over HTTP and delivers them to one destination. */
-import type { Closable } from './servers/together.ts';
-
-/** The services that `--against` accepts. */
-export const rivalNames = ['bullmq', 'outpost'] as const;
-export type RivalName = (typeof rivalNames)[number];
-export const isRivalName = (name: string): name is RivalName => rivalNames.some((rival) => rival === name);
+/** A service that accepts messages over HTTP and delivers them to one destination. */
+import type { Closable } from './together.ts';
 
 export interface Contender extends Closable {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** Things that are started one after another and stopped together. */
 
 export interface Closable {
-  close(): Promise<void>;
+  close(): Promise<unknown>;
 }
 
 type Add = <T extends Closable>(started: T) => T;
@@ -15,7 +15,6 @@ export async function together<T extends object>(start: (add: Add) => Promise<T>
   const started: Closable[] = [];
   const close = async (): Promise<void> => {
     const failures: unknown[] = [];
-    // Stops each one even if another cannot be stopped.
     for (const one of started.splice(0).reverse())
       await one.close().catch((error: unknown) => failures.push(error));
     if (failures.length > 0) throw new AggregateError(failures, 'Not all servers could be stopped.');

@@ -1,4 +1,4 @@
-import { OperateError } from './operateError.ts';
+import { OperateError } from '../operate/operateError.ts';
 
 /** AWS's errors for missing, wrong, expired or insufficient credentials. */
 const refusals = [
@@ -21,15 +21,12 @@ function sentenceOf(error: unknown): string | undefined {
 }
 
 /** Runs a command that returns its exit status. If the operator can fix an error, only the message is printed. */
-export async function runCommand(
-  command: () => Promise<number>,
-  report: (error: unknown) => void,
-): Promise<void> {
+export async function runCommand(command: () => Promise<number>): Promise<void> {
   try {
     process.exitCode = await command();
   } catch (error) {
     const sentence = sentenceOf(error);
-    report(sentence ?? error);
+    console.error(sentence ?? error);
     process.exitCode = sentence === undefined ? 1 : 2;
   }
 }
