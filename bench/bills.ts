@@ -21,7 +21,6 @@ export const isCounted = ({ by, what }: Use): boolean => !nowAndThen.some((one) 
 
 export const callsOf = (uses: readonly CountedUse[]): number => new Set(uses.map(({ call }) => call)).size;
 
-/** Dollars for a million times these uses. */
 export const dollarsOf = (uses: readonly Use[]): number =>
   sum(uses.map(({ unit, amount }) => dollarsPerMillion(unit, amount)));
 

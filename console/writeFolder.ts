@@ -2,7 +2,6 @@ import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The contents of files, by path in a folder. */
 export type Files = Iterable<readonly [path: string, content: string | Uint8Array]>;
 
 /**

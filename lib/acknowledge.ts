@@ -18,7 +18,6 @@ export function accept(construct: IConstruct, rules: string | readonly string[],
   for (const id of [rules].flat()) Validations.of(construct).acknowledge({ id, reason });
 }
 
-/** Accepts that Secrets Manager does not rotate a secret. */
 export function acceptSecret(secret: Secret, reason: string): void {
   accept(secret, ['AwsSolutions-SMG4', 'NIST.800.53.R5-SecretsManagerRotationEnabled'], reason);
   accept(
@@ -38,7 +37,6 @@ export function acceptLog(log: IConstruct): void {
   );
 }
 
-/** Accepts that a role has an inline policy. */
 export function acceptOwnPolicy(role: IConstruct): void {
   accept(
     role,

@@ -19,9 +19,8 @@ const apart = {
 };
 
 /**
- * Bundles one handler, without the modules of which it uses nothing: `sideEffects` in package.json allows that, as no module
- * does anything when it is imported, except handlers and workers. The folder's name is a content hash, so an unchanged handler is not deployed again, and two processes
- * can bundle at once.
+ * Bundles one handler, without the modules of which it uses nothing (`sideEffects` in package.json). The folder's name is a
+ * content hash, so an unchanged handler is not deployed again, and two processes can bundle at once.
  */
 export function bundle(handler: string, from = handlersDirectory): string {
   const files = [

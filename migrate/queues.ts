@@ -7,7 +7,6 @@ type Queue = z.infer<typeof queue>;
 /** A queue's compared settings, as named in the report. */
 const settingsOf = ({ parallelism, paused = false }: Queue) => ({ parallelism, paused });
 
-/** Compares the queues of both sides. */
 export async function compareQueues({ source, target }: Sides): Promise<readonly Step[]> {
   const there = new Map(((await target.list('/v2/queues', queue)) ?? []).map((one) => [one.name, one]));
   return ((await source.list('/v2/queues', queue)) ?? []).map((wanted): Step => {

@@ -1,4 +1,3 @@
-/** Queries for CloudWatch. */
 import type { Metric, MetricDataQuery } from '@aws-sdk/client-cloudwatch';
 import { metricsService } from '../lambdas/aws/resources.ts';
 
@@ -8,7 +7,6 @@ export const sumQuery = (Id: string, Metric: Metric, Period: number): MetricData
   MetricStat: { Metric, Period, Stat: 'Sum' },
 });
 
-/** A query for a metric that the functions of a deployment write. */
 export const ownQuery = (deployment: string, MetricName: string, Period: number): MetricDataQuery => {
   const Dimensions = [{ Name: 'service', Value: metricsService }];
   return sumQuery(MetricName.toLowerCase(), { Namespace: deployment, MetricName, Dimensions }, Period);

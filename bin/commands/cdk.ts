@@ -45,7 +45,6 @@ interface CdkCommand {
 const each = (flag: string, values: readonly string[]): readonly string[] =>
   values.flatMap((value) => [flag, value]);
 
-/** The commands that accept each flag. */
 const flagsOf: Readonly<Record<'stack' | 'yes' | 'fail' | 'json', readonly Name[]>> = {
   stack: ['deploy', 'diff', 'drift', 'destroy'],
   yes: ['deploy', 'destroy'],

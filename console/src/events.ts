@@ -8,7 +8,6 @@ export function onEvent(name: string, act: () => void): () => void {
   };
 }
 
-/** The state that a function reads, which changes only with an event. */
 export function useStateAt<T>(event: string, read: () => T): T {
   const [state, setState] = useState(read);
   useEffect(() => {

@@ -8,7 +8,6 @@ import type { Readable } from '../options/option.ts';
 import { signatureEncodings } from '../shared/bounds.ts';
 import { derive, secretMark, secretsOf, type MasterSecret } from './credentials.ts';
 
-/** A secret: its generation, and the mark of its master secret. */
 const version = { generation: z.number(), master: z.string() };
 
 const fields = {

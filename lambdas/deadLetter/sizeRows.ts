@@ -231,7 +231,6 @@ export async function oldestDeadLetters(shard: string, count: number): Promise<r
   });
 }
 
-/** Counts all accounts' dead letters in a region. */
 export async function countPresent(): Promise<number> {
   const rows = scanRows({
     TableName: settings.dlqTable,

@@ -33,7 +33,6 @@ export interface AuthenticatedCall extends Call {
   readonly caller: Caller;
 }
 
-/** The routes of a function, by method and path. */
 export type RoutesOf<F extends ApiFunction> = (typeof tables)[`${F}Routes`];
 
 /** The endpoints of a function. A missing one does not compile. */

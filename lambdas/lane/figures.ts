@@ -14,7 +14,6 @@ interface LaneFigures {
   readonly account: Lane | undefined;
   readonly queues: readonly Lane[];
   readonly keys: readonly Lane[];
-  /** The number of other queues and keys. */
   readonly unread: { readonly queues: number; readonly keys: number };
   /** Attempts that wait because their host is down. */
   readonly waitingForHosts: number;

@@ -79,7 +79,6 @@ export const followingAttributes = (subject: LogSubject, of: Message, id: string
 
 const key = z.object({ shard: z.string(), id: z.string() });
 
-/** The message id of any of its rows. */
 export const messageIdOf = (row: Row): string => key.parse(row).id.replace(/~.*$/, '');
 
 export const ownKeyOf = (row: Row): MessageKey => ({

@@ -99,7 +99,6 @@ function refuseTooLarge(prepared: readonly (Prepared | HttpError)[]): void {
   }
 }
 
-/** The most bytes of an item's answer, published or refused. */
 function mostAnswerBytes(item: Prepared | HttpError): number {
   if (item instanceof HttpError) return jsonBytes(item.message) + answerBytes;
   const urls = item.isGroup ? item.drafts.map(({ message }) => jsonBytes(message.url)) : [];

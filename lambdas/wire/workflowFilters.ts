@@ -56,7 +56,6 @@ export interface RunsQuery extends RunFilter {
   readonly runId: string | undefined;
   /** Unix milliseconds at which the run with that id was started. */
   readonly createdAt: number | undefined;
-  /** States of a run or of its steps. */
   readonly states: ReadonlySet<RunState | StepState> | undefined;
   readonly messageIds: ReadonlySet<string> | undefined;
   /** The shown bytes of each body. −1 leaves out the field; undefined shows all. */

@@ -1,4 +1,3 @@
-/** A setting with the path of a certificate file. */
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { certificatesIn } from '../../lambdas/value/pem.ts';

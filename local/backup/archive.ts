@@ -11,7 +11,6 @@ import { StageError, isSystemError } from '../stage/stageError.ts';
 const descriptionName = 'backup.json';
 const description = z.object({
   format: z.literal(2),
-  /** The version of the service that made the backup. */
   version: z.string(),
   /** ISO 8601. */
   madeAt: z.string(),

@@ -33,7 +33,6 @@ const line = z.union([
   z.strictObject({ object }),
 ]);
 
-/** Reads the contents of a snapshot. */
 export function* linesOf(store: Store, at: Snapshot): Generator<string> {
   for (const { name, prefix } of allTables) {
     for (const { value } of store.range({ from: prefix, to: behindAll(prefix), at })) {

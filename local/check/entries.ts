@@ -72,7 +72,6 @@ function count(found: Found, what: string, read: () => Iterable<unknown>): void 
   });
 }
 
-/** Notes what cannot be read. */
 function noting(found: Found, what: string, read: () => void): void {
   try {
     read();

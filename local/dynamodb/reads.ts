@@ -151,7 +151,6 @@ function rangeOf({ prefix, index }: Source, { partition, sort }: KeyRange): Rang
 
 const textOf = (value: Value): string => ('S' in value ? value.S : '');
 
-/** Reads a page of a range. */
 function page(
   rows: Rows,
   source: Source,

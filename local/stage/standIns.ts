@@ -46,7 +46,6 @@ const queueShapes: readonly QueueShape[] = queueNames.map((name) => {
   };
 });
 
-/** The stand-ins' addresses. */
 export type Urls = Readonly<Record<'dynamodb' | 'sqs' | 'scheduler' | 's3' | 'secrets', string>>;
 
 /** Functions that stop the parts of a stage, in the order of starting. Call the last one first. */

@@ -46,7 +46,6 @@ export class Sum {
     this.#sum = bytes?.readUInt32BE() ?? 0;
   }
 
-  /** Adds an entry, by its value with checksum. */
   add(value: Buffer): void {
     this.#sum = (this.#sum + value.readUInt32BE()) >>> 0;
   }

@@ -30,7 +30,6 @@ export class PageFile {
     this.length = fstatSync(this.#file).size;
   }
 
-  /** The number of complete pages in the file. */
   get pages(): number {
     return Math.floor(this.length / this.pageBytes);
   }

@@ -3,7 +3,6 @@ import * as z from 'zod';
 
 /** A known vulnerability that does no harm here. */
 const exception = z.strictObject({
-  /** The advisory: GHSA-… */
   id: z.string().regex(/^GHSA(-[0-9a-z]{4}){3}$/, 'must be the id of an advisory, GHSA-xxxx-xxxx-xxxx'),
   reason: z.string().min(20, 'must say in a sentence why it does no harm here'),
   /** The exception's last day. */

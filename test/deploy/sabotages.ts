@@ -126,7 +126,6 @@ const refused =
   (target) =>
     refuse(target.endpoint, target.region, idOf(target, 'AWS::IAM::Role', role), action);
 
-/** Sets the visibility timeout of a queue. */
 async function setVisibility(target: Target, queue: string, VisibilityTimeout: string): Promise<void> {
   const client = new SQSClient({
     ...clientOptions('quick'),

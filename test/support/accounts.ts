@@ -56,7 +56,6 @@ export const makeAccount = async (
 
 const tokenParts = z.object({ UserID: z.string() });
 
-/** The id of the account that a token belongs to. */
 export const accountIdOf = (token: string): string =>
   tokenParts.parse(JSON.parse(Buffer.from(token, 'base64').toString())).UserID;
 

@@ -99,7 +99,6 @@ export function openAwsReceivers() {
     return { arn: EventBusArn, received };
   }
 
-  /** Makes the secret with the certificates of that name. */
   async function certificates(name: string, SecretString: string): Promise<void> {
     await secrets.send(new CreateSecretCommand({ Name: `Svc/tls/${name}`, SecretString }));
   }

@@ -48,7 +48,6 @@ const definitions = new Map(
   ]),
 );
 
-/** Makes a checker from a schema of a document. */
 export function checkerOf(schema: unknown, within: Document = document): z.core.$ZodType {
   const local = localSchema(schema);
   return fromJSONSchema({ ...local, $defs: definitionsFor(local, definitions.get(within) ?? {}) });
@@ -111,7 +110,6 @@ export function responseOf(operation: string, status: number) {
   return media;
 }
 
-/** The documented refusals of an operation with a status. */
 export const refusalsOf = (operation: string, status: number): readonly unknown[] =>
   Object.values(responseOf(operation, status).examples ?? {}).map(({ value }) => value);
 

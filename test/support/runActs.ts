@@ -49,7 +49,6 @@ export async function openRunActs(fixture: Fixture) {
   ]);
   const { account } = fixture;
   const keyOf = (runId: string) => ({ accountId: account.id, runId });
-  /** All records of the runs with an id. */
   async function records(runId: string): Promise<readonly JournalRecord[]> {
     const all: JournalRecord[] = [];
     for await (const { record } of journals.readJournal(keyOf(runId), 0)) all.push(record);

@@ -62,7 +62,6 @@ export async function delivered(
   );
 }
 
-/** The logical id of the short queue. */
 export const shortQueue = /^QueuesShort[0-9A-F]{8}$/;
 
 /** Finds a resource by its logical id. @throws Shortfall if there is none */

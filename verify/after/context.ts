@@ -41,7 +41,6 @@ export interface After {
   readonly others: readonly { readonly region: string; readonly send: Send }[];
   readonly inbox: (answers: Answers, host?: ReceiverHost) => Inbox;
   readonly stacks: readonly string[];
-  /** The templates of these stacks, from this release and these settings. */
   readonly templates: readonly StackTemplate[];
   readonly resources: readonly StackResource[];
 }

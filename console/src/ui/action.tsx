@@ -96,7 +96,6 @@ interface FieldsOfProps<Name extends string> {
   readonly onChange: (changed: FormTexts<NoInfer<Name>>) => void;
 }
 
-/** The fields of a form. */
 export function FieldsOf<Name extends string>({ fields, only, texts, onChange }: FieldsOfProps<Name>) {
   const all: Readonly<Record<string, string>> = texts;
   return (

@@ -54,7 +54,6 @@ export const stateOptions = (...states: readonly string[]): readonly (readonly [
 interface FilterBarProps {
   readonly place: Place;
   readonly fields: readonly FilterField[];
-  /** Existing values, by filter. */
   readonly values?: Readonly<Record<string, readonly string[]>> | undefined;
   /** Buttons that save the matching entries as a file. */
   readonly file?: ComponentChildren;
@@ -89,7 +88,6 @@ function at(days: number, hours: number): string {
   return String(day.setHours(hours, 0, 0, 0));
 }
 
-/** The selectable periods. */
 const periods = [
   { name: '1 h', label: 'The last 1 h', filters: () => ago(hourMs) },
   { name: '24 h', label: 'The last 24 h', filters: () => ago(24 * hourMs) },

@@ -11,7 +11,6 @@ export type Sent = Pick<
 
 /** Sends messages to one service. */
 export interface MessageSender extends MessageBounds {
-  /** Opens a client in a region. */
   readonly open: (region: string) => (
     to: MessageArn,
     request: Request,

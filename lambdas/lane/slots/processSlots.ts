@@ -30,7 +30,6 @@ interface ProcessSlotsParts {
   readonly report: (key: LaneKey, error: unknown) => void;
 }
 
-/** The process's slots of one lane. */
 class ProcessSlots {
   readonly #key: LaneKey;
   readonly #parts: ProcessSlotsParts;

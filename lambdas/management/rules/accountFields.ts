@@ -123,7 +123,6 @@ function withOptional(account: Account, input: AccountInput): Pick<Account, Came
   return { ...after, failureCallback: url && withKnownCredentials(url, account.failureCallback) };
 }
 
-/** The optional fields in an answer. */
 const shownOptional = (account: Account) =>
   Object.fromEntries(optionalNames.map((name) => [name, account[storedName(name)]])) as {
     readonly [Name in OptionalField]: AccountRecord[Name];

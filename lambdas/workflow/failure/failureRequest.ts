@@ -23,7 +23,6 @@ interface FailedDelivery {
   readonly dlqId: string;
 }
 
-/** The failure callback of a run, or of its account. */
 export const failureCallbackOf = (
   { failureCallback }: RunStart,
   account: Account,

@@ -49,7 +49,6 @@ export async function rerunPlans(
   const rules = await destinationRules(request.host, account);
   const { notBefore = time, failureCallback, ...given } = parseOverrides(request, account, rules, time);
   const ofCallback = failureCallback && parseCallbackOverrides(request, 'failure-callback', account);
-  // The redaction of the failed run stays.
   const { redaction: _stays, ...ofRun } = defined(inherited(given));
   const isOverridden = Object.keys(ofRun).length > 0;
   return ({ runId, createdAt }) => ({

@@ -26,7 +26,6 @@ export interface KeyRange {
   readonly sort?: SortCondition;
 }
 
-/** The condition on one key. */
 interface Term {
   readonly name: string;
   readonly operator: SortOperator | 'BETWEEN' | 'begins_with';

@@ -37,7 +37,6 @@ function variablesOfAll(): string[] {
     .sort();
 }
 
-/** The variables that the functions' code requires. */
 function requiredVariables(): string[] {
   const program = `import('${pathToFileURL(join(root, 'lambdas/aws/settings.ts')).href}').catch(({ message }) => console.log(message))`;
   const message = execFileSync(process.execPath, ['--import', 'tsx', '--eval', program], {
@@ -63,7 +62,6 @@ const newHere: readonly string[] = [
 
 const [state = '', service = ''] = deploymentOrder(now);
 
-/** This release, changed in one stack. */
 function changed(name: string, change: (stack: Deployed[string]) => void): Deployed {
   const copy = structuredClone(now);
   const stack = copy[name];

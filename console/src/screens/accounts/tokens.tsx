@@ -1,4 +1,3 @@
-/** The named tokens of an account, for the operator and for the account itself. */
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import { madeToken, namedTokens, type namedToken } from '../../../../lambdas/wire/accountAnswers.ts';

@@ -92,7 +92,6 @@ const partsOf = (of: Settings): ReadonlySet<Part> =>
     ...(of?.quietHours === undefined ? [] : ['quietHours' as const]),
   ]);
 
-/** The setting of a kind in a request. */
 function settingOf(kind: AlarmKind, isOn: boolean, texts: FormTexts<string>): unknown {
   const names = Object.keys(kindTable[kind].numbers ?? {});
   if (names.length === 0) return isOn;

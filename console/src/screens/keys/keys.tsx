@@ -1,4 +1,3 @@
-/** The keys that sign deliveries, and the account's tokens. */
 import { signingKeys } from '../../../../lambdas/wire/accountAnswers.ts';
 import { sends, ActionForm } from '../../ui/action.tsx';
 import { ResourcePage } from '../../ui/resourcePage.tsx';

@@ -13,7 +13,6 @@ import { type Fixture } from '../../../support/fixture.ts';
 useRuns();
 
 let runs = 0;
-/** Starts a failing run with a failure function, and a run that waits for it. */
 async function failing(more: Partial<RunStart> = {}, payload = '{"n":1}') {
   runs += 1;
   const inbox = fixture.receiver.inbox((_delivery, response) => response.writeHead(500).end('broken'));
