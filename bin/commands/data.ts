@@ -1,8 +1,9 @@
 /** `svc-queue backup`, `restore` and `check`: a stage's data in one file, from a file, and checked for damage. */
-import { backUp, restore } from '../../local/backup/backUp.ts';
+import { backUp, restore, streamBackup } from '../../local/backup/backUp.ts';
 import { parseBackupOptions } from '../../local/backup/options.ts';
 import { check } from '../../local/check/check.ts';
 import { parseCheckOptions } from '../../local/check/options.ts';
+import { StageError } from '../../local/stage/stageError.ts';
 import { runOnStage } from '../runOnStage.ts';
 
 /** @param args begins with the command's name */
@@ -17,14 +18,26 @@ export function run([name, ...args]: readonly string[]): Promise<void> {
       else console.log(`${dataDirectory} is whole.`);
     });
   }
-  const { file, dataDirectory } = parseBackupOptions(name === 'backup' ? name : 'restore', args, process.env);
+  const isBackup = name === 'backup';
+  const { file, dataDirectory, replaces } = parseBackupOptions(
+    isBackup ? 'backup' : 'restore',
+    args,
+    process.env,
+  );
+  const isStream = file === '-';
   return runOnStage(async () => {
-    if (name === 'backup') {
-      const { entries, madeAt } = await backUp(dataDirectory, file);
-      console.log(`${file} has the ${entries} entries of ${dataDirectory}, as they were at ${madeAt}.`);
+    if (isBackup) {
+      if (isStream && process.stdout.isTTY)
+        throw new StageError('The standard output is a terminal: pass the backup on with | or >.');
+      const { entries, madeAt } = isStream
+        ? await streamBackup(dataDirectory, process.stdout)
+        : await backUp(dataDirectory, file, replaces);
+      const said = `the ${entries} entries of ${dataDirectory}, as they were at ${madeAt}.`;
+      if (isStream) console.error(`The backup has ${said}`);
+      else console.log(`${file} has ${said}`);
       return;
     }
-    const { entries, madeAt, version } = await restore(file, dataDirectory);
+    const { entries, madeAt, version } = await restore(isStream ? process.stdin : file, dataDirectory);
     console.log(
       `${dataDirectory} has the ${entries} entries of the backup of ${madeAt}, made by version ${version}. ` +
         `Start it: svc-queue start --data-dir ${dataDirectory}`,

@@ -1,9 +1,10 @@
 /** Backs up and restores a data directory. */
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { constants, createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import type { Writable } from 'node:stream';
+import { PassThrough, Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { openDataDirectory } from '../stage/dataDirectory.ts';
 import { StageError, isSystemError } from '../stage/stageError.ts';
@@ -23,47 +24,123 @@ interface Made extends Description {
 /**
  * Writes a backup to a file, completely or not at all. A stage may be using the directory.
  *
+ * @param replaces whether the file may exist; otherwise it stays as it is
  * @returns the description, read back from the file
  * @throws StageError
  */
-export async function backUp(folder: string, file: string): Promise<Made> {
+export async function backUp(folder: string, file: string, replaces = false): Promise<Made> {
+  const write = await writerOf(folder);
+  const target = resolve(file);
+  if (!replaces && existsSync(target)) throw taken(target);
+  // The name is random and the file must be new, because other users may write to the folder.
+  const part = join(dirname(target), `.${basename(target)}.${randomBytes(12).toString('hex')}.part`);
+  try {
+    await write((await open(part, 'wx', 0o600)).createWriteStream());
+    const made = await readBack(createReadStream(part));
+    await flush(part, constants.O_RDWR);
+    if (replaces) await rename(part, target);
+    else await nameNew(part, target);
+    await flush(dirname(target), constants.O_RDONLY);
+    return made;
+  } catch (error) {
+    await rm(part, { force: true });
+    throw explained(error, target);
+  }
+}
+
+/**
+ * Writes a backup to a stream, and reads what it writes. It does not end the stream.
+ *
+ * @returns the description
+ * @throws StageError; what was written is then not whole
+ */
+export async function streamBackup(folder: string, to: Writable): Promise<Made> {
+  const write = await writerOf(folder);
+  const [source, copy] = [new PassThrough(), new PassThrough()];
+  const over = new AbortController();
+  const { signal } = over;
+  try {
+    const [made] = await Promise.all([
+      readBack(copy),
+      write(source),
+      pipeline(source, (chunks: AsyncIterable<Buffer>) => copied(chunks, copy, signal), to, {
+        end: false,
+        signal,
+      }),
+    ]);
+    return made;
+  } catch (error) {
+    over.abort();
+    throw explained(error, 'the standard output');
+  }
+}
+
+async function* copied(
+  chunks: AsyncIterable<Buffer>,
+  copy: Writable,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    if (!copy.write(chunk)) await once(copy, 'drain', { signal });
+    yield chunk;
+  }
+  copy.end();
+}
+
+/** Counts the entries of a backup, and checks that it is whole. */
+async function readBack(from: Readable): Promise<Made> {
+  let entries = 0;
+  const about = await readArchive(from, {
+    file: async (_name, content) => {
+      for await (const _part of content);
+    },
+    line: () => {
+      entries += 1;
+      return Promise.resolve();
+    },
+  });
+  return { ...about, entries };
+}
+
+/** @throws StageError if the folder cannot be backed up */
+async function writerOf(folder: string): Promise<(to: Writable) => Promise<void>> {
   const data = resolve(folder);
   const refusal = await refusalOf(data);
   if (refusal !== undefined) throw new StageError(refusal);
   const missing = needed.find((name) => !existsSync(join(data, name)));
   if (missing !== undefined)
     throw new StageError(`${data} is not the data directory of a stage: it has no ${missing}.`);
-  const target = resolve(file);
-  // The name is random and the file must be new, because other users may write to the folder.
-  const part = join(dirname(target), `.${basename(target)}.${randomBytes(12).toString('hex')}.part`);
-  try {
-    const to = (await open(part, 'wx', 0o600)).createWriteStream();
+  return async (to) => {
     const running = await askForBackup(data);
     if (running !== undefined) await pipeline(running, to);
     else await backUpUnused(data, to);
-    let entries = 0;
-    const about = await readArchive(createReadStream(part), {
-      file: async (_name, content) => {
-        for await (const _part of content);
-      },
-      line: () => {
-        entries += 1;
-        return Promise.resolve();
-      },
-    });
-    await flush(part, constants.O_RDWR);
-    await rename(part, target);
-    await flush(dirname(target), constants.O_RDONLY);
-    return { ...about, entries };
+  };
+}
+
+const taken = (file: string): StageError =>
+  new StageError(`${file} exists already: choose another name, or replace it with --force.`);
+
+/** Gives a file its name, unless another process has just made a file of that name. */
+async function nameNew(part: string, target: string): Promise<void> {
+  try {
+    await link(part, target);
+    await rm(part);
   } catch (error) {
-    await rm(part, { force: true });
-    if (!(error instanceof Error) || !unwritable.some((code) => isSystemError(error, code))) throw error;
-    throw new StageError(`The backup cannot be written to ${target}: ${error.message}`, { cause: error });
+    if (isSystemError(error, 'EEXIST')) throw taken(target);
+    // Some file systems have no links. They leave a moment between the look and the name.
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].some((code) => isSystemError(error, code))) throw error;
+    if (existsSync(target)) throw taken(target);
+    await rename(part, target);
   }
 }
 
-/** The system's errors if a file cannot be created or written. */
-const unwritable = ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT'];
+/** The system's errors if a file or stream cannot be created or written. */
+const unwritable = ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EPIPE'];
+
+const explained = (error: unknown, target: string): unknown =>
+  error instanceof Error && unwritable.some((code) => isSystemError(error, code))
+    ? new StageError(`The backup cannot be written to ${target}: ${error.message}`, { cause: error })
+    : error;
 
 /** Backs up a directory that no stage uses, and locks it so that no stage starts. */
 async function backUpUnused(folder: string, to: Writable): Promise<void> {
@@ -78,9 +155,10 @@ async function backUpUnused(folder: string, to: Writable): Promise<void> {
 /**
  * Restores a backup into a data directory without data.
  *
+ * @param from a file or a stream
  * @throws StageError; the directory is then unchanged
  */
-export async function restore(file: string, folder: string): Promise<Made> {
+export async function restore(from: string | Readable, folder: string): Promise<Made> {
   const data = resolve(folder);
   const unfinished = join(data, restoring);
   // An interrupted restore has moved some files, but not the store.
@@ -89,18 +167,23 @@ export async function restore(file: string, folder: string): Promise<Made> {
   if (hasData && !wasInterrupted) {
     throw new StageError(`${data} has data already: move it away, or choose another folder with --data-dir.`);
   }
-  const source = await open(resolve(file), 'r').catch((error: unknown) => {
-    throw new StageError(
-      `The backup ${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    );
-  });
+  const source =
+    from instanceof Readable
+      ? from
+      : (
+          await open(resolve(from), 'r').catch((error: unknown) => {
+            throw new StageError(
+              `The backup ${from} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+            );
+          })
+        ).createReadStream();
   await rm(unfinished, { recursive: true, force: true });
   await mkdir(unfinished, { recursive: true, mode: 0o700 });
   const { store } = await openStore(join(unfinished, storeName), false);
   try {
     const filler = new Filler(store);
     const taken = new Set<string>();
-    const about = await readArchive(source.createReadStream(), {
+    const about = await readArchive(source, {
       file: async (name, content) => {
         if (!secretNames.some((known) => known === name))
           throw new StageError(`The backup has ${name}, which is not from a stage.`);

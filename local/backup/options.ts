@@ -1,24 +1,33 @@
+import { Option } from '@commander-js/extra-typings';
 import { command, dataDirectoryOf, folder, parse, textLike } from '../../cli/commandLine.ts';
 
 interface BackupOptions {
+  /** `-` is the standard output or input. */
   readonly file: string;
   readonly dataDirectory: string;
+  /** Whether a backup may replace an existing file. */
+  readonly replaces: boolean;
 }
 
 const path = textLike(/./, 'the path of a file');
+
+const replacing = new Option('--force', 'replace the file, if it exists');
 
 const examples = {
   backup: `
 Examples:
   svc-queue backup /backups/svc-queue.tar.gz --data-dir /var/lib/svc-queue
   0 3 * * * svc-queue backup "/backups/$(date +\\%F).tar.gz" --data-dir /var/lib/svc-queue    (in a crontab)
+  svc-queue backup - --data-dir /var/lib/svc-queue | ssh other 'cat > svc-queue.tar.gz'
 
-The stage keeps running during the backup. The file has all messages and all secrets: keep it as safe as the data directory.
+The stage keeps running during the backup. The file has all messages and all secrets: keep it as safe as the data directory. The
+status of a backup to the standard output says whether what was written is whole: a script needs "set -o pipefail".
 
 Exit status: 0 the backup is made and can be read; 1 it failed; 2 wrong arguments, or a mistake named in the message.`,
   restore: `
 Examples:
   svc-queue restore /backups/svc-queue.tar.gz --data-dir /var/lib/svc-queue
+  ssh other cat svc-queue.tar.gz | svc-queue restore - --data-dir /var/lib/svc-queue
   svc-queue start --data-dir /var/lib/svc-queue
 
 Messages that were delivered after the backup are delivered again.
@@ -37,15 +46,20 @@ export function parseBackupOptions(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): BackupOptions {
-  const given = parse(
-    command(name, about[name])
-      .argument('<file>', 'the file of the backup, a tar.gz', path)
-      .option('--data-dir <folder>', 'the data directory of the stage (SVC_DATA_DIR; .svc)', folder)
-      .addHelpText('after', examples[name]),
-    args,
-  );
+  const one = command(name, about[name])
+    .argument(
+      '<file>',
+      `the file of the backup, a tar.gz; - is the standard ${name === 'backup' ? 'output' : 'input'}`,
+      path,
+    )
+    .option('--data-dir <folder>', 'the data directory of the stage (SVC_DATA_DIR; .svc)', folder)
+    .addHelpText('after', examples[name]);
+  if (name === 'backup') one.addOption(replacing);
+  const given = parse(one, args);
+  const { dataDir, ...others } = given.opts();
   return {
     file: given.processedArgs[0],
-    dataDirectory: dataDirectoryOf(given.opts().dataDir, environment),
+    dataDirectory: dataDirectoryOf(dataDir, environment),
+    replaces: 'force' in others,
   };
 }
