@@ -133,13 +133,21 @@ export async function callManagementApi(
   return { body: json, next: query === undefined ? undefined : `${path.split('?')[0] ?? ''}${query}` };
 }
 
+/** Errors of Node.js for a certificate whose authority is unknown. */
+const ofUnknownAuthority = /_ISSUER_CERT|SELF_SIGNED_CERT|UNABLE_TO_VERIFY_LEAF/;
+
 async function send(address: URL, request: RequestInit): Promise<Response> {
   try {
     return await fetch(address, request);
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new OperateError(`${address.origin} does not answer: ${reason}`);
+    const isUnknown =
+      cause instanceof Error && 'code' in cause && ofUnknownAuthority.test(String(cause.code));
+    const remedy = isUnknown
+      ? '. Set NODE_EXTRA_CA_CERTS to the file with the certificate of its authority.'
+      : '';
+    throw new OperateError(`${address.origin} does not answer: ${reason}${remedy}`);
   }
 }
 
