@@ -48,7 +48,7 @@ import { startTestControl } from './testControl.ts';
 export interface Stage {
   readonly url: string;
   readonly variables: Readonly<Record<string, string>>;
-  /** Takes no new requests and messages, finishes those in flight within 10 s, and stops. */
+  /** Finishes attempts in flight within 10 s, takes no new requests then, finishes those in flight within 10 s, and stops. */
   readonly stop: () => Promise<void>;
 }
 
@@ -58,7 +58,7 @@ type StageOptions = Options &
     readonly loadFunction?: typeof loadFunction;
   };
 
-/** The time for requests and attempts in flight when the stage stops. */
+/** The time for attempts in flight when the stage stops, and then for requests. */
 const drainMs = 10_000;
 
 /** Enough to work while some wait for the disk, but few compared with the deliveries in flight. */
@@ -184,9 +184,13 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   const clocks = startTimers(timed, report);
   await lookForMissedFires(standIns);
   endings.push(async () => {
-    const signal = AbortSignal.timeout(drainMs);
-    const inFlight = [...servers, ...sources, ...clocks];
-    await Promise.all(inFlight.map((part) => part.stop(signal)));
+    const stop = async (...parts: readonly (typeof sources | typeof servers | typeof clocks)[number][]) => {
+      const signal = AbortSignal.timeout(drainMs);
+      await Promise.all(parts.map((part) => part.stop(signal)));
+    };
+    // Requests are answered until the attempts in flight have ended. New messages wait for the next start.
+    await stop(...sources, ...clocks);
+    await stop(...servers);
   });
   ready.state = 'started';
   endings.push(() => {

@@ -107,6 +107,28 @@ describe.runIf(service.target === 'local')('a stage that starts again', () => {
     expect(slow.deliveries).toHaveLength(3);
   });
 
+  it('accepts messages until the attempts in flight have ended, and delivers them after the next start', async () => {
+    const [busy, next] = [heldInbox(receiver), receiver.inbox()];
+    await send(stage, busy);
+    await busy.received(1);
+    const { url } = stage;
+    const restarted = restart('stop');
+    await eventually(
+      () => fetch(`${url}/v2/ready`).then(({ status }) => status),
+      (status) => status === 503,
+    );
+    const ids = [
+      await send({ token: stage.token }, next, {}),
+      await send(stage, next, { 'Svc-Delay': '1s' }),
+    ];
+    expect(next.deliveries).toHaveLength(0);
+    busy.letGo();
+    await restarted;
+    const delivered = await next.until((all) => idsOf(all).size === ids.length);
+    expect(idsOf(delivered)).toEqual(new Set(ids));
+    expect(busy.deliveries).toHaveLength(1);
+  });
+
   it('fires its schedules', async () => {
     const before = scheduled.deliveries.length;
     await stage.advance(minuteMs);
