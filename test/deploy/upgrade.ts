@@ -13,7 +13,7 @@ import { pauseLine, withOneRegion } from './oneRegion.ts';
 import { runProgram } from './program.ts';
 
 /** The last commit of the previous release; before the first one, an earlier state. Change it with each release. */
-const previousRelease = 'a8e9219c';
+const previousRelease = 'ad30b34f';
 
 const root = resolve(import.meta.dirname, '../..');
 
