@@ -70,11 +70,12 @@ describe.runIf(service.target === 'local' && process.platform !== 'win32')('a st
       ({ length }) => length === 1,
     );
     ways[way]?.(started);
-    // The stage no longer accepts requests, and only waits for this answer.
+    // The stage only waits for this answer, and still accepts messages.
     await eventually(
-      () => isUp(url),
-      (is) => !is,
+      async () => (await fetch(`${url}/v2/ready`)).status,
+      (status) => status === 503,
     );
+    expect(await isUp(url)).toBe(true);
     expect(isAborted).toBe(false);
     answer?.();
     await eventually(
