@@ -151,6 +151,7 @@ describe(`${processes} processes that change one lane at once`, () => {
     const starts: string[] = [];
     let inFlight = 0;
     let most = 0;
+    const isAlone = (): boolean => most === 1 && starts.length < total;
     const handled: Promise<void>[] = [];
     const all = range(processes).map(() =>
       startProcess((granted) => {
@@ -184,8 +185,9 @@ describe(`${processes} processes that change one lane at once`, () => {
       starts.push(entry);
       inFlight += 1;
       most = Math.max(most, inFlight);
-      // Gives other attempts that may start the time to do so.
-      await clock.sleep(5);
+      // Gives other attempts that may start the time to do so. The first waits for a second one.
+      do await clock.sleep(5);
+      while (isAlone());
       inFlight -= 1;
       await lanes.update(key, (lane) => leave(lane, entry));
     }
