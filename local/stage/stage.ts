@@ -184,13 +184,13 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   const clocks = startTimers(timed, report);
   await lookForMissedFires(standIns);
   endings.push(async () => {
-    const stop = async (...parts: readonly (typeof sources | typeof servers | typeof clocks)[number][]) => {
+    const stop = (parts: readonly Pick<EventSource, 'stop'>[]): Promise<unknown> => {
       const signal = AbortSignal.timeout(drainMs);
-      await Promise.all(parts.map((part) => part.stop(signal)));
+      return Promise.all(parts.map((part) => part.stop(signal)));
     };
     // Requests are answered until the attempts in flight have ended. New messages wait for the next start.
-    await stop(...sources, ...clocks);
-    await stop(...servers);
+    await stop([...sources, ...clocks]);
+    await stop(servers);
   });
   ready.state = 'started';
   endings.push(() => {

@@ -11,7 +11,7 @@ import { describeStack, outputsOf } from '../../../operate/stackResources.ts';
 interface Made {
   readonly name: string;
   readonly template: string;
-  /** How long CloudFormation may take, in seconds. */
+  /** The time limit for CloudFormation, in seconds. */
   readonly maxWaitTime: number;
   /** Seconds between looks. */
   readonly minDelay: number;
