@@ -80,7 +80,7 @@ export class Filler {
 
   async #row(tableName: string, item: Item): Promise<void> {
     const table = tableNamed(tableName);
-    void this.#rows.write(table, keyOf(table, item), undefined, item);
+    void this.#rows.change(table, keyOf(table, item), () => item);
     await this.#wait();
   }
 

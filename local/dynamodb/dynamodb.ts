@@ -59,12 +59,20 @@ const failureCode = 'InternalServerError';
 
 const operation = checkedOperations<Rows>('ValidationException', wordsOf);
 
+const read: typeof operation = (schema, run) => {
+  const checked = operation(schema, run);
+  return (rows, input) => {
+    rows.store.refresh();
+    return checked(rows, input);
+  };
+};
+
 const operations: ReadonlyMap<string, Operation<Rows>> = new Map(
   Object.entries({
-    GetItem: operation(getInput, getItem),
-    BatchGetItem: operation(batchGetInput, batchGetItem),
-    Query: operation(queryInput, query),
-    Scan: operation(scanInput, scan),
+    GetItem: read(getInput, getItem),
+    BatchGetItem: read(batchGetInput, batchGetItem),
+    Query: read(queryInput, query),
+    Scan: read(scanInput, scan),
     PutItem: operation(putInput, putItem),
     UpdateItem: operation(updateInput, updateItem),
     DeleteItem: operation(deleteInput, deleteItem),

@@ -39,14 +39,13 @@ async function deleteExpiredOf(
     const { keys, next } = someExpired(rows.store, from, behindAll(table.prefix), (row) =>
       isPast(row, ttl, now()),
     );
-    for (const key of keys) {
+    const ended = await Promise.all(
       // The row's expiry may have been extended since it was read.
-      const row = rows.latest(key);
-      if (row === undefined || !isPast(row, ttl, now())) continue;
-      void rows.write(table, key, row, undefined);
-      deleted += 1;
-    }
-    await rows.store.committed();
+      keys.map((key) =>
+        rows.change(table, key, (row) => (row !== undefined && isPast(row, ttl, now()) ? undefined : row)),
+      ),
+    );
+    deleted += ended.filter(({ before, after }) => before !== after).length;
     await pause(performance.now() - startedAt);
     from = next;
   }

@@ -13,8 +13,7 @@ export async function forgetStarts(rows: Rows): Promise<void> {
   const started = [...rows.range(table.prefix, behindAll(table.prefix))].filter(
     ({ owner }) => owner !== undefined && 'S' in owner && owner.S.startsWith(startsPrefix),
   );
-  for (const row of started) void rows.write(table, keyOf(table, row), row, undefined);
-  await rows.store.committed();
+  await Promise.all(started.map((row) => rows.change(table, keyOf(table, row), () => undefined)));
 }
 
 /** Ends the slots that killed processes hold in lanes. Slots of attempts stay, because their jobs are delivered again. */
@@ -24,9 +23,11 @@ export async function endProcessLeases(rows: Rows): Promise<void> {
   for (const row of rows.range(table.prefix, behindAll(table.prefix))) {
     if (Object.hasOwn(row, processLeases)) held.push(row);
   }
-  for (const row of held) {
-    const { [processLeases]: _ended, ...left } = row;
-    void rows.write(table, keyOf(table, row), row, left);
-  }
-  await rows.store.committed();
+  await Promise.all(held.map((row) => rows.change(table, keyOf(table, row), withoutLeases)));
+}
+
+function withoutLeases(row: Item | undefined): Item | undefined {
+  if (row === undefined) return undefined;
+  const { [processLeases]: _ended, ...left } = row;
+  return left;
 }

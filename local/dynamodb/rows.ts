@@ -1,4 +1,4 @@
-/** The rows of all tables. A write builds on all earlier writes. A read sees only what is on the disk. */
+/** The rows of all tables. A change is decided in its transaction, and builds on all earlier ones. A read sees what is on the disk. */
 import type { Store } from '../store/store.ts';
 import { decode, encode } from './codec.ts';
 import { entryKey } from './indexes.ts';
@@ -9,88 +9,68 @@ import type { Item } from './values.ts';
 const mostRecent = 8_000;
 const largestRecent = 4_096;
 
-interface Pending {
-  /** Undefined if the row was deleted. */
-  readonly row: Item | undefined;
-  readonly committed: Promise<void>;
+interface Recent {
+  readonly bytes: Buffer;
+  readonly row: Item;
+}
+
+interface Changed {
+  readonly before: Item | undefined;
+  readonly after: Item | undefined;
 }
 
 export class Rows {
   readonly store: Store;
-  readonly #pending = new Map<string, Pending>();
-  readonly #recent = new Map<string, Item>();
+  /** Each is used only as long as the store has the same bytes. */
+  readonly #recent = new Map<string, Recent>();
 
   constructor(store: Store) {
     this.store = store;
   }
 
-  /** The row on the disk. */
   read(key: Buffer): Item | undefined {
     const recent = this.#recent.get(key.toString('latin1'));
-    if (recent !== undefined) return recent;
-    const bytes = this.store.get(key);
-    return bytes && decode(bytes);
+    const bytes = this.store.peek(key, recent?.bytes);
+    if (bytes === undefined) return undefined;
+    return bytes === recent?.bytes ? recent.row : decode(bytes);
   }
 
   *range(from: Buffer, to: Buffer, isReverse = false): Generator<Item> {
     for (const { key, value } of this.store.range({ from, to, isReverse })) {
-      yield this.#recent.get(key.toString('latin1')) ?? decode(value);
+      const recent = this.#recent.get(key.toString('latin1'));
+      yield recent?.bytes.equals(value) === true ? recent.row : decode(value);
     }
-  }
-
-  /** Waits until a row's latest write is on the disk, because an answer must not report a write that may be lost. */
-  settled(key: Buffer): Promise<void> {
-    return this.#pending.get(key.toString('latin1'))?.committed ?? Promise.resolve();
-  }
-
-  latest(key: Buffer): Item | undefined {
-    const pending = this.#pending.get(key.toString('latin1'));
-    return pending === undefined ? this.read(key) : pending.row;
   }
 
   /**
-   * Writes or deletes a row.
+   * Writes or deletes a row. Resolves when that is on the disk.
    *
-   * @param before the latest row
-   * @returns resolves when the write is on the disk
+   * @param after makes the row of the one before; undefined deletes it
+   * @throws Error of `after`
    */
-  write(table: Table, key: Buffer, before: Item | undefined, after: Item | undefined): Promise<void> {
-    const entries = table.indexes.map((index) => {
-      const row = key.subarray(table.prefix.length);
-      return { row, was: before && entryKey(index, before, row), is: after && entryKey(index, after, row) };
+  change(table: Table, key: Buffer, after: (before: Item | undefined) => Item | undefined): Promise<Changed> {
+    return this.store.change((write) => {
+      const before = this.read(key);
+      const row = after(before);
+      if (row === before) return { before, after: row };
+      const bytes = row && encode(row);
+      write(key, bytes);
+      for (const index of table.indexes) {
+        const value = key.subarray(table.prefix.length);
+        const was = before && entryKey(index, before, value);
+        const is = row && entryKey(index, row, value);
+        if (was !== undefined && is?.equals(was) !== true) write(was, undefined);
+        if (is !== undefined && was?.equals(is) !== true) write(is, value);
+      }
+      this.#keep(key.toString('latin1'), row, bytes);
+      return { before, after: row };
     });
-    const bytes = after && encode(after);
-    this.store.write(key, bytes);
-    for (const { row, was, is } of entries) {
-      if (was !== undefined && is?.equals(was) !== true) this.store.write(was, undefined);
-      if (is !== undefined && was?.equals(is) !== true) this.store.write(is, row);
-    }
-    const committed = this.store.committed();
-    const id = key.toString('latin1');
-    const pending = { row: after, committed };
-    this.#pending.set(id, pending);
-    // The row is on the disk slightly before this process knows it. Until then all reads use the disk, so that they agree.
-    this.#recent.delete(id);
-    const isSmall = bytes !== undefined && bytes.length <= largestRecent;
-    const settle = (isWritten: boolean): void => {
-      if (this.#pending.get(id) !== pending) return;
-      this.#pending.delete(id);
-      if (isWritten && isSmall && after !== undefined) this.#keep(id, after);
-    };
-    committed.then(
-      () => {
-        settle(true);
-      },
-      () => {
-        settle(false);
-      },
-    );
-    return committed;
   }
 
-  #keep(id: string, row: Item): void {
+  #keep(id: string, row: Item | undefined, bytes: Buffer | undefined): void {
     this.#recent.delete(id);
-    this.#recent.set(id, row);
+    if (row === undefined || bytes === undefined || bytes.length > largestRecent) return;
+    this.#recent.set(id, { bytes, row });
     if (this.#recent.size <= mostRecent) return;
     const [oldest] = this.#recent.keys();
     if (oldest !== undefined) this.#recent.delete(oldest);

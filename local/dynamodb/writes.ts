@@ -24,26 +24,21 @@ async function write(
 ): Promise<object> {
   const table = tableNamed(input.TableName);
   const bound = bind(input, table.keys, table.keyNames);
-  const storeKey = keyIn(table);
-  const before = rows.latest(storeKey);
-  if (bound.condition?.(before ?? {}) === false) {
-    await rows.settled(storeKey);
-    const isAsked = input.ReturnValuesOnConditionCheckFailure === 'ALL_OLD' && before !== undefined;
-    throw new AwsError(
-      'ConditionalCheckFailedException',
-      'The conditional request failed',
-      400,
-      isAsked ? { Item: before } : {},
-    );
-  }
-  const row = after(before, bound, table);
-  const isNothing = before === undefined && row === undefined;
-  await (isNothing ? rows.settled(storeKey) : rows.write(table, storeKey, before, row));
+  const { before, after: row } = await rows.change(table, keyIn(table), (found) => {
+    if (bound.condition?.(found ?? {}) === false) throw refusedBy(input, found);
+    return after(found, bound, table);
+  });
   const Attributes = returned(input.ReturnValues, before, row, bound);
   return {
     ...(Attributes !== undefined && { Attributes }),
     ...consumed(input, table.name, () => writeUnits(table, before, row)),
   };
+}
+
+function refusedBy(input: Write, before: Item | undefined): AwsError {
+  const isAsked = input.ReturnValuesOnConditionCheckFailure === 'ALL_OLD' && before !== undefined;
+  const members = isAsked ? { Item: before } : {};
+  return new AwsError('ConditionalCheckFailedException', 'The conditional request failed', 400, members);
 }
 
 export async function putItem(rows: Rows, input: z.infer<typeof putInput>): Promise<object> {
@@ -110,14 +105,12 @@ export async function batchWriteItem(rows: Rows, input: z.infer<typeof batchWrit
     throw refused('Provided list of item keys contains duplicates');
   }
   const units = new Map<string, Units>();
-  const committed = wanted.map(({ table, row, key }) => {
-    const before = rows.latest(key);
-    if (isAsked(input)) addUnits(units, table.name, writeUnits(table, before, row));
-    return before === undefined && row === undefined
-      ? rows.settled(key)
-      : rows.write(table, key, before, row);
-  });
-  await Promise.all(committed);
+  await Promise.all(
+    wanted.map(async ({ table, row, key }) => {
+      const { before } = await rows.change(table, key, () => row);
+      if (isAsked(input)) addUnits(units, table.name, writeUnits(table, before, row));
+    }),
+  );
   return {
     UnprocessedItems: {},
     ...consumedOfEach(input, units),

@@ -47,18 +47,19 @@ function entryKey(key: string, part: number): Buffer {
 export function objectsIn(store: Store, now: () => number): Objects {
   const aboutOf = (key: string, at?: Snapshot): z.infer<typeof about> | undefined =>
     about.safeParse(jsonOrUndefined(store.get(entryKey(key, 0), at)?.toString() ?? '')).data;
-  const write = (key: string, object: StoredObject | undefined): Promise<void> => {
-    const parts = Math.ceil((object?.body.length ?? 0) / partBytes);
-    for (let part = parts + 1; part <= (aboutOf(key)?.parts ?? 0); part += 1) {
-      store.write(entryKey(key, part), undefined);
-    }
-    if (object === undefined) store.write(entryKey(key, 0), undefined);
-    else for (const [name, value] of entriesOf(key, object)) store.write(name, value);
-    return store.committed();
-  };
+  const change = (key: string, object: StoredObject | undefined): Promise<void> =>
+    store.change((write) => {
+      const parts = Math.ceil((object?.body.length ?? 0) / partBytes);
+      for (let part = parts + 1; part <= (aboutOf(key)?.parts ?? 0); part += 1) {
+        write(entryKey(key, part), undefined);
+      }
+      if (object === undefined) write(entryKey(key, 0), undefined);
+      else for (const [name, value] of entriesOf(key, object)) write(name, value);
+    });
   return {
-    put: write,
+    put: change,
     get: (key, at) => {
+      if (at === undefined) store.refresh();
       const found = aboutOf(key, at);
       if (found === undefined) return undefined;
       const parts: Buffer[] = [];
@@ -70,14 +71,14 @@ export function objectsIn(store: Store, now: () => number): Objects {
       }
       return { ...found, body: Buffer.concat(parts) };
     },
-    delete: (key) => write(key, undefined),
+    delete: (key) => change(key, undefined),
     expire: async () => {
       const past = [...objectKeys(store)].filter((key) => {
         const days = Number(/^(\d+)d\//.exec(key)?.[1] ?? Infinity);
         const found = aboutOf(key);
         return found !== undefined && now() - found.modifiedAt > days * dayMs;
       });
-      for (const key of past) await write(key, undefined);
+      for (const key of past) await change(key, undefined);
     },
   };
 }

@@ -18,6 +18,10 @@ export function sealed(key: Uint8Array, value: Uint8Array): Buffer {
   return bytes;
 }
 
+/** Whether the bytes are a checksum and this value. */
+export const isSealed = (bytes: Buffer, value: Buffer): boolean =>
+  bytes.length === checksumBytes + value.length && bytes.compare(value, 0, value.length, checksumBytes) === 0;
+
 /**
  * Removes the checksum.
  *

@@ -4,6 +4,9 @@
  *
  * Writes of a turn of the event loop are one transaction, and so are those that arrive while another transaction is written.
  * Reads see only what is on the disk: after a kill or a loss of power, the file has each transaction completely or not at all.
+ *
+ * Several processes can use the file. Their transactions follow one another, so a change that depends on entries is decided
+ * inside its transaction.
  */
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -11,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { open, type RootDatabase, type Transaction } from 'lmdb';
-import { checked, DamageError, sealed, Sum, sumKey } from './checksum.ts';
+import { checked, DamageError, isSealed, sealed, Sum, sumKey } from './checksum.ts';
 import { mayBePanic, reasonOf, Refusals } from './refusals.ts';
 
 export interface Entry {
@@ -33,9 +36,12 @@ interface RangeOptions {
   readonly at?: Snapshot | undefined;
 }
 
-/** Writes that share a transaction. */
+/** Writes an entry, or deletes it if the value is undefined. */
+export type Write = (key: Buffer, value: Buffer | undefined) => void;
+
+/** Changes that share a transaction. */
 class Batch {
-  readonly writes = new Map<string, { readonly key: Buffer; readonly value: Buffer | undefined }>();
+  readonly changes: ((write: Write) => void)[] = [];
   readonly committed: Promise<void>;
   resolve: () => void = () => undefined;
   reject: (error: unknown) => void = () => undefined;
@@ -106,6 +112,23 @@ export class Store {
     return value && checked(key, value);
   }
 
+  /**
+   * The value in memory that may change with the next read.
+   *
+   * @param known a value that was read or written before, which is not checked again
+   * @throws DamageError as `get` does
+   */
+  peek(key: Buffer, known: Buffer | undefined): Buffer | undefined {
+    if (this.#at !== undefined) return this.get(key);
+    const value = this.#readable().getBinaryFast(key);
+    return value && (known !== undefined && isSealed(value, known) ? known : checked(key, value));
+  }
+
+  /** Lets the next reads see what other processes have written. */
+  refresh(): void {
+    if (this.#at === undefined) this.#readable().resetReadTxn();
+  }
+
   /** @throws DamageError as `get` does */
   *range(options: RangeOptions): Generator<Entry> {
     this.#readers += 1;
@@ -152,14 +175,44 @@ export class Store {
     };
   }
 
-  /** Writes an entry in the next transaction, or deletes it if the value is undefined. A later write of the key replaces it. */
+  /** Writes an entry in the next transaction, or deletes it if the value is undefined. */
   write(key: Buffer, value: Buffer | undefined): void {
-    if (key.length > longestKey || key.equals(sumKey)) throw new RangeError('No entry can have this key.');
+    checkKey(key);
     this.#next ??= new Batch();
-    this.#next.writes.set(key.toString('latin1'), { key, value: value && sealed(key, value) });
+    this.#next.changes.push((write) => {
+      write(key, value);
+    });
     this.#timer ??= setTimeout(() => {
       this.#commitSoon();
     }, longestWaitMs);
+  }
+
+  /**
+   * Decides about writes inside the next transaction, where reads see all earlier writes, those of other processes too.
+   *
+   * @param decide throws before its first write, or not at all
+   * @returns its result, when its writes are on the disk
+   * @throws Error of `decide`, or of the disk; nothing was then written
+   */
+  async change<Result>(decide: (write: Write) => Result): Promise<Result> {
+    this.#next ??= new Batch();
+    const { changes, committed } = this.#next;
+    let end = (): Result => {
+      throw new Error('The change was not decided.');
+    };
+    changes.push((write) => {
+      try {
+        const result = decide(write);
+        end = () => result;
+      } catch (error) {
+        end = () => {
+          throw error;
+        };
+      }
+    });
+    this.#commitSoon();
+    await committed;
+    return end();
   }
 
   /**
@@ -206,7 +259,7 @@ export class Store {
       await this.#refusals.check();
       await this.#openAgain();
       await this.#database.transaction(() => {
-        this.#put(batch);
+        this.#make(batch);
       });
       batch.resolve();
     } catch (error) {
@@ -240,20 +293,24 @@ export class Store {
     return this.#database;
   }
 
-  /** Writes entries, and the new sum of all entries, in a transaction. */
-  #put(batch: Batch): void {
-    const sum = new Sum(this.get(sumKey));
-    for (const { key, value } of batch.writes.values()) {
+  /** Makes changes, and writes the new sum of all entries, in a transaction. */
+  #make({ changes }: Batch): void {
+    let sum: Sum | undefined;
+    const write: Write = (key, value) => {
+      checkKey(key);
+      sum ??= new Sum(this.get(sumKey));
       const before = this.#database.getBinaryFast(key);
       if (before !== undefined) sum.remove(before);
       if (value !== undefined) {
-        sum.add(value);
-        this.#database.putSync(key, value);
+        const bytes = sealed(key, value);
+        sum.add(bytes);
+        this.#database.putSync(key, bytes);
       } else if (before !== undefined) {
         this.#database.removeSync(key);
       }
-    }
-    this.#database.putSync(sumKey, sealed(sumKey, sum.bytes()));
+    };
+    for (const change of changes) change(write);
+    if (sum !== undefined) this.#database.putSync(sumKey, sealed(sumKey, sum.bytes()));
   }
 
   #rangeOf({ from, to, isReverse = false, at = this.#at }: RangeOptions) {
@@ -270,4 +327,9 @@ export class Store {
     this.#next = undefined;
     return batch;
   }
+}
+
+/** @throws RangeError */
+function checkKey(key: Buffer): void {
+  if (key.length > longestKey || key.equals(sumKey)) throw new RangeError('No entry can have this key.');
 }

@@ -115,7 +115,7 @@ test('two stores in a folder are refused, and each is named with what it has', a
   const table = tableNamed('messages');
   for (const id of [ids[0], `${ids[0]}#1`, ids[1]]) {
     const row = { shard: { S: '東京#0' }, id: { S: id } };
-    await rows.write(table, keyOf(table, row), undefined, row);
+    await rows.change(table, keyOf(table, row), () => row);
   }
   await release();
   writeFileSync(join(folder, 'dynamodb.db'), 'SQLite format 3');
