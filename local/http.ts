@@ -7,6 +7,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createTlsServer, type Server as HttpsServer } from 'node:https';
+import { Server as NetServer } from 'node:net';
 import { loopback, onLoopback, urlOf, type Network } from './network/network.ts';
 import { StageError, isSystemError } from './stage/stageError.ts';
 import { readCertificate } from './network/tls.ts';
@@ -90,27 +91,49 @@ function explained(error: Error, { host, port, flag }: Place): Error {
   return error;
 }
 
+/** Servers that take no new connections: when all of theirs have ended. */
+const endings = new WeakMap<Server, Promise<void>>();
+/** Servers whose idle connections are closed. */
+const draining = new WeakSet<Server>();
+
 /** Closes a connection after its request if the server is stopping. */
 export function endWithServer(server: Server, response: ServerResponse): void {
+  if (endings.has(server)) response.setHeader('connection', 'close');
   response.once('close', () => {
-    if (!server.listening) server.closeIdleConnections();
+    if (draining.has(server)) server.closeIdleConnections();
   });
+}
+
+/**
+ * Lets clients use other processes: takes no new connections, and ends each one after its next answer. Resolves when all have
+ * ended.
+ */
+export function turnAway(server: Server): Promise<void> {
+  const ending =
+    endings.get(server) ??
+    new Promise<void>((resolve) => {
+      // The HTTP server would also close idle connections, on which clients may just send a request.
+      NetServer.prototype.close.call(server, () => {
+        resolve();
+      });
+    });
+  endings.set(server, ending);
+  return ending;
 }
 
 /** Takes no new requests. Resolves when the accepted ones are answered, or `signal` aborts. */
 export async function drain(server: Server, signal: AbortSignal): Promise<void> {
-  if (!server.listening) return;
+  if (draining.has(server)) return;
+  draining.add(server);
+  const ending = turnAway(server);
   const giveUp = (): void => {
     server.closeAllConnections();
   };
   signal.addEventListener('abort', giveUp);
-  await new Promise<void>((resolve) => {
-    server.close(() => {
-      resolve();
-    });
-    server.closeIdleConnections();
-    if (signal.aborted) giveUp();
-  });
+  server.close(() => undefined);
+  server.closeIdleConnections();
+  if (signal.aborted) giveUp();
+  await ending;
   signal.removeEventListener('abort', giveUp);
 }
 

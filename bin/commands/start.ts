@@ -1,8 +1,10 @@
 /** `svc-queue start`: the whole service on this machine. */
+import cluster from 'node:cluster';
 import { devModeSentence } from '../../local/stage/devMode.ts';
 import { parseOptions, type Options } from '../../local/stage/options.ts';
 import { isOpen } from '../../local/network/network.ts';
-import { startStage, toLines, type Stage } from '../../local/stage/stage.ts';
+import { startStage, type Stage } from '../../local/stage/stage.ts';
+import { toLines } from '../../local/stage/variables.ts';
 import { StageError } from '../../local/stage/stageError.ts';
 import { jsonLines, sentences, type StageLog } from '../stageLog.ts';
 
@@ -10,8 +12,15 @@ type Fail = (error: unknown, exitCode: number) => never;
 
 const isForApplications = ([name]: readonly [string, string]): boolean => name.startsWith('QSTASH_');
 
+/** A stage, or several processes of it. */
+type Service = Pick<Stage, 'url' | 'variables' | 'stop'> & { readonly replaceAll?: () => Promise<void> };
+
 /** Says how to use the stage. A server's output is stored, so it contains no secrets. */
-function announce({ url, variables }: Stage, { dataDirectory, dev, network }: Options, log: StageLog): void {
+function announce(
+  { url, variables }: Service,
+  { dataDirectory, dev, network }: Options,
+  log: StageLog,
+): void {
   if (isOpen(network)) {
     log.info(
       `The service is ready at ${url}. Tokens and keys are in ${dataDirectory ?? ''}/env: an application gets its lines QSTASH_… only. The console is at ${url}/console.`,
@@ -31,8 +40,11 @@ function announce({ url, variables }: Stage, { dataDirectory, dev, network }: Op
   );
 }
 
-/** Stops the stage on a signal, but not before it has started, because its parts are stopped in order. */
-function stopOnSignals(starting: Promise<Stage>, fail: Fail): void {
+/**
+ * Stops the stage on a signal, but not before it has started, because its parts are stopped in order. Without a terminal, whose
+ * end sends SIGHUP, that signal replaces the processes of a stage that has several.
+ */
+function stopOnSignals(starting: Promise<Service>, fail: Fail): void {
   let stopping = false;
   const stop = (): void => {
     // Under npm, Ctrl-C arrives twice: from the terminal and from npm.
@@ -43,7 +55,15 @@ function stopOnSignals(starting: Promise<Stage>, fail: Fail): void {
       .then(() => process.exit(0))
       .catch((error: unknown) => fail(error, 1));
   };
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stop);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop);
+  process.on('SIGHUP', () => {
+    starting
+      .then(({ replaceAll }) => {
+        if (replaceAll === undefined || process.stdout.isTTY) stop();
+        else return replaceAll();
+      })
+      .catch((error: unknown) => fail(error, 1));
+  });
   stopWithNpm(stop);
 }
 
@@ -62,6 +82,13 @@ function stopWithNpm(stop: () => void): void {
   }, npmCheckMs).unref();
 }
 
+async function startService(options: Parameters<typeof startStage>[0]): Promise<Service> {
+  const { processes, dataDirectory } = options;
+  if (processes === 1 || dataDirectory === undefined) return startStage(options);
+  const { startPrimary } = await import('../../local/cluster/primary.ts');
+  return startPrimary({ ...options, dataDirectory });
+}
+
 export async function run(args: readonly string[]): Promise<void> {
   // A closed terminal refuses output, which must not end attempts in flight.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
@@ -74,11 +101,13 @@ export async function run(args: readonly string[]): Promise<void> {
     log.error(error);
     process.exit(exitCode);
   };
-  const starting = startStage({
-    ...options,
-    announce: log.info,
-    report: log.error,
-  });
+  const says = { announce: log.info, report: log.error };
+  if (cluster.isWorker) {
+    const { runMember } = await import('../../local/cluster/member.ts');
+    runMember({ ...options, ...says });
+    return;
+  }
+  const starting = startService({ ...options, ...says });
   stopOnSignals(starting, fail);
   try {
     announce(await starting, options, log);

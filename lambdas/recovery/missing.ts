@@ -1,4 +1,5 @@
 /** Finds lost messages: unfinished ones that will never be attempted. */
+import { setTimeout } from 'node:timers/promises';
 import { attemptJob } from '../job/job.ts';
 import { sendAll } from '../job/send.ts';
 import { laneJobsOf, nameOf, readLanes } from '../lane/recover.ts';
@@ -24,6 +25,9 @@ interface Lost {
 /** A request is answered within this time. */
 const longestRequestMs = 30 * secondMs;
 
+/** Messages pass from one place to another within this time. */
+const settleMs = 2 * secondMs;
+
 /** Reads all messages, and the waiting lines of all lanes. Nothing may be written at the same time. */
 async function* unknownMessages(known: Iterable<KnownAttempt>): AsyncGenerator<Unfinished> {
   const { waiting } = await laneJobsOf(await readLanes());
@@ -43,12 +47,12 @@ async function* unknownMessages(known: Iterable<KnownAttempt>): AsyncGenerator<U
 /**
  * Finds such messages.
  *
- * @param end when a process ended at work, if one did, Unix milliseconds
+ * @param end when a process first ended at work since the last search, if one did, Unix milliseconds
  */
 export async function lostMessages(known: Iterable<KnownAttempt>, end = Infinity): Promise<Lost> {
   const lost: Record<keyof Lost, string[]> = { accepted: [], unanswered: [] };
   for await (const { message, attempts } of unknownMessages(known)) {
-    const isUnanswered = attempts.length === 0 && Math.abs(end - message.createdAt) < longestRequestMs;
+    const isUnanswered = attempts.length === 0 && message.createdAt > end - longestRequestMs;
     lost[isUnanswered ? 'unanswered' : 'accepted'].push(message.messageId);
   }
   return lost;
@@ -56,13 +60,44 @@ export async function lostMessages(known: Iterable<KnownAttempt>, end = Infinity
 
 /** Sends such messages, which may have been accepted. A callback is stored before its job, and left to its attempt's job. */
 export async function sendLost(known: Iterable<KnownAttempt>): Promise<void> {
+  await sendAgain(await lostOf(known));
+}
+
+async function lostOf(known: Iterable<KnownAttempt>): Promise<Unfinished[]> {
   const lost: Unfinished[] = [];
   for await (const history of unknownMessages(known)) {
     const { callbackOf, workflow } = history.message;
     if (callbackOf === undefined && workflow === undefined) lost.push(history);
   }
+  return lost;
+}
+
+async function sendAgain(lost: readonly Unfinished[]): Promise<void> {
   await sendAll(lost, (history) => {
     const number = nextAttemptOf(history);
     return { job: attemptJob(history.message, number), dueAt: dueTimeOf(history, number) };
   });
+}
+
+/**
+ * Does so while others write. A message can be between two places when it is looked for, so it counts as lost only if that is so
+ * twice.
+ *
+ * @param known reads the known attempts
+ * @param createdBefore when a process ended, Unix milliseconds
+ */
+export async function sendLostAtWork(
+  known: () => Iterable<KnownAttempt>,
+  createdBefore: number,
+): Promise<void> {
+  const suspects = new Map<string, number>();
+  for (const { message, attempts } of await lostOf(known())) {
+    if (message.createdAt < createdBefore) suspects.set(message.messageId, attempts.length);
+  }
+  if (suspects.size === 0) return;
+  await setTimeout(settleMs);
+  const lost = await lostOf(known());
+  await sendAgain(
+    lost.filter(({ message, attempts }) => suspects.get(message.messageId) === attempts.length),
+  );
 }

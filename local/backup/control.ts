@@ -2,7 +2,7 @@
  * A server through which commands reach the stage that uses a data directory. The file `control` there has its address and
  * password, and only the owner can read it.
  */
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join, resolve } from 'node:path';
@@ -12,7 +12,7 @@ import { answerJson, close, listen } from '../http.ts';
 import { jsonOrUndefined } from '../json.ts';
 import type { DataDirectory } from '../stage/dataDirectory.ts';
 import { StageError } from '../stage/stageError.ts';
-import { parkedJobs, redrive, type ParkedJobs } from '../sqs/redrive.ts';
+import { parkedJobs, type ParkedJobs } from '../sqs/redrive.ts';
 import { writeBackup } from './writeBackup.ts';
 
 const controlName = 'control';
@@ -21,15 +21,21 @@ const control = z.object({ url: z.url(), password: z.string() });
 
 interface ControlOptions {
   readonly data: DataDirectory;
+  readonly password: string;
+  readonly redriveAll: () => Promise<ParkedJobs>;
   readonly announce: (sentence: string) => void;
   readonly report: (error: unknown) => void;
 }
 
-export async function startControl(
-  options: ControlOptions,
-): Promise<{ readonly url: string; readonly close: () => Promise<void> }> {
-  const { data, report } = options;
-  const password = randomBytes(32).toString('base64url');
+export interface Control {
+  readonly url: string;
+  /** Writes the file with its address. Returns a function that removes it. */
+  readonly announce: () => () => void;
+  readonly close: () => Promise<void>;
+}
+
+export async function startControl(options: ControlOptions): Promise<Control> {
+  const { data, password, redriveAll, report } = options;
   let isBusy = false;
 
   async function backUp(response: ServerResponse): Promise<void> {
@@ -57,7 +63,7 @@ export async function startControl(
       answerJson(response, 401, 'application/json', { error: 'The password is wrong.' });
       return;
     }
-    const work = request.url === `/${redriveName}` ? answerRedrive(response) : backUp(response);
+    const work = request.url === `/${redriveName}` ? answerRedrive(response, redriveAll) : backUp(response);
     work.catch((error: unknown) => {
       if (error instanceof StageError && !response.headersSent) {
         refuse(response, error.message);
@@ -67,18 +73,23 @@ export async function startControl(
       report(error);
     });
   });
-  data.write(controlName, JSON.stringify({ url, password }));
   return {
     url,
-    close: async () => {
-      await close(server);
-      data.remove(controlName);
+    announce: () => {
+      data.write(controlName, JSON.stringify({ url, password }));
+      return () => {
+        data.remove(controlName);
+      };
     },
+    close: () => close(server),
   };
 }
 
-async function answerRedrive(response: ServerResponse): Promise<void> {
-  answerJson(response, 200, 'application/json', await redrive());
+async function answerRedrive(
+  response: ServerResponse,
+  redriveAll: ControlOptions['redriveAll'],
+): Promise<void> {
+  answerJson(response, 200, 'application/json', await redriveAll());
 }
 
 function refuse(response: ServerResponse, error: string): void {

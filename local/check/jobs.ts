@@ -7,7 +7,7 @@ import { Rows } from '../dynamodb/rows.ts';
 import { isolate, setVariables } from '../lambda/environment.ts';
 import { knownAttempts } from '../stage/lostMessages.ts';
 import { environmentOf } from '../stage/standIns.ts';
-import { killedAtOf } from '../store/openStore.ts';
+import { killsOf } from '../store/openStore.ts';
 import type { Store } from '../store/store.ts';
 
 type Counts = Readonly<Record<string, number>>;
@@ -33,7 +33,7 @@ export async function checkJobs(store: Store, isAtWork: boolean): Promise<Checke
   setVariables(environmentOf('eu-central-1', { urls: noUrls, sqs: { queueUrl: () => nowhere } }));
   // The module reads its settings when it is loaded, so they must be set first.
   const { lostMessages } = await import('../../lambdas/recovery/missing.ts');
-  const end = isAtWork ? Date.now() : killedAtOf(store);
+  const end = killsOf(store)?.first ?? (isAtWork ? Date.now() : undefined);
   const { accepted, unanswered } = await lostMessages(knownAttempts(store), end);
   if (accepted.length > 0) {
     const names = `${accepted.slice(0, shown).join(', ')}${accepted.length > shown ? ', …' : ''}`;

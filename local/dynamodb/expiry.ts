@@ -74,19 +74,14 @@ const everyMs = 3_600_000;
 /** Passes use one part in this many of the process's time. */
 const share = 10;
 
+/** Deletes all expired data. @param pause called after each step */
+export type Expire = (pause: ExpiryOptions['pause']) => Promise<number>;
+
 export interface Expiry {
-  /** Makes a pass now, without pauses. Returns the number of deleted rows. */
-  readonly expireNow: () => Promise<number>;
   readonly stop: () => Promise<void>;
 }
 
-/** @param deleteOthers deletes other expired data after each pass */
-export function startExpiry(
-  options: Pick<ExpiryOptions, 'rows' | 'now'> & {
-    readonly deleteOthers: () => Promise<void>;
-    readonly report: (error: unknown) => void;
-  },
-): Expiry {
+export function startExpiry(expire: Expire, report: (error: unknown) => void): Expiry {
   const stopping = new AbortController();
   const { signal } = stopping;
   const rest = (ms: number): Promise<void> => setTimeout(ms, undefined, { signal, ref: false });
@@ -94,21 +89,15 @@ export function startExpiry(
     while (!signal.aborted) {
       try {
         await rest(everyMs / 60);
-        await deleteExpired({ ...options, pause: (tookMs) => rest((share - 1) * tookMs) });
-        await options.deleteOthers();
+        await expire((tookMs) => rest((share - 1) * tookMs));
         await rest(everyMs);
       } catch (error) {
-        if (!signal.aborted) options.report(error);
+        if (!signal.aborted) report(error);
       }
     }
   };
   const running = run();
   return {
-    expireNow: async () => {
-      const deleted = await deleteExpired({ ...options, pause: () => Promise.resolve() });
-      await options.deleteOthers();
-      return deleted;
-    },
     stop: async () => {
       stopping.abort();
       await running;

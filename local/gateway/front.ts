@@ -4,7 +4,16 @@ import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { CodeOf, ErrorStatus } from '../../lambdas/error/errorCodes.ts';
 import { secondMs } from '../../lambdas/shared/clock.ts';
-import { answerJson, drain, endWithServer, listen, noGuard, type Guard, type Server } from '../http.ts';
+import {
+  answerJson,
+  drain,
+  endWithServer,
+  listen,
+  noGuard,
+  turnAway,
+  type Guard,
+  type Server,
+} from '../http.ts';
 import { TimedOut } from '../lambda/lambda.ts';
 import { isManyClients, onLoopback, originsBehind, type Network, type OriginOf } from '../network/network.ts';
 import { renewCertificate } from '../network/tls.ts';
@@ -14,6 +23,8 @@ import { mostReadBytes, refuseUnreadable } from './unreadable.ts';
 export interface Front {
   readonly port: number;
   readonly url: string;
+  /** Lets clients use other processes. Resolves when all connections have ended. */
+  readonly turnAway: () => Promise<void>;
   /** Takes no new requests. Resolves when the accepted ones are answered, or `signal` aborts. */
   stop(signal: AbortSignal): Promise<void>;
 }
@@ -74,7 +85,11 @@ export async function startFront(options: FrontOptions, answers: Answers): Promi
   renewCertificate(server, network, report);
   server.on('clientError', refuseUnreadable);
   boundConnections(server, isManyClients(network), bounds);
-  return { ...listening, stop: (signal) => drain(server, signal) };
+  return {
+    ...listening,
+    turnAway: () => turnAway(server),
+    stop: (signal) => drain(server, signal),
+  };
 }
 
 export function refuse<Status extends ErrorStatus>(

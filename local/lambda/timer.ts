@@ -37,7 +37,8 @@ export function startTimer({ function: timed, everyMs, report }: TimerOptions): 
   };
 }
 
-interface Timed {
+export interface Timed {
+  readonly name: TimedFunction;
   readonly everyMs: number;
   readonly function: LambdaFunction;
 }
@@ -49,7 +50,7 @@ export function loadTimed(region: string, load = loadFunction): Promise<readonly
     names.map(async (name) => {
       const { everyMinutes, functionTimeoutSeconds } = timers[name];
       const timed = await load(name, { region, timeoutMs: functionTimeoutSeconds * 1000 });
-      return { everyMs: everyMinutes * 60 * 1000, function: timed };
+      return { name, everyMs: everyMinutes * 60 * 1000, function: timed };
     }),
   );
 }

@@ -9,42 +9,62 @@ import { checkedOperations, handedOverBy, startAwsServer, type Operation } from 
 import { answerJson, readBody } from '../http.ts';
 import { jsonOrUndefined } from '../json.ts';
 import type { Sqs } from '../sqs/sqs.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Write } from '../store/store.ts';
+import { Firing } from './firing.ts';
 import { Schedules, type Invocation } from './schedules.ts';
 import { createInput, resourceName, scheduledTime } from './settings.ts';
-import type { StoredSchedule } from './storedSchedules.ts';
+import type { Fire, StoredSchedule } from './storedSchedules.ts';
 
 export interface Scheduler {
   readonly url: string;
   /** Answers this process's calls that create a schedule for a long delay. */
   readonly handedOver: Pick<HandedOver, 'handOver' | 'only'>;
+  /** Fires the schedules in this process. Only one process may do so at a time. */
+  readonly fire: () => Promise<void>;
+  /** Stops firing in this process. */
+  readonly rest: () => Promise<void>;
+  /** Takes note of a fire that another process has planned. */
+  readonly planned: (fire: Fire) => void;
+  /** Reads all fires again, because another process has ended. */
+  readonly readAgain: () => Promise<void>;
   /** When the next schedule is due, in epoch milliseconds. */
   readonly nextDue: () => number | undefined;
   /** Reads the clock again after it has jumped. */
   readonly wake: () => void;
-  /** The texts of the messages that the schedules will send. */
+  /** The texts of the messages that recurring schedules will send. */
   readonly inputs: () => ReadonlySet<string>;
   readonly close: () => Promise<void>;
 }
 
 interface SchedulerOptions {
-  readonly sqs: Pick<Sqs, 'send'>;
+  readonly sqs: Pick<Sqs, 'toSend'>;
   readonly groups: readonly string[];
   readonly region: string;
   readonly store: Store;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly report: (error: unknown) => void;
+  /** Called with fires that this process plans and another fires. */
+  readonly tell?: ((fire: Fire) => void) | undefined;
 }
 
 export async function startScheduler(options: SchedulerOptions): Promise<Scheduler> {
-  const { sqs, groups, region, store, now, report } = options;
+  const { sqs, groups, region, store, now, report, tell } = options;
   const schedules = new Schedules({
-    ...{ groups, store, now, report },
-    invoke: (invocation) => {
-      invokeTarget({ sqs, report }, invocation);
-    },
+    ...{ groups, store, now },
+    invoke: (invocation, write) => invokeTarget({ sqs, report }, invocation, write),
   });
+  let firing: Firing | undefined;
+  const plan = (fire: Fire): void => {
+    if (firing === undefined) tell?.(fire);
+    else firing.add(fire);
+  };
+  const rest = async (): Promise<void> => {
+    const ending = firing;
+    firing = undefined;
+    await ending?.close();
+  };
+  const context = { schedules, region, plan };
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await readBody(request);
@@ -60,7 +80,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
       ...objectIn(body),
       ...(name !== undefined && { Name: decodeURIComponent(name) }),
     };
-    answerJson(response, 200, 'application/json', await operation({ schedules, region }, input), headers());
+    answerJson(response, 200, 'application/json', await operation(context, input), headers());
   }
 
   const server = await startAwsServer({
@@ -72,17 +92,22 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     failureCode,
     report,
   });
-  const handOver = handedOverBy((_, input) => create({ schedules, region }, input), { failureCode, report });
+  const handOver = handedOverBy((_, input) => create(context, input), { failureCode, report });
   return {
     url: server.url,
     handedOver: { handOver, only: ['CreateSchedule'] },
-    nextDue: () => schedules.nextDue,
-    wake: () => {
-      schedules.wake();
+    fire: async () => {
+      firing = new Firing({ schedules, now, report });
+      await firing.start();
     },
-    inputs: () => new Set(schedules.list().flatMap(({ settings: { Target } }) => Target.Input ?? [])),
+    rest,
+    planned: (fire) => firing?.add(fire),
+    readAgain: async () => firing?.readAgain(),
+    nextDue: () => firing?.nextDue,
+    wake: () => firing?.wake(),
+    inputs: () => new Set(schedules.recurring().map(({ settings: { Target } }) => Target.Input)),
     close: async () => {
-      await schedules.close();
+      await rest();
       await server.close();
     },
   };
@@ -95,28 +120,35 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
 function invokeTarget(
   { sqs, report }: Pick<SchedulerOptions, 'sqs' | 'report'>,
   invocation: Invocation,
-): void {
+  write: Write,
+): () => void {
   const { name, settings } = invocation.schedule;
   const { Arn, DeadLetterConfig } = settings.Target;
   const body = bodyOf(invocation);
-  const refusal = refusalOf(sqs, Arn, body);
-  if (refusal === undefined) return;
-  const undelivered = `Schedule ${name} could not fire to ${Arn}: ${refusal}`;
+  const sent = sendTo(sqs, Arn, body, write);
+  if (typeof sent === 'function') return sent;
+  const undelivered = `Schedule ${name} could not fire to ${Arn}: ${sent}`;
   if (DeadLetterConfig?.Arn === undefined) {
     report(new Error(undelivered));
-    return;
+    return () => undefined;
   }
-  const secondRefusal = refusalOf(sqs, DeadLetterConfig.Arn, body);
-  if (secondRefusal === undefined) return;
-  report(new Error(`${undelivered} Nor could its dead letter queue be reached: ${secondRefusal}`));
+  const kept = sendTo(sqs, DeadLetterConfig.Arn, body, write);
+  if (typeof kept === 'function') return kept;
+  report(new Error(`${undelivered} Nor could its dead letter queue be reached: ${kept}`));
+  return () => undefined;
 }
 
-/** Sends a message, and returns the queue's error, if any. */
-function refusalOf(sqs: SchedulerOptions['sqs'], arn: string, body: string): string | undefined {
+/** Sends a message. Returns the function that lets it be received, or the queue's error. */
+function sendTo(
+  sqs: SchedulerOptions['sqs'],
+  arn: string,
+  body: string,
+  write: Write,
+): (() => void) | string {
   try {
-    // The caller handles disk errors.
-    sqs.send(arn.slice(arn.lastIndexOf(':') + 1), body).catch(() => undefined);
-    return undefined;
+    const { keep, release } = sqs.toSend(arn.slice(arn.lastIndexOf(':') + 1), body);
+    keep(write);
+    return release;
   } catch (error) {
     if (error instanceof AwsError) return error.message;
     throw error;
@@ -143,6 +175,7 @@ function objectIn(body: Buffer | undefined): Record<string, unknown> {
 interface SchedulerContext {
   readonly schedules: Schedules;
   readonly region: string;
+  readonly plan: (fire: Fire) => void;
 }
 
 const operation = checkedOperations<SchedulerContext>('ValidationException');
@@ -157,9 +190,10 @@ const listInput = z.object({
 
 const create = operation(
   createInput,
-  async ({ schedules, region }, { Name, GroupName, ClientToken, ...settings }) => {
+  async ({ schedules, region, plan }, { Name, GroupName, ClientToken, ...settings }) => {
     const id = { group: GroupName, name: Name };
-    await schedules.create(id, settings, ClientToken);
+    const fire = await schedules.create(id, settings, ClientToken);
+    if (fire !== undefined) plan(fire);
     return { ScheduleArn: scheduleArn(region, id) };
   },
 );

@@ -11,13 +11,15 @@
  * Messages survive the process; those in flight become visible at the next start. Receive counts survive too. The first receive
  * of a message that was sent since the start is not written, which saves a write per message. So the next start counts it for
  * each message that was visible.
+ *
+ * Each process has its own messages, which another adopts when it has ended.
  */
 import { randomUUID } from 'node:crypto';
 import { Heap, type Placed } from '../heap.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Write } from '../store/store.ts';
 import type { Outgoing } from './inputs.ts';
 import type { Receipt } from './receipt.ts';
-import { messageKey, storedMessages, toBytes, type StoredMessage } from './storedMessages.ts';
+import { messageKey, storedMessages, toBytes, type Owner, type StoredMessage } from './storedMessages.ts';
 
 export interface QueueShape {
   readonly name: string;
@@ -29,6 +31,8 @@ export interface QueueShape {
 }
 
 interface Message extends Placed, StoredMessage {
+  /** Whose messages it is among in the store. */
+  readonly owner: Owner;
   /** Whether this process has received the message. If so, it is in flight until `availableAt`; otherwise it is delayed. */
   wasReceived: boolean;
   /** Whether its receives are stored: an earlier process sent it, or this one has received it before. */
@@ -71,23 +75,39 @@ export class Queues {
   readonly #messages = new Map<string, { readonly queue: Queue; readonly message: Message }>();
   readonly #store: Store;
   readonly #now: () => number;
+  readonly #owner: Owner;
 
-  /** @param now the clock, in epoch milliseconds; call `wake` after a jump */
-  constructor(shapes: readonly QueueShape[], store: Store, now: () => number) {
+  /**
+   * @param now the clock, in epoch milliseconds; call `wake` after a jump
+   * @param owner whose messages new ones are
+   */
+  constructor(shapes: readonly QueueShape[], store: Store, now: () => number, owner: Owner = 0) {
     this.#store = store;
     this.#now = now;
+    this.#owner = owner;
     for (const shape of shapes) {
       const byAvailability = new Heap<Message>((a, b) => a.availableAt < b.availableAt);
       this.#queues.set(shape.name, { shape, byAvailability, longPolls: new Set(), alarm: undefined });
     }
-    for (const { queue, ...message } of storedMessages(store)) {
+    this.adopt(owner);
+  }
+
+  /** Takes over the messages of a process that has ended. */
+  adopt(owner: Owner): void {
+    const now = this.#now();
+    for (const { queue, ...message } of storedMessages(this.#store, undefined, owner)) {
       // The rest of a delay is unknown if the clock has stepped back since: it begins again.
-      const backMs = Math.max(0, message.sentAt - now());
+      const backMs = Math.max(0, message.sentAt - now);
       const availableAt = message.availableAt - backMs;
-      const receives = Math.max(message.receives, availableAt <= now() ? 1 : 0);
-      const sentAt = message.sentAt - backMs;
-      this.#insert(this.#queue(queue), { ...message, sentAt, availableAt, receives }, true);
+      const receives = Math.max(message.receives, availableAt <= now ? 1 : 0);
+      const adopted = { ...message, sentAt: message.sentAt - backMs, availableAt };
+      if (backMs > 0) {
+        this.#store.write(messageKey(message, owner), undefined);
+        this.#keep(this.#queue(queue), adopted, owner);
+      }
+      this.#insert(this.#queue(queue), { ...adopted, receives }, owner, true);
     }
+    this.wake();
   }
 
   has(name: string): boolean {
@@ -103,6 +123,12 @@ export class Queues {
     name: string,
     outgoing: readonly Outgoing[],
   ): { readonly ids: readonly string[]; readonly sent: Promise<void> } {
+    const { ids, keep, release } = this.toSend(name, outgoing);
+    return { ids, sent: this.#store.change(keep).then(release) };
+  }
+
+  /** Makes messages. `keep` writes them, and `release` lets them be received, once they are on the disk. */
+  toSend(name: string, outgoing: readonly Outgoing[]) {
     const queue = this.#queue(name);
     const sentAt = this.#now();
     const messages = outgoing.map(({ body, delayMs, groupId }) => ({
@@ -113,18 +139,16 @@ export class Queues {
       availableAt: sentAt + delayMs,
       receives: 0,
     }));
-    for (const message of messages) this.#keep(queue, message);
-    const insert = (): void => {
-      for (const message of messages) this.#insert(queue, message, false);
-      this.#serve(queue);
+    return {
+      ids: messages.map(({ id }) => id),
+      keep: (write: Write): void => {
+        for (const message of messages) keepIn(write, name, message, this.#owner);
+      },
+      release: (): void => {
+        for (const message of messages) this.#insert(queue, message, this.#owner, false);
+        this.#serve(queue);
+      },
     };
-    return { ids: messages.map(({ id }) => id), sent: this.#store.committed().then(insert) };
-  }
-
-  /** The texts of all messages outside dead letter queues. */
-  texts(): ReadonlySet<string> {
-    const kept = [...this.#messages.values()].filter(({ message }) => message.deadLetterSource === undefined);
-    return new Set(kept.map(({ message }) => message.body));
   }
 
   /** Receives up to `max` messages. Waits for a first message, and returns an empty list if the wait ends. */
@@ -233,18 +257,18 @@ export class Queues {
     return queue;
   }
 
-  #keep({ shape: { name } }: Queue, message: StoredMessage): void {
-    this.#store.write(messageKey(message), toBytes({ queue: name, ...message }));
-  }
-
-  #insert(queue: Queue, stored: StoredMessage, isOld: boolean): void {
-    const message: Message = { ...stored, place: -1, wasReceived: false, isOld };
+  #insert(queue: Queue, stored: StoredMessage, owner: Owner, isOld: boolean): void {
+    const message: Message = { ...stored, owner, place: -1, wasReceived: false, isOld };
     this.#messages.set(message.id, { queue, message });
     queue.byAvailability.add(message);
   }
 
+  #keep({ shape: { name } }: Queue, message: StoredMessage, owner: Owner): void {
+    keepIn(this.#store.write.bind(this.#store), name, message, owner);
+  }
+
   #remove(queue: Queue, message: Message): void {
-    this.#store.write(messageKey(message), undefined);
+    this.#store.write(messageKey(message, message.owner), undefined);
     queue.byAvailability.remove(message);
     this.#messages.delete(message.id);
   }
@@ -282,7 +306,7 @@ export class Queues {
       message.firstReceivedAt ??= now;
       // After a restart, this time makes the message visible at once.
       const isKept = message.isOld;
-      if (isKept) this.#keep(queue, storedOf({ ...message, availableAt: message.sentAt }));
+      if (isKept) this.#keep(queue, storedOf({ ...message, availableAt: message.sentAt }), message.owner);
       message.isOld = true;
       message.wasReceived = true;
       message.availableAt = now + visibilityTimeoutMs;
@@ -308,8 +332,8 @@ export class Queues {
     const deadQueue = this.#queue(redrive.deadQueue);
     const moved = { ...storedOf(message), availableAt: now, deadLetterSource: queue.shape.name };
     queue.byAvailability.remove(message);
-    this.#keep(deadQueue, moved);
-    this.#insert(deadQueue, moved, true);
+    this.#keep(deadQueue, moved, message.owner);
+    this.#insert(deadQueue, moved, message.owner, true);
     this.#serve(deadQueue);
     return true;
   }
@@ -321,6 +345,10 @@ export class Queues {
     const found = this.#messages.get(messageId);
     return found?.message.receives === receive ? found : undefined;
   }
+}
+
+function keepIn(write: Write, queue: string, message: StoredMessage, owner: Owner): void {
+  write(messageKey(message, owner), toBytes({ queue, ...message }));
 }
 
 function storedOf(message: Message): StoredMessage {

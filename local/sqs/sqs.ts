@@ -3,9 +3,10 @@ import { accountId } from '../aws/arns.ts';
 import type { HandOver } from '../aws/handOver.ts';
 import { startJsonServer } from '../aws/server.ts';
 import type { Store } from '../store/store.ts';
-import { checkSize, toOutgoing } from './inputs.ts';
+import { checkSize, toOutgoing, type Outgoing } from './inputs.ts';
 import { checkQueue, sqsOperations } from './operations.ts';
 import { Queues, type QueueShape } from './queues.ts';
+import type { Owner } from './storedMessages.ts';
 
 export interface Sqs {
   readonly url: string;
@@ -19,6 +20,12 @@ export interface Sqs {
    * @throws AwsError if SQS would refuse it
    */
   readonly send: (queue: string, body: string) => Promise<void>;
+  /**
+   * Makes a message, see `Queues.toSend`.
+   *
+   * @throws AwsError if SQS would refuse it
+   */
+  readonly toSend: (queue: string, body: string) => ReturnType<Queues['toSend']>;
   readonly close: () => Promise<void>;
 }
 
@@ -26,13 +33,15 @@ interface SqsOptions {
   readonly queues: readonly QueueShape[];
   readonly region: string;
   readonly store: Store;
+  readonly owner?: Owner;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly report: (error: unknown) => void;
 }
 
-export async function startSqs({ queues: shapes, region, store, now, report }: SqsOptions): Promise<Sqs> {
-  const queues = new Queues(shapes, store, now);
+export async function startSqs(options: SqsOptions): Promise<Sqs> {
+  const { queues: shapes, region, store, owner, now, report } = options;
+  const queues = new Queues(shapes, store, now, owner);
   const server = await startJsonServer({
     version: '1.0',
     operations: sqsOperations,
@@ -41,16 +50,18 @@ export async function startSqs({ queues: shapes, region, store, now, report }: S
     failureCode: 'InternalFailure',
     report,
   });
+  const checked = (queue: string, body: string): Outgoing => {
+    checkQueue(queues, queue);
+    checkSize([body], 'InvalidParameterValue');
+    return toOutgoing({ MessageBody: body });
+  };
   return {
     url: server.url,
     handOver: server.handOver,
     queueUrl: (name) => `${server.url}/${accountId}/${name}`,
     queues,
-    send: (queue, body) => {
-      checkQueue(queues, queue);
-      checkSize([body], 'InvalidParameterValue');
-      return queues.send(queue, [toOutgoing({ MessageBody: body })]).sent;
-    },
+    send: (queue, body) => queues.send(queue, [checked(queue, body)]).sent,
+    toSend: (queue, body) => queues.toSend(queue, [checked(queue, body)]),
     close: async () => {
       queues.close();
       await server.close();

@@ -26,12 +26,45 @@ type QueuedMessage = z.infer<typeof queuedMessage>;
 const first = Buffer.from('q');
 const behind = Buffer.from('r');
 
-export function messageKey({ id, sentAt }: Pick<StoredMessage, 'id' | 'sentAt'>): Buffer {
-  const key = Buffer.allocUnsafe(9 + id.length);
+/** Follows `first` in the keys of owners from 1 on. Times, which follow it in those of owner 0, begin with larger bytes. */
+const ownedMark = 1;
+const leastOfTime = 0x40;
+
+/** A process that receives messages; owner 0 is the only one of a stage with one process. */
+export type Owner = number;
+
+function beginning(owner: Owner): Buffer {
+  if (owner === 0) return first;
+  const key = Buffer.alloc(6);
   first.copy(key);
-  key.writeDoubleBE(sentAt, 1);
-  key.write(id, 9, 'latin1');
+  key[1] = ownedMark;
+  key.writeUInt32BE(owner, 2);
   return key;
+}
+
+export function messageKey({ id, sentAt }: Pick<StoredMessage, 'id' | 'sentAt'>, owner: Owner = 0): Buffer {
+  const before = beginning(owner);
+  const key = Buffer.allocUnsafe(before.length + 8 + id.length);
+  before.copy(key);
+  key.writeDoubleBE(sentAt, before.length);
+  key.write(id, before.length + 8, 'latin1');
+  return key;
+}
+
+const rangeOf = (owner: Owner) =>
+  owner === 0
+    ? { from: Buffer.from([...first, leastOfTime]), to: behind }
+    : { from: beginning(owner), to: beginning(owner + 1) };
+
+/** The owners from 1 on that have messages in a store. */
+export function ownersIn(store: Store): Owner[] {
+  const owners: Owner[] = [];
+  const to = Buffer.from([...first, ownedMark + 1]);
+  for (;;) {
+    const [key] = store.keys({ from: beginning((owners.at(-1) ?? 0) + 1), to });
+    if (key === undefined) return owners;
+    owners.push(key.readUInt32BE(2));
+  }
 }
 
 export const toBytes = (message: QueuedMessage): Buffer => Buffer.from(JSON.stringify(message));
@@ -40,8 +73,10 @@ export const toBytes = (message: QueuedMessage): Buffer => Buffer.from(JSON.stri
 const isQueued = (value: unknown): value is QueuedMessage =>
   typeof value === 'object' && value !== null && 'queue' in value && 'body' in value;
 
-export function* storedMessages(store: Store, at?: Snapshot): Generator<QueuedMessage> {
-  for (const { value } of store.range({ from: first, to: behind, at })) {
+/** @param owner whose messages to read; undefined for all */
+export function* storedMessages(store: Store, at?: Snapshot, owner?: Owner): Generator<QueuedMessage> {
+  const range = owner === undefined ? { from: first, to: behind } : rangeOf(owner);
+  for (const { value } of store.range({ ...range, at })) {
     const message = jsonOrUndefined(value.toString());
     if (!isQueued(message)) throw new DamageError('The store is damaged: a message of a queue is none.');
     yield message;

@@ -2,12 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { needed, restoring, secretNames, storeName } from '../backup/files.ts';
 import { refusalOf } from '../backup/before/folder.ts';
 import { replaceFile } from '../durable.ts';
 import { jsonOrUndefined } from '../json.ts';
-import { markUsed, noteKill, openStore } from '../store/openStore.ts';
+import { joinStore, markUsed, noteKill, openStore } from '../store/openStore.ts';
 import type { CheckOptions } from '../store/pages.ts';
 import type { Store } from '../store/store.ts';
 import { identify, isRunning, processIdentity } from './processes.ts';
@@ -27,6 +28,10 @@ export interface DataDirectory {
   /** Writes a file, either completely or not at all. Only its owner may read it. */
   write(name: string, text: string): void;
   readonly remove: (name: string) => void;
+  /** Closes the store, and keeps the lock. */
+  readonly close: () => Promise<void>;
+  /** Records the other processes that use the directory, which hold its lock too. */
+  readonly share: (pids: readonly number[]) => void;
   readonly release: () => Promise<void>;
 }
 
@@ -43,7 +48,7 @@ export async function openDataDirectory(path: string, options?: CheckOptions): P
   let wasKilled: boolean;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    wasKilled = lock(inFolder(lockName), folder);
+    wasKilled = await lock(inFolder(lockName), folder);
   } catch (error) {
     if (error instanceof StageError || !(error instanceof Error)) throw error;
     throw new StageError(`The data directory ${folder} cannot be used: ${error.message}`, { cause: error });
@@ -71,27 +76,8 @@ export async function openDataDirectory(path: string, options?: CheckOptions): P
         throw error;
       });
     }
-    const write = (name: string, text: string): void => {
-      replaceFile(inFolder(name), Buffer.from(text));
-    };
     return {
-      folder,
-      store,
-      begin: () => (isNew ? markUsed(store) : Promise.resolve()),
-      write,
-      secret: (name) => {
-        if (existsSync(inFolder(name))) return readFileSync(inFolder(name), 'utf8');
-        if (!isNew) {
-          throw new StageError(
-            `The data directory ${folder} has data, but no ${name}: restore the file from a backup. Without it no token and no signing key is good.`,
-          );
-        }
-        write(name, randomSecret());
-        return readFileSync(inFolder(name), 'utf8');
-      },
-      remove: (name) => {
-        rmSync(inFolder(name), { force: true });
-      },
+      ...filesOf(folder, store, isNew),
       release: async () => {
         await store.close();
         unlock();
@@ -101,6 +87,50 @@ export async function openDataDirectory(path: string, options?: CheckOptions): P
     unlock();
     throw error;
   }
+}
+
+/**
+ * Uses a directory that another process of the stage has opened.
+ *
+ * @throws StageError if a later release made the store
+ */
+export async function joinDataDirectory(path: string): Promise<DataDirectory> {
+  const folder = resolve(path);
+  const { store, isNew } = await joinStore(join(folder, storeName));
+  return filesOf(folder, store, isNew);
+}
+
+function filesOf(folder: string, store: Store, isNew: boolean): DataDirectory {
+  const inFolder = (name: string): string => join(folder, name);
+  const write = (name: string, text: string): void => {
+    replaceFile(inFolder(name), Buffer.from(text));
+  };
+  const close = (): Promise<void> => store.close();
+  return {
+    folder,
+    store,
+    begin: () => (isNew ? markUsed(store) : Promise.resolve()),
+    write,
+    secret: (name) => {
+      if (existsSync(inFolder(name))) return readFileSync(inFolder(name), 'utf8');
+      if (!isNew) {
+        throw new StageError(
+          `The data directory ${folder} has data, but no ${name}: restore the file from a backup. Without it no token and no signing key is good.`,
+        );
+      }
+      write(name, randomSecret());
+      return readFileSync(inFolder(name), 'utf8');
+    },
+    remove: (name) => {
+      rmSync(inFolder(name), { force: true });
+    },
+    share: (pids) => {
+      const shared = pids.flatMap((pid) => identify(pid) ?? []);
+      write(lockName, JSON.stringify({ stage: identify(process.pid), shared } satisfies Holder));
+    },
+    close,
+    release: close,
+  };
 }
 
 /** Makes a file readable only for its owner. @throws StageError if the user of this process is not the owner */
@@ -145,10 +175,15 @@ export function checkStrength(secrets: Readonly<Record<string, string>>): void {
 
 const lockName = 'lock';
 export const [masterSecretName] = secretNames;
-const holder = z.object({ stage: processIdentity });
+const holder = z.object({
+  stage: z.optional(processIdentity),
+  /** More processes of the stage. They end when it has ended. */
+  shared: z._default(z.array(processIdentity), []),
+});
+type Holder = z.infer<typeof holder>;
 
 /** @returns whether the last process that held it was killed */
-function lock(file: string, folder: string): boolean {
+async function lock(file: string, folder: string): Promise<boolean> {
   for (let wasKilled = false; ; wasKilled = true) {
     try {
       writeFileSync(file, JSON.stringify({ stage: identify(process.pid) }), { flag: 'wx', mode: 0o600 });
@@ -156,19 +191,30 @@ function lock(file: string, folder: string): boolean {
     } catch (error) {
       if (!isSystemError(error, 'EEXIST')) throw error;
     }
-    removeStale(file, folder);
+    await removeStale(file, folder);
   }
 }
 
+/** The time in which the other processes of a killed stage end, and how often that is checked, in milliseconds. */
+const endingMs = 10_000;
+const checkEveryMs = 50;
+
 /** Removes the lock of a stage that has ended. @throws StageError if it still runs */
-function removeStale(file: string, folder: string): void {
+async function removeStale(file: string, folder: string): Promise<void> {
   const text = readOrUndefined(file);
   // A stage that was killed while writing the lock leaves a partial one.
-  const held = text === undefined ? undefined : holder.safeParse(jsonOrUndefined(text)).data;
-  if (held !== undefined && isRunning(held.stage)) {
-    throw new InUseError(
-      `A local stage (process ${held.stage.pid}) already uses ${folder}: stop it, or give this one another --data-dir.`,
+  const { data: held } = holder.safeParse(jsonOrUndefined(text ?? ''));
+  const inUse = (pid: number): StageError =>
+    new InUseError(
+      `A local stage (process ${pid}) already uses ${folder}: stop it, or give this one another --data-dir.`,
     );
+  if (held?.stage !== undefined && isRunning(held.stage)) throw inUse(held.stage.pid);
+  const until = performance.now() + endingMs;
+  for (const one of held?.shared ?? []) {
+    while (isRunning(one)) {
+      if (performance.now() > until) throw inUse(one.pid);
+      await setTimeout(checkEveryMs);
+    }
   }
   // Another stage that is starting may hold the lock by now.
   if (readOrUndefined(file) === text) rmSync(file, { force: true });

@@ -7,13 +7,14 @@ import type { KnownAttempt } from '../../lambdas/recovery/missing.ts';
 import { jsonOrUndefined } from '../json.ts';
 import { storedSchedules } from '../scheduler/storedSchedules.ts';
 import { storedMessages } from '../sqs/storedMessages.ts';
-import { killedAtOf, noteKill } from '../store/openStore.ts';
+import { endKills, killsOf } from '../store/openStore.ts';
 import type { Store } from '../store/store.ts';
 import type { StandIns } from './standIns.ts';
 
 const attempt = z.object({ accountId: z.string(), messageId: z.string(), attempt: z.number() });
 
 export function knownAttempts(store: Store): readonly KnownAttempt[] {
+  store.refresh();
   const texts = [
     ...[...storedMessages(store)].map(({ body }) => body),
     ...[...storedSchedules(store)].flatMap(({ settings: { Target } }) => Target.Input),
@@ -23,11 +24,43 @@ export function knownAttempts(store: Store): readonly KnownAttempt[] {
 
 /** Sends such messages after a kill. Nothing may be written at the same time. */
 export async function sendLostMessages(store: Store): Promise<void> {
-  if (killedAtOf(store) === undefined) return;
+  const kills = killsOf(store);
+  if (kills === undefined) return;
   // The module reads its settings when it is loaded, so they must be set first.
   const { sendLost } = await import('../../lambdas/recovery/missing.ts');
   await sendLost(knownAttempts(store));
-  await noteKill(store, undefined);
+  await endKills(store, kills.last);
+}
+
+/** How often a leading process looks whether another was killed. */
+const lookEveryMs = 10_000;
+/** A message that a killed process accepted is looked for after this time: by then, requests of its time are answered. */
+const settledMs = 40_000;
+
+/**
+ * Sends the messages that killed processes of a running stage have lost.
+ *
+ * @returns a function that ends the watch
+ */
+export function watchForLost(store: Store, report: (error: unknown) => void): () => void {
+  let running: Promise<void> | undefined;
+  const look = async (): Promise<void> => {
+    const kills = killsOf(store);
+    if (kills === undefined || Date.now() - kills.last < settledMs) return;
+    const { sendLostAtWork } = await import('../../lambdas/recovery/missing.ts');
+    await sendLostAtWork(() => knownAttempts(store), kills.last);
+    await endKills(store, kills.last);
+  };
+  const timer = setInterval(() => {
+    running ??= look()
+      .catch(report)
+      .finally(() => {
+        running = undefined;
+      });
+  }, lookEveryMs).unref();
+  return () => {
+    clearInterval(timer);
+  };
 }
 
 const notice = z.object({ accountId: z.string(), scheduleId: z.string(), saveId: z.string() });

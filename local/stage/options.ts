@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from '@commander-js/extra-typings';
 import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
 import {
   Ending,
   command,
@@ -19,6 +20,8 @@ export interface Options {
   readonly network: Network;
   /** Undefined if no data are kept. */
   readonly dataDirectory: string | undefined;
+  /** How many processes share the work. */
+  readonly processes: number;
   readonly region: string;
   /** Host names and CIDR blocks that deliveries may reach although they are not public. */
   readonly allowedDestinations: readonly string[];
@@ -38,7 +41,13 @@ export interface Options {
 
 const longDeliveries: readonly LongDelivery[] = ['functions', 'instances'];
 
+const mostProcesses = 64;
+/** More processes than this wait for each other's writes. */
+const mostByDefault = 8;
+const processesOf = (cores: number): number => Math.min(mostByDefault, Math.max(1, cores - 1));
+
 const port = wholeNumber(0, 65_535);
+const processesIn = wholeNumber(1, mostProcesses);
 const folder = textLike(/./, 'the path of a folder');
 const file = textLike(/./, 'the path of a file');
 
@@ -170,7 +179,15 @@ export function parseOptions(
       2,
     );
   }
+  const processes = flags.processes ?? otherwise('SVC_PROCESSES', processesIn);
+  if (processes !== undefined && processes > 1 && (inMemory || dev)) {
+    throw new Ending(
+      '--processes above 1 excludes --in-memory and --dev: processes share a data directory.',
+      2,
+    );
+  }
   return {
+    processes: processes ?? (inMemory || dev ? 1 : processesOf(availableParallelism())),
     port:
       flags.port ??
       otherwise('SVC_PORT', port) ??
@@ -208,6 +225,11 @@ function parseFlags(args: readonly string[]) {
         '--data-dir <folder>',
         'where messages, accounts and secrets are kept (SVC_DATA_DIR; .svc)',
         folder,
+      )
+      .option(
+        '--processes <number>',
+        'how many processes share the work (SVC_PROCESSES; one for each core but one, at most 8)',
+        processesIn,
       )
       .option('--region <region>', 'the AWS region to play (SVC_REGION; eu-central-1)', region)
       .option('--in-memory', 'keep nothing')

@@ -1,4 +1,5 @@
 /** The local stage: the real handlers and stand-ins for AWS in one process. */
+import { setTimeout } from 'node:timers/promises';
 import { gatewayRoutes, type ApiFunction } from '../../lambdas/http/routes.ts';
 import {
   aloneConcurrency,
@@ -14,10 +15,9 @@ import { Disk, diskSentence } from '../disk/disk.ts';
 import { readiness } from '../disk/readiness.ts';
 import type { Guard } from '../http.ts';
 import { isOpen, ownHosts } from '../network/network.ts';
-import { ownCalls, type CallOwn } from '../network/ownCalls.ts';
 import { guardDevMode } from './devGuard.ts';
 import { giveDevCredentials } from './devMode.ts';
-import { checkStrength, openDataDirectory } from './dataDirectory.ts';
+import { checkStrength, joinDataDirectory, openDataDirectory } from './dataDirectory.ts';
 import { consoleFunction } from '../lambda/console.ts';
 import { developersSqs, isolate, setVariables } from '../lambda/environment.ts';
 import { startEventSource, type EventSource, type EventSourceOptions } from '../lambda/eventSource.ts';
@@ -27,15 +27,20 @@ import type { AccountOf } from '../gateway/intake.ts';
 import type { QueueFunction } from '../lambda/handlers.ts';
 import { loadFunction, type LambdaFunction } from '../lambda/lambda.ts';
 import { withOwnProcess } from '../lambda/ownProcess.ts';
-import { loadTimed, startTimers } from '../lambda/timer.ts';
+import { loadTimed, startTimers, type Timed } from '../lambda/timer.ts';
 import { inTurns } from '../lambda/turns.ts';
 import { pending } from '../pending.ts';
-import { lookForMissedFires, sendLostMessages } from './lostMessages.ts';
-import { localAccount, reachableDestinations, type Management } from './localAccount.ts';
+import { Leader } from './leader.ts';
+import { sendLostMessages } from './lostMessages.ts';
+import { reachableDestinations } from './localAccount.ts';
 import type { Options } from './options.ts';
+import { wholeShare, type Share } from './share.ts';
 import { StageError } from './stageError.ts';
+import type { Fire } from '../scheduler/storedSchedules.ts';
 import type { Queues } from '../sqs/queues.ts';
-import { redriveAtStart } from '../sqs/redrive.ts';
+import { redrive, redriveAtStart, type ParkedJobs } from '../sqs/redrive.ts';
+import type { Owner } from '../sqs/storedMessages.ts';
+import { noteKill } from '../store/openStore.ts';
 import {
   environmentOf,
   handOverCalls,
@@ -44,10 +49,26 @@ import {
   type StandInOptions,
 } from './standIns.ts';
 import { startTestControl } from './testControl.ts';
+import { firstVariables, toLines } from './variables.ts';
 
 export interface Stage {
   readonly url: string;
+  /** Empty unless this process started the stage. */
   readonly variables: Readonly<Record<string, string>>;
+  /** Does from now on what one process of a stage does for all, and stops doing so. */
+  readonly lead: () => Promise<void>;
+  readonly resign: () => Promise<void>;
+  /**
+   * Takes over the messages of processes that have ended.
+   *
+   * @param isAfterKill whether one of them was killed
+   */
+  readonly adopt: (owners: readonly Owner[], isAfterKill: boolean) => Promise<void>;
+  /** Takes note of a fire that another process has planned. */
+  readonly planned: (fire: Fire) => void;
+  readonly redrive: () => Promise<ParkedJobs>;
+  /** Says in `stop` that others go on: clients get time to use other connections. */
+  readonly replace: () => void;
   /** Finishes attempts in flight within 10 s, takes no new requests then, finishes those in flight within 10 s, and stops. */
   readonly stop: () => Promise<void>;
 }
@@ -56,10 +77,15 @@ type StageOptions = Options &
   StandInOptions & {
     /** Default: loads functions into this process. Tests use other processes, which they can kill. */
     readonly loadFunction?: typeof loadFunction;
+    /** Default: all of it. */
+    readonly share?: Share;
   };
 
 /** The time for attempts in flight when the stage stops, and then for requests. */
 const drainMs = 10_000;
+
+/** The time for clients to use other processes. */
+const turnAwayMs = 5_000;
 
 /** Enough to work while some wait for the disk, but few compared with the deliveries in flight. */
 const publishesAtOnce = 12;
@@ -113,12 +139,14 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   if (publishUrl !== undefined) endings.push(() => publishUrl.stop(AbortSignal.abort()));
   const servers = publishUrl === undefined ? [gateway] : [gateway, publishUrl];
 
-  const data =
-    options.dataDirectory === undefined ? undefined : await openDataDirectory(options.dataDirectory);
+  const { dataDirectory, share = wholeShare() } = options;
+  const open = options.share === undefined ? openDataDirectory : joinDataDirectory;
+  const data = dataDirectory === undefined ? undefined : await open(dataDirectory);
   if (data !== undefined) endings.push(data.release);
-  const standIns = await startStandIns({ ...options, report }, data, endings);
+  const standIns = await startStandIns({ ...options, report }, data, endings, share);
   const { announce } = options;
-  const control = data && (await startControl({ data, report, announce }));
+  const { controlPassword: password, redriveAll = redrive } = share;
+  const control = data && (await startControl({ data, password, redriveAll, report, announce }));
   if (control !== undefined) endings.push(control.close);
   if (isOpen(network)) checkStrength(standIns.secrets);
   handOverCalls(standIns);
@@ -148,85 +176,77 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     const loaded = name === 'console' ? consoleFunction(limits) : await load(name, limits);
     functions.set(name, name === 'publish' ? inTurns(loaded, publishesAtOnce) : loaded);
   }
-  const { sqs, scheduler, expiry, store } = standIns;
+  const { sqs, scheduler, expire, store } = standIns;
   const testControl = await startTestControl({
     queues: sqs.queues,
     scheduler,
     fedQueues: fedQueues.map(({ name }) => name),
-    expireNow: expiry.expireNow,
+    expireNow: () => expire(() => Promise.resolve()),
     written: () => store.committed(),
     report,
   });
   if (testControl !== undefined) endings.push(testControl.close);
   const [fed, timed] = await Promise.all([loadFed(options), loadTimed(region, load)]);
-  if (data !== undefined) await sendLostMessages(data.store);
+  if (data !== undefined && share.isFirst) await sendLostMessages(data.store);
   loading.resolve();
-  const own = ownCalls();
-  endings.push(own.close);
-  const credentials = await clientVariables(
-    publicUrl,
-    { url: gateway.url, ...standIns.management },
-    region,
-    own.call,
-  );
-  const variables = {
-    ...(testControl !== undefined && { SVC_TEST_CONTROL_URL: testControl.url }),
-    ...(publishUrl !== undefined && { SVC_PUBLISH_URL: publishUrl.url }),
-    ...credentials,
-  };
-  data?.write('env', toLines(variables));
+  const variables = share.isFirst
+    ? await firstVariables(standIns.management, { publicUrl, url: gateway.url, region })
+    : {};
+  if (share.isFirst) {
+    if (testControl !== undefined) variables['SVC_TEST_CONTROL_URL'] = testControl.url;
+    if (publishUrl !== undefined) variables['SVC_PUBLISH_URL'] = publishUrl.url;
+    data?.write('env', toLines(variables));
+  }
   // The event sources start last. Otherwise old messages would delay the start, and a failed start would have to stop their
   // deliveries.
   const running = { ...options, report };
   const sources = feed(fed, running, sqs.queues, testControl?.leave);
   // Before the timers start, because one of them also receives parked jobs, which hides them.
   await redriveAtStart(sqs.queues).catch(report);
-  const clocks = startTimers(timed, report);
-  await lookForMissedFires(standIns);
+  const isForAll = ({ name }: Timed): boolean => name !== 'redrive';
+  const clocks = startTimers(
+    timed.filter((one) => !isForAll(one)),
+    report,
+  );
+  const leader = new Leader({ standIns, timed: timed.filter(isForAll), control, report });
+  if (share.leads) await leader.start();
+  let isReplaced = false;
   endings.push(async () => {
     const stop = (parts: readonly Pick<EventSource, 'stop'>[]): Promise<unknown> => {
       const signal = AbortSignal.timeout(drainMs);
       return Promise.all(parts.map((part) => part.stop(signal)));
     };
     // Requests are answered until the attempts in flight have ended. New messages wait for the next start.
-    await stop([...sources, ...clocks]);
+    const turnedAway = isReplaced ? Promise.all(servers.map((server) => server.turnAway())) : undefined;
+    await stop([leader, ...sources, ...clocks]);
+    if (turnedAway !== undefined) await Promise.race([turnedAway, setTimeout(turnAwayMs)]);
     await stop(servers);
   });
   ready.state = 'started';
   endings.push(() => {
-    ready.state = 'ending';
+    if (!isReplaced) ready.state = 'ending';
   });
-  return { url: publicUrl, variables };
+  return {
+    url: publicUrl,
+    variables,
+    lead: () => leader.start(),
+    resign: () => leader.stop(AbortSignal.timeout(drainMs)),
+    adopt: async (owners, isAfterKill) => {
+      if (isAfterKill) await noteKill(store, Date.now());
+      for (const owner of owners) sqs.queues.adopt(owner);
+      await scheduler.readAgain();
+    },
+    planned: scheduler.planned,
+    redrive,
+    replace: () => {
+      isReplaced = true;
+    },
+  };
 }
 
 /** The disk of the data directory; undefined if no data are kept. */
 function diskOf({ dataDirectory, announce, report }: StageOptions): Disk | undefined {
   return dataDirectory === undefined ? undefined : new Disk({ folder: dataDirectory, announce, report });
-}
-
-async function clientVariables(
-  url: string,
-  management: Management,
-  region: string,
-  callOwn: CallOwn,
-): Promise<Record<string, string>> {
-  const { token, read_only_token, keys } = await localAccount(management, region, callOwn);
-  const current = keys?.current ?? '';
-  const next = keys?.next ?? '';
-  return {
-    SVC_URL: url,
-    SVC_TOKEN: token,
-    SVC_READ_ONLY_TOKEN: read_only_token,
-    SVC_CURRENT_SIGNING_KEY: current,
-    SVC_NEXT_SIGNING_KEY: next,
-    SVC_MANAGEMENT_URL: url,
-    SVC_MANAGEMENT_USER: management.username,
-    SVC_MANAGEMENT_PASSWORD: management.password,
-    QSTASH_URL: url,
-    QSTASH_TOKEN: token,
-    QSTASH_CURRENT_SIGNING_KEY: current,
-    QSTASH_NEXT_SIGNING_KEY: next,
-  };
 }
 
 const longestTimeoutOf = ({ longDelivery }: StageOptions): number =>
@@ -291,11 +311,4 @@ function feed(
       ...(onLeft !== undefined && { onLeft }),
     }),
   );
-}
-
-/** Writes variables as lines `NAME=value` for a shell. */
-export function toLines(variables: Readonly<Record<string, string>>): string {
-  return Object.entries(variables)
-    .map(([name, value]) => `${name}=${value}\n`)
-    .join('');
 }

@@ -25,9 +25,11 @@ import { startScheduler, type Scheduler } from '../scheduler/scheduler.ts';
 import { startSecretsManager, tlsSecrets } from '../secretsManager/secretsManager.ts';
 import { startSqs, type Sqs } from '../sqs/sqs.ts';
 import manifest from '../../package.json' with { type: 'json' };
-import { startExpiry, type Expiry } from '../dynamodb/expiry.ts';
+import { deleteExpired, type Expire } from '../dynamodb/expiry.ts';
 import { endProcessLeases, forgetStarts } from '../dynamodb/processLeases.ts';
+import { ownersIn } from '../sqs/storedMessages.ts';
 import { Store } from '../store/store.ts';
+import { wholeShare, type Share } from './share.ts';
 
 const bucket = 'bodies';
 const managementSecretId = 'management';
@@ -78,7 +80,7 @@ export interface StandIns {
   readonly secrets: Readonly<Record<string, string>>;
   readonly management: { readonly username: string; readonly password: string };
   readonly store: Store;
-  readonly expiry: Expiry;
+  readonly expire: Expire;
 }
 
 /** @param data the data directory; undefined to keep everything in memory */
@@ -86,6 +88,7 @@ export async function startStandIns(
   { region, report, dynamodbUrl, tlsFolder, openProxies }: StandInOptions,
   data: DataDirectory | undefined,
   endings: Endings,
+  share: Share = wholeShare(),
 ): Promise<StandIns> {
   const store = data?.store ?? new Store(undefined);
   if (data === undefined) endings.push(() => store.close());
@@ -103,12 +106,17 @@ export async function startStandIns(
   const dynamodb = await startDynamodb(store, report);
   if (dynamodbUrl === undefined) endings.push(dynamodb.close);
   else await dynamodb.close();
-  await endProcessLeases(dynamodb.rows);
-  await forgetStarts(dynamodb.rows);
+  if (share.isFirst) {
+    await endProcessLeases(dynamodb.rows);
+    await forgetStarts(dynamodb.rows);
+  }
   const objects = objectsIn(store, now);
-  const sqs = await startSqs({ queues: queueShapes, region, store, now: steadyClock(now), report });
+  const { owner, adopts = ownersIn(store), tell } = share;
+  const sqs = await startSqs({ queues: queueShapes, region, store, owner, now: steadyClock(now), report });
   endings.push(sqs.close);
-  const scheduler = await startScheduler({ ...{ sqs, region, store, now, report }, groups: [scheduleGroup] });
+  for (const one of adopts) sqs.queues.adopt(one);
+  const groups = [scheduleGroup];
+  const scheduler = await startScheduler({ sqs, region, store, now, report, groups, tell });
   endings.push(
     scheduler.close,
     watchClock(() => {
@@ -124,8 +132,11 @@ export async function startStandIns(
     tlsFolder ?? (data && join(data.folder, 'tls')),
   );
   endings.push(secrets.close);
-  const expiry = startExpiry({ rows: dynamodb.rows, now, deleteOthers: () => objects.expire(), report });
-  endings.push(expiry.stop);
+  const expire: Expire = async (pause) => {
+    const deleted = await deleteExpired({ rows: dynamodb.rows, now, pause });
+    await objects.expire();
+    return deleted;
+  };
   const handOvers = new Map<AwsService, HandedOver>([
     ['Sqs', { handOver: sqs.handOver, sdk: () => sqsSdk }],
     // Loaded when the first message with a long delay needs it.
@@ -152,7 +163,7 @@ export async function startStandIns(
     secrets: generated,
     management,
     store,
-    expiry,
+    expire,
   };
 }
 

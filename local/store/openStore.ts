@@ -13,8 +13,9 @@ const about = z.object({
   format: z.literal(format),
   /** Whether a stage has used it. It then has data, and the secrets belong to it. */
   isUsed: z.boolean(),
-  /** When the stage was killed, epoch milliseconds, if no other has started since. */
+  /** When a process of the stage was first and last killed, epoch milliseconds, since lost messages were looked for. */
   killedAt: z.optional(z.number()),
+  lastKilledAt: z.optional(z.number()),
 });
 type About = Readonly<z.infer<typeof about>>;
 const aboutKey = Buffer.from('a');
@@ -26,16 +27,33 @@ function aboutOf(store: Store): About {
   return read;
 }
 
-export const killedAtOf = (store: Store): number | undefined => aboutOf(store).killedAt;
+interface Kills {
+  readonly first: number;
+  readonly last: number;
+}
 
-/**
- * Notes that a stage was killed. A publish that this interrupted may have left a message without a job.
- *
- * @param killedAt undefined when the next stage has sent the jobs of such messages
- */
-export async function noteKill(store: Store, killedAt: number | undefined): Promise<void> {
-  store.write(aboutKey, aboutBytes({ isUsed: aboutOf(store).isUsed, killedAt }));
-  await store.committed();
+export function killsOf(store: Store): Kills | undefined {
+  store.refresh();
+  const { killedAt, lastKilledAt = killedAt } = aboutOf(store);
+  return killedAt === undefined || lastKilledAt === undefined
+    ? undefined
+    : { first: killedAt, last: lastKilledAt };
+}
+
+/** Notes that a process was killed. A publish that this interrupted may have left a message without a job. */
+export function noteKill(store: Store, at: number): Promise<void> {
+  return store.change((write) => {
+    const about = aboutOf(store);
+    write(aboutKey, aboutBytes({ ...about, killedAt: about.killedAt ?? at, lastKilledAt: at }));
+  });
+}
+
+/** Notes that the jobs of such messages were sent, unless another process was killed after `last`. */
+export function endKills(store: Store, last: number): Promise<void> {
+  return store.change((write) => {
+    const { isUsed, killedAt, lastKilledAt = killedAt } = aboutOf(store);
+    if (lastKilledAt === last) write(aboutKey, aboutBytes({ isUsed }));
+  });
 }
 
 interface OpenStore {
@@ -60,6 +78,15 @@ export async function openStore(
   }
   const damage = await checkPages(file, options);
   if (damage !== undefined) throw lost(file, `is damaged (${damage})`);
+  return joinStore(file);
+}
+
+/**
+ * Opens a store that another process has checked.
+ *
+ * @throws StageError if a later release made it
+ */
+export async function joinStore(file: string): Promise<OpenStore> {
   const store = new Store(file);
   try {
     return { store, isNew: !aboutOf(store).isUsed };
@@ -69,13 +96,14 @@ export async function openStore(
   }
 }
 
-export async function markUsed(store: Store): Promise<void> {
-  store.write(aboutKey, aboutBytes({ isUsed: true, killedAt: killedAtOf(store) }));
-  await store.committed();
+export function markUsed(store: Store): Promise<void> {
+  return store.change((write) => {
+    write(aboutKey, aboutBytes({ ...aboutOf(store), isUsed: true }));
+  });
 }
 
 const aboutBytes = (described: Omit<About, 'format'>): Buffer =>
-  Buffer.from(JSON.stringify({ format, ...described }));
+  Buffer.from(JSON.stringify({ ...described, format }));
 
 /** Creates a store with only its description. The file gets its name when it is complete. */
 async function make(file: string): Promise<void> {

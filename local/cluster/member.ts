@@ -1,0 +1,99 @@
+/** A process of a stage with several. */
+import { inspect } from 'node:util';
+import { toMember, type ToMember, type ToPrimary } from './protocol.ts';
+import type { Options } from '../stage/options.ts';
+import { startStage, type Stage } from '../stage/stage.ts';
+import { StageError } from '../stage/stageError.ts';
+import type { ParkedJobs } from '../sqs/redrive.ts';
+
+interface MemberOptions extends Options {
+  readonly announce: (sentence: string) => void;
+  readonly report: (error: unknown) => void;
+}
+
+type Start = Extract<ToMember, { kind: 'start' }>;
+
+/** Runs until the primary stops it, or has ended. */
+export function runMember(options: MemberOptions): void {
+  const { report } = options;
+  // The data directory is free when all processes have ended.
+  process.on('disconnect', () => process.exit(1));
+  // The terminal sends these to all processes; the primary decides.
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
+  const tell = (message: ToPrimary): void => {
+    process.send?.(message);
+  };
+  const asked: ((jobs: readonly ParkedJobs[]) => void)[] = [];
+  let starting: Promise<Stage> | undefined;
+
+  const start = (message: Start): Promise<Stage> => {
+    const share = {
+      ...message,
+      tell: (fire: Extract<ToPrimary, { kind: 'planned' }>['fire']) => {
+        tell({ kind: 'planned', fire });
+      },
+      redriveAll: async () => {
+        const answer = new Promise<readonly ParkedJobs[]>((resolve) => asked.push(resolve));
+        tell({ kind: 'redriveAll' });
+        return (await answer).reduce(sum);
+      },
+    };
+    return startStage({ ...options, share });
+  };
+
+  const act = async (message: Exclude<ToMember, Start>, stage: Stage): Promise<void> => {
+    switch (message.kind) {
+      case 'adopt':
+        await stage.adopt(message.owners, message.isAfterKill);
+        break;
+      case 'lead':
+        await stage.lead();
+        break;
+      case 'stop':
+        if (message.isReplaced) {
+          stage.replace();
+          await stage.resign();
+        }
+        tell({ kind: 'resigned' });
+        await stage.stop();
+        process.exit(0);
+        break;
+      case 'planned':
+        stage.planned(message.fire);
+        break;
+      case 'redrive':
+        tell({ kind: 'redriven', jobs: await stage.redrive() });
+        break;
+      case 'redriven':
+        asked.shift()?.(message.jobs);
+    }
+  };
+
+  process.on('message', (received) => {
+    const message = toMember.parse(received);
+    if (message.kind === 'start') {
+      starting = start(message);
+      starting.then(
+        ({ url, variables }) => {
+          tell({ kind: 'ready', url, variables: { ...variables } });
+        },
+        (error: unknown) => {
+          const message = error instanceof StageError ? error.message : inspect(error);
+          process.send?.({ kind: 'failed', message } satisfies ToPrimary, () => process.exit(1));
+        },
+      );
+      return;
+    }
+    starting?.then((stage) => act(message, stage)).catch(report);
+  });
+  tell({ kind: 'listening' });
+}
+
+function sum(one: ParkedJobs, another: ParkedJobs): ParkedJobs {
+  const counts = (of: keyof ParkedJobs) => ({
+    sent: one[of].sent + another[of].sent,
+    left: one[of].left + another[of].left,
+    since: one[of].since + another[of].since,
+  });
+  return { parked: counts('parked'), fires: counts('fires') };
+}

@@ -1,0 +1,215 @@
+/**
+ * A stage with several processes. The primary holds the data directory and the ports, and starts the others, the members, which
+ * do all the work. When a member ends, another takes over its messages, and a new one takes its place.
+ *
+ * If the primary is killed, the members end at once.
+ */
+import cluster, { type Worker } from 'node:cluster';
+import { setTimeout } from 'node:timers/promises';
+import { openDataDirectory, randomSecret } from '../stage/dataDirectory.ts';
+import { StageError } from '../stage/stageError.ts';
+import { ownersIn, type Owner } from '../sqs/storedMessages.ts';
+import { toPrimary, type ToMember, type ToPrimary } from './protocol.ts';
+import { pending } from '../pending.ts';
+import type { ParkedJobs } from '../sqs/redrive.ts';
+
+interface PrimaryOptions {
+  readonly processes: number;
+  readonly dataDirectory: string;
+  readonly announce: (sentence: string) => void;
+  readonly report: (error: unknown) => void;
+}
+
+type Ready = Extract<ToPrimary, { kind: 'ready' }>;
+
+interface Member {
+  readonly worker: Worker;
+  /** Whose messages it has, its own first. */
+  readonly owners: Owner[];
+  readonly startedAt: number;
+  /** Whether it does what one process does for all. */
+  leads: boolean;
+  isReady: boolean;
+  /** Whether it replaces another that still works. If it cannot start, it is given up. */
+  isTrial: boolean;
+  isStopping: boolean;
+  /** @throws StageError if it cannot start */
+  readonly ready: Promise<Ready>;
+  readonly resigned: Promise<void>;
+  readonly ended: Promise<void>;
+  /** Waiting for its answer about parked jobs. */
+  readonly asked: ((jobs: ParkedJobs) => void)[];
+}
+
+interface Primary {
+  readonly url: string;
+  readonly variables: Readonly<Record<string, string>>;
+  /** Replaces each member by one that runs the program as it is installed now. */
+  readonly replaceAll: () => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+/** A member that ends sooner is replaced after this time. */
+const pauseMs = 1_000;
+
+/** @throws StageError if the first member cannot start */
+export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
+  const { processes, announce, report } = options;
+  const data = await openDataDirectory(options.dataDirectory);
+  const left = ownersIn(data.store);
+  await data.close();
+  const controlPassword = randomSecret();
+  const members = new Set<Member>();
+  let lastOwner: Owner = Math.max(processes - 1, ...left);
+  let isEnding = false;
+
+  const live = (): Member[] => [...members].filter(({ isStopping }) => !isStopping);
+  const send = (member: Member | undefined, message: ToMember): void => {
+    if (member?.worker.isConnected() === true) member.worker.send(message);
+  };
+  const shareLock = (): void => {
+    data.share([...members].flatMap(({ worker }) => worker.process.pid ?? []));
+  };
+
+  function fork(owners: Owner[], { isFirst = false, leads = false, isTrial = false } = {}): Member {
+    const worker = cluster.fork();
+    const [owner = 0, ...adopts] = owners;
+    const start = { kind: 'start' as const, owner, adopts, isFirst, leads, controlPassword };
+    const resigned = pending();
+    const ended = pending();
+    const asked: Member['asked'] = [];
+    const ready = new Promise<Ready>((resolve, reject) => {
+      worker.on('error', report);
+      worker.once('exit', (code: number | null, signal: string | null) => {
+        ended.resolve();
+        reject(new StageError(`A process of the service ended: ${signal ?? `exit status ${code ?? 1}`}.`));
+      });
+      worker.on('message', (received: unknown) => {
+        const message = toPrimary.parse(received);
+        if (message.kind === 'listening') send(member, start);
+        else if (message.kind === 'ready') resolve(message);
+        else if (message.kind === 'failed') reject(new StageError(message.message));
+        else if (message.kind === 'resigned') resigned.resolve();
+        else if (message.kind === 'redriven') asked.shift()?.(message.jobs);
+        else if (message.kind === 'redriveAll') redriveAll(member).catch(report);
+        else
+          send(
+            [...members].find((one) => one.leads),
+            message,
+          );
+      });
+    });
+    const member: Member = {
+      ...{ worker, owners, leads, ready, asked },
+      ...{ isReady: false, isTrial, isStopping: false, startedAt: performance.now() },
+      resigned: resigned.promise,
+      ended: ended.promise,
+    };
+    ready.then(
+      () => {
+        member.isReady = true;
+        member.isTrial = false;
+      },
+      // It ends, too.
+      () => undefined,
+    );
+    members.add(member);
+    // Before it can write, so that the next stage waits for its end.
+    shareLock();
+    member.ended.then(() => follow(member)).catch(report);
+    return member;
+  }
+
+  /** Lets another take over the work of a member that has ended. */
+  async function follow(member: Member): Promise<void> {
+    members.delete(member);
+    if (isEnding) return;
+    shareLock();
+    const { owners, leads, isReady, isTrial, isStopping, startedAt } = member;
+    member.leads = false;
+    const others = live().toReversed();
+    const heir = others.find((one) => one.isReady) ?? others[0];
+    if (heir !== undefined) {
+      heir.owners.push(...owners);
+      send(heir, { kind: 'adopt', owners, isAfterKill: !isStopping });
+      if (leads) lead(heir);
+    }
+    if (isStopping || isTrial) return;
+    if (isReady) report(new StageError('A process of the service has ended; others do its work.'));
+    else await member.ready.catch(report);
+    if (performance.now() - startedAt < pauseMs) await setTimeout(pauseMs);
+    if (heir === undefined) fork([next(), ...owners], { leads });
+    else fork([next()]);
+  }
+
+  function next(): Owner {
+    lastOwner += 1;
+    return lastOwner;
+  }
+
+  function lead(member: Member): void {
+    member.leads = true;
+    send(member, { kind: 'lead' });
+  }
+
+  async function redriveAll(asker: Member): Promise<void> {
+    const answers = live().map((member) => {
+      const answer = new Promise<ParkedJobs>((resolve) => member.asked.push(resolve));
+      send(member, { kind: 'redrive' });
+      return Promise.race([answer, member.ended]);
+    });
+    const jobs = (await Promise.all(answers)).filter((answer) => answer !== undefined);
+    send(asker, { kind: 'redriven', jobs });
+  }
+
+  async function replace(old: Member): Promise<void> {
+    const fresh = fork([next()], { isTrial: true });
+    await fresh.ready;
+    old.isStopping = true;
+    send(old, { kind: 'stop', isReplaced: true });
+    await Promise.race([old.resigned, old.ended]);
+    if (old.leads) {
+      old.leads = false;
+      lead(fresh);
+    }
+    await old.ended;
+  }
+
+  async function replaceAll(): Promise<void> {
+    for (const old of live()) {
+      // It may have ended since.
+      if (members.has(old) && !isEnding) await replace(old);
+    }
+    announce('Each process of the service was replaced by a new one.');
+  }
+
+  async function stop(): Promise<void> {
+    isEnding = true;
+    for (const member of members) send(member, { kind: 'stop', isReplaced: false });
+    await Promise.all([...members].map(({ ended }) => ended));
+    await data.release();
+  }
+
+  const first = fork(shareOf(0), { isFirst: true, leads: true });
+  const { url, variables } = await first.ready.catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
+  const others = Array.from({ length: processes - 1 }, (_, index) => fork(shareOf(index + 1)));
+  await Promise.allSettled(others.map(({ ready }) => ready));
+  let replacing = Promise.resolve();
+  return {
+    url,
+    variables,
+    replaceAll: () => {
+      replacing = replacing.then(replaceAll).catch(report);
+      return replacing;
+    },
+    stop,
+  };
+
+  /** A number for a new member, and its share of the messages that earlier ones left. */
+  function shareOf(number: number): Owner[] {
+    return [number, ...left.filter((owner) => owner >= processes && owner % processes === number)];
+  }
+}

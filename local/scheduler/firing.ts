@@ -1,0 +1,167 @@
+/**
+ * Fires schedules, exact to the millisecond. Only fires of the next hour are in memory; a failed fire is tried again every second.
+ *
+ * A one-time schedule that was due while no process fired is fired at the next start. A recurring one continues with its next
+ * time.
+ */
+import { setImmediate } from 'node:timers/promises';
+import { Heap, type Placed } from '../heap.ts';
+import type { Schedules } from './schedules.ts';
+import { keyOf, type Fire } from './storedSchedules.ts';
+
+interface Waiting extends Placed {
+  readonly fire: Fire;
+  /** The fire's time, or the time of the next try. */
+  readonly at: number;
+  readonly failures: number;
+}
+
+interface FiringOptions {
+  readonly schedules: Schedules;
+  /** Epoch milliseconds. Call `wake` after a jump. */
+  readonly now: () => number;
+  /** Called with errors of targets and of the store. */
+  readonly report: (error: unknown) => void;
+}
+
+/** Fires until this time from now are in memory. */
+const horizonMs = 3_600_000;
+/** Fires that are read in one go, a few milliseconds. */
+const readTogether = 2_000;
+/** Fires that share transactions. */
+const mostAtOnce = 1_000;
+/** The pause before a retry. Only the stage's own disk can fail here, so no retry policy applies. */
+const retryAfterMs = 1_000;
+
+/** The longest delay of Node's timers. */
+const longestTimerMs = 2 ** 31 - 1;
+
+export class Firing {
+  readonly #schedules: Schedules;
+  readonly #now: () => number;
+  readonly #report: FiringOptions['report'];
+  readonly #byTime = new Heap<Waiting>((a, b) => a.at < b.at);
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #firing = new Set<Promise<void>>();
+  /** All fires before this time are in memory, or are added. */
+  #readUntil = 0;
+  #alarm: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor({ schedules, now, report }: FiringOptions) {
+    this.#schedules = schedules;
+    this.#now = now;
+    this.#report = report;
+  }
+
+  async start(): Promise<void> {
+    await this.#schedules.completeIndex();
+    await this.readAgain();
+  }
+
+  /** Reads all fires, because another process has ended and may not have told of some. */
+  async readAgain(): Promise<void> {
+    await this.#read(0);
+    this.#serve();
+  }
+
+  /** Takes note of a new fire. The same one can be added twice. */
+  add(fire: Fire): void {
+    this.#put(fire);
+    this.#serve();
+  }
+
+  /** When the next fire is due, in epoch milliseconds. */
+  get nextDue(): number | undefined {
+    return this.#byTime.first?.at ?? this.#schedules.firstDue(this.#readUntil);
+  }
+
+  /** Reads the clock again after it has jumped. */
+  wake(): void {
+    this.#serve();
+    this.#schedules
+      .planAnew()
+      .then((fires) => {
+        for (const fire of fires) this.#put(fire);
+        this.#serve();
+      })
+      .catch(this.#report);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#alarm);
+    await Promise.all(this.#firing);
+  }
+
+  #put(fire: Fire, at = fire.dueAt, failures = 0): void {
+    const key = keyOf(fire.id);
+    const before = this.#waiting.get(key);
+    if (before?.fire.dueAt === fire.dueAt || fire.dueAt >= this.#readUntil) return;
+    if (before !== undefined) this.#byTime.remove(before);
+    const waiting: Waiting = { fire, at, failures, place: -1 };
+    this.#waiting.set(key, waiting);
+    this.#byTime.add(waiting);
+  }
+
+  /** Reads the fires from a time until an hour from now. */
+  async #read(from: number): Promise<void> {
+    const until = this.#now() + horizonMs;
+    this.#readUntil = Math.max(this.#readUntil, until);
+    let number = 0;
+    for (const fire of this.#schedules.fires(from, until)) {
+      this.#put(fire);
+      number += 1;
+      if (number % readTogether === 0) await setImmediate();
+    }
+  }
+
+  /** Fires what is due, and sets the alarm for the next fire or the next reading. */
+  #serve(): void {
+    clearTimeout(this.#alarm);
+    if (this.#isClosed) return;
+    const now = this.#now();
+    let next = this.#byTime.first;
+    while (next !== undefined && next.at <= now && this.#firing.size < mostAtOnce) {
+      this.#begin(next);
+      next = this.#byTime.first;
+    }
+    const readAt = this.#readUntil - horizonMs / 2;
+    if (now >= readAt) {
+      this.#read(this.#readUntil).then(() => {
+        this.#serve();
+      }, this.#report);
+      return;
+    }
+    // Serves again when a fire has ended.
+    if (this.#firing.size >= mostAtOnce) return;
+    const ms = Math.min(next?.at ?? Infinity, readAt) - now;
+    this.#alarm = setTimeout(
+      () => {
+        this.#serve();
+      },
+      Math.min(ms, longestTimerMs),
+    );
+  }
+
+  #begin(waiting: Waiting): void {
+    this.#byTime.remove(waiting);
+    this.#waiting.delete(keyOf(waiting.fire.id));
+    const firing = this.#fire(waiting).finally(() => {
+      this.#firing.delete(firing);
+      this.#serve();
+    });
+    this.#firing.add(firing);
+  }
+
+  async #fire({ fire, failures }: Waiting): Promise<void> {
+    try {
+      await this.#schedules.fire(fire, failures === 0, (next) => {
+        this.#put(next);
+      });
+    } catch (error) {
+      this.#report(error);
+      this.#put(fire, this.#now() + retryAfterMs, failures + 1);
+    }
+  }
+}

@@ -1,0 +1,43 @@
+/** What one process of a stage does for all: it fires schedules, invokes timed functions, and deletes expired data. */
+import type { Control } from '../backup/control.ts';
+import { startExpiry, type Expiry } from '../dynamodb/expiry.ts';
+import { startTimers, type Timed } from '../lambda/timer.ts';
+import { lookForMissedFires, watchForLost } from './lostMessages.ts';
+import type { StandIns } from './standIns.ts';
+
+interface LeaderOptions {
+  readonly standIns: StandIns;
+  readonly timed: readonly Timed[];
+  readonly control: Control | undefined;
+  readonly report: (error: unknown) => void;
+}
+
+export class Leader {
+  readonly #options: LeaderOptions;
+  #endings: ((signal: AbortSignal) => Promise<void> | void)[] = [];
+
+  constructor(options: LeaderOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    const { standIns, timed, control, report } = this.#options;
+    const { scheduler, expire, store } = standIns;
+    await lookForMissedFires(standIns);
+    await scheduler.fire();
+    const timers = startTimers(timed, report);
+    const expiry: Expiry = startExpiry(expire, report);
+    this.#endings = [
+      scheduler.rest,
+      ...timers.map(({ stop }) => stop),
+      expiry.stop,
+      watchForLost(store, report),
+    ];
+    if (control !== undefined) this.#endings.push(control.announce());
+  }
+
+  /** Resolves when the invocations in flight have ended, or `signal` aborts. */
+  async stop(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#endings.splice(0).map((end) => end(signal)));
+  }
+}
