@@ -7,7 +7,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createTlsServer, type Server as HttpsServer } from 'node:https';
-import { Server as NetServer } from 'node:net';
+import { Server as NetServer, type Socket } from 'node:net';
 import { loopback, onLoopback, urlOf, type Network } from './network/network.ts';
 import { StageError, isSystemError } from './stage/stageError.ts';
 import { readCertificate } from './network/tls.ts';
@@ -32,6 +32,7 @@ interface Listening {
  *
  * @param port 0 chooses a free port
  * @param flag the flag of `npm start` that sets the port
+ * @param isFed whether another process accepts the connections, and passes them on
  * @throws StageError if the port is taken or not permitted, the machine lacks the address, or the certificate is invalid
  */
 export async function listen(
@@ -40,6 +41,7 @@ export async function listen(
   options: ServerOptions = {},
   flag = '--port',
   network: Network = onLoopback,
+  isFed = false,
 ): Promise<Listening> {
   const { host, tls } = network;
   // Idle connections stay open: a client must not find its connection closed when it sends a request.
@@ -48,15 +50,31 @@ export async function listen(
     tls === undefined
       ? createServer(settings, listener)
       : createTlsServer({ ...settings, ...readCertificate(tls) }, onlyOverTls(listener));
+  server.on('connection', (socket: Socket) => {
+    connectionsOf(server).add(socket);
+    socket.once('close', () => {
+      connectionsOf(server).delete(socket);
+    });
+  });
+  const listening = isFed ? port : await listenAt(server, { host, port, flag });
+  return { server, port: listening, url: urlOf(network, listening) };
+}
+
+/**
+ * Lets a server listen. Returns its port.
+ *
+ * @throws StageError as `listen` does
+ */
+export async function listenAt(server: NetServer, place: Place): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => {
-      reject(explained(error, { host, port, flag }));
+      reject(explained(error, place));
     });
-    server.listen(port, host, resolve);
+    server.listen(place.port, place.host, resolve);
   });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('The server has no TCP address.');
-  return { server, port: address.port, url: urlOf(network, address.port) };
+  return address.port;
 }
 
 const onlyOverTls =
@@ -66,7 +84,7 @@ const onlyOverTls =
     listener(request, response);
   };
 
-interface Place {
+export interface Place {
   readonly host: string;
   readonly port: number;
   readonly flag: string;
@@ -91,14 +109,23 @@ function explained(error: Error, { host, port, flag }: Place): Error {
   return error;
 }
 
-/** Servers that take no new connections: when all of theirs have ended. */
-const endings = new WeakMap<Server, Promise<void>>();
+const open = new WeakMap<Server, Set<Socket>>();
+
+/** The open connections of a server, those of other processes included. */
+export function connectionsOf(server: Server): Set<Socket> {
+  const connections = open.get(server) ?? new Set();
+  open.set(server, connections);
+  return connections;
+}
+
+/** Servers that take no new connections. */
+const closed = new WeakSet<Server>();
 /** Servers whose idle connections are closed. */
 const draining = new WeakSet<Server>();
 
 /** Closes a connection after its request if the server is stopping. */
 export function endWithServer(server: Server, response: ServerResponse): void {
-  if (endings.has(server)) response.setHeader('connection', 'close');
+  if (closed.has(server)) response.setHeader('connection', 'close');
   response.once('close', () => {
     if (draining.has(server)) server.closeIdleConnections();
   });
@@ -108,24 +135,23 @@ export function endWithServer(server: Server, response: ServerResponse): void {
  * Lets clients use other processes: takes no new connections, and ends each one after its next answer. Resolves when all have
  * ended.
  */
-export function turnAway(server: Server): Promise<void> {
-  const ending =
-    endings.get(server) ??
-    new Promise<void>((resolve) => {
-      // The HTTP server would also close idle connections, on which clients may just send a request.
-      NetServer.prototype.close.call(server, () => {
-        resolve();
-      });
+export async function turnAway(server: Server): Promise<void> {
+  // The HTTP server would also close idle connections, on which clients may just send a request.
+  if (!closed.has(server)) NetServer.prototype.close.call(server, () => undefined);
+  closed.add(server);
+  for (const socket of connectionsOf(server)) {
+    await new Promise((resolve) => {
+      if (socket.closed) resolve(undefined);
+      else socket.once('close', resolve);
     });
-  endings.set(server, ending);
-  return ending;
+  }
 }
 
 /** Takes no new requests. Resolves when the accepted ones are answered, or `signal` aborts. */
 export async function drain(server: Server, signal: AbortSignal): Promise<void> {
   if (draining.has(server)) return;
   draining.add(server);
-  const ending = turnAway(server);
+  const ended = turnAway(server);
   const giveUp = (): void => {
     server.closeAllConnections();
   };
@@ -133,7 +159,7 @@ export async function drain(server: Server, signal: AbortSignal): Promise<void> 
   server.close(() => undefined);
   server.closeIdleConnections();
   if (signal.aborted) giveUp();
-  await ending;
+  await ended;
   signal.removeEventListener('abort', giveUp);
 }
 

@@ -1,5 +1,5 @@
 /** `svc-queue start`: the whole service on this machine. */
-import cluster from 'node:cluster';
+import { memberVariable } from '../../local/cluster/protocol.ts';
 import { devModeSentence } from '../../local/stage/devMode.ts';
 import { parseOptions, type Options } from '../../local/stage/options.ts';
 import { isOpen } from '../../local/network/network.ts';
@@ -101,8 +101,13 @@ export async function run(args: readonly string[]): Promise<void> {
     log.error(error);
     process.exit(exitCode);
   };
+  process.on('uncaughtException', (error) => {
+    log.error(error);
+    // An orderly exit could wait for ever for a transaction of the store.
+    process.kill(process.pid, 'SIGKILL');
+  });
   const says = { announce: log.info, report: log.error };
-  if (cluster.isWorker) {
+  if (process.env[memberVariable] !== undefined && process.connected) {
     const { runMember } = await import('../../local/cluster/member.ts');
     runMember({ ...options, ...says });
     return;

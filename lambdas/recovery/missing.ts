@@ -47,12 +47,19 @@ async function* unknownMessages(known: Iterable<KnownAttempt>): AsyncGenerator<U
 /**
  * Finds such messages.
  *
- * @param end when a process first ended at work since the last search, if one did, Unix milliseconds
+ * @param first when a process first ended at work since the last search, if one did, Unix milliseconds
+ * @param last when one last did
  */
-export async function lostMessages(known: Iterable<KnownAttempt>, end = Infinity): Promise<Lost> {
+export async function lostMessages(
+  known: Iterable<KnownAttempt>,
+  first = Infinity,
+  last = first,
+): Promise<Lost> {
   const lost: Record<keyof Lost, string[]> = { accepted: [], unanswered: [] };
   for await (const { message, attempts } of unknownMessages(known)) {
-    const isUnanswered = attempts.length === 0 && message.createdAt > end - longestRequestMs;
+    const isOfTime =
+      message.createdAt > first - longestRequestMs && message.createdAt < last + longestRequestMs;
+    const isUnanswered = attempts.length === 0 && isOfTime;
     lost[isUnanswered ? 'unanswered' : 'accepted'].push(message.messageId);
   }
   return lost;

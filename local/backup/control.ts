@@ -2,7 +2,7 @@
  * A server through which commands reach the stage that uses a data directory. The file `control` there has its address and
  * password, and only the owner can read it.
  */
-import { timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join, resolve } from 'node:path';
@@ -21,7 +21,6 @@ const control = z.object({ url: z.url(), password: z.string() });
 
 interface ControlOptions {
   readonly data: DataDirectory;
-  readonly password: string;
   readonly redriveAll: () => Promise<ParkedJobs>;
   readonly announce: (sentence: string) => void;
   readonly report: (error: unknown) => void;
@@ -35,7 +34,8 @@ export interface Control {
 }
 
 export async function startControl(options: ControlOptions): Promise<Control> {
-  const { data, password, redriveAll, report } = options;
+  const { data, redriveAll, report } = options;
+  const password = randomBytes(32).toString('base64url');
   let isBusy = false;
 
   async function backUp(response: ServerResponse): Promise<void> {

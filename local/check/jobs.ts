@@ -33,8 +33,13 @@ export async function checkJobs(store: Store, isAtWork: boolean): Promise<Checke
   setVariables(environmentOf('eu-central-1', { urls: noUrls, sqs: { queueUrl: () => nowhere } }));
   // The module reads its settings when it is loaded, so they must be set first.
   const { lostMessages } = await import('../../lambdas/recovery/missing.ts');
-  const end = killsOf(store)?.first ?? (isAtWork ? Date.now() : undefined);
-  const { accepted, unanswered } = await lostMessages(knownAttempts(store), end);
+  const kills = killsOf(store);
+  const now = isAtWork ? Date.now() : undefined;
+  const { accepted, unanswered } = await lostMessages(
+    knownAttempts(store),
+    kills?.first ?? now,
+    now ?? kills?.last,
+  );
   if (accepted.length > 0) {
     const names = `${accepted.slice(0, shown).join(', ')}${accepted.length > shown ? ', …' : ''}`;
     problems.push(

@@ -1,7 +1,9 @@
 /** A process of a stage with several. */
+import { Socket } from 'node:net';
 import { inspect } from 'node:util';
 import { toMember, type ToMember, type ToPrimary } from './protocol.ts';
 import type { Options } from '../stage/options.ts';
+import type { Share } from '../stage/share.ts';
 import { startStage, type Stage } from '../stage/stage.ts';
 import { StageError } from '../stage/stageError.ts';
 import type { ParkedJobs } from '../sqs/redrive.ts';
@@ -11,13 +13,15 @@ interface MemberOptions extends Options {
   readonly report: (error: unknown) => void;
 }
 
+type Take = Parameters<NonNullable<Share['onFronts']>>[0];
 type Start = Extract<ToMember, { kind: 'start' }>;
+type Other = Exclude<ToMember, { kind: 'start' | 'connection' }>;
 
 /** Runs until the primary stops it, or has ended. */
 export function runMember(options: MemberOptions): void {
   const { report } = options;
-  // The data directory is free when all processes have ended.
-  process.on('disconnect', () => process.exit(1));
+  // The data directory is free when all processes have ended. An orderly exit could wait for ever for a transaction.
+  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
   // The terminal sends these to all processes; the primary decides.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
   const tell = (message: ToPrimary): void => {
@@ -25,10 +29,15 @@ export function runMember(options: MemberOptions): void {
   };
   const asked: ((jobs: readonly ParkedJobs[]) => void)[] = [];
   let starting: Promise<Stage> | undefined;
+  let onFronts: Share['onFronts'];
+  const fronts = new Promise<Take>((resolve) => {
+    onFronts = resolve;
+  });
 
   const start = (message: Start): Promise<Stage> => {
     const share = {
       ...message,
+      ...(onFronts !== undefined && { onFronts }),
       tell: (fire: Extract<ToPrimary, { kind: 'planned' }>['fire']) => {
         tell({ kind: 'planned', fire });
       },
@@ -41,7 +50,7 @@ export function runMember(options: MemberOptions): void {
     return startStage({ ...options, share });
   };
 
-  const act = async (message: Exclude<ToMember, Start>, stage: Stage): Promise<void> => {
+  const act = async (message: Other, stage: Stage): Promise<void> => {
     switch (message.kind) {
       case 'adopt':
         await stage.adopt(message.owners, message.isAfterKill);
@@ -69,8 +78,18 @@ export function runMember(options: MemberOptions): void {
     }
   };
 
-  process.on('message', (received) => {
+  process.on('message', (received, connection) => {
     const message = toMember.parse(received);
+    if (message.kind === 'connection') {
+      tell({ kind: 'taken', id: message.id });
+      // The client may have closed it.
+      if (connection instanceof Socket) {
+        void fronts.then((take) => {
+          take(message.front, connection);
+        });
+      }
+      return;
+    }
     if (message.kind === 'start') {
       starting = start(message);
       starting.then(

@@ -4,17 +4,20 @@
  *
  * If the primary is killed, the members end at once.
  */
-import cluster, { type Worker } from 'node:cluster';
+import { fork as forkProcess, type ChildProcess } from 'node:child_process';
+import { createServer, type Server, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
-import { openDataDirectory, randomSecret } from '../stage/dataDirectory.ts';
+import { listenAt } from '../http.ts';
+import { openDataDirectory } from '../stage/dataDirectory.ts';
+import type { Options } from '../stage/options.ts';
 import { StageError } from '../stage/stageError.ts';
 import { ownersIn, type Owner } from '../sqs/storedMessages.ts';
-import { toPrimary, type ToMember, type ToPrimary } from './protocol.ts';
+import type { FrontName } from '../stage/share.ts';
+import { memberVariable, toPrimary, type ToMember, type ToPrimary } from './protocol.ts';
 import { pending } from '../pending.ts';
 import type { ParkedJobs } from '../sqs/redrive.ts';
 
-interface PrimaryOptions {
-  readonly processes: number;
+interface PrimaryOptions extends Pick<Options, 'port' | 'publishPort' | 'network' | 'processes'> {
   readonly dataDirectory: string;
   readonly announce: (sentence: string) => void;
   readonly report: (error: unknown) => void;
@@ -23,7 +26,7 @@ interface PrimaryOptions {
 type Ready = Extract<ToPrimary, { kind: 'ready' }>;
 
 interface Member {
-  readonly worker: Worker;
+  readonly child: ChildProcess;
   /** Whose messages it has, its own first. */
   readonly owners: Owner[];
   readonly startedAt: number;
@@ -37,8 +40,15 @@ interface Member {
   readonly ready: Promise<Ready>;
   readonly resigned: Promise<void>;
   readonly ended: Promise<void>;
+  /** Connections that it may not have yet, by id. */
+  readonly passed: Map<number, Connection>;
   /** Waiting for its answer about parked jobs. */
   readonly asked: ((jobs: ParkedJobs) => void)[];
+}
+
+interface Connection {
+  readonly socket: Socket;
+  readonly front: FrontName;
 }
 
 interface Primary {
@@ -58,37 +68,42 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
   const data = await openDataDirectory(options.dataDirectory);
   const left = ownersIn(data.store);
   await data.close();
-  const controlPassword = randomSecret();
   const members = new Set<Member>();
+  const servers: Server[] = [];
+  /** Connections that no member can take yet. */
+  const waiting: Connection[] = [];
+  let lastId = 0;
   let lastOwner: Owner = Math.max(processes - 1, ...left);
   let isEnding = false;
 
   const live = (): Member[] => [...members].filter(({ isStopping }) => !isStopping);
   const send = (member: Member | undefined, message: ToMember): void => {
-    if (member?.worker.isConnected() === true) member.worker.send(message);
+    if (member?.child.connected === true) member.child.send(message);
   };
   const shareLock = (): void => {
-    data.share([...members].flatMap(({ worker }) => worker.process.pid ?? []));
+    data.share([...members].flatMap(({ child }) => child.pid ?? []));
   };
 
   function fork(owners: Owner[], { isFirst = false, leads = false, isTrial = false } = {}): Member {
-    const worker = cluster.fork();
+    const env = { ...process.env, [memberVariable]: '1' };
+    const child = forkProcess(process.argv[1] ?? '', process.argv.slice(2), { env });
     const [owner = 0, ...adopts] = owners;
-    const start = { kind: 'start' as const, owner, adopts, isFirst, leads, controlPassword };
+    const start = { kind: 'start' as const, owner, adopts, isFirst, leads, ports };
     const resigned = pending();
     const ended = pending();
     const asked: Member['asked'] = [];
     const ready = new Promise<Ready>((resolve, reject) => {
-      worker.on('error', report);
-      worker.once('exit', (code: number | null, signal: string | null) => {
+      child.on('error', report);
+      child.once('exit', (code: number | null, signal: string | null) => {
         ended.resolve();
         reject(new StageError(`A process of the service ended: ${signal ?? `exit status ${code ?? 1}`}.`));
       });
-      worker.on('message', (received: unknown) => {
+      child.on('message', (received: unknown) => {
         const message = toPrimary.parse(received);
         if (message.kind === 'listening') send(member, start);
         else if (message.kind === 'ready') resolve(message);
         else if (message.kind === 'failed') reject(new StageError(message.message));
+        else if (message.kind === 'taken') taken(member, message.id);
         else if (message.kind === 'resigned') resigned.resolve();
         else if (message.kind === 'redriven') asked.shift()?.(message.jobs);
         else if (message.kind === 'redriveAll') redriveAll(member).catch(report);
@@ -100,7 +115,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
       });
     });
     const member: Member = {
-      ...{ worker, owners, leads, ready, asked },
+      ...{ child, owners, leads, ready, asked, passed: new Map<number, Connection>() },
       ...{ isReady: false, isTrial, isStopping: false, startedAt: performance.now() },
       resigned: resigned.promise,
       ended: ended.promise,
@@ -114,15 +129,18 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
       () => undefined,
     );
     members.add(member);
+    for (const connection of waiting.splice(0)) pass(connection);
     // Before it can write, so that the next stage waits for its end.
     shareLock();
-    member.ended.then(() => follow(member)).catch(report);
+    // If a new one cannot start, its own end is reported.
+    member.ended.then(() => follow(member)).catch(() => undefined);
     return member;
   }
 
   /** Lets another take over the work of a member that has ended. */
   async function follow(member: Member): Promise<void> {
     members.delete(member);
+    for (const connection of member.passed.values()) pass(connection);
     if (isEnding) return;
     shareLock();
     const { owners, leads, isReady, isTrial, isStopping, startedAt } = member;
@@ -138,8 +156,41 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
     if (isReady) report(new StageError('A process of the service has ended; others do its work.'));
     else await member.ready.catch(report);
     if (performance.now() - startedAt < pauseMs) await setTimeout(pauseMs);
-    if (heir === undefined) fork([next(), ...owners], { leads });
-    else fork([next()]);
+    const fresh = heir === undefined ? fork([next(), ...owners], { leads }) : fork([next()]);
+    await fresh.ready;
+    announce('A new process of the service works.');
+  }
+
+  /** Passes a connection to the next member, or keeps it until there is one. */
+  function pass(connection: Connection): void {
+    const ready = live().filter(({ isReady }) => isReady);
+    // One that starts keeps requests until it is ready.
+    const takers = ready.length > 0 ? ready : live();
+    const member = takers[lastId % takers.length];
+    if (member === undefined) {
+      waiting.push(connection);
+      return;
+    }
+    lastId += 1;
+    member.passed.set(lastId, connection);
+    const message: ToMember = { kind: 'connection', id: lastId, front: connection.front };
+    // If the member ends before it says that it has the connection, another gets it.
+    member.child.send(message, connection.socket, { keepOpen: true }, () => undefined);
+  }
+
+  function taken({ passed }: Member, id: number): void {
+    passed.get(id)?.socket.destroy();
+    passed.delete(id);
+  }
+
+  /** Accepts connections. Returns the port. */
+  async function accept(front: FrontName, port: number, flag: string): Promise<number> {
+    const server = createServer({ pauseOnConnect: true }, (socket) => {
+      socket.on('error', () => undefined);
+      pass({ socket, front });
+    });
+    servers.push(server);
+    return listenAt(server, { host: options.network.host, port, flag });
   }
 
   function next(): Owner {
@@ -185,11 +236,16 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
 
   async function stop(): Promise<void> {
     isEnding = true;
+    for (const server of servers) server.close();
     for (const member of members) send(member, { kind: 'stop', isReplaced: false });
     await Promise.all([...members].map(({ ended }) => ended));
     await data.release();
   }
 
+  const ports = await acceptAll().catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
   const first = fork(shareOf(0), { isFirst: true, leads: true });
   const { url, variables } = await first.ready.catch(async (error: unknown) => {
     await stop();
@@ -207,6 +263,13 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
     },
     stop,
   };
+
+  async function acceptAll(): Promise<Extract<ToMember, { kind: 'start' }>['ports']> {
+    const { port, publishPort } = options;
+    const api = await accept('api', port, '--port');
+    if (publishPort === undefined) return { api };
+    return { api, publish: await accept('publish', publishPort, '--publish-port') };
+  }
 
   /** A number for a new member, and its share of the messages that earlier ones left. */
   function shareOf(number: number): Owner[] {

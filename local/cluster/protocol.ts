@@ -1,10 +1,16 @@
 /** What the processes of a stage tell each other. All of it passes the primary. */
 import * as z from 'zod/mini';
+import type { FrontName } from '../stage/share.ts';
 import { parkedJobs } from '../sqs/redrive.ts';
+
+/** Tells a process that it is a member. */
+export const memberVariable = 'SVC_MEMBER';
 
 const owner = z.int().check(z.gte(0));
 const fire = z.object({ id: z.object({ group: z.string(), name: z.string() }), dueAt: z.number() });
 const planned = z.object({ kind: z.literal('planned'), fire });
+
+const front = z.enum(['api', 'publish']) satisfies z.ZodMiniType<FrontName>;
 
 export const toMember = z.discriminatedUnion('kind', [
   z.object({
@@ -14,7 +20,7 @@ export const toMember = z.discriminatedUnion('kind', [
     adopts: z.array(owner),
     isFirst: z.boolean(),
     leads: z.boolean(),
-    controlPassword: z.string(),
+    ports: z.object({ api: z.number(), publish: z.optional(z.number()) }),
   }),
   z.object({
     kind: z.literal('adopt'),
@@ -28,6 +34,8 @@ export const toMember = z.discriminatedUnion('kind', [
   planned,
   z.object({ kind: z.literal('redrive') }),
   z.object({ kind: z.literal('redriven'), jobs: z.array(parkedJobs) }),
+  /** Comes with a connection. */
+  z.object({ kind: z.literal('connection'), id: z.number(), front }),
 ]);
 export type ToMember = z.infer<typeof toMember>;
 
@@ -36,6 +44,8 @@ export const toPrimary = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('listening') }),
   z.object({ kind: z.literal('ready'), url: z.string(), variables: z.record(z.string(), z.string()) }),
   z.object({ kind: z.literal('failed'), message: z.string() }),
+  /** It has this connection. */
+  z.object({ kind: z.literal('taken'), id: z.number() }),
   /** It has stopped what one process does for all. */
   z.object({ kind: z.literal('resigned') }),
   planned,

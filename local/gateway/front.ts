@@ -6,6 +6,7 @@ import type { CodeOf, ErrorStatus } from '../../lambdas/error/errorCodes.ts';
 import { secondMs } from '../../lambdas/shared/clock.ts';
 import {
   answerJson,
+  connectionsOf,
   drain,
   endWithServer,
   listen,
@@ -23,6 +24,8 @@ import { mostReadBytes, refuseUnreadable } from './unreadable.ts';
 export interface Front {
   readonly port: number;
   readonly url: string;
+  /** Takes a connection that another process has accepted. */
+  readonly take: (socket: Socket) => void;
   /** Lets clients use other processes. Resolves when all connections have ended. */
   readonly turnAway: () => Promise<void>;
   /** Takes no new requests. Resolves when the accepted ones are answered, or `signal` aborts. */
@@ -31,6 +34,8 @@ export interface Front {
 
 export interface FrontOptions {
   readonly port: number;
+  /** Whether another process accepts the connections, and passes them on. */
+  readonly isFed?: boolean | undefined;
   /** Resolves when the functions are loaded. Earlier requests wait for it. */
   readonly ready: Promise<void>;
   readonly report: (error: unknown) => void;
@@ -60,7 +65,7 @@ export interface Door {
 }
 
 export async function startFront(options: FrontOptions, answers: Answers): Promise<Front> {
-  const { port, report, guard = noGuard, network = onLoopback, accountOf, bounds } = options;
+  const { port, isFed, report, guard = noGuard, network = onLoopback, accountOf, bounds } = options;
   const originOf = originsBehind(network);
   const intake = new Intake({ ...bounds, largest: answers.largest }, accountOf);
   const { server, ...listening } = await listen(
@@ -81,12 +86,16 @@ export async function startFront(options: FrontOptions, answers: Answers): Promi
     { ...timeBounds, maxHeaderSize: mostReadBytes },
     answers.flag,
     network,
+    isFed,
   );
   renewCertificate(server, network, report);
   server.on('clientError', refuseUnreadable);
   boundConnections(server, isManyClients(network), bounds);
   return {
     ...listening,
+    take: (socket) => {
+      server.emit('connection', socket);
+    },
     turnAway: () => turnAway(server),
     stop: (signal) => drain(server, signal),
   };
@@ -144,10 +153,13 @@ export function boundConnections(
   isExempt: (address: string) => boolean,
   { most = 4_000, mostFromOne = 200 }: ConnectionBounds = {},
 ): void {
-  server.maxConnections = most;
   server.timeout = idleMs;
   const counts = new Map<string, number>();
   server.on('connection', (socket: Socket) => {
+    if (connectionsOf(server).size > most) {
+      socket.destroy();
+      return;
+    }
     const address = socket.remoteAddress ?? '';
     if (isExempt(address)) return;
     const count = (counts.get(address) ?? 0) + 1;

@@ -1,7 +1,10 @@
-import { randomSecret } from './dataDirectory.ts';
+import type { Socket } from 'node:net';
 import type { Fire } from '../scheduler/storedSchedules.ts';
 import type { ParkedJobs } from '../sqs/redrive.ts';
 import type { Owner } from '../sqs/storedMessages.ts';
+
+/** A server that clients use. */
+export type FrontName = 'api' | 'publish';
 
 /** The share of a process in the work of a stage. */
 export interface Share {
@@ -13,7 +16,10 @@ export interface Share {
   readonly isFirst: boolean;
   /** Whether it does what one process does for all. */
   readonly leads: boolean;
-  readonly controlPassword: string;
+  /** The ports at which another process accepts connections for it; undefined if none does. */
+  readonly ports?: { readonly api: number; readonly publish?: number | undefined };
+  /** Called early in the start with a function that takes connections which another process has accepted. */
+  readonly onFronts?: (take: (front: FrontName, socket: Socket) => void) => void;
   /** Tells the leading process of a fire, if that is another. */
   readonly tell?: (fire: Fire) => void;
   /** Sends back the parked jobs of all processes. */
@@ -21,10 +27,4 @@ export interface Share {
 }
 
 /** Of a stage with one process. */
-export const wholeShare = (): Share => ({
-  owner: 0,
-  adopts: undefined,
-  isFirst: true,
-  leads: true,
-  controlPassword: randomSecret(),
-});
+export const wholeShare: Share = { owner: 0, adopts: undefined, isFirst: true, leads: true };

@@ -128,25 +128,32 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   // Requests wait until the functions are loaded, so the settings that it reads are there.
   const accountOf: AccountOf = async (headers, query) =>
     (await import('../../lambdas/http/caller.ts')).accountOf(headers, query);
-  const front = { network, guard, report, accountOf, ready: loading.promise };
-  const gateway = await startGateway({ ...front, port: options.port, routes: gatewayRoutes, functions });
+  const { dataDirectory, share = wholeShare } = options;
+  const isFed = share.ports !== undefined;
+  const { api: port, publish: publishPort } = share.ports ?? {
+    api: options.port,
+    publish: options.publishPort,
+  };
+  const front = { network, guard, report, accountOf, isFed, ready: loading.promise };
+  const gateway = await startGateway({ ...front, port, routes: gatewayRoutes, functions });
   endings.push(() => gateway.stop(AbortSignal.abort()));
-  const { publishPort } = options;
   const publishUrl =
     publishPort === undefined
       ? undefined
       : await startFunctionUrl({ ...front, port: publishPort, called: () => functions.get('publish') });
   if (publishUrl !== undefined) endings.push(() => publishUrl.stop(AbortSignal.abort()));
+  share.onFronts?.((name, socket) => {
+    (name === 'publish' ? publishUrl : gateway)?.take(socket);
+  });
   const servers = publishUrl === undefined ? [gateway] : [gateway, publishUrl];
 
-  const { dataDirectory, share = wholeShare() } = options;
   const open = options.share === undefined ? openDataDirectory : joinDataDirectory;
   const data = dataDirectory === undefined ? undefined : await open(dataDirectory);
   if (data !== undefined) endings.push(data.release);
   const standIns = await startStandIns({ ...options, report }, data, endings, share);
   const { announce } = options;
-  const { controlPassword: password, redriveAll = redrive } = share;
-  const control = data && (await startControl({ data, password, redriveAll, report, announce }));
+  const { redriveAll = redrive } = share;
+  const control = data && (await startControl({ data, redriveAll, report, announce }));
   if (control !== undefined) endings.push(control.close);
   if (isOpen(network)) checkStrength(standIns.secrets);
   handOverCalls(standIns);

@@ -88,7 +88,7 @@ export async function startStandIns(
   { region, report, dynamodbUrl, tlsFolder, openProxies }: StandInOptions,
   data: DataDirectory | undefined,
   endings: Endings,
-  share: Share = wholeShare(),
+  share: Share = wholeShare,
 ): Promise<StandIns> {
   const store = data?.store ?? new Store(undefined);
   if (data === undefined) endings.push(() => store.close());

@@ -1,9 +1,13 @@
+import { availableParallelism } from 'node:os';
 import { expect, test } from 'vitest';
 import { Ending } from '../../../../cli/commandLine.ts';
 import { onLoopback } from '../../../../local/network/network.ts';
 import { parseOptions } from '../../../../local/stage/options.ts';
 
+const processes = Math.min(8, Math.max(1, availableParallelism() - 1));
+
 const defaults = {
+  processes,
   port: 8080,
   publishPort: undefined,
   network: onLoopback,
@@ -26,8 +30,10 @@ test('variables change the defaults, and flags override variables', () => {
     SVC_REGION: 'us-east-1',
     SVC_ALLOWED_DESTINATIONS: 'none',
     SVC_PRICE_PER_MESSAGE: '0.5',
+    SVC_PROCESSES: '1',
   };
   const fromVariables = {
+    processes: 1,
     port: 0,
     publishPort: 0,
     network: onLoopback,
@@ -48,8 +54,10 @@ test('variables change the defaults, and flags override variables', () => {
     '--allowed-destinations',
     'a, 10.0.0.0/8',
     '--price-per-message=2',
+    '--processes=64',
   ];
   expect(parseOptions(flags, variables)).toEqual({
+    processes: 64,
     port: 81,
     publishPort: 82,
     network: onLoopback,
@@ -70,8 +78,19 @@ test('certificates of accounts are in the data directory unless a folder is give
 test('in memory there is no data directory', () => {
   expect(parseOptions(['--in-memory'], { SVC_DATA_DIR: '/data' })).toEqual({
     ...defaults,
+    processes: 1,
     dataDirectory: undefined,
   });
+});
+
+test.each(['--in-memory', '--dev'])('several processes and %s exclude each other', (flag) => {
+  expect(parseOptions([flag], {}).processes).toBe(1);
+  const refusal = '--processes above 1 excludes --in-memory and --dev: processes share a data directory.';
+  expect(() => parseOptions([flag, '--processes', '2'], {})).toThrow(refusal);
+  for (const number of ['0', '65', '2.5', 'two'])
+    expect(() => parseOptions(['--processes', number], {})).toThrow(
+      'Allowed is a whole number from 1 to 64',
+    );
 });
 
 test('in development mode the port is the published clients’ default', () => {
