@@ -37,21 +37,21 @@ const atOnce = 20;
 
 type Outcome = PublishAnswer | HttpError;
 
-/** A step that begins with less time might not be answered: two of its calls may have to wait for AWS. */
+/** For a step that has begun, and the answer. */
 const finishingMs = 8 * secondMs;
 const isLate = (remainingMs: () => number): boolean => remainingMs() < finishingMs;
 
-/** Messages in the first step, which DynamoDB and SQS take in few calls. */
+/** Messages. */
 const firstStep = 100;
 
 /**
- * Publishes in steps. Each is finished before the next; requests that cannot begin in time are refused with 503.
+ * Publishes in steps, one after another. Requests that cannot begin in time are refused with 503.
  *
  * @param prepared a request or its error
  * @param remainingMs the time until the function is ended
  * @returns an answer or error for each, in order
  * @throws HttpError 503 if there is no time to begin
- * @throws if it is unknown what the first step has stored
+ * @throws if it is unknown what the first step stored
  */
 export async function publishAll(
   account: Account,
@@ -97,10 +97,9 @@ const unknown = (): HttpError =>
 const refusing = (items: readonly (Prepared | HttpError)[], error: HttpError): readonly HttpError[] =>
   items.map((item) => (item instanceof HttpError ? item : error));
 
-/** Shared by the steps of a request. */
 interface Steps {
   readonly deduplicate: ReturnType<typeof deduplicator>;
-  /** The request that stores a message, also for later ones with an equal message. */
+  /** The first request of each message. */
   readonly broughtBy: Map<Draft, Publication>;
 }
 
@@ -120,7 +119,7 @@ async function publishInSteps(
     try {
       outcomes.push(...(await publishStep(account, step, steps)));
     } catch (error) {
-      // The answer must tell what earlier steps have stored.
+      // Earlier steps need their answer.
       if (outcomes.length === 0) throw error;
       log.error('A step of a batch failed', { error: error instanceof Error ? error : String(error) });
       return [...outcomes, ...refusing(step, unknown()), ...refusing(left.slice(step.length), notStored())];

@@ -26,10 +26,10 @@ export function weighedChunksOf<T>(
   return chunks;
 }
 
-/** Milliseconds. Steps get smaller if they take longer, so that the last one ends in time on a busy machine, too. */
+/** Milliseconds. Steps get smaller if they take longer, so that the last one ends in time. */
 const longestStepMs = 2_000;
 
-/** The number of items in the next step of a long piece of work, after one that took some time. */
+/** The items of the next step, after one of `size`. */
 export const nextSize = (size: number, tookMs: number, most = Infinity): number =>
   tookMs > longestStepMs ? Math.ceil(size / 4) : Math.min(2 * size, most);
 
