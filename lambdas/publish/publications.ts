@@ -122,7 +122,8 @@ async function publishInSteps(
       // Earlier steps need their answer.
       if (outcomes.length === 0) throw error;
       log.error('A step of a batch failed', { error: error instanceof Error ? error : String(error) });
-      return [...outcomes, ...refusing(step, unknown()), ...refusing(left.slice(step.length), notStored())];
+      const refusal = error instanceof HttpError ? error : unknown();
+      return [...outcomes, ...refusing(step, refusal), ...refusing(left.slice(step.length), notStored())];
     }
     size = nextSize(size, before - remainingMs());
   }
