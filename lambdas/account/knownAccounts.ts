@@ -35,12 +35,7 @@ export function createKnownAccounts(
       all.delete(id);
       return account;
     }
-    const known = recentlyUsed(
-      all,
-      id,
-      () => ({ account, at }),
-      () => true,
-    );
+    const known = recentlyUsed(all, id, () => ({ account, at }));
     if (known.at <= at || isAhead(known.at, at)) Object.assign(known, { account, at });
     return account;
   }

@@ -150,15 +150,18 @@ export async function* scanRows(input: ScanCommandInput): AsyncGenerator<Row> {
  * Reads the rows of a partition in the order of their sort keys, strongly consistent.
  *
  * @param behind the sort key of the row before the first one
+ * @param attributes a projection expression; all attributes if undefined
  */
 export const rowsOf = (
   table: { readonly name: string; readonly partitionKey: string; readonly sortKey: string },
   partition: string,
   behind?: string,
+  attributes?: string,
 ): AsyncGenerator<Row> =>
   queryRows({
     TableName: table.name,
     ConsistentRead: true,
+    ProjectionExpression: attributes,
     KeyConditionExpression: `#partition = :partition${behind === undefined ? '' : ' AND #sort > :behind'}`,
     ExpressionAttributeNames: {
       '#partition': table.partitionKey,

@@ -41,7 +41,7 @@ const endpoints: Endpoints<'publish'> = {
   'POST /v2/batch': async (call) => {
     // Loaded for the first batch, so that it does not delay a publish's cold start.
     const { batch } = await import('../publish/batch.ts');
-    return ok(await batch(call.caller.account, batchRequest(call)));
+    return ok(await batch(call.caller.account, batchRequest(call), call.remainingMs));
   },
   'POST /v2/trigger/{destination+}': async (call) => {
     const { refuseWhenBusy, trigger } = await runs();

@@ -28,6 +28,8 @@ export interface Call {
   readonly request: ApiRequest;
   readonly canonical: CanonicalRequest;
   readonly route: Route;
+  /** Returns the time until the function is ended. */
+  readonly remainingMs: () => number;
 }
 export interface AuthenticatedCall extends Call {
   readonly caller: Caller;
@@ -149,7 +151,8 @@ const route = (find: FindRoute): Middleware => ({
       );
     }
     const canonical = canonicalize(request.headers, request.query, settings.headerPrefixes);
-    context.call = { request, canonical, route: found };
+    const remainingMs = (): number => context.getRemainingTimeInMillis();
+    context.call = { request, canonical, route: found, remainingMs };
   },
 });
 

@@ -55,12 +55,11 @@ async function makeSure(known: Known, naming: Naming, { key, ...limits }: FlowCo
 
 async function ensureKey(naming: Naming, flowControl: FlowControl): Promise<void> {
   const until = Math.max(now(), naming.notBefore) + leastLifetimeMs;
-  const known = recentlyUsed(
-    allKnown,
-    JSON.stringify([naming.accountId, flowControl.key]),
-    (): Known => ({ lastsUntil: 0, relyUntil: 0, turn: Promise.resolve() }),
-    () => true,
-  );
+  const known = recentlyUsed(allKnown, JSON.stringify([naming.accountId, flowControl.key]), (): Known => ({
+    lastsUntil: 0,
+    relyUntil: 0,
+    turn: Promise.resolve(),
+  }));
   if (isKnown(known, until)) return;
   const check = async (): Promise<void> => {
     if (!isKnown(known, until)) await makeSure(known, naming, flowControl, until);

@@ -1,5 +1,6 @@
 import { jsonBytes, largestAnswer } from '../wire/answerSize.ts';
 import { now, secondMs } from '../shared/clock.ts';
+import { nextSize } from '../shared/lists.ts';
 import { openCursor, sealCursor, type Order, type Place } from '../table/cursor.ts';
 import type { Filter } from '../wire/filters.ts';
 import type { Ordered, Range } from '../table/shards.ts';
@@ -218,9 +219,6 @@ export async function showByName<E, R>(
 /** How long a bulk operation runs, and waits for others that do the same: the gateway times out after 29 s. */
 export const bulkBudgetMs = 20 * secondMs;
 
-/** Steps get smaller if they take longer, so that the last one ends in time on a busy machine, too. */
-const longestStepMs = 2 * secondMs;
-
 /**
  * Works through a list's wanted rows in steps: all, or `count`, or as many as time allows. Each step finishes before the next,
  * so if the process dies, a repetition does the rest.
@@ -249,8 +247,7 @@ export async function onEach<T extends Ordered, E>(
       if (some.length >= Math.min(size, left) || now() > until) {
         const begunAt = now();
         if (some.length > 0) await step(some);
-        const isSlow = now() - begunAt > longestStepMs;
-        size = isSlow ? Math.ceil(size / 4) : Math.min(2 * size, limits.atOnce);
+        size = nextSize(size, now() - begunAt, limits.atOnce);
         isBegun ||= some.length > 0;
         left -= some.length;
         some = [];

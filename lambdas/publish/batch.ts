@@ -20,7 +20,11 @@ export { publishAll };
  * @throws HttpError 400 for an invalid list, too many items or messages, or too large an answer; a workflow client gets the
  *   refusal of its item. Nothing is accepted
  */
-export async function batch(account: Account, request: BatchRequest): Promise<Answer<typeof batchAnswer>> {
+export async function batch(
+  account: Account,
+  request: BatchRequest,
+  remainingMs?: () => number,
+): Promise<Answer<typeof batchAnswer>> {
   const read = await readItems(request);
   if (isForWorkflows(request, read)) {
     return (await workflowPublishing()).publishRequests(account, read.map(orThrowRefused));
@@ -28,7 +32,7 @@ export async function batch(account: Account, request: BatchRequest): Promise<An
   refuseWhileDraining(account);
   const prepared = await prepareEach(account, read);
   refuseTooLarge(prepared);
-  const outcomes = await publishAll(account, prepared);
+  const outcomes = await publishAll(account, prepared, remainingMs);
   return outcomes.map((outcome) =>
     outcome instanceof HttpError
       ? { error: outcome.message, code: outcome.code, status: outcome.status }

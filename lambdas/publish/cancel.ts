@@ -10,7 +10,7 @@ import { isOver } from '../message/message.ts';
 import { loadMessage } from '../message/history.ts';
 import { listMessages, type ListedMessage } from '../message/list.ts';
 import { isNewer, shardsOf, type Ordered, type Range } from '../table/shards.ts';
-import { countEach, idRows, loadedRows, merged, onEach, rangeOf } from '../list/pages.ts';
+import { bulkBudgetMs, countEach, idRows, loadedRows, merged, onEach, rangeOf } from '../list/pages.ts';
 import { limitedScan, rowsWithoutSlot } from '../list/scans.ts';
 import { withdraw } from './withdraw.ts';
 import { loadWaiting, noSuchMessage } from './messages.ts';
@@ -103,8 +103,9 @@ const lookedAt = rowsWithoutSlot;
 /** Clocks differ, so messages this recent may be older than the deletion. All of them are read. */
 const ambiguousMs = 3 * clockMarginMs;
 
-/** Older messages are cancelled when they are due. */
+/** Older messages, and those for which there is no time, are cancelled when they are due. */
 export async function cancelDelayed(account: Account, queueName: string): Promise<void> {
+  const until = now() + bulkBudgetMs;
   const since = now() - ambiguousMs;
   const delayed: Withdrawable[] = [];
   let read = 0;
@@ -115,7 +116,7 @@ export async function cancelDelayed(account: Account, queueName: string): Promis
     if (!isOver(found)) delayed.push(found);
   }
   await eachOf(delayed, atOnce, async (one) => {
-    await withdraw(one);
+    if (now() <= until) await withdraw(one);
   });
 }
 

@@ -1,7 +1,9 @@
 /** Publishes many requests with few AWS calls, each whole or not at all. */
 import type { Account } from '../account/account.ts';
 import { HttpError } from '../error/httpError.ts';
-import { eachOf } from '../shared/lists.ts';
+import { secondMs } from '../shared/clock.ts';
+import { eachOf, nextSize, weighedChunksOf } from '../shared/lists.ts';
+import { log } from '../aws/log.ts';
 import type { Message } from '../message/message.ts';
 import { ensureQueues } from '../lane/queues.ts';
 import { withCharges, type Charges } from '../usage/charge.ts';
@@ -33,25 +35,42 @@ interface Publication {
 
 const atOnce = 20;
 
+type Outcome = PublishAnswer | HttpError;
+
+/** For a step that has begun, and the answer. */
+const finishingMs = 8 * secondMs;
+const isLate = (remainingMs: () => number): boolean => remainingMs() < finishingMs;
+
+/** Messages. */
+const firstStep = 100;
+
 /**
+ * Publishes in steps, one after another. Requests that cannot begin in time are refused with 503.
+ *
  * @param prepared a request or its error
+ * @param remainingMs the time until the function is ended
  * @returns an answer or error for each, in order
- * @throws if it is unknown what is stored
+ * @throws HttpError 503 if there is no time to begin
+ * @throws if it is unknown what the first step stored
  */
 export async function publishAll(
   account: Account,
   prepared: readonly (Prepared | HttpError)[],
-): Promise<readonly (PublishAnswer | HttpError)[]> {
-  const debounced = new Map<Prepared | HttpError, PublishAnswer | HttpError>();
+  remainingMs: () => number = () => Infinity,
+): Promise<readonly Outcome[]> {
+  if (isLate(remainingMs)) throw notBegun();
+  const debounced = new Map<Prepared | HttpError, Outcome>();
   for (const item of prepared) {
     if (item instanceof HttpError || item.deduplication?.by !== 'debounce') continue;
     const { publishDebounced } = await import('./repeated/debounce.ts');
     // In order: the last message of an id has the newest body.
-    debounced.set(item, await publishDebounced(account, item, item.deduplication).catch(refusalOf));
+    const outcome = isLate(remainingMs)
+      ? notBegun()
+      : await publishDebounced(account, item, item.deduplication).catch(refusalOf);
+    debounced.set(item, outcome);
   }
-  if (debounced.size === 0) return publishEach(account, prepared);
   const others = prepared.filter((item) => !debounced.has(item));
-  const answers = (await publishEach(account, others)).values();
+  const answers = (await publishInSteps(account, others, remainingMs)).values();
   return prepared.map((item) => debounced.get(item) ?? answers.next().value ?? notStored());
 }
 
@@ -61,11 +80,62 @@ function refusalOf(error: unknown): HttpError {
   throw error;
 }
 
-async function publishEach(
+const notBegun = (): HttpError =>
+  new HttpError(
+    503,
+    'time_over',
+    'The time for the request was over before this message was stored; it was not accepted, send it again.',
+  );
+
+const unknown = (): HttpError =>
+  new HttpError(
+    503,
+    'service_failed',
+    'The service failed on this message, which may still have been accepted. Send it again if that does no harm.',
+  );
+
+const refusing = (items: readonly (Prepared | HttpError)[], error: HttpError): readonly HttpError[] =>
+  items.map((item) => (item instanceof HttpError ? item : error));
+
+interface Steps {
+  readonly deduplicate: ReturnType<typeof deduplicator>;
+  /** The first request of each message. */
+  readonly broughtBy: Map<Draft, Publication>;
+}
+
+async function publishInSteps(
   account: Account,
   prepared: readonly (Prepared | HttpError)[],
-): Promise<readonly (PublishAnswer | HttpError)[]> {
-  const judged = await judge(prepared);
+  remainingMs: () => number,
+): Promise<readonly Outcome[]> {
+  const steps: Steps = { deduplicate: deduplicator(), broughtBy: new Map() };
+  const outcomes: Outcome[] = [];
+  let size = firstStep;
+  while (outcomes.length < prepared.length) {
+    const left = prepared.slice(outcomes.length);
+    if (isLate(remainingMs)) return [...outcomes, ...refusing(left, notBegun())];
+    const [step = []] = weighedChunksOf(left, size, (item) => ('drafts' in item ? item.drafts.length : 0));
+    const before = remainingMs();
+    try {
+      outcomes.push(...(await publishStep(account, step, steps)));
+    } catch (error) {
+      // Earlier steps need their answer.
+      if (outcomes.length === 0) throw error;
+      log.error('A step of a batch failed', { error: error instanceof Error ? error : String(error) });
+      const refusal = error instanceof HttpError ? error : unknown();
+      return [...outcomes, ...refusing(step, refusal), ...refusing(left.slice(step.length), notStored())];
+    }
+    size = nextSize(size, before - remainingMs());
+  }
+  return outcomes;
+}
+
+async function publishStep(
+  account: Account,
+  prepared: readonly (Prepared | HttpError)[],
+  steps: Steps,
+): Promise<readonly Outcome[]> {
+  const judged = await judge(prepared, steps);
   const publications = judged.flatMap((item) => (item instanceof HttpError ? [] : [item]));
   const most = publications.reduce((sum, { drafts }) => sum + drafts.length, 0);
   await withCharges(account, most, async (charges) => {
@@ -82,8 +152,8 @@ const deduplicationOf = ({ deduplication }: Prepared): Deduplication | undefined
 /** Only the first of equal messages in a batch is stored. */
 async function judge(
   prepared: readonly (Prepared | HttpError)[],
+  { deduplicate, broughtBy }: Steps,
 ): Promise<readonly (Publication | HttpError)[]> {
-  const deduplicate = deduplicator();
   const deduplicatedOf: (readonly Deduplicated[])[] = [];
   await eachOf(prepared, atOnce, async (item, index) => {
     if (item instanceof HttpError) return;
@@ -92,7 +162,6 @@ async function judge(
     );
   });
 
-  const broughtBy = new Map<Draft, Publication>();
   return prepared.map((item, index) => {
     if (item instanceof HttpError) return item;
     const deduplicated = deduplicatedOf[index] ?? [];
@@ -184,5 +253,5 @@ async function finish(
   charges.giveBack(drafts.filter(({ message }) => !failures.has(message)).length);
 }
 
-const outcomeOf = ({ state, prepared, deduplicated }: Publication): PublishAnswer | HttpError =>
+const outcomeOf = ({ state, prepared, deduplicated }: Publication): Outcome =>
   'error' in state ? state.error : answerOf(prepared, deduplicated);

@@ -7,6 +7,7 @@ import { plainFields, type Refuse } from './rules/cronFields.ts';
 import { schedulerExpressions } from './rules/schedulerExpression.ts';
 import { wallClock, zoneName } from '../value/wallClock.ts';
 import { badRequest, quote } from '../error/httpError.ts';
+import { recentlyUsed } from '../shared/recentlyUsed.ts';
 
 export interface Cron {
   /** The expression as given, trimmed. */
@@ -33,14 +34,19 @@ const nicknames: ReadonlyMap<string, string> = new Map([
 /** Characters: more than every value of every field. */
 const longestText = 500;
 
+/** By text. */
+const parsed = new Map<string, Cron>();
+
 /**
  * Parses `CRON_TZ=<zone>` and five fields, or a word such as `@daily`.
  *
  * @param field the header's name, for the error
  * @throws HttpError 400 that names the wrong field or zone
  */
-export function parseCron(field: string, given: string): Cron {
-  const text = given.trim();
+export const parseCron = (field: string, given: string): Cron =>
+  recentlyUsed(parsed, given.trim(), () => parse(field, given.trim()));
+
+function parse(field: string, text: string): Cron {
   const refuse: Refuse = (problem, allowed) =>
     badRequest('cron_invalid', `${field} is ${quote(text)}: ${problem}. Allowed ${allowed}.`);
   if (text.length > longestText) {
@@ -110,7 +116,14 @@ function nextWall(calendar: Calendar, wall: Date): Date | null {
   return calendar.nextRun(new Date(march - 1000));
 }
 
+/** From `after` until `time`, the next fire is the same. */
+const lastFound = new WeakMap<Cron, { readonly after: number; readonly time: number | undefined }>();
+
 /** The first fire after `after`, Unix milliseconds, if any. */
 export function nextFire(cron: Cron, after: number): number | undefined {
-  return fires(cron, after).next().value;
+  const last = lastFound.get(cron);
+  if (last?.time !== undefined && last.after <= after && after < last.time) return last.time;
+  const time = fires(cron, after).next().value;
+  lastFound.set(cron, { after, time });
+  return time;
 }

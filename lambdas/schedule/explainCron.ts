@@ -1,3 +1,4 @@
+import type cronstrue from 'cronstrue';
 import type { Account } from '../account/account.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { explainedCron, nextFires } from '../wire/cronAnswers.ts';
@@ -9,12 +10,19 @@ import { noSuchSchedule } from './wholeSchedule.ts';
 
 const shownFires = 5;
 
-export async function inWords({ fields, schedulerExpressions }: Cron): Promise<string> {
-  // Few functions need the library.
-  const { default: words } = await import('cronstrue');
-  const when = words.toString(fields, { use24HourTimeFormat: true });
+/** Few functions need the library. Importing it takes longer than its work. */
+let library: Promise<typeof cronstrue> | undefined;
+const said = new WeakMap<Cron, string>();
+
+export async function inWords(cron: Cron): Promise<string> {
+  const known = said.get(cron);
+  if (known !== undefined) return known;
+  library ??= import('cronstrue').then(({ default: words }) => words);
+  const when = (await library).toString(cron.fields, { use24HourTimeFormat: true });
   // There are two expressions if both day fields are set.
-  return `${when}${schedulerExpressions.length > 1 ? ' (either day is enough)' : ''}.`;
+  const text = `${when}${cron.schedulerExpressions.length > 1 ? ' (either day is enough)' : ''}.`;
+  said.set(cron, text);
+  return text;
 }
 
 /** @throws HttpError 400 as for `Svc-Cron` */

@@ -1,5 +1,7 @@
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
+import { cached } from '../shared/cached.ts';
+import { minuteMs } from '../shared/clock.ts';
 import { eachOf } from '../shared/lists.ts';
 import { isOver } from '../message/message.ts';
 import type { Account } from '../account/account.ts';
@@ -11,8 +13,15 @@ import { loadMessage } from '../message/history.ts';
 type States = NonNullable<Answer<typeof answers.schedule>['lastScheduleStates']>;
 type State = States[string];
 
-/** @returns undefined if the message's row has expired */
-async function stateOf(accountId: string, messageId: string): Promise<State | undefined> {
+/**
+ * Reads the state of `<account>/<message>`; a final one is kept.
+ *
+ * @returns undefined if the message's row has expired
+ */
+const stateOf = cached(10 * minuteMs, readState, (state) => state !== 'IN_PROGRESS');
+
+async function readState(key: string): Promise<State | undefined> {
+  const [accountId = '', messageId = ''] = key.split('/');
   const history = await loadMessage({ accountId, messageId });
   if (history === undefined) return undefined;
   if (!isOver(history)) return 'IN_PROGRESS';
@@ -25,7 +34,7 @@ const statesAtOnce = 10;
 export async function statesOf(accountId: string, messageIds: readonly string[]): Promise<States> {
   const states = new Map<string, State>();
   await eachOf(messageIds, statesAtOnce, async (messageId) => {
-    const state = await stateOf(accountId, messageId);
+    const state = await stateOf(`${accountId}/${messageId}`);
     if (state !== undefined) states.set(messageId, state);
   });
   return Object.fromEntries(states);

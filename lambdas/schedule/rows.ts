@@ -3,6 +3,7 @@ import { QueryCommand } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
 import { dayMs, epochSeconds } from '../shared/clock.ts';
+import { listOf } from '../shared/lists.ts';
 import { storedSchedule, type LastFire, type StoredSchedule } from './schedule.ts';
 import { tables } from '../aws/resources.ts';
 import { settings } from '../aws/settings.ts';
@@ -26,13 +27,17 @@ export async function loadSchedule(
   return row && scheduleOf(row);
 }
 
+const table = () => ({ name: settings.schedulesTable, ...tables.schedules });
+
 export async function* schedulesBehind(
   accountId: string,
   behind: string | undefined,
 ): AsyncGenerator<StoredSchedule> {
-  const table = { name: settings.schedulesTable, ...tables.schedules };
-  for await (const row of rowsOf(table, accountId, behind)) yield scheduleOf(row);
+  for await (const row of rowsOf(table(), accountId, behind)) yield scheduleOf(row);
 }
+
+export const countSchedules = async (accountId: string): Promise<number> =>
+  (await listOf(rowsOf(table(), accountId, undefined, 'id'))).length;
 
 export async function* allSchedules(): AsyncGenerator<StoredSchedule> {
   const rows = scanRows({

@@ -4,7 +4,7 @@ import { now } from '../shared/clock.ts';
 import { overLimit } from '../error/httpError.ts';
 import { newId } from '../shared/ids.ts';
 import { storeBody } from '../message/bodies.ts';
-import { listSchedules as listStored, loadSchedule, saveSchedule } from './rows.ts';
+import { countSchedules, loadSchedule, saveSchedule } from './rows.ts';
 import type { StoredSchedule } from './schedule.ts';
 import { ensureKeys } from '../lane/ensureKeys.ts';
 import { ensureQueue } from '../lane/queues.ts';
@@ -17,11 +17,11 @@ import { readSchedule, type ScheduleRequest } from './scheduleRequest.ts';
 /** @throws HttpError 412 at the account's limit */
 async function checkCapacity(account: Account): Promise<void> {
   const { max_schedules: most } = limitsOf(account);
-  const schedules = await listStored(account.id);
-  if (schedules.length >= most) {
+  const schedules = await countSchedules(account.id);
+  if (schedules >= most) {
     throw overLimit(
       'schedule_limit_reached',
-      `The schedule would be number ${schedules.length + 1}, but the account's limit max_schedules is ${most}.`,
+      `The schedule would be number ${schedules + 1}, but the account's limit max_schedules is ${most}.`,
     );
   }
 }

@@ -26,6 +26,13 @@ export function weighedChunksOf<T>(
   return chunks;
 }
 
+/** Milliseconds. Steps get smaller if they take longer, so that the last one ends in time. */
+const longestStepMs = 2_000;
+
+/** The items of the next step, after one of `size`. */
+export const nextSize = (size: number, tookMs: number, most = Infinity): number =>
+  tookMs > longestStepMs ? Math.ceil(size / 4) : Math.min(2 * size, most);
+
 /** Milliseconds of work before other requests of the process get a turn. */
 const turnMs = 10;
 /** Milliseconds. */

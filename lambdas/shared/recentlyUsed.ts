@@ -10,7 +10,7 @@ export function recentlyUsed<T>(
   values: Map<string, T>,
   key: string,
   make: () => T,
-  isIdle: (value: T) => boolean,
+  isIdle: (value: T) => boolean = () => true,
   capacity = usualCapacity,
 ): T {
   const used = values.get(key) ?? make();

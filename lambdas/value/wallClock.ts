@@ -1,4 +1,5 @@
 import { dayMs } from '../shared/clock.ts';
+import { recentlyUsed } from '../shared/recentlyUsed.ts';
 
 /** A zone's clocks. A wall time is the Unix milliseconds at which UTC's clocks show the same. */
 export interface WallClock {
@@ -7,8 +8,13 @@ export interface WallClock {
   readonly firstTimeOf: (wall: number) => number | undefined;
 }
 
+const clocks = new Map<string, WallClock>();
+
 /** @param timezone from {@link zoneName} */
-export function wallClock(timezone: string): WallClock {
+export const wallClock = (timezone: string): WallClock =>
+  recentlyUsed(clocks, timezone, () => clockOf(timezone));
+
+function clockOf(timezone: string): WallClock {
   const format = new Intl.DateTimeFormat('en-US', { timeZone: timezone, timeZoneName: 'longOffset' });
   const offsetMs = (time: number): number => {
     const [, sign = '+', hours = '0', minutes = '0', seconds = '0'] =

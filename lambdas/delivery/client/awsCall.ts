@@ -13,13 +13,7 @@ export interface SdkError {
 
 export function inEachRegion<T>(open: (region: string) => T): (region: string) => T {
   const clients = new Map<string, T>();
-  return (region) =>
-    recentlyUsed(
-      clients,
-      region,
-      () => open(region),
-      () => true,
-    );
+  return (region) => recentlyUsed(clients, region, () => open(region));
 }
 
 const resets: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE']);

@@ -11,6 +11,7 @@ let lambdas: Awaited<ReturnType<typeof importLambdas>>;
 const importLambdas = async () => ({
   ...(await import('../../../lambdas/publish/publish.ts')),
   ...(await import('../../../lambdas/publish/batch.ts')),
+  ...(await import('../../../lambdas/publish/cancel.ts')),
   ...(await import('../../../lambdas/lane/queues.ts')),
   ...(await import('../../../lambdas/schedule/schedules.ts')),
   ...(await import('../../../lambdas/schedule/shownSchedules.ts')),
@@ -179,6 +180,35 @@ describe('a delayed message of a deleted queue', () => {
     for (const isAgain of [false, true]) await fixture.perform(job, { isAgain });
     await fixture.doJobs();
     expect((await fixture.loadMessage({ accountId: account.id, messageId }))?.end).toBe('CANCELED');
+    expect(inbox.deliveries).toEqual([]);
+  });
+});
+
+describe('the deletion of a queue with many delayed messages', () => {
+  it('cancels as many as there is time for, and the rest when they are due', async () => {
+    const account = await accountWith('many-delayed');
+    const inbox = fixture.receiver.inbox();
+    const request = { ...requestOf(inbox.url, { delay: '10m' }), queueName: 'delayed' };
+    const ids: string[] = [];
+    for (let sent = 0; sent < 25; sent += 1) ids.push(idOf(await lambdas.publish(account, request)));
+    const cancelled = async (): Promise<number> => {
+      const found = await Promise.all(
+        ids.map((messageId) => fixture.loadMessage({ accountId: account.id, messageId })),
+      );
+      return found.filter((history) => history?.end === 'CANCELED').length;
+    };
+    pass(60_000);
+    await lambdas.deleteQueue(account, 'delayed');
+    fixture.reset();
+    fixture.beforeCall('PutItemCommand', 1, async () => {
+      pass(20_001);
+      return Promise.resolve();
+    });
+    await lambdas.cancelDelayed(account, 'delayed');
+    expect(await cancelled()).toBe(1);
+    pass(600_000);
+    await fixture.doJobs();
+    expect(await cancelled()).toBe(25);
     expect(inbox.deliveries).toEqual([]);
   });
 });

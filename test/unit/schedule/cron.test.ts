@@ -204,6 +204,16 @@ describe('the next fire', () => {
     expect(firesFrom(text, after, 3)).toEqual(at);
   });
 
+  it.each([
+    ['later, before that fire', '2027-01-01T08:59:59.999Z', '2027-01-01T09:00'],
+    ['at that fire', '2027-01-01T09:00:00Z', '2027-01-02T09:00'],
+    ['earlier, after the clock stepped back', '2026-12-31T08:00:00Z', '2026-12-31T09:00'],
+  ])('is right when it is asked for again %s', (_when, after, at) => {
+    const cron = parse('0 9 * * *');
+    expect(nextFire(cron, Date.parse('2027-01-01T00:00:00Z'))).toBe(Date.parse('2027-01-01T09:00Z'));
+    expect(nextFire(parse(' 0 9 * * * '), Date.parse(after))).toBe(Date.parse(`${at}Z`));
+  });
+
   it('does not exist after the calendar’s end', () => {
     expect(nextFire(parse('0 0 1 1 *'), Date.UTC(3000, 5))).toBeUndefined();
   });

@@ -85,7 +85,7 @@ export const publish = /* @__PURE__ */ made((): Operations<typeof publishRoutes>
     id: 'publishBatch',
     summary: 'Publish many messages',
     description:
-      'Each message is published as if it came alone, with the settings in its `headers`. A refused message does not affect the others: its answer has the error and the status, such as 429 or 412 if the account’s day or budget is too small for all.',
+      'Each message is published as if it came alone, with the settings in its `headers`. A refused message does not affect the others: its answer has the error and the status, such as 429 or 412 if the account’s day or budget is too small for all, or 503 if there was no time to accept it: send it again.',
     body: {
       required: true,
       schema: 'BatchRequest',
@@ -119,6 +119,12 @@ export const publish = /* @__PURE__ */ made((): Operations<typeof publishRoutes>
         [
           'too_many_items',
           'The answer to the batch would have up to 5100000 bytes, with the URL of each endpoint; allowed are 4703667. Send it in several.',
+        ],
+      ],
+      503: [
+        [
+          'time_over',
+          'The time for the request was over before this message was stored; it was not accepted, send it again.',
         ],
       ],
     },
