@@ -13,6 +13,7 @@ export const handlersDirectory = join(root, 'lambdas/handlers');
  */
 const apart = {
   './lambdas/message/store/bucket.ts': 'bucket',
+  './lambdas/bulk/step.ts': 'bulk',
   './lambdas/delivery/client/sending.ts': 'sending',
   './lambdas/http/openapi/served.ts': 'description',
   '@aws-sdk/client-scheduler': 'scheduler',

@@ -172,6 +172,11 @@ const requestErrors = {
     meaning: 'The dead letter was retried or deleted, has expired, or never existed.',
     advice: 'If you wanted to retry or delete it, treat it as done.',
   },
+  bulk_not_found: {
+    statuses: [404],
+    meaning: 'The bulk operation ended more than 30 days ago, or never existed.',
+    advice: 'Correct the id: `GET /v2/bulk` lists the latest.',
+  },
   url_group_not_found: {
     statuses: [404],
     meaning: 'There is no such URL group.',

@@ -87,6 +87,11 @@ export const limitErrors = {
       'The account already has the maximum number of large reads under way, each of which looks at thousands of entries.',
     advice: 'Send it again when another read has ended, or narrow it with `fromDate` and `toDate`.',
   },
+  bulk_limit_reached: {
+    statuses: [429],
+    meaning: 'The account already has the maximum number of bulk operations in the background.',
+    advice: 'Send it again when another has ended, or stop one.',
+  },
   webhook_full: {
     statuses: [429],
     meaning:

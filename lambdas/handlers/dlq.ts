@@ -2,8 +2,9 @@ import { parseFilter, type Filter } from '../wire/filters.ts';
 import { idsInBody } from '../wire/idBodies.ts';
 import { valuesOf } from '../shared/headers.ts';
 import { badField, quote } from '../error/httpError.ts';
-import { ok, type AuthenticatedCall } from '../http/handler.ts';
+import { ok, type AuthenticatedCall, type Endpoints } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
+import { inBackground } from '../http/middlewares.ts';
 import { variable } from '../http/request.ts';
 import { dlqRoutes } from '../http/routeTable.ts';
 import {
@@ -37,7 +38,7 @@ function list({ canonical, caller }: AuthenticatedCall): Promise<unknown> {
   return listRunDeadLetters(caller.account, query);
 }
 
-export const handler = api('dlq', dlqRoutes, {
+const endpoints: Endpoints<'dlq'> = {
   'GET /v2/dlq': async (call) => ok(await list(call)),
   'GET /v2/dlq/count': async ({ canonical, caller }) =>
     ok(await countDeadLetters(caller.account, parseFilter('dlq', canonical.otherQuery, 'uncounted'))),
@@ -56,4 +57,6 @@ export const handler = api('dlq', dlqRoutes, {
     await deleteDeadLetter(call.caller.account, variable(call, 'dlqId'));
     return ok({ deleted: 1 });
   },
-});
+};
+
+export const handler = api('dlq', dlqRoutes, endpoints, [inBackground]);

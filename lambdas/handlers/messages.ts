@@ -1,3 +1,4 @@
+import { getBulk, getBulks, resumeBulk, stopBulk } from '../bulk/bulks.ts';
 import { parseFilter } from '../wire/filters.ts';
 import { idsInBody } from '../wire/idBodies.ts';
 import { parseCompletion } from '../wire/requests.ts';
@@ -6,8 +7,9 @@ import { parseMessageChange } from '../request/messageChange.ts';
 import { now } from '../shared/clock.ts';
 import { valuesOf } from '../shared/headers.ts';
 import { badField, quote } from '../error/httpError.ts';
-import { ok, type ApiResponse, type AuthenticatedCall, type Call } from '../http/handler.ts';
+import { ok, type ApiResponse, type AuthenticatedCall, type Call, type Endpoints } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
+import { inBackground } from '../http/middlewares.ts';
 import { refuseBody, variable } from '../http/request.ts';
 import { messagesRoutes } from '../http/routeTable.ts';
 import type * as Completions from '../delivery/complete.ts';
@@ -49,7 +51,7 @@ async function complete(
   return ok({ messageId: completing.messageId, retried: number, state });
 }
 
-export const handler = api('messages', messagesRoutes, {
+const endpoints: Endpoints<'messages'> = {
   'GET /v2/messages': async ({ canonical, caller }) =>
     ok(await listMessages(caller.account, parseFilter('listedMessages', canonical.otherQuery))),
   'GET /v2/messages/count': async ({ canonical, caller }) =>
@@ -75,4 +77,12 @@ export const handler = api('messages', messagesRoutes, {
     const query = [...canonical.otherQuery, ...idsInBody('messages', request.body)];
     return ok(await cancelMessages(caller.account, parseFilter('messages', query)));
   },
-});
+  'GET /v2/bulk': async ({ caller }) => ok(await getBulks(caller.account)),
+  'GET /v2/bulk/{bulkId}': async (call) => ok(await getBulk(call.caller.account, variable(call, 'bulkId'))),
+  'DELETE /v2/bulk/{bulkId}': async (call) =>
+    ok(await stopBulk(call.caller.account, variable(call, 'bulkId'))),
+  'POST /v2/bulk/{bulkId}/resume': async (call) =>
+    ok(await resumeBulk(call.caller.account, variable(call, 'bulkId'))),
+};
+
+export const handler = api('messages', messagesRoutes, endpoints, [inBackground]);

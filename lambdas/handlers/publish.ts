@@ -1,5 +1,5 @@
 import { apiWithUrl } from '../http/apiWithUrl.ts';
-import { submissions } from '../http/submissions.ts';
+import { submissions } from '../http/middlewares.ts';
 import { publishRoutes } from '../http/routeTable.ts';
 import { ok, type AuthenticatedCall, type Endpoints } from '../http/handler.ts';
 import { nameIn, variable } from '../http/request.ts';

@@ -2,7 +2,7 @@ import { badField, quote } from '../error/httpError.ts';
 import type { HookRequest } from '../workflow/requestedWait.ts';
 import { ok, type ApiResponse, type AuthenticatedCall, type Call, type Endpoints } from '../http/handler.ts';
 import { api } from '../http/messagingApi.ts';
-import { submissions } from '../http/submissions.ts';
+import { inBackground, submissions } from '../http/middlewares.ts';
 import { readQuery } from '../http/query.ts';
 import { segmentsOf, variable } from '../http/request.ts';
 import { workflowsRoutes } from '../http/routeTable.ts';
@@ -167,4 +167,5 @@ const endpoints: Endpoints<'workflows'> = {
 
 export const handler = api('workflows', workflowsRoutes, endpoints, [
   submissions(() => Promise.resolve({ refusalOfRequest }), endedBy),
+  inBackground,
 ]);

@@ -3,7 +3,7 @@ import { limitsOf } from '../account/account.ts';
 import type { Caller } from '../account/caller.ts';
 import { beginChange, finishChange, withdrawRefused, type AuditPlace } from '../audit/audited.ts';
 import { changesBetween, hideForwarded, type Changes } from '../audit/changes.ts';
-import { shownConfig } from '../shared/headers.ts';
+import { shownConfig, type Header } from '../shared/headers.ts';
 import { parseJson } from '../shared/json.ts';
 import { namePattern } from '../value/names.ts';
 import { variablesIn } from './findRoute.ts';
@@ -44,6 +44,7 @@ const shownFilters = new Set([
   'fromDate',
   'toDate',
   'count',
+  'background',
 ]);
 
 const named = z.object({ queueName: z.string().check(z.regex(namePattern)) });
@@ -61,17 +62,20 @@ const subjects: Readonly<Record<string, (call: Call) => string | undefined>> = {
     canonical.config.get('schedule-id')?.find((text) => namePattern.test(text)),
 };
 
-const filtersOf = ({ canonical }: Call): string =>
-  canonical.otherQuery
-    .map(([name, value]) => (shownFilters.has(name) ? `${name}=${value}` : `${name}=…`))
-    .join(' ');
+/** The filters of a query as anybody may see them. */
+export const filtersOf = (query: readonly Header[]): string =>
+  query.map(([name, value]) => (shownFilters.has(name) ? `${name}=${value}` : `${name}=…`)).join(' ');
 
 function subjectOf(call: Call): string | undefined {
   const { path } = call.route;
   const own = Object.hasOwn(subjects, path) ? subjects[path] : undefined;
   const [variable] = own === undefined ? Object.values(variablesIn(path, call.request.rawPath)) : [];
   const subject =
-    own === undefined ? (variable === undefined ? filtersOf(call) : decoded(variable)) : own(call);
+    own === undefined
+      ? variable === undefined
+        ? filtersOf(call.canonical.otherQuery)
+        : decoded(variable)
+      : own(call);
   return subject === undefined || subject === ''
     ? undefined
     : subject.slice(0, longestSubject).toWellFormed();

@@ -51,6 +51,8 @@ interface ApiContext extends Context {
   /** Masks what the caller may not see. */
   shown?: (body: unknown) => unknown;
   changes?: ApiResponse['changes'];
+  /** Answers in place of the endpoint. */
+  instead?: () => Promise<ApiResponse>;
 }
 
 export type Middleware = MiddlewareObj<ApiRequest, Result, Error, ApiContext>;
@@ -167,10 +169,10 @@ export function answerOf<F extends ApiFunction>(
   return middy<ApiRequest, Result, Error, ApiContext>()
     .use([errors, route(find), ...middlewares])
     .handler(async (_request, context) => {
-      const { call, caller, shown = (body: unknown) => body } = context;
+      const { call, caller, instead, shown = (body: unknown) => body } = context;
       const endpoint = call && table.get(call.route.name);
       if (call === undefined || endpoint === undefined) throw new Error('The route has no endpoint.');
-      const { status, body, headers, changes } = await endpoint({ ...call, caller });
+      const { status, body, headers, changes } = await (instead ?? endpoint)({ ...call, caller });
       context.changes = changes;
       // API Gateway's access log has only the beginning of the path.
       log.debug('answered', { requestId: call.request.id, route: call.route.path, status });

@@ -1,4 +1,5 @@
 import type { AuditAction } from '../wire/auditActions.ts';
+import { bulkOperations, type BulkOperation } from '../wire/bulkAnswers.ts';
 
 /** Each function is one Lambda, and the file of that name in `handlers/`. */
 export type MessagingFunction =
@@ -51,3 +52,7 @@ export const routesIn = (of: ApiFunction, table: RouteTable): readonly Route[] =
     const [method = '', path = ''] = name.split(' ');
     return { name, method, path, function: of, ...rules };
   });
+
+/** The operation on many entries that a route can run in the background, by its name in the audit trail. */
+export const bulkOperationOf = ({ path, audit }: Pick<Route, 'path' | 'audit'>): BulkOperation | undefined =>
+  path.includes('{') ? undefined : bulkOperations.find((one) => one === audit);

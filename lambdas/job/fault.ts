@@ -25,6 +25,8 @@ const outageNames: readonly RegExp[] = [
   // Encryption keys; missing or changing tables, queues and buckets.
   /^KMS|DecryptionFailure|EncryptionFailure|InaccessibleEncryption/i,
   /ResourceNotFound|TableNotFound|NoSuchBucket|QueueDoesNotExist|NonExistentQueue|ResourceInUse/,
+  // The class of another bundle's copy.
+  /^TransientError$/,
   // Secrets Manager's error for a secret that is about to be deleted.
   /^InvalidRequestException$/,
 ];

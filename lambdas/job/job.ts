@@ -120,6 +120,13 @@ const jobShape = /* @__PURE__ */ made(() => {
       /** Unix milliseconds. */
       dueAt: z.number(),
     }),
+    /** One step of a bulk operation in the background. */
+    z.object({
+      kind: z.literal('bulk'),
+      accountId: name,
+      bulkId: name,
+      step: place,
+    }),
     /** Ends the time for a destination to complete an open attempt. */
     z.object({ kind: z.literal('completionTimeout'), accountId: name, messageId: name, attempt: place }),
   ]);
@@ -134,6 +141,7 @@ export type RunStartJob = JobOf<'runStart'>;
 export type RunEndJob = JobOf<'runEnd'>;
 export type RunRefusedJob = JobOf<'runRefused'>;
 export type WaitTimeoutJob = JobOf<'waitTimeout'>;
+export type BulkJob = JobOf<'bulk'>;
 export type CompletionTimeoutJob = JobOf<'completionTimeout'>;
 
 /** @throws Error for an invalid job */

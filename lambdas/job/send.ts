@@ -79,6 +79,8 @@ function routeOf(job: Job): Route {
       };
     case 'waitTimeout':
       return { queue: 'short', scheduleName: waitName(job) };
+    case 'bulk':
+      return { queue: 'short', scheduleName: `${job.bulkId}-${job.step}` };
   }
 }
 

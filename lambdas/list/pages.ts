@@ -43,8 +43,8 @@ export const orderedScope = (scope: string, order: Order | undefined): string =>
   order === 'earliestFirst' ? `${scope}/${order}` : scope;
 
 export async function rangeOf(scope: string, filter: Filter): Promise<Range> {
-  const { fromDate, toDate, cursor, order } = filter;
-  return { fromDate, toDate, order, behind: await placeAt(scope, cursor) };
+  const { fromDate, toDate, cursor, order, behind = await placeAt(scope, cursor) } = filter;
+  return { fromDate, toDate, order, behind };
 }
 
 /** Makes rows from a request's ids, in order, after the cursor's place. */

@@ -49,7 +49,7 @@ async function* listed(account: Account, range: Range): AsyncGenerator<Candidate
  * @returns the rows, newest first or in the order of the filter's ids; and `selected`, which gives a row's message if it is to
  *   be cancelled
  */
-async function selection(account: Account, filter: Filter) {
+export async function selection(account: Account, filter: Filter) {
   const scope = `${account.id}/messages`;
   const range = await rangeOf(scope, filter);
   const rows: AsyncIterable<Candidate> =

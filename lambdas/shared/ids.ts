@@ -2,7 +2,7 @@ import { createHash, randomFillSync } from 'node:crypto';
 import { decodeTime, ulid } from 'ulid';
 import { letters, wideEnd } from './idPattern.ts';
 
-export type IdKind = 'msg' | 'dlq' | 'scd' | 'wfr';
+export type IdKind = 'msg' | 'dlq' | 'scd' | 'wfr' | 'blk';
 
 /**
  * Partitions of an account's rows. DynamoDB takes 1,000 write units a second for each, and a message needs two. Lists read all

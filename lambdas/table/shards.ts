@@ -16,6 +16,7 @@ const idPatterns: Readonly<Record<IdKind, RegExp>> = {
   dlq: new RegExp(`^dlq_${idPattern}$`),
   scd: new RegExp(`^scd_${idPattern}$`),
   wfr: new RegExp(`^wfr_${idPattern}$`),
+  blk: new RegExp(`^blk_${idPattern}$`),
 };
 
 /** Only ids are read as keys: other texts may be another row's key, or invalid. */

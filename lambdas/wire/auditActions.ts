@@ -43,5 +43,7 @@ export const auditActions = [
   'runDlq.restart',
   'runDlq.runCallback',
   'runDlq.cancelCallback',
+  'bulk.stop',
+  'bulk.resume',
 ] as const;
 export type AuditAction = (typeof auditActions)[number];

@@ -1,5 +1,5 @@
 /** Filters of lists and bulk operations. An entry matches if each filter has one of its values. */
-import type { Order } from '../table/cursor.ts';
+import type { Order, Place } from '../table/cursor.ts';
 import type { Header } from '../shared/headers.ts';
 import { badRequest } from '../error/httpError.ts';
 import { fieldOf, fields, known, type Field, type Filterable, type FilterField } from './filterFields.ts';
@@ -22,6 +22,8 @@ export interface Filter extends Period {
   readonly ids: readonly string[] | undefined;
   readonly count: number | undefined;
   readonly cursor: string | undefined;
+  /** The place of a cursor that no client has. */
+  readonly behind?: Place | undefined;
   /** Undefined means latest first, or a list with only one order. */
   readonly order: Order | undefined;
   /** Texts of which a message's body must contain one. Undefined if bodies are not searched. */

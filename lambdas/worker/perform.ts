@@ -1,6 +1,6 @@
 import type { GiveUpReason } from '../job/redelivery.ts';
 import { isDeleted, type Account } from '../account/account.ts';
-import type { Job, RunEndJob } from '../job/job.ts';
+import type { BulkJob, Job, RunEndJob } from '../job/job.ts';
 import { loadAccount } from '../account/accounts.ts';
 import { plugInGroups, plugInRuns } from '../message/kinds.ts';
 import { deliver } from '../delivery/deliver.ts';
@@ -8,6 +8,8 @@ import { pump } from '../lane/pump.ts';
 
 /** Loaded with the first job of a run. */
 const runs = () => import('../workflow/forWorkers.ts');
+/** Loaded with the first job of a bulk operation. */
+const bulk = () => import('../bulk/step.ts');
 plugInRuns(async () => (await runs()).messageKind);
 plugInGroups(() => import('../urlGroup/forWorkers.ts'));
 
@@ -31,12 +33,14 @@ export async function perform(job: Job, { isAgain }: { readonly isAgain: boolean
       return (await runs()).failRefused(job);
     case 'waitTimeout':
       return (await runs()).checkWait(job);
+    case 'bulk':
+      return forOwner(job, async (account) => (await bulk()).doStep(account, job, isAgain));
   }
 }
 
 /** Does nothing if the account is gone. */
 async function forOwner(
-  { accountId }: RunEndJob,
+  { accountId }: RunEndJob | BulkJob,
   work: (account: Account) => Promise<unknown>,
 ): Promise<void> {
   const account = await loadAccount(accountId, false);
@@ -71,6 +75,8 @@ export async function giveUp(job: Job, why: GiveUpReason): Promise<void> {
       return (await runs()).giveUpRefused(job, why);
     case 'waitTimeout':
       return (await runs()).giveUpWait(job, why);
+    case 'bulk':
+      return (await bulk()).giveUpStep(job, why);
   }
 }
 
@@ -91,5 +97,7 @@ export function nameOf(job: Job): string {
       return `runRefused~${job.accountId}~${job.startSeq}~${job.runId}`;
     case 'waitTimeout':
       return `wait~${job.accountId}~${job.seq}~${job.runId}`;
+    case 'bulk':
+      return `bulk~${job.accountId}~${job.bulkId}~${job.step}`;
   }
 }

@@ -96,6 +96,8 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       // A waiting message is changed if it is still in its line.
       rights.readTenants(),
       rights.endSchedules(),
+      rights.startBulk(),
+      rights.on('usage', 'GetItem'),
     ],
     logs: [
       ...answer,
@@ -124,6 +126,7 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       rights.on('workflows', 'Query', 'GetItem'),
       rights.onBodies('GetObject', 'PutObject'),
       ...rights.changeLanes(),
+      rights.startBulk(),
     ],
     schedules: [
       ...answer,
@@ -149,6 +152,7 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       rights.onBodies('GetObject', 'PutObject'),
       ...rights.changeLanes(),
       rights.endSchedules(),
+      rights.startBulk(),
     ],
     // For named tokens.
     keys: [...answer, rights.on('accounts', 'PutItem'), rights.removeTokens()],

@@ -82,7 +82,9 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
   ...rights.authenticate(),
   rights.knowHosts(),
   rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem'),
-  rights.on('dlq', 'GetItem', 'PutItem', 'UpdateItem'),
+  rights.on('dlq', 'GetItem', 'PutItem', 'UpdateItem', 'Query'),
+  // Steps of bulk operations.
+  rights.on('usage', 'GetItem', 'PutItem'),
   rights.queryIndex('dlq', 'present'),
   // An endpoint that answers 410 may be removed from its URL group.
   rights.on('groups', 'GetItem', 'PutItem', 'DeleteItem'),

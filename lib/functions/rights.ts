@@ -156,6 +156,11 @@ export class Rights {
     return this.on('deduplication', 'UpdateItem');
   }
 
+  /** Operations in the background, which are removed if there are too many. */
+  startBulk(): PolicyStatement {
+    return this.on('usage', 'PutItem', 'DeleteItem');
+  }
+
   countOutcomes(): PolicyStatement[] {
     return [this.queryIndex('messages', 'log'), this.on('usage', 'GetItem', 'PutItem')];
   }

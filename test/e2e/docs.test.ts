@@ -135,6 +135,8 @@ describe.skipIf(service.target === 'deployed')('examples against the service:', 
     const makers: Readonly<Record<string, () => Promise<string | undefined>>> = {
       messages: async () => (await ask('POST', `/v2/publish/${inbox.url}`, '1', waiting))['messageId'],
       users: async () => (await makeAccount()).id,
+      bulk: async () =>
+        (await ask('DELETE', '/v2/messages?label=of-no-message&background=true', ''))['bulkId'],
       schedules: async () =>
         (await ask('POST', `/v2/schedules/${inbox.url}`, '1', { 'Svc-Cron': '0 0 1 1 *' }))['scheduleId'],
       runs: async () => (await ask('POST', `/v2/trigger/${inbox.url}`, '1', waiting))['workflowRunId'],

@@ -210,6 +210,13 @@ describe('the API’s description', () => {
     await askWorkflows(ask, group, { ok: ok.url, failing: `${failing.url}/run`, held: held.url });
     held.letGo();
 
+    const inBackground = await ask('DELETE', '/v2/messages?label=nothing&background=true');
+    const { bulkId } = z.object({ bulkId: z.string() }).parse(inBackground.json);
+    await ask('GET', '/v2/bulk');
+    await ask('GET', `/v2/bulk/${bulkId}`);
+    await ask('DELETE', `/v2/bulk/${bulkId}`);
+    await ask('POST', `/v2/bulk/${bulkId}/resume`);
+
     await ask('GET', '/v2/keys');
     await ask('GET', '/v2/tokens');
     const named = { name: 'described', scope: 'read' };

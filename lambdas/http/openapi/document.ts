@@ -3,7 +3,9 @@
  * compile.
  */
 import manifest from '../../../package.json' with { type: 'json' };
+import { bulkOperationOf } from '../route.ts';
 import { managementRoutes, routes, type Route } from '../routes.ts';
+import { inBackground } from './parts/background.ts';
 import { refusalsOf, takesToken, type ErrorResponse } from './parts/errors.ts';
 import { softLimit, softLimitName, type Header } from './parts/headers.ts';
 import { linksOf, type Link } from './parts/links.ts';
@@ -168,7 +170,7 @@ function responsesOf(route: Route, operation: Operation): DescribedOperation['re
     ([status, { description: text, headers: own, ...answer }]): readonly [string, Response] => {
       const headers = { ...own, ...(takesToken(route) && countedHeaders) };
       const described = Object.keys(headers).length > 0 && { headers };
-      const links = linksOf(operation.id);
+      const links = status === '202' ? {} : linksOf(operation.id);
       return [
         status,
         {
@@ -221,8 +223,9 @@ function documentOf(api: Api, basePath: string) {
   let parameters: NamedParameters = {};
   const responses: Record<string, ErrorResponse> = {};
   for (const route of api.routes) {
-    const operation = operations.get(route.name);
-    if (operation === undefined) throw new Error(`${route.name} is not described.`);
+    const own = operations.get(route.name);
+    if (own === undefined) throw new Error(`${route.name} is not described.`);
+    const operation = bulkOperationOf(route) === undefined ? own : inBackground(own);
     const path = (paths[describedPath(route.path)] ??= {});
     path[route.method.toLowerCase()] = describe(route, operation, security);
     used.add(tagOf(route));

@@ -170,6 +170,10 @@ export function makersOf(
     runId: run,
     account: () => Promise.resolve(account.id),
     id: async () => (await makeAccount()).id,
+    bulkId: async () => {
+      const answer = await ok(ask('DELETE', '/v2/messages?label=fuzz-none&background=true'), 202);
+      return z.object({ bulkId: z.string() }).parse(answer).bulkId;
+    },
     eventId: () => Promise.resolve(unique('event')),
     event: () => Promise.resolve(unique('event')),
   };

@@ -1,6 +1,7 @@
 import { made } from '../../../options/option.ts';
 import type { RouteTable } from '../../route.ts';
-import { messageId, messageInAnyState, messagePage, runId } from '../parts/examples.ts';
+import { bulk, tooManyBulks } from '../parts/background.ts';
+import { bulkId, messageId, messageInAnyState, messagePage, runId } from '../parts/examples.ts';
 import type { Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
 import { counting } from '../parts/parameters.ts';
@@ -8,6 +9,10 @@ import { tooManyQueues } from './queues.ts';
 
 const notWaiting = /* @__PURE__ */ made(
   () => ['message_not_found', `There is no message "${messageId}" that waits for its delivery.`] as const,
+);
+
+const noSuchBulk = /* @__PURE__ */ made(
+  () => ['bulk_not_found', `There is no operation "${bulkId}" in the background.`] as const,
 );
 
 export const refusalsOfSendingAgain = {
@@ -75,6 +80,10 @@ export const messagesRoutes = {
   'POST /v2/messages/{messageId}/complete': { access: 'write', audit: 'message.complete' },
   // The destination has no token. The URL is valid for one attempt.
   'POST /v2/complete/{completion}': { access: 'open' },
+  'GET /v2/bulk': { access: 'read' },
+  'GET /v2/bulk/{bulkId}': { access: 'read' },
+  'DELETE /v2/bulk/{bulkId}': { access: 'write', audit: 'bulk.stop' },
+  'POST /v2/bulk/{bulkId}/resume': { access: 'write', audit: 'bulk.resume' },
 } as const satisfies RouteTable;
 
 export const messages = /* @__PURE__ */ made((): Operations<typeof messagesRoutes> => ({
@@ -253,5 +262,37 @@ export const messages = /* @__PURE__ */ made((): Operations<typeof messagesRoute
       },
     },
     errors: { 400: [['field_invalid', 'label is empty; a filter must have a value.']] },
+  },
+  'GET /v2/bulk': {
+    id: 'listBulkOperations',
+    summary: 'List the bulk operations in the background',
+    description: 'The latest 50, newest first. They are kept for 30 days after their last step.',
+    answers: { 200: { description: 'The operations.', schema: 'Bulks', example: { operations: [bulk] } } },
+  },
+  'GET /v2/bulk/{bulkId}': {
+    id: 'getBulkOperation',
+    summary: 'Get a bulk operation in the background',
+    answers: { 200: { description: 'Its progress.', schema: 'Bulk', example: bulk } },
+    errors: { 404: [noSuchBulk] },
+  },
+  'DELETE /v2/bulk/{bulkId}': {
+    id: 'stopBulkOperation',
+    summary: 'Stop a bulk operation in the background',
+    description: 'The step under way, of up to 100 entries, still ends. One that has ended stays as it is.',
+    answers: {
+      200: { description: 'It is stopped.', schema: 'Bulk', example: { ...bulk, state: 'stopped' } },
+    },
+    errors: { 404: [noSuchBulk] },
+  },
+  'POST /v2/bulk/{bulkId}/resume': {
+    id: 'resumeBulkOperation',
+    summary: 'Resume a bulk operation in the background',
+    description: 'Goes on where it was stopped or failed. Safe to repeat.',
+    answers: { 200: { description: 'It runs.', schema: 'Bulk', example: bulk } },
+    errors: {
+      404: [noSuchBulk],
+      429: [tooManyBulks],
+      503: [['busy', `${bulkId} is being changed by many at once; send the request again.`]],
+    },
   },
 }));

@@ -5,6 +5,7 @@ import type { Shown } from './schemas.ts';
 
 export const messageId = 'msg_01KDVDNA00M3A9X2C4D6F8GHJK';
 export const dlqId = 'dlq_01KDVDQ8G0N7B2Y5V8W1Q4RSTA';
+export const bulkId = 'blk_01KDVDQ8G0N7B2Y5V8W1Q4RSTA';
 export const runId = 'wfr_01KDVDNA5ZQ1T6B9F3H7J0M2NP';
 export const accountId = 'f2c0a3a4-6f0e-4c39-9a63-0d6c3a5b7e21';
 

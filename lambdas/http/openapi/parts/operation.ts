@@ -10,6 +10,7 @@ import type { SchemaName, Shown } from './schemas.ts';
 export const tags: readonly (readonly [name: string, description: string, paths: RegExp])[] = [
   ['Publish', 'Sending messages.', /^\/v2\/(publish|enqueue|batch$)/],
   ['Messages', 'Waiting messages.', /^\/v2\/(messages|complete)/],
+  ['Bulk operations', 'Operations on many entries that run in the background.', /^\/v2\/(bulk)/],
   ['Logs', 'The history of messages.', /^\/v2\/(logs|events)/],
   [
     'URL groups',

@@ -8,6 +8,7 @@ import {
 } from '../../../management/accountShapes.ts';
 import * as accountAnswers from '../../../wire/accountAnswers.ts';
 import * as alarms from '../../../wire/alarms.ts';
+import * as bulks from '../../../wire/bulkAnswers.ts';
 import { explainedCron, nextFires } from '../../../wire/cronAnswers.ts';
 import * as answers from '../../../wire/answers.ts';
 import * as errors from '../../../wire/errorAnswers.ts';
@@ -52,6 +53,9 @@ const shapes = {
   Completed: answers.completed,
   Cancelled: answers.cancelled,
   Counted: answers.counted,
+  StartedBulk: bulks.startedBulk,
+  Bulk: bulks.bulk,
+  Bulks: bulks.bulks,
   LogEntry: answers.logEntry,
   LogPage: answers.logPage,
   Event: answers.event,

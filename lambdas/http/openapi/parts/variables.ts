@@ -2,7 +2,7 @@ import type { ValueSchema } from '../../../options/option.ts';
 import { longestFlowControlKey } from '../../../shared/bounds.ts';
 import { isVariable, segmentsOf } from '../../findRoute.ts';
 import { namePattern } from '../../../value/names.ts';
-import { accountId, dlqId, messageId, namedToken, runId } from './examples.ts';
+import { accountId, bulkId, dlqId, messageId, namedToken, runId } from './examples.ts';
 
 type ListSchema = ValueSchema | { readonly type: 'array'; readonly items: ValueSchema };
 
@@ -52,6 +52,11 @@ const variables: Readonly<Record<string, PathVariable>> = {
     description: 'The end of the URL in `Svc-Complete-Url`.',
     schema: { type: 'string' },
     example: 'WyJmMmMwYTNhNCIsIm1zZ18wMUtEVkROQTAwTTNBOVgyQzRENkY4R0hKSyIsMCwxXQ.3uYq',
+  },
+  '{bulkId}': {
+    description: 'The operation’s id.',
+    schema: { type: 'string' },
+    example: bulkId,
   },
   '{dlqId}': { description: 'The dead letter’s id.', schema: { type: 'string' }, example: dlqId },
   '{schedule}': { description: 'The schedule’s id.', schema: nameSchema, example: 'nightly-report' },

@@ -1,6 +1,11 @@
-import { HttpError } from '../error/httpError.ts';
+/** The middlewares of some functions. */
+import { startBulk } from '../bulk/bulks.ts';
+import { badField, HttpError, quote } from '../error/httpError.ts';
+import { valuesOf } from '../shared/headers.ts';
 import type { refusalOfRequest } from '../workflow/refusedRequests.ts';
 import type { Call, Middleware } from './handler.ts';
+import { refuseBody } from './request.ts';
+import { bulkOperationOf } from './route.ts';
 
 /**
  * Fails the run of a refused request, and answers with a status that its endpoint understands. Also for refusals by middlewares
@@ -31,3 +36,25 @@ export const submissions = (
     }
   },
 });
+
+/** With `background=true`, a request only starts its operation. */
+export const inBackground: Middleware = {
+  before: async ({ context }) => {
+    const { call, caller } = context;
+    const operation = call && bulkOperationOf(call.route);
+    if (call === undefined || caller === undefined || operation === undefined) return;
+    const { prefix, config, otherQuery } = call.canonical;
+    const given = valuesOf(otherQuery, 'background');
+    if (given.length === 0) return;
+    const other = given.find((one) => one !== 'true');
+    if (other !== undefined) throw badField(`background is ${quote(other)}; allowed is true.`);
+    refuseBody(call, 'with background=true the filters are in the query');
+    const { filtersOf } = await import('./auditing.ts');
+    const query = otherQuery.filter(([name]) => name !== 'background');
+    const request = { query, filters: filtersOf(query), prefix, config, host: call.request.host };
+    context.instead = async () => ({
+      status: 202,
+      body: await startBulk(caller.account, operation, request),
+    });
+  },
+};

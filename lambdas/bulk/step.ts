@@ -1,0 +1,102 @@
+/** One step of a bulk operation: the entries that the step before has found, and the search for the next. */
+import { randomUUID } from 'node:crypto';
+import { isServed, type Account } from '../account/account.ts';
+import { beginChange, finishChange, theService } from '../audit/audited.ts';
+import { HttpError } from '../error/httpError.ts';
+import { withMetrics } from '../aws/metrics.ts';
+import { TransientError } from '../error/transientError.ts';
+import type { BulkJob } from '../job/job.ts';
+import type { GiveUpReason } from '../job/redelivery.ts';
+import type { Header } from '../shared/headers.ts';
+import { reportUsage } from '../usage/counter.ts';
+import { idFilters, parseFilter } from '../wire/filters.ts';
+import { sendStep } from './bulks.ts';
+import { listOf } from './filters.ts';
+import { entriesIn, findNext, operations } from './operations.ts';
+import { changeBulk, type Bulk } from './store/rows.ts';
+
+/** @returns how many entries of the step are done, those that are left, and the error that ends the operation */
+async function doEntries(account: Account, bulk: Bulk) {
+  const { operation, ids } = bulk;
+  const list = listOf(operation);
+  const query = ids.map((id): Header => [idFilters[list], id]);
+  let done = 0;
+  let refusal: HttpError | undefined;
+  try {
+    if (!isServed(account)) throw new HttpError(401, 'account_inactive', 'The account is not active.');
+    const answer = ids.length === 0 ? {} : await operations[operation].request(account, query, bulk);
+    // An empty cursor is the end, too.
+    if (answer.cursor) throw new TransientError('The time was too short for the step.');
+    done = answer.cancelled ?? answer.deleted ?? (answer.responses ?? answer.workflowRuns ?? []).length;
+  } catch (error) {
+    if (!(error instanceof HttpError) || error.status >= 500) throw error;
+    refusal = error;
+  }
+  const left: string[] = [];
+  if (done < ids.length) {
+    for await (const { id, isSelected } of await entriesIn(list, account, parseFilter(list, query)))
+      if (isSelected) left.push(id);
+  }
+  // An earlier try has done the others.
+  if (bulk.begun !== undefined || refusal !== undefined) done = ids.length - left.length;
+  return { done, left, refusal };
+}
+
+/**
+ * Does a step, and sends the next. If it is repeated, or done twice at once, each entry counts once: only the latest try writes
+ * its outcome, and counts what earlier ones did. Bundles have a separate copy of this code, which writes its metrics itself.
+ *
+ * @throws if it must be retried
+ */
+export const doStep = withMetrics(async (account: Account, job: BulkJob, isAgain: boolean): Promise<void> => {
+  const { bulkId, step } = job;
+  const begun = randomUUID();
+  const { before: bulk, after: started } = await changeBulk(account.id, bulkId, (found) =>
+    found.state === 'running' && found.step === step ? { begun } : undefined,
+  );
+  if (bulk === undefined || started === undefined) {
+    // The worker that ended the step may have died before it sent the next.
+    if (isAgain && bulk?.state === 'running' && bulk.step === step + 1) await sendStep(account.id, bulk);
+    return;
+  }
+  const { done, left, refusal } = await doEntries(account, bulk);
+  const { behind, isRead } = bulk;
+  const next = refusal === undefined ? await findNext(account, bulk) : { ids: left, behind, isRead };
+  await reportUsage(account);
+  const isDone = refusal === undefined && next.isRead && next.ids.length === 0;
+  const { before, after } = await changeBulk(account.id, bulkId, (found) =>
+    found.step === step && found.begun === begun
+      ? {
+          ...next,
+          step: step + 1,
+          begun: undefined,
+          ended: begun,
+          done: found.done + done,
+          failed: found.failed + (refusal === undefined ? left.length : 0),
+          error: refusal && { code: refusal.code, error: refusal.message },
+          state: refusal === undefined ? (isDone ? 'done' : found.state) : 'failed',
+        }
+      : undefined,
+  );
+  // The SDK repeats a write whose answer was lost, and finds its own.
+  const ended = after ?? (before?.ended === begun ? before : undefined);
+  if (ended?.state === 'running') await sendStep(account.id, ended);
+  if (ended?.state === 'done') await noteEnd(account, ended);
+});
+
+/** The entry of the request has the filters; this one has the number. */
+async function noteEnd(account: Account, { bulkId, operation, done }: Bulk): Promise<void> {
+  const place = await beginChange(account, { actor: theService, action: operation, subject: bulkId });
+  await finishChange(place, { number: done });
+}
+
+/** Fails an operation whose step kills its worker, or fails with a fault each time. */
+export async function giveUpStep({ accountId, bulkId, step }: BulkJob, why: GiveUpReason): Promise<void> {
+  const who = why === 'deaths' ? 'worker died' : 'service failed';
+  const error = `The ${who} each time it did this step; the operator finds the reason in the worker's log.`;
+  await changeBulk(accountId, bulkId, (found) =>
+    found.state === 'running' && found.step === step
+      ? { state: 'failed', error: { code: 'service_failed', error } }
+      : undefined,
+  );
+}
