@@ -52,6 +52,7 @@ const shapes = {
   Completed: answers.completed,
   Cancelled: answers.cancelled,
   Counted: answers.counted,
+  CountedMessages: statsAnswers.countedMessages,
   LogEntry: answers.logEntry,
   LogPage: answers.logPage,
   Event: answers.event,
