@@ -87,7 +87,7 @@ export const tables = {
    * the latest version matters.
    */
   accounts: { variable: 'ACCOUNTS_TABLE', partitionKey: 'id', ttl: 'expiresAt', indexes: [] },
-  /** Accounts' daily usage, audit trails and alarms; failed logins; jobs that a worker started alone. */
+  /** Accounts' daily usage, audit trails, alarms and waiting messages; failed logins; jobs that a worker started alone. */
   usage: { variable: 'USAGE_TABLE', partitionKey: 'owner', sortKey: 'id', ttl: 'expiresAt', indexes: [] },
 } as const satisfies Record<string, TableShape>;
 export type TableName = keyof typeof tables;

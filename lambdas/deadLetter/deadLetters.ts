@@ -6,13 +6,14 @@ import type { Filterable } from '../wire/filterFields.ts';
 import { longestPage, matches, type Filter } from '../wire/filters.ts';
 import { bodyRecord, messageRecord, responseRecord } from '../message/records.ts';
 import type { Account } from '../account/account.ts';
-import { now } from '../shared/clock.ts';
+import { now, secondMs } from '../shared/clock.ts';
 import { hostOf } from '../destination/place.ts';
 import { shownUrlOf } from '../message/logSubject.ts';
 import { failureText } from '../value/failureText.ts';
 import { notFound, quote } from '../error/httpError.ts';
 import { logSubjectOf } from '../message/logSubject.ts';
 import {
+  countOfMessages,
   listDeadLetters as listStored,
   loadDeadLetter,
   type DeadLetter,
@@ -23,6 +24,7 @@ import { loadBody } from '../message/bodies.ts';
 import { loadMessage } from '../message/history.ts';
 import { precedes, shardsOf } from '../table/shards.ts';
 import {
+  countBudgetMs,
   countEach,
   idRows,
   listBudgetMs,
@@ -228,6 +230,20 @@ class Groups {
   }
 }
 
+const hasNoFilter = ({ ids, cursor, fromDate, toDate, values }: Filter): boolean =>
+  (ids ?? cursor ?? fromDate ?? toDate) === undefined && values.size === 0;
+
+/** How long all dead letters are read for the groups: their number is then counted without reading them. */
+const groupsBudgetMs = 2 * secondMs;
+
+/** @returns undefined if the time was too short */
+async function countAll(account: Account): Promise<number | undefined> {
+  const time = now();
+  const until = Date.now() + countBudgetMs;
+  const counts = await Promise.all(shardsOf(account).map((shard) => countOfMessages(shard, time, until)));
+  return counts.reduce((sum, one) => (sum === undefined || one === undefined ? undefined : sum + one), 0);
+}
+
 /** Counts the dead letters that a bulk operation would select, and what they have in common. */
 export async function countDeadLetters(
   account: Account,
@@ -236,15 +252,19 @@ export async function countDeadLetters(
 ): Promise<Answer<typeof deadLetterCount>> {
   const { scope, rows, selected } = await selection(account, filter, isWanted);
   const [byHost, byError, byLabel, byUrl] = [new Groups(), new Groups(), new Groups(), new Groups()];
-  const counted = await countEach(scope, rows, selected, (deadLetter) => {
+  const areAll = isWanted === isOfMessage && hasNoFilter(filter);
+  const note = (deadLetter: DeadLetter): void => {
     const { message, responseStatus, failedAt, workflow } = deadLetter;
     byHost.add(`${responseStatus} ${hostOf(message.url)}`, failedAt);
     byError.add(errorOf(deadLetter), failedAt);
     for (const label of new Set(message.labels)) byLabel.add(label, failedAt);
     byUrl.add(shownUrlOf({ ...message, url: workflow?.url ?? message.url }), failedAt);
-  });
+  };
+  const until = now() + (areAll ? groupsBudgetMs : countBudgetMs);
+  const counted = await countEach(scope, rows, selected, note, until);
+  const all = areAll && counted.atLeast === true ? await countAll(account) : undefined;
   return {
-    ...counted,
+    ...(all === undefined ? counted : { count: all, grouped: counted.count ?? 0 }),
     groups: byHost.largest().map(([name, times]) => {
       const at = name.indexOf(' ');
       return { host: name.slice(at + 1), responseStatus: Number(name.slice(0, at)), ...times };

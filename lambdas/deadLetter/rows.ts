@@ -3,13 +3,14 @@
  * is kept longer.
  */
 
+import { QueryCommand, type QueryCommandOutput } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { epochSeconds } from '../shared/clock.ts';
 import { shardOf, timeOfId } from '../shared/ids.ts';
 import { failureFunctionStates, type FailureFunctionState } from '../wire/states.ts';
 import type { KeptResponse, Message } from '../message/message.ts';
 import { settings } from '../aws/settings.ts';
-import { getRow, queryRows, type Row } from '../aws/dynamodb.ts';
+import { dynamodb, getRow, queryRows, type Row } from '../aws/dynamodb.ts';
 import { countedUntil } from './sizeRows.ts';
 import type { Readable } from '../options/option.ts';
 import { messageAttributes, messageOf } from '../message/rows.ts';
@@ -150,4 +151,37 @@ export async function* listDeadLetters(
     const ordered = { deadLetter: readDeadLetter(row, now), id, time: timeOfId(id) };
     if (isBehind(ordered, range)) yield ordered;
   }
+}
+
+/**
+ * Counts a shard's dead letters of messages, without reading them here.
+ *
+ * @param until when to stop, Unix milliseconds
+ * @returns undefined if the time was too short
+ */
+export async function countOfMessages(
+  shard: string,
+  now: number,
+  until: number,
+): Promise<number | undefined> {
+  let count = 0;
+  let from: QueryCommandOutput['LastEvaluatedKey'];
+  do {
+    const page: QueryCommandOutput = await dynamodb.send(
+      new QueryCommand({
+        TableName: settings.dlqTable,
+        KeyConditionExpression: '#shard = :shard',
+        FilterExpression:
+          'attribute_not_exists(removedAt) AND attribute_not_exists(#run) AND dlqExpiresAt > :now',
+        ExpressionAttributeNames: { '#shard': 'shard', '#run': 'run' },
+        ExpressionAttributeValues: { ':shard': { S: shard }, ':now': { N: String(now) } },
+        Select: 'COUNT',
+        ExclusiveStartKey: from,
+      }),
+    );
+    count += page.Count ?? 0;
+    from = page.LastEvaluatedKey;
+    if (from !== undefined && Date.now() > until) return undefined;
+  } while (from !== undefined);
+  return count;
 }

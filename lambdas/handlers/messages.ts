@@ -54,8 +54,14 @@ async function complete(
 const endpoints: Endpoints<'messages'> = {
   'GET /v2/messages': async ({ canonical, caller }) =>
     ok(await listMessages(caller.account, parseFilter('listedMessages', canonical.otherQuery))),
-  'GET /v2/messages/count': async ({ canonical, caller }) =>
-    ok(await countMessages(caller.account, parseFilter('messages', canonical.otherQuery, 'uncounted'))),
+  'GET /v2/messages/count': async ({ canonical, caller }) => {
+    const query = canonical.otherQuery.filter(([name]) => name !== 'by');
+    const by = valuesOf(canonical.otherQuery, 'by');
+    const other = by.find((one) => one !== 'state');
+    if (other !== undefined) throw badField(`by is ${quote(other)}; allowed is state.`);
+    const filter = parseFilter('messages', query, 'uncounted');
+    return ok(await countMessages(caller.account, filter, by.length > 0));
+  },
   'GET /v2/messages/{messageId}': async (call) => ok(await get(call)),
   'PATCH /v2/messages/{messageId}': async (call) => {
     const { account } = call.caller;

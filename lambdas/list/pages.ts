@@ -272,18 +272,20 @@ interface Counted {
   readonly count: number | undefined;
   /** Whether there may be more after the cursor. */
   readonly atLeast?: true;
+  /** Only with `atLeast`: how many rows were read. */
+  readonly read?: number;
+  /** Only with `atLeast`: the time of the last row that was read, Unix milliseconds. */
+  readonly readUntil?: number;
   readonly cursor: string | undefined;
 }
 
-/** The most entries in a count. Above it the answer says "at least". */
-const mostCounted = 10_000;
-
 /**
- * Counts a list's wanted rows: all, up to a bound, or as many as time allows.
+ * Counts a list's wanted rows: all, or as many as time allows.
  *
  * @param scope the list and its owner: cursors are valid only for it
  * @param entryOf undefined for unwanted rows
  * @param note gets each counted entry
+ * @param until when to stop, Unix milliseconds; at least one row is read
  * @returns their number, and the cursor to continue, unless all are counted
  */
 export async function countEach<T extends Ordered, E>(
@@ -291,13 +293,16 @@ export async function countEach<T extends Ordered, E>(
   rows: AsyncIterable<T>,
   entryOf: (row: T) => E | undefined,
   note: (entry: E) => void = () => undefined,
+  until = now() + countBudgetMs,
 ): Promise<Counted> {
-  const until = now() + countBudgetMs;
-  let count = 0;
+  let [count, read] = [0, 0];
   let last: Place | undefined;
   for await (const row of rows) {
-    if (last !== undefined && (now() > until || count >= mostCounted))
-      return { count: count === 0 ? undefined : count, atLeast: true, cursor: await sealed(scope, last) };
+    if (last !== undefined && now() > until) {
+      const cursor = await sealed(scope, last);
+      return { count: count === 0 ? undefined : count, atLeast: true, read, readUntil: last.time, cursor };
+    }
+    read += 1;
     const entry = entryOf(row);
     if (entry !== undefined) {
       count += 1;

@@ -1,6 +1,7 @@
 import { QueryCommand, type QueryCommandOutput } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
+import { minuteMs } from '../shared/clock.ts';
 import { timeOfId } from '../shared/ids.ts';
 import type { LogSubject } from './message.ts';
 import { attemptStates, type Attempt, type AttemptState, type OpenAttempt } from './message.ts';
@@ -29,6 +30,13 @@ import {
   projectionOf,
   subjectOf,
 } from './rows.ts';
+
+/**
+ * A record's place in the log is the time at which its attempt ended, but it is written after up to four AWS calls, which time
+ * out after 13 s each, and after the index's delay. After this time new records before that place are not expected. Younger
+ * records are counted again each time.
+ */
+export const settledAfterMs = 2 * minuteMs;
 
 export interface LoggedEnd {
   /** Unix milliseconds. */

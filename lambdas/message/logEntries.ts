@@ -1,12 +1,14 @@
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
-import type { LogState } from '../wire/states.ts';
+import type { LogState, MessageKind } from '../wire/states.ts';
 import type { Filterable } from '../wire/filterFields.ts';
+import { matches, mayMatch, type Filter } from '../wire/filters.ts';
 import { shownHeaders, type HeaderLists } from '../shared/headers.ts';
 import { logSubjectOf } from './logSubject.ts';
 import type { LogSubject } from './message.ts';
 import type { Attempt, CallbackSettings, Message, OpenAttempt } from './message.ts';
 import { noRedaction, redactHeaders } from './redaction.ts';
+import type { LoggedMessage } from './list.ts';
 import { settingsRecord } from './records.ts';
 
 export type LogEntry = Answer<typeof answers.logEntry>;
@@ -92,4 +94,17 @@ export const eventOf = (logged: LogEntry, message: Message | undefined): Event =
   failureCallbackHeaders: message && callbackHeaders(message.failureCallback, message),
 });
 
-export const filterable = (message: Message): Filterable => logSubjectOf(message);
+const kindOf = ({ workflow, callbackOf }: Message): MessageKind => {
+  if (workflow !== undefined) return 'run';
+  return callbackOf === undefined ? 'published' : 'callback';
+};
+
+export const filterable = (message: Message): Filterable => ({
+  ...logSubjectOf(message),
+  kind: kindOf(message),
+});
+
+/** Few messages of a list are parsed whole, because some attributes must match first. */
+export const matchesFilter = (filter: Filter, listed: Pick<LoggedMessage, 'message' | 'textsOf'>): boolean =>
+  filter.values.size === 0 ||
+  (mayMatch(filter, (name) => listed.textsOf?.(name)) && matches(filter, filterable(listed.message)));

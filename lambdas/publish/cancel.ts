@@ -1,19 +1,28 @@
-import { filterable } from '../message/logEntries.ts';
+import { matchesFilter } from '../message/logEntries.ts';
 import type { Account } from '../account/account.ts';
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
-import { longestPage, matches, mayMatch, type Filter } from '../wire/filters.ts';
-import { clockMarginMs, now } from '../shared/clock.ts';
-import { badRequest, quote } from '../error/httpError.ts';
+import { longestPage, type Filter } from '../wire/filters.ts';
+import { clockMarginMs, now, secondMs } from '../shared/clock.ts';
 import { eachOf } from '../shared/lists.ts';
 import { isOver } from '../message/message.ts';
 import { loadMessage } from '../message/history.ts';
 import { listMessages, type ListedMessage } from '../message/list.ts';
 import { isNewer, shardsOf, type Ordered, type Range } from '../table/shards.ts';
-import { bulkBudgetMs, countEach, idRows, loadedRows, merged, onEach, rangeOf } from '../list/pages.ts';
+import {
+  bulkBudgetMs,
+  countBudgetMs,
+  countEach,
+  idRows,
+  loadedRows,
+  merged,
+  onEach,
+  rangeOf,
+} from '../list/pages.ts';
 import { limitedScan, rowsWithoutSlot } from '../list/scans.ts';
+import { countCancellable, totalOf, type PerKind } from '../waiting/count.ts';
 import { withdraw } from './withdraw.ts';
-import { loadWaiting, noSuchMessage } from './messages.ts';
+import { loadWaiting, ofRun, noSuchMessage } from './messages.ts';
 
 const atOnce = 10;
 
@@ -25,12 +34,7 @@ const atOnce = 10;
 export async function cancelMessage(account: Account, messageId: string): Promise<void> {
   const history = await loadWaiting(account, messageId);
   const { message } = history;
-  if (message.workflow !== undefined) {
-    throw badRequest(
-      'message_of_run',
-      `The message ${quote(messageId)} belongs to the run ${quote(message.workflow.runId)}; cancel the run.`,
-    );
-  }
+  if (message.workflow !== undefined) throw ofRun(messageId, message.workflow);
   if (!(await withdraw(history))) throw noSuchMessage(messageId);
 }
 
@@ -59,16 +63,12 @@ export async function selection(account: Account, filter: Filter) {
           const found = await loadMessage({ accountId: account.id, messageId: row.id });
           return { ...row, found: found && { ...found, isOfRun: found.message.workflow !== undefined } };
         });
-  // Few rows are parsed whole, because some attributes must match first.
-  const isWanted = (found: Withdrawable): boolean =>
-    filter.values.size === 0 ||
-    (mayMatch(filter, (name) => found.textsOf?.(name)) && matches(filter, filterable(found.message)));
   const selected = ({ found }: Candidate): Withdrawable | undefined =>
     found !== undefined &&
     !isOver(found) &&
     // Messages of a run are cancelled with the run.
     !found.isOfRun &&
-    (filter.ids !== undefined || isWanted(found))
+    (filter.ids !== undefined || matchesFilter(filter, found))
       ? found
       : undefined;
   return { scope, rows, selected };
@@ -120,10 +120,24 @@ export async function cancelDelayed(account: Account, queueName: string): Promis
   });
 }
 
+/** A process that has counted before needs milliseconds. Otherwise the messages are read as for a cancellation. */
+const memoryBudgetMs = 4 * secondMs;
+
+/**
+ * Counts the messages that a cancellation would cancel.
+ *
+ * @param isByState whether an exact answer has the number in each state
+ */
 export async function countMessages(
   account: Account,
   filter: Filter,
-): Promise<Answer<typeof answers.counted>> {
+  isByState = false,
+): Promise<Answer<typeof answers.counted> & { readonly states?: PerKind }> {
+  const begunAt = now();
+  if (filter.ids === undefined && filter.cursor === undefined) {
+    const states = await countCancellable(account, filter, begunAt + memoryBudgetMs);
+    if (states !== undefined) return { count: totalOf(states), ...(isByState && { states }) };
+  }
   const { scope, rows, selected } = await selection(account, filter);
-  return countEach(scope, rows, selected);
+  return countEach(scope, rows, selected, undefined, begunAt + countBudgetMs);
 }

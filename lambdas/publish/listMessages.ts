@@ -5,8 +5,8 @@ import { filterable } from '../message/logEntries.ts';
 import { messageRecord, statusRecord } from '../message/records.ts';
 import type { Account } from '../account/account.ts';
 import { timeOfId } from '../shared/ids.ts';
-import { isOver, type Message } from '../message/message.ts';
-import { waitingStates, type MessageKind } from '../wire/states.ts';
+import { isOver } from '../message/message.ts';
+import { waitingStates } from '../wire/states.ts';
 import { statusOf } from '../message/status.ts';
 import { loadMessage } from '../message/history.ts';
 import { listMessages as listStored, type ListedMessage } from '../message/list.ts';
@@ -17,11 +17,6 @@ import { listBudgetMs, loadedRows, merged, pageOf, rangeOf, show } from '../list
 interface Listed extends Ordered {
   readonly listed: Omit<ListedMessage, keyof Ordered | 'isOfRun'> | undefined;
 }
-
-const kindOf = ({ workflow, callbackOf }: Message): MessageKind => {
-  if (workflow !== undefined) return 'run';
-  return callbackOf === undefined ? 'published' : 'callback';
-};
 
 const loadedAtOnce = 10;
 
@@ -64,7 +59,7 @@ export async function listMessages(
     if (!filter.values.has('state') && isOver(listed)) return false;
     const { state } = statusOf(listed);
     if (!filter.values.has('state') && !waitingStates.some((one) => one === state)) return false;
-    return matches(filter, { ...filterable(listed.message), state, kind: kindOf(listed.message) });
+    return matches(filter, { ...filterable(listed.message), state });
   };
   const page = await pageOf(rows, range, limits, ({ listed, time }) =>
     listed !== undefined && isWanted(listed, time) ? [listed] : [],

@@ -4,8 +4,8 @@ import type { Answer } from '../wire/answers.ts';
 import { fitting } from '../wire/answerSize.ts';
 import { circuitOf } from '../lane/hostCircuits.ts';
 import { now } from '../shared/clock.ts';
-import { notFound, quote } from '../error/httpError.ts';
-import { isOver } from '../message/message.ts';
+import { badRequest, notFound, quote } from '../error/httpError.ts';
+import { isOver, type WorkflowPart } from '../message/message.ts';
 import { bodyRecord, messageRecord, statusRecord } from '../message/records.ts';
 import { loadBody } from '../message/bodies.ts';
 import { isHeldBack, loadMessage, type MessageHistory } from '../message/history.ts';
@@ -14,6 +14,12 @@ import { callbackIdsOf, dlqIdOf } from '../message/consequenceIds.ts';
 
 export const noSuchMessage = (messageId: string): Error =>
   notFound('message_not_found', `There is no message ${quote(messageId)} that waits for its delivery.`);
+
+export const ofRun = (messageId: string, { runId }: WorkflowPart): Error =>
+  badRequest(
+    'message_of_run',
+    `The message ${quote(messageId)} belongs to the run ${quote(runId)}; cancel the run.`,
+  );
 
 /** @throws HttpError 404 if it does not exist or is over */
 export async function loadWaiting(account: Account, messageId: string): Promise<MessageHistory> {

@@ -49,17 +49,23 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
  * process has one request.
  */
 export class Turn {
+  readonly #workedMs: () => number;
   #endsAt = performance.now() + turnMs;
+
+  /** @param workedMs measures the work of this process in milliseconds, by default with its waits for the CPU */
+  constructor(workedMs = (): number => performance.now()) {
+    this.#workedMs = workedMs;
+  }
 
   /**
    * Ends a turn that is over, so that others continue. It pauses again for as long as they took, so concurrent long work takes
    * half of the process.
    */
   async end(): Promise<void> {
-    const since = performance.now();
-    if (since < this.#endsAt) return;
+    if (performance.now() < this.#endsAt) return;
+    const workedMs = this.#workedMs();
     await sleep(0);
-    const tookMs = performance.now() - since;
+    const tookMs = this.#workedMs() - workedMs;
     if (tookMs > leastMs) await sleep(Math.min(tookMs, longestPauseMs));
     this.#endsAt = performance.now() + turnMs;
   }

@@ -6,16 +6,19 @@ import { settings } from '../aws/settings.ts';
 import { accountsOf } from '../account/accounts.ts';
 import type { Sharded } from '../table/shards.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
+import { saveOpenMessages } from '../waiting/save.ts';
 import { countOutcomes, placesIn, wholeCount, type CountingPart } from './countOutcomes.ts';
 
 /** Each account reads its 8 or 32 shards in parallel, and the client has a hundred sockets. */
 const accountsAtOnce = 3;
 /** Accounts with long logs take turns. */
 const turnMs = 10 * secondMs;
+/** On one machine, requests that count wait for this. */
+const savingTurnMs = 3 * secondMs;
 
 /**
- * Counts the outcomes of all accounts of this region before their records leave the log. Repeated or concurrent calls count
- * nothing twice.
+ * Counts the outcomes of all accounts of this region before their records leave the log, and saves which messages wait.
+ * Repeated or concurrent calls count nothing twice.
  *
  * @param until Unix milliseconds; the rest is left to the next call
  * @param part the shards of each account to count
@@ -31,7 +34,12 @@ export async function countAllOutcomes(until: number, part: CountingPart = whole
     await eachOf(left, accountsAtOnce, async (account) => {
       // One account's failure must not delay the others.
       const counted = now() < until ? await logAndContinue(countOutcomes(account, turnMs, part)) : undefined;
-      if (now() >= until || counted?.countedUntil !== undefined) behind.push(account);
+      // One part does this for all shards.
+      const isSaved =
+        part.part > 0 ||
+        now() >= until ||
+        (await logAndContinue(saveOpenMessages(account, now() + savingTurnMs)));
+      if (now() >= until || counted?.countedUntil !== undefined || isSaved === false) behind.push(account);
     });
     left = behind;
   }

@@ -3,20 +3,13 @@
  * the records since the last count to the counts. One row has the counts and how far each shard of the log is counted. If
  * several processes count the same shard, only one result is stored, so each record is counted once, even if a process dies.
  */
-import { minuteMs, now } from '../shared/clock.ts';
+import { now } from '../shared/clock.ts';
 import { countedFrom, countsOf, noCounts, sumOf, withoutPast, type OutcomeCounts } from './outcomes.ts';
-import { type LoggedEnd, readEnds } from '../message/log.ts';
+import { type LoggedEnd, readEnds, settledAfterMs } from '../message/log.ts';
 import { shardsOf, type Sharded } from '../table/shards.ts';
 import { loadOutcomes, saveOutcomes, type KeptOutcomes } from './store/outcomes.ts';
 import { log } from '../aws/log.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
-
-/**
- * A record's place in the log is the time at which its attempt ended, but it is written after up to four AWS calls, which time
- * out after 13 s each, and after the index's delay. After this time new records before that place are not expected. Younger
- * records are counted again each time.
- */
-export const settledAfterMs = 2 * minuteMs;
 
 export interface CountedOutcomes {
   readonly counts: OutcomeCounts;

@@ -6,8 +6,11 @@ import { isReadForOldest, whatWaits } from '../lane/oldest.ts';
 import { slotsInUse, waitingIn, type Lane } from '../lane/lane.ts';
 import { eachOf } from '../shared/lists.ts';
 import { dayOf, now, secondMs } from '../shared/clock.ts';
+import { settledAfterMs } from '../message/log.ts';
 import { limitNames } from '../value/limits.ts';
-import { countOutcomes, settledAfterMs } from './countOutcomes.ts';
+import { logAndContinue } from '../aws/logAndContinue.ts';
+import { countWaiting, waitingKinds } from '../waiting/count.ts';
+import { countOutcomes } from './countOutcomes.ts';
 import { noOutcomes, outcomes } from './outcomes.ts';
 export { expositionType } from './rules/exposition.ts';
 import { expositionOf, type Family, type Series } from './rules/exposition.ts';
@@ -18,6 +21,8 @@ const mostPages = 100;
 const pagesAtOnce = 20;
 /** How long an answer reads the log if much of it is uncounted. */
 const logBudgetMs = secondMs;
+/** How long an answer reads the messages that have not ended. Prometheus waits for ten seconds. */
+const pendingBudgetMs = 4 * secondMs;
 
 /** The longest waiting lines come first; among equals, those with the most slots in use. */
 const busiestFirst = (time: number) => (one: Lane, other: Lane) =>
@@ -28,10 +33,12 @@ const seriesOfQueue = 3;
 
 export async function readMetrics(account: Account): Promise<string> {
   const time = now();
-  const [lanes, deadLetters, { settled }] = await Promise.all([
+  const [lanes, deadLetters, { settled }, pending] = await Promise.all([
     readFigures(account.id),
     loadSize(account.id, time),
     countOutcomes(account, logBudgetMs),
+    // At the limit of long reads, the other metrics are still shown.
+    logAndContinue(countWaiting(account, { values: new Map() }, time + pendingBudgetMs)),
   ]);
   const { queues, keys, unread } = lanes;
   const limits = limitsOf(account);
@@ -47,6 +54,12 @@ export async function readMetrics(account: Account): Promise<string> {
       'Deliveries that wait in lines: of queues, flow-control keys, the account, and hosts that are down.',
       waiting,
     ),
+    {
+      name: 'svc_messages_pending',
+      type: 'gauge',
+      help: 'Messages that have not ended, by state; absent until all are counted.',
+      series: pending ? waitingKinds.map((state) => ({ labels: { state }, value: pending[state] })) : [],
+    },
     gauge(
       'svc_deliveries_in_flight',
       'Deliveries in flight at most.',

@@ -325,9 +325,13 @@ export const deleted = z.object({ deleted: whole('How many entries were deleted.
 /** The answer to a count: all matches, or those that were counted within the time limit. */
 export const counted = z.object({
   count: z.optional(
-    whole('How many were counted in time, up to 10,000; absent if unknown, because none was.'),
+    whole('How many were counted in time; absent if unknown, because none was found in what was read.'),
   ),
   atLeast: z.optional(z.literal(true).check(z.describe('Whether there may be more: the cursor counts on.'))),
+  read: z.optional(whole('With `atLeast`: how many entries were read.')),
+  readUntil: z.optional(
+    time('With `atLeast`: the time of the last entry that was read; they are read newest first.'),
+  ),
   cursor,
 });
 export const health = z.object({ status: z.literal('ok'), region: z.string() });

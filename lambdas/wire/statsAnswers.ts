@@ -156,6 +156,20 @@ export const laneTimes = z.object({
     .check(z.describe('The last 24 hours, the oldest first; the last one is not over.')),
 });
 
+export const countedMessages = z.object({
+  ...counted.shape,
+  states: z.optional(
+    z
+      .object({
+        delayed: whole('Those whose first attempt is not due yet.'),
+        waiting: whole('Those whose first attempt is due: in line, or on its way.'),
+        retrying: whole('Those that failed and are retried.'),
+        open: whole('Those that were answered 202 and wait for their completion.'),
+      })
+      .check(z.describe('How many of them are in each state; with `by=state`, unless `atLeast`.')),
+  ),
+});
+
 const ofGroup = {
   count: whole('How many dead letters have it.'),
   firstFailedAt: time('When the oldest of them failed; with `atLeast`, of those that were counted.'),
@@ -168,6 +182,11 @@ export const deadLetterGroup = z.object({
 });
 export const deadLetterCount = z.object({
   ...counted.shape,
+  grouped: z.optional(
+    whole(
+      'How many the groups include, the newest, if all are counted but the time was too short to read them.',
+    ),
+  ),
   groups: z
     .array(deadLetterGroup)
     .check(z.describe('What was counted, by host and status, the most frequent first: at most 100 groups.')),

@@ -69,7 +69,14 @@ export class Timers {
       description: 'Counts the outcomes of all accounts’ messages',
       ruleDescription: 'Triggers the count of outcomes',
       parts: shared.settings.countingParts,
-      may: [rights.on('accounts', 'Scan'), ...rights.countOutcomes()],
+      may: [
+        rights.on('accounts', 'Scan'),
+        ...rights.countOutcomes(),
+        // For the snapshot of waiting messages.
+        rights.on('messages', 'Query'),
+        rights.countUsage(),
+        rights.on('usage', 'BatchWriteItem'),
+      ],
     });
     this.lookForAlarms = makeTimed(stack, 'LookForAlarms', {
       ...shared,

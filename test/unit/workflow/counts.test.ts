@@ -82,9 +82,12 @@ it('is unknown, not 0, if none was found in time', async () => {
       values: new Map([['label', new Set(['behind'])]] as const),
     });
   slowly();
-  const { count, atLeast, cursor } = await behind();
+  const begunAt = Date.now();
+  const { count, atLeast, read, readUntil = 0, cursor } = await behind();
   vi.restoreAllMocks();
-  expect([count, atLeast]).toEqual([undefined, true]);
+  expect([count, atLeast, read]).toEqual([undefined, true, expect.any(Number)]);
+  expect(read).toBeGreaterThan(0);
+  expect(readUntil).toBeGreaterThan(begunAt - 60_000);
   expect(await behind(cursor)).toEqual({ count: 3, cursor: undefined });
   await fixture.drain();
 });
@@ -148,4 +151,17 @@ it('of runs counts the active runs in all its parts together', async () => {
   expect(sum(parts)).toBe(many);
   expect(parts.length).toBeGreaterThan(2);
   await fixture.drain();
+});
+
+it('of all dead letters is exact, although not all of them were read for the groups', async () => {
+  const before = (await services.countDeadLetters(fixture.account, noFilter)).count ?? 0;
+  for (let number = 0; number < many; number += 1) await putDeadLetter('all', '東京.example.com');
+  slowly();
+  const counted = await services.countDeadLetters(fixture.account, noFilter);
+  vi.restoreAllMocks();
+  expect(counted).toMatchObject({ count: before + many });
+  expect(counted).not.toHaveProperty('atLeast');
+  expect(counted).not.toHaveProperty('cursor');
+  expect(counted.grouped).toBeLessThan(many);
+  expect(sum(counted.groups.map(({ count }) => count))).toBe(counted.grouped);
 });

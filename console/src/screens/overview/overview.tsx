@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
 import { counted } from '../../../../lambdas/wire/answers.ts';
-import { deadLetterCount, hostTimes } from '../../../../lambdas/wire/statsAnswers.ts';
+import { countedMessages, deadLetterCount, hostTimes } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { lazy } from '../../frame/lazy.tsx';
 import { baseUrl } from '../../api/client.ts';
@@ -48,6 +48,7 @@ function Account({ place }: { readonly place: Place }) {
     <>
       <Verdict usage={of} />
       <Today of={of} />
+      <WaitingNow />
       <Limits of={of} />
       <Traffic of={of} place={place} />
       <Hosts />
@@ -123,6 +124,34 @@ const Today = ({ of: { today, countedUntil } }: { readonly of: Stats }) => (
     </p>
   </Card>
 );
+
+/** Milliseconds. */
+const waitingEveryMs = 10_000;
+
+function WaitingNow() {
+  const asked = useAsked(
+    countedMessages,
+    { path: 'v2/messages/count', query: { by: 'state' } },
+    waitingEveryMs,
+  );
+  return (
+    <LoadedCard title="What waits now" of={asked}>
+      {({ states }) => (
+        <div class="figures">
+          <Figure name="Messages">{countedText(asked)}</Figure>
+          {states && (
+            <>
+              <Figure name="Delayed">{count(states.delayed)}</Figure>
+              <Figure name="Waiting">{count(states.waiting)}</Figure>
+              <Figure name="Retrying">{count(states.retrying)}</Figure>
+              <Figure name="Open">{count(states.open)}</Figure>
+            </>
+          )}
+        </div>
+      )}
+    </LoadedCard>
+  );
+}
 
 const Limits = ({ of }: { readonly of: Stats }) => (
   <Card title="Limits">

@@ -143,8 +143,26 @@ export const messages = /* @__PURE__ */ made((): Operations<typeof messagesRoute
     summary: 'Count the waiting messages',
     description: `Counts the messages that a bulk cancellation with the same parameters would cancel. ${counting}`,
     counts: 'messages',
-    answers: { 200: { description: 'Their number.', schema: 'Counted', example: { count: 42 } } },
-    errors: { 400: [['field_invalid', 'label is empty; a filter must have a value.']] },
+    query: {
+      by: {
+        description: 'Also counts them by state.',
+        schema: { type: 'string', enum: ['state'] },
+        example: 'state',
+      },
+    },
+    answers: {
+      200: {
+        description: 'Their number.',
+        schema: 'CountedMessages',
+        example: { count: 42, states: { delayed: 12, waiting: 28, retrying: 2, open: 0 } },
+      },
+    },
+    errors: {
+      400: [
+        ['field_invalid', 'label is empty; a filter must have a value.'],
+        ['field_invalid', 'by is "label"; allowed is state.'],
+      ],
+    },
   },
   'GET /v2/messages/{messageId}': {
     id: 'getMessage',

@@ -56,6 +56,7 @@ const shapes = {
   StartedBulk: bulks.startedBulk,
   Bulk: bulks.bulk,
   Bulks: bulks.bulks,
+  CountedMessages: statsAnswers.countedMessages,
   LogEntry: answers.logEntry,
   LogPage: answers.logPage,
   Event: answers.event,

@@ -88,9 +88,7 @@ test.each(['--in-memory', '--dev'])('several processes and %s exclude each other
   const refusal = '--processes above 1 excludes --in-memory and --dev: processes share a data directory.';
   expect(() => parseOptions([flag, '--processes', '2'], {})).toThrow(refusal);
   for (const number of ['0', '65', '2.5', 'two'])
-    expect(() => parseOptions(['--processes', number], {})).toThrow(
-      'Allowed is a whole number from 1 to 64',
-    );
+    expect(() => parseOptions(['--processes', number], {})).toThrow('Allowed is a whole number from 1 to 64');
 });
 
 test('in development mode the port is the published clients’ default', () => {

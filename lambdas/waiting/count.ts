@@ -1,0 +1,58 @@
+/** How many messages wait, by their state. */
+import type { Account } from '../account/account.ts';
+import { now } from '../shared/clock.ts';
+import { timeOfId } from '../shared/ids.ts';
+import { matches, type Filter } from '../wire/filters.ts';
+import type { MessageKind } from '../wire/states.ts';
+import { openMessagesOf, type OpenMessage } from './openMessages.ts';
+
+/** The states of a message that has not ended, in order. */
+export const waitingKinds = ['delayed', 'waiting', 'retrying', 'open'] as const;
+type WaitingKind = (typeof waitingKinds)[number];
+export type PerKind = Readonly<Record<WaitingKind, number>>;
+
+export const totalOf = (counts: PerKind): number => waitingKinds.reduce((sum, kind) => sum + counts[kind], 0);
+
+const kindOf = ({ state, dueAt }: OpenMessage, time: number): WaitingKind => {
+  if (state === 'RETRY') return 'retrying';
+  if (state === 'ACTIVE') return 'open';
+  return dueAt > time ? 'delayed' : 'waiting';
+};
+
+type Wanted = Pick<Filter, 'values'> & Partial<Pick<Filter, 'fromDate' | 'toDate'>>;
+
+/**
+ * Counts the messages that have not ended, with those of runs.
+ *
+ * @param until when to stop reading, Unix milliseconds
+ * @returns undefined if not all could be read in time
+ */
+export async function countWaiting(
+  account: Account,
+  { values, fromDate = 0, toDate = Infinity }: Wanted,
+  until: number,
+): Promise<PerKind | undefined> {
+  const messages = openMessagesOf(account);
+  if (!(await messages.catchUp(until))) return undefined;
+  const time = now();
+  const hasDates = fromDate > 0 || toDate < Infinity;
+  const areWanted = new Map<OpenMessage['subject'], boolean>();
+  const counts = { delayed: 0, waiting: 0, retrying: 0, open: 0 };
+  for (const [messageId, message] of messages) {
+    const { subject, expiresAt } = message;
+    const isWanted = areWanted.get(subject) ?? matches({ values }, subject);
+    areWanted.set(subject, isWanted);
+    if (!isWanted || expiresAt <= time) continue;
+    if (hasDates && !isBetween(timeOfId(messageId), fromDate, toDate)) continue;
+    counts[kindOf(message, time)] += 1;
+  }
+  return counts;
+}
+
+/** As {@link countWaiting}, without the messages of runs: these are cancelled with their run. */
+export const countCancellable = (account: Account, filter: Wanted, until: number) =>
+  countWaiting(account, { ...filter, values: new Map(filter.values).set('kind', cancellable) }, until);
+
+const cancellable: ReadonlySet<string> = new Set<MessageKind>(['published', 'callback']);
+
+const isBetween = (time: number, from: number, to: number): boolean => time >= from && time <= to;

@@ -1,0 +1,215 @@
+/**
+ * The messages of an account that have not ended, in the memory of this process, so that they are counted without reading them
+ * again. A request first reads what was published and recorded since the last one. Rows that are read twice change nothing.
+ */
+import { limitedScan } from '../list/scans.ts';
+import { merged } from '../list/pages.ts';
+import { loadMessage } from '../message/history.ts';
+import { listMessages, type ListedMessage } from '../message/list.ts';
+import { listLog, settledAfterMs, type LogRow } from '../message/log.ts';
+import { filterable } from '../message/logEntries.ts';
+import { isOver } from '../message/message.ts';
+import { dueTimeOf, statusOf } from '../message/status.ts';
+import { minuteMs, now, secondMs } from '../shared/clock.ts';
+import { eachOf } from '../shared/lists.ts';
+import { precedes, shardsOf, type Sharded } from '../table/shards.ts';
+import type { Filterable } from '../wire/filterFields.ts';
+import type { MessageState } from '../wire/states.ts';
+import { loadSnapshot, type Snapshot } from './store/snapshots.ts';
+
+export interface OpenMessage {
+  /** Shared by messages that no filter distinguishes. */
+  readonly subject: Filterable;
+  readonly state: MessageState;
+  /** When its first attempt is due, Unix milliseconds. */
+  readonly dueAt: number;
+  /** When it came into this state, Unix milliseconds: older records that are read again do not change it. */
+  readonly since: number;
+  /** Unix milliseconds. */
+  readonly expiresAt: number;
+}
+
+/** Most rows are stored within this time after the time in their key. */
+const usualDelayMs = 2 * secondMs;
+/** How often rows are read again, to find those that were stored later. */
+const settlingEveryMs = 3 * minuteMs;
+/** After a longer pause, they are read together with what is new. */
+const longestPauseMs = 10 * minuteMs;
+/** How long an answer takes longer for this. The next one continues. */
+const settlingBudgetMs = 200;
+
+/** About 90 MB, of all accounts together. */
+export const mostMessages = 500_000;
+const mostAccounts = 1_000;
+const mostSubjects = 10_000;
+const loadedAtOnce = 10;
+
+class OpenMessages {
+  readonly #account: Sharded;
+  readonly #messages = new Map<string, OpenMessage>();
+  readonly #subjects = new Map<string, Filterable>();
+  /** Where the next read begins, Unix milliseconds. */
+  #from = 0;
+  /** Until when no row can be missing, Unix milliseconds. */
+  #settledUntil: number | undefined;
+  /** The log is read from here, Unix milliseconds: for older messages, their own rows say enough. */
+  #logFrom = 0;
+  #reading: Promise<boolean> = Promise.resolve(true);
+
+  constructor(account: Sharded) {
+    this.#account = account;
+  }
+
+  get size(): number {
+    return this.#messages.size;
+  }
+
+  /** By id. */
+  [Symbol.iterator](): Iterator<[messageId: string, message: OpenMessage]> {
+    return this.#messages.entries();
+  }
+
+  /**
+   * Reads what is new. Requests wait for each other.
+   *
+   * @param until Unix milliseconds; the next call continues from there
+   * @returns whether everything was read in time
+   */
+  catchUp(until: number): Promise<boolean> {
+    const reading = this.#reading.then(
+      () => this.#read(until),
+      () => this.#read(until),
+    );
+    this.#reading = reading;
+    return reading;
+  }
+
+  async #read(until: number): Promise<boolean> {
+    const begunAt = now();
+    const settledAt = begunAt - settledAfterMs;
+    if (this.#settledUntil === undefined || begunAt < this.#from) {
+      // A new process; or the clock was set back, and what was published since may have any time.
+      this.#from = this.#settledUntil === undefined ? await this.#restore(begunAt) : 0;
+      this.#logFrom = this.#from === 0 ? settledAt : this.#from;
+      this.#settledUntil = settledAt;
+    } else if (begunAt - this.#settledUntil > longestPauseMs) {
+      this.#from = Math.min(this.#from, this.#settledUntil);
+      this.#settledUntil = settledAt;
+    }
+    const cutAt = await this.#take(this.#from, undefined, until);
+    this.#from = cutAt ?? begunAt - usualDelayMs;
+    if (cutAt === undefined && settledAt - this.#settledUntil > settlingEveryMs) {
+      const settlingUntil = now() + settlingBudgetMs;
+      this.#settledUntil = (await this.#take(this.#settledUntil, settledAt, settlingUntil)) ?? settledAt;
+    }
+    return cutAt === undefined;
+  }
+
+  /** @returns until when all is known, Unix milliseconds */
+  async #restore(time: number): Promise<number> {
+    const saved = await loadSnapshot(this.#account.id, time);
+    for (const { id, of, ...message } of saved?.messages ?? []) {
+      const subject = saved?.subjects[of];
+      if (subject !== undefined) this.#messages.set(id, { ...message, subject: this.#shared(subject) });
+    }
+    return saved?.until ?? 0;
+  }
+
+  /** Makes a snapshot, after all was read. */
+  get snapshot(): Snapshot {
+    const places = new Map<Filterable, number>();
+    const messages = [...this.#messages].map(([id, { subject, ...message }]) => {
+      const of = places.get(subject) ?? places.size;
+      places.set(subject, of);
+      return { id, of, ...message };
+    });
+    const until = this.#settledUntil ?? 0;
+    return { until, subjects: [...places.keys()], messages };
+  }
+
+  /**
+   * Takes in what was published and recorded in a period.
+   *
+   * @returns the time of the first row that is left, Unix milliseconds, if there was not enough time or space
+   */
+  async #take(fromDate: number, toDate: number | undefined, until: number): Promise<number | undefined> {
+    const messages = { fromDate, toDate, order: 'earliestFirst' } as const;
+    const log = { ...messages, fromDate: Math.max(fromDate, this.#logFrom) };
+    const sources = shardsOf(this.#account).flatMap(
+      (shard): readonly AsyncGenerator<ListedMessage | LogRow>[] => [
+        listMessages(shard, messages),
+        listLog(shard, log),
+      ],
+    );
+    const unknown = new Set<string>();
+    let cutAt: number | undefined;
+    for await (const row of limitedScan(this.#account.id, merged(sources, precedes('earliestFirst')))) {
+      if (this.#messages.size > mostMessages || now() > until) {
+        cutAt = row.time;
+        break;
+      }
+      if ('attempts' in row) this.#note(row);
+      else this.#noteRecord(row, unknown);
+    }
+    await eachOf([...unknown], loadedAtOnce, async (messageId) => {
+      const history = await loadMessage({ accountId: this.#account.id, messageId });
+      if (history !== undefined) this.#note({ ...history, id: messageId });
+    });
+    return cutAt;
+  }
+
+  #note(listed: Omit<ListedMessage, 'time' | 'isOfRun'>): void {
+    const { id, attempts, open } = listed;
+    if (isOver(listed)) this.#messages.delete(id);
+    else if (!this.#messages.has(id)) {
+      const { message } = listed;
+      const { state } = statusOf(listed);
+      const subject = this.#shared(filterable(message));
+      const since = Math.max(0, attempts.at(-1)?.recordedAt ?? 0, open?.startedAt ?? 0);
+      const dueAt = dueTimeOf({ message, attempts }, 0);
+      this.#messages.set(id, { subject, state, dueAt, since, expiresAt: message.expiresAt });
+    }
+  }
+
+  /** @param unknown gets the ids of messages whose own rows were stored too late to be read */
+  #noteRecord(row: LogRow, unknown: Set<string>): void {
+    const { time: since } = row;
+    const messageId = row.id.replace(/~.*$/, '');
+    const [recorded] = row.textsOf?.('state') ?? [];
+    const known = this.#messages.get(messageId);
+    if (recorded !== 'RETRY' && recorded !== 'HELD') {
+      this.#messages.delete(messageId);
+      unknown.delete(messageId);
+    } else if (known === undefined) unknown.add(messageId);
+    else if (since >= known.since && (recorded === 'RETRY' || row.open !== undefined)) {
+      this.#messages.set(messageId, { ...known, state: recorded === 'RETRY' ? 'RETRY' : 'ACTIVE', since });
+    }
+  }
+
+  #shared({ url, topicName, queueName, scheduleId, callerIp, flowControlKey, labels, kind }: Filterable) {
+    const subject = { url, topicName, queueName, scheduleId, callerIp, flowControlKey, labels, kind };
+    const key = JSON.stringify(subject);
+    const known = this.#subjects.get(key);
+    if (known !== undefined) return known;
+    if (this.#subjects.size >= mostSubjects) this.#subjects.clear();
+    this.#subjects.set(key, subject);
+    return subject;
+  }
+}
+
+/** The least recently used first. */
+const ofAccounts = new Map<string, OpenMessages>();
+
+export function openMessagesOf({ id, shards }: Sharded): OpenMessages {
+  const key = `${id}/${shards}`;
+  const found = ofAccounts.get(key) ?? new OpenMessages({ id, shards });
+  ofAccounts.delete(key);
+  ofAccounts.set(key, found);
+  let kept = [...ofAccounts.values()].reduce((sum, { size }) => sum + size, 0);
+  for (const [other, { size }] of ofAccounts) {
+    if (other === key || (kept <= mostMessages && ofAccounts.size <= mostAccounts)) break;
+    ofAccounts.delete(other);
+    kept -= size;
+  }
+  return found;
+}
