@@ -84,7 +84,7 @@ const onlyOverTls =
     listener(request, response);
   };
 
-export interface Place {
+interface Place {
   readonly host: string;
   readonly port: number;
   readonly flag: string;

@@ -7,7 +7,12 @@ import { apiHosts } from './apiHosts.ts';
 import { isFunction, type AllowedArns } from './arns.ts';
 
 const allowed = parseAllowedDestinations(settings.allowedDestinations);
-const configured = parseOwnHosts(settings.ownHosts);
+const configured = new Set(parseOwnHosts(settings.ownHosts));
+
+/** Adds hosts of the service that came after this process had started. */
+export function addOwnHosts(hosts: readonly string[]): void {
+  for (const host of parseOwnHosts(hosts)) configured.add(host);
+}
 
 /** Never rejects. */
 export const deploymentRules = async (): Promise<HostRules> => ({

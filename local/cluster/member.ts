@@ -58,6 +58,9 @@ export function runMember(options: MemberOptions): void {
       case 'lead':
         await stage.lead();
         break;
+      case 'peers':
+        await stage.addPeers(message.hosts);
+        break;
       case 'stop':
         if (message.isReplaced) {
           stage.replace();
@@ -93,8 +96,8 @@ export function runMember(options: MemberOptions): void {
     if (message.kind === 'start') {
       starting = start(message);
       starting.then(
-        ({ url, variables }) => {
-          tell({ kind: 'ready', url, variables: { ...variables } });
+        ({ url, variables, inside }) => {
+          tell({ kind: 'ready', url, variables: { ...variables }, inside: [...inside] });
         },
         (error: unknown) => {
           const message = error instanceof StageError ? error.message : inspect(error);

@@ -72,6 +72,8 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
   const servers: Server[] = [];
   /** Connections that no member can take yet. */
   const waiting: Connection[] = [];
+  /** The hosts of the members' servers, also of those that have ended. */
+  const peers = new Set<string>();
   let lastId = 0;
   let lastOwner: Owner = Math.max(processes - 1, ...left);
   let isEnding = false;
@@ -88,7 +90,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
     const env = { ...process.env, [memberVariable]: '1' };
     const child = forkProcess(process.argv[1] ?? '', process.argv.slice(2), { env });
     const [owner = 0, ...adopts] = owners;
-    const start = { kind: 'start' as const, owner, adopts, isFirst, leads, ports };
+    const start = { kind: 'start' as const, owner, adopts, isFirst, leads, ports, peers: [...peers] };
     const resigned = pending();
     const ended = pending();
     const asked: Member['asked'] = [];
@@ -121,9 +123,11 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
       ended: ended.promise,
     };
     ready.then(
-      () => {
+      ({ inside }) => {
         member.isReady = true;
         member.isTrial = false;
+        for (const host of inside) peers.add(host);
+        for (const other of members) send(other, { kind: 'peers', hosts: inside });
       },
       // It ends, too.
       () => undefined,

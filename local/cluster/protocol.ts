@@ -1,4 +1,4 @@
-/** What the processes of a stage tell each other. All of it passes the primary. */
+/** Messages between the primary and the members of a stage. */
 import * as z from 'zod/mini';
 import type { FrontName } from '../stage/share.ts';
 import { parkedJobs } from '../sqs/redrive.ts';
@@ -7,6 +7,7 @@ import { parkedJobs } from '../sqs/redrive.ts';
 export const memberVariable = 'SVC_MEMBER';
 
 const owner = z.int().check(z.gte(0));
+const hosts = z.array(z.string());
 const fire = z.object({ id: z.object({ group: z.string(), name: z.string() }), dueAt: z.number() });
 const planned = z.object({ kind: z.literal('planned'), fire });
 
@@ -20,6 +21,7 @@ export const toMember = z.discriminatedUnion('kind', [
     adopts: z.array(owner),
     isFirst: z.boolean(),
     leads: z.boolean(),
+    peers: hosts,
     ports: z.object({ api: z.number(), publish: z.optional(z.number()) }),
   }),
   z.object({
@@ -29,6 +31,7 @@ export const toMember = z.discriminatedUnion('kind', [
     isAfterKill: z.boolean(),
   }),
   z.object({ kind: z.literal('lead') }),
+  z.object({ kind: z.literal('peers'), hosts }),
   /** `isReplaced`: others go on. */
   z.object({ kind: z.literal('stop'), isReplaced: z.boolean() }),
   planned,
@@ -42,7 +45,12 @@ export type ToMember = z.infer<typeof toMember>;
 export const toPrimary = z.discriminatedUnion('kind', [
   /** It listens: messages that come before are lost. */
   z.object({ kind: z.literal('listening') }),
-  z.object({ kind: z.literal('ready'), url: z.string(), variables: z.record(z.string(), z.string()) }),
+  z.object({
+    kind: z.literal('ready'),
+    url: z.string(),
+    variables: z.record(z.string(), z.string()),
+    inside: hosts,
+  }),
   z.object({ kind: z.literal('failed'), message: z.string() }),
   /** It has this connection. */
   z.object({ kind: z.literal('taken'), id: z.number() }),

@@ -4,7 +4,7 @@ import { devNull } from 'node:os';
 export type Environment = Readonly<Record<string, string>>;
 
 /** The credentials of the stage's AWS clients. They are never checked, and must not be real. */
-export const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
 
 /**
  * The developer's own SQS endpoint for destinations, if given. It is read before the stage sets the variable to its own queues.

@@ -41,12 +41,11 @@ export function urlOf({ host, tls }: Network, port: number): string {
 }
 
 /**
- * The hosts of the stage's own servers, which are not allowed as destinations.
+ * The hosts of the stage's API, which are not allowed as destinations.
  *
  * @param ports the ports that clients use
- * @param inside URLs of internal servers
  */
-export function ownHosts(network: Network, ports: readonly number[], inside: readonly string[]): string[] {
+export function ownHosts(network: Network, ports: readonly number[]): string[] {
   const { host, publicUrl } = network;
   const addresses = Object.values(networkInterfaces()).flatMap((all = []) =>
     all.map(({ address }) => address),
@@ -57,7 +56,6 @@ export function ownHosts(network: Network, ports: readonly number[], inside: rea
   return [
     ...ports.flatMap((port) => names.map((name) => `${inUrl(name)}:${port}`)),
     ...(publicUrl === undefined ? [] : [new URL(publicUrl).host + basePathOf(network)]),
-    ...inside.map((url) => new URL(url).host),
   ];
 }
 

@@ -19,7 +19,7 @@ import { Heap, type Placed } from '../heap.ts';
 import type { Store, Write } from '../store/store.ts';
 import type { Outgoing } from './inputs.ts';
 import type { Receipt } from './receipt.ts';
-import { messageKey, storedMessages, toBytes, type Owner, type StoredMessage } from './storedMessages.ts';
+import { keepMessage, messageKey, storedMessages, type Owner, type StoredMessage } from './storedMessages.ts';
 
 export interface QueueShape {
   readonly name: string;
@@ -77,10 +77,7 @@ export class Queues {
   readonly #now: () => number;
   readonly #owner: Owner;
 
-  /**
-   * @param now the clock, in epoch milliseconds; call `wake` after a jump
-   * @param owner whose messages new ones are
-   */
+  /** @param now the clock, in epoch milliseconds; call `wake` after a jump */
   constructor(shapes: readonly QueueShape[], store: Store, now: () => number, owner: Owner = 0) {
     this.#store = store;
     this.#now = now;
@@ -127,7 +124,7 @@ export class Queues {
     return { ids, sent: this.#store.change(keep).then(release) };
   }
 
-  /** Makes messages. `keep` writes them, and `release` lets them be received, once they are on the disk. */
+  /** Makes messages. `keep` writes them, and then `release` lets them be received. */
   toSend(name: string, outgoing: readonly Outgoing[]) {
     const queue = this.#queue(name);
     const sentAt = this.#now();
@@ -142,7 +139,7 @@ export class Queues {
     return {
       ids: messages.map(({ id }) => id),
       keep: (write: Write): void => {
-        for (const message of messages) keepIn(write, name, message, this.#owner);
+        for (const message of messages) keepMessage(write, name, message, this.#owner);
       },
       release: (): void => {
         for (const message of messages) this.#insert(queue, message, this.#owner, false);
@@ -264,7 +261,7 @@ export class Queues {
   }
 
   #keep({ shape: { name } }: Queue, message: StoredMessage, owner: Owner): void {
-    keepIn(this.#store.write.bind(this.#store), name, message, owner);
+    keepMessage(this.#store.write.bind(this.#store), name, message, owner);
   }
 
   #remove(queue: Queue, message: Message): void {
@@ -345,10 +342,6 @@ export class Queues {
     const found = this.#messages.get(messageId);
     return found?.message.receives === receive ? found : undefined;
   }
-}
-
-function keepIn(write: Write, queue: string, message: StoredMessage, owner: Owner): void {
-  write(messageKey(message, owner), toBytes({ queue, ...message }));
 }
 
 function storedOf(message: Message): StoredMessage {

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 import { jsonOrUndefined } from '../json.ts';
 import { DamageError } from '../store/checksum.ts';
-import type { Snapshot, Store } from '../store/store.ts';
+import type { Snapshot, Store, Write } from '../store/store.ts';
 
 const storedMessage = z.object({
   id: z.string(),
@@ -81,4 +81,8 @@ export function* storedMessages(store: Store, at?: Snapshot, owner?: Owner): Gen
     if (!isQueued(message)) throw new DamageError('The store is damaged: a message of a queue is none.');
     yield message;
   }
+}
+
+export function keepMessage(write: Write, queue: string, message: StoredMessage, owner: Owner): void {
+  write(messageKey(message, owner), toBytes({ queue, ...message }));
 }

@@ -1,4 +1,4 @@
-/** What one process of a stage does for all: it fires schedules, invokes timed functions, and deletes expired data. */
+/** The leading process of a stage fires schedules, invokes timed functions, and deletes expired data, for all processes. */
 import type { Control } from '../backup/control.ts';
 import { startExpiry, type Expiry } from '../dynamodb/expiry.ts';
 import { startTimers, type Timed } from '../lambda/timer.ts';

@@ -18,13 +18,15 @@ export interface Share {
   readonly leads: boolean;
   /** The ports at which another process accepts connections for it; undefined if none does. */
   readonly ports?: { readonly api: number; readonly publish?: number | undefined };
+  /** The hosts of the other processes' servers. */
+  readonly peers?: readonly string[];
   /** Called early in the start with a function that takes connections which another process has accepted. */
   readonly onFronts?: (take: (front: FrontName, socket: Socket) => void) => void;
-  /** Tells the leading process of a fire, if that is another. */
+  /** Tells a fire to the leading process, if that is another. */
   readonly tell?: (fire: Fire) => void;
   /** Sends back the parked jobs of all processes. */
   readonly redriveAll?: () => Promise<ParkedJobs>;
 }
 
-/** Of a stage with one process. */
+/** The share of a stage's only process. */
 export const wholeShare: Share = { owner: 0, adopts: undefined, isFirst: true, leads: true };

@@ -66,6 +66,10 @@ export interface Stage {
   readonly adopt: (owners: readonly Owner[], isAfterKill: boolean) => Promise<void>;
   /** Takes note of a fire that another process has planned. */
   readonly planned: (fire: Fire) => void;
+  /** The hosts of its internal servers. */
+  readonly inside: readonly string[];
+  /** Takes note of the hosts of other processes, to which nothing is delivered. */
+  readonly addPeers: (hosts: readonly string[]) => Promise<void>;
   readonly redrive: () => Promise<ParkedJobs>;
   /** Says in `stop` that others go on: clients get time to use other connections. */
   readonly replace: () => void;
@@ -158,17 +162,19 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   if (isOpen(network)) checkStrength(standIns.secrets);
   handOverCalls(standIns);
   const publicUrl = network.publicUrl ?? gateway.url;
+  const own = ownHosts(
+    network,
+    servers.map(({ port }) => port),
+  );
+  const urls = [...Object.values(standIns.urls), ...(control === undefined ? [] : [control.url])];
+  const inside = urls.map((url) => new URL(url).host);
   setVariables({
     ...environmentOf(region, standIns),
     ALLOWED_DESTINATIONS: options.allowedDestinations.join(','),
     ...(options.outboundProxies !== undefined && { OUTBOUND_PROXIES: options.outboundProxies }),
     DESTINATIONS: reachableDestinations().join(','),
     ...(developersSqs !== '' && { DESTINATION_SQS_URL: developersSqs }),
-    OWN_HOSTS: ownHosts(
-      network,
-      servers.map(({ port }) => port),
-      [...Object.values(standIns.urls), ...(control === undefined ? [] : [control.url])],
-    ).join(','),
+    OWN_HOSTS: [...own, ...inside, ...(share.peers ?? [])].join(','),
     API_URL: publicUrl,
     // Hosts are not learned from requests, because clients may send any host.
     LEARN_HOSTS: 'false',
@@ -244,6 +250,10 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
       await scheduler.readAgain();
     },
     planned: scheduler.planned,
+    inside,
+    addPeers: async (hosts) => {
+      (await import('../../lambdas/destination/rulesOfDeployment.ts')).addOwnHosts(hosts);
+    },
     redrive,
     replace: () => {
       isReplaced = true;

@@ -104,7 +104,7 @@ describe.runIf(service.target === 'local')('a stage with two processes', slowly,
       })
       .toBe(times);
 
-  it('refuses nobody while its processes are replaced, and delivers each message once', async () => {
+  it('answers each request while its processes are replaced, and delivers each message once', async () => {
     const stage = await start();
     const inbox = receiver.inbox();
     const before = membersOf(stage);

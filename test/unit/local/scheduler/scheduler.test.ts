@@ -16,6 +16,7 @@ import {
 import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient, type Message } from '@aws-sdk/client-sqs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startScheduler } from '../../../../local/scheduler/scheduler.ts';
+import { scheduleKey, toBytes, type Fire } from '../../../../local/scheduler/storedSchedules.ts';
 import { scheduleSettings } from '../../../../local/scheduler/settings.ts';
 import { Firing } from '../../../../local/scheduler/firing.ts';
 import { Schedules } from '../../../../local/scheduler/schedules.ts';
@@ -338,6 +339,55 @@ describe('after the process was killed', () => {
       expect(bodies(await after.take())).toEqual(['fired']);
     }
   });
+});
+
+test('schedules of an earlier release, which has no index of them, fire at their times', async () => {
+  const store = new Store(undefined);
+  const stored = (name: string, ScheduleExpression: string, isDone = false) => {
+    const settings = scheduleSettings.parse({
+      ScheduleExpression,
+      FlexibleTimeWindow: { Mode: 'OFF' },
+      Target: { ...target, Input: name },
+    });
+    const schedule = { group: 'svc', name, settings, createdAt: clock, isDone };
+    store.write(scheduleKey(schedule), toBytes(schedule));
+  };
+  stored('once', 'at(2027-01-15T08:16:00)');
+  stored('overdue', 'at(2027-01-15T07:59:00)');
+  stored('later', 'at(2027-01-18T08:00:00)');
+  stored('hourly', 'cron(30 * * * ? *)');
+  stored('done', 'at(2027-01-15T07:00:00)', true);
+  await store.committed();
+  const { pass, take } = await start(store);
+  await pass(60 * minuteMs);
+  expect(bodies(await take()).toSorted()).toEqual(['hourly', 'once', 'overdue']);
+  await pass(71 * 60 * minuteMs);
+  expect(bodies(await take()).filter((body) => body !== 'hourly')).toEqual(['later']);
+});
+
+test('a schedule that another process creates fires when this one is told of it, or looks again', async () => {
+  const store = new Store(undefined);
+  const told: Fire[] = [];
+  const now = (): number => clock;
+  const sqs = await startSqs({ queues, region, store, owner: 1, now, report: () => undefined });
+  const options = { sqs, groups: ['svc'], region, store, now, report: () => undefined };
+  const other = await startScheduler({ ...options, tell: (fire) => told.push(fire) });
+  endings.push(other.close, sqs.close);
+  const { scheduler, pass, take } = await start(store);
+  const create = (Name: string): Promise<object> =>
+    other.handedOver.handOver('CreateSchedule', {
+      ...{ Name, GroupName: 'svc', FlexibleTimeWindow: { Mode: 'OFF' } },
+      ...{ ScheduleExpression: 'at(2027-01-15T08:16:00)', Target: { ...target, Input: Name } },
+    });
+  await create('one');
+  await create('two');
+  const [first] = told;
+  if (first !== undefined) for (let times = 0; times < 2; times += 1) scheduler.planned(first);
+  await pass(16 * minuteMs);
+  expect(bodies(await take())).toEqual(['one']);
+  await scheduler.readAgain();
+  await pass(0);
+  expect(bodies(await take())).toEqual(['two']);
 });
 
 test('a fire that fails is retried, and does not delay others', async () => {

@@ -16,6 +16,7 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { handingOver } from '../../../../local/aws/handOver.ts';
 import { Queues } from '../../../../local/sqs/queues.ts';
+import { ownersIn, storedMessages } from '../../../../local/sqs/storedMessages.ts';
 import { Store } from '../../../../local/store/store.ts';
 import { nextStore } from '../../../support/nextStore.ts';
 import { startSqs } from '../../../../local/sqs/sqs.ts';
@@ -215,6 +216,48 @@ describe('a receive', () => {
     await work.send('work', [{ body: 'a', delayMs: 0, groupId: undefined }]).sent;
     expect(work.unsettled('work')).toMatchObject([{ receives: 0, inFlight: false }]);
     work.close();
+  });
+});
+
+describe('the messages of a process', () => {
+  const outgoing = (body: string) => [{ body, delayMs: 0, groupId: undefined }];
+  const take = async (from: Queues): Promise<string[]> => {
+    const options = { max: 10, waitMs: 0, signal: AbortSignal.timeout(60_000) };
+    const taken = await from.receive('work', options);
+    from.delete(taken.map(({ receipt }) => receipt));
+    return taken.map(({ body }) => body).toSorted();
+  };
+
+  test('are received by it alone, until another adopts them', async () => {
+    const store = new Store(undefined);
+    const [one, two, three] = [0, 1, 2 ** 32 - 2].map(
+      (owner) => new Queues(queues, store, () => clock, owner),
+    );
+    if (one === undefined || two === undefined || three === undefined) throw new Error('Three are made.');
+    await one.send('work', outgoing('one')).sent;
+    await two.send('work', outgoing('東京')).sent;
+    await three.send('work', outgoing('three')).sent;
+    expect(ownersIn(store)).toEqual([1, 2 ** 32 - 2]);
+    expect(await take(two)).toEqual(['東京']);
+    await store.committed();
+    expect(ownersIn(store)).toEqual([2 ** 32 - 2]);
+    one.adopt(2 ** 32 - 2);
+    expect(await take(one)).toEqual(['one', 'three']);
+    await store.committed();
+    expect([...storedMessages(store)]).toEqual([]);
+    await store.close();
+  });
+
+  test('are deleted also if the clock has stepped back since they were sent', async () => {
+    const store = new Store(undefined);
+    const before = new Queues(queues, store, () => clock);
+    await before.send('work', outgoing('old')).sent;
+    clock -= 60_000;
+    const after = new Queues(queues, store, () => clock);
+    expect(await take(after)).toEqual(['old']);
+    await store.committed();
+    expect([...storedMessages(store)]).toEqual([]);
+    await store.close();
   });
 });
 
