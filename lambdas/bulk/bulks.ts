@@ -11,7 +11,6 @@ import * as answers from '../wire/bulkAnswers.ts';
 import { filterOf } from './filters.ts';
 import { changeBulk, listBulks, loadBulk, putBulk, removeBulk, type Bulk } from './store/rows.ts';
 
-/** An account's operations at one time. */
 const mostRunning = 5;
 
 type BulkAnswer = Answer<typeof answers.bulk>;
@@ -66,7 +65,6 @@ export async function startBulk(
   return { bulkId };
 }
 
-/** Without what only workers need. */
 const shown = (found: Bulk): BulkAnswer => answers.bulk.parse(found);
 
 export const getBulks = async ({ id }: Account): Promise<Answer<typeof answers.bulks>> => ({

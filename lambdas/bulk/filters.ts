@@ -3,7 +3,6 @@ import type { Header } from '../shared/headers.ts';
 import type { BulkOperation } from '../wire/bulkAnswers.ts';
 import { idFilters, parseFilter, type Filter } from '../wire/filters.ts';
 
-/** The list whose entries an operation takes. */
 export const listOf = (operation: BulkOperation) =>
   operation === 'messages.cancel' ? 'messages' : operation.startsWith('dlq.') ? 'dlq' : 'deadRuns';
 

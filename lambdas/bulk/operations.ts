@@ -38,20 +38,17 @@ export async function entriesIn(list: ReturnType<typeof listOf>, account: Accoun
   return entriesOf(await deadLetters(account, filter, isOfRun));
 }
 
-/** The answer of a request. Each operation has one of the numbers or lists. */
 interface Answered {
   readonly cancelled?: number;
   readonly deleted?: number;
   readonly responses?: readonly unknown[];
   readonly workflowRuns?: readonly unknown[];
-  /** Set if the time was too short. */
   readonly cursor?: string | undefined;
 }
 
 interface Operation {
   /** Entries in a step: a step takes seconds, so that others get their turn, and few of its bodies are in memory. */
   readonly atOnce: number;
-  /** Does what a request with these ids does. */
   readonly request: (account: Account, ids: readonly Header[], bulk: Bulk) => Promise<Answered>;
 }
 

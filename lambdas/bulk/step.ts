@@ -25,7 +25,6 @@ async function doEntries(account: Account, bulk: Bulk) {
   try {
     if (!isServed(account)) throw new HttpError(401, 'account_inactive', 'The account is not active.');
     const answer = ids.length === 0 ? {} : await operations[operation].request(account, query, bulk);
-    // An empty cursor is the end, too.
     if (answer.cursor) throw new TransientError('The time was too short for the step.');
     done = answer.cancelled ?? answer.deleted ?? (answer.responses ?? answer.workflowRuns ?? []).length;
   } catch (error) {
@@ -43,8 +42,8 @@ async function doEntries(account: Account, bulk: Bulk) {
 }
 
 /**
- * Does a step, and sends the next. If it is repeated, or done twice at once, each entry counts once: only the latest try writes
- * its outcome, and counts what earlier ones did. Bundles have a separate copy of this code, which writes its metrics itself.
+ * Does a step, and sends the next. If it is done twice, each entry counts once: only the latest try writes its outcome, and
+ * counts what earlier ones did. Bundles have a separate copy of this code.
  *
  * @throws if it must be retried
  */

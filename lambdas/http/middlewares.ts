@@ -1,4 +1,3 @@
-/** The middlewares of some functions. */
 import { startBulk } from '../bulk/bulks.ts';
 import { badField, HttpError, quote } from '../error/httpError.ts';
 import { valuesOf } from '../shared/headers.ts';

@@ -120,7 +120,6 @@ const jobShape = /* @__PURE__ */ made(() => {
       /** Unix milliseconds. */
       dueAt: z.number(),
     }),
-    /** One step of a bulk operation in the background. */
     z.object({
       kind: z.literal('bulk'),
       accountId: name,

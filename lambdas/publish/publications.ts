@@ -37,11 +37,9 @@ const atOnce = 20;
 
 type Outcome = PublishAnswer | HttpError;
 
-/** For a step that has begun, and the answer. */
 const finishingMs = 8 * secondMs;
 const isLate = (remainingMs: () => number): boolean => remainingMs() < finishingMs;
 
-/** Messages. */
 const firstStep = 100;
 
 /**
@@ -99,7 +97,6 @@ const refusing = (items: readonly (Prepared | HttpError)[], error: HttpError): r
 
 interface Steps {
   readonly deduplicate: ReturnType<typeof deduplicator>;
-  /** The first request of each message. */
   readonly broughtBy: Map<Draft, Publication>;
 }
 

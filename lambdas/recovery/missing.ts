@@ -25,7 +25,6 @@ interface Lost {
 /** A request is answered within this time. */
 const longestRequestMs = 30 * secondMs;
 
-/** Messages pass from one place to another within this time. */
 const settleMs = 2 * secondMs;
 
 /** Reads all messages, and the waiting lines of all lanes. Nothing may be written at the same time. */
@@ -48,7 +47,6 @@ async function* unknownMessages(known: Iterable<KnownAttempt>): AsyncGenerator<U
  * Finds such messages.
  *
  * @param first when a process first ended at work since the last search, if one did, Unix milliseconds
- * @param last when one last did
  */
 export async function lostMessages(
   known: Iterable<KnownAttempt>,
@@ -87,10 +85,8 @@ async function sendAgain(lost: readonly Unfinished[]): Promise<void> {
 }
 
 /**
- * Does so while others write. A message can be between two places when it is looked for, so it counts as lost only if that is so
- * twice.
+ * Does so while others write. A message between two places may look lost, but not twice.
  *
- * @param known reads the known attempts
  * @param createdBefore when a process ended, Unix milliseconds
  */
 export async function sendLostAtWork(

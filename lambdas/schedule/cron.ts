@@ -34,7 +34,6 @@ const nicknames: ReadonlyMap<string, string> = new Map([
 /** Characters: more than every value of every field. */
 const longestText = 500;
 
-/** By text. */
 const parsed = new Map<string, Cron>();
 
 /**

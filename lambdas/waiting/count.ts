@@ -1,4 +1,3 @@
-/** How many messages wait, by their state. */
 import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { timeOfId } from '../shared/ids.ts';

@@ -35,7 +35,6 @@ const usualDelayMs = 2 * secondMs;
 const settlingEveryMs = 3 * minuteMs;
 /** After a longer pause, they are read together with what is new. */
 const longestPauseMs = 10 * minuteMs;
-/** How long an answer takes longer for this. The next one continues. */
 const settlingBudgetMs = 200;
 
 /** About 90 MB, of all accounts together. */
@@ -48,7 +47,6 @@ class OpenMessages {
   readonly #account: Sharded;
   readonly #messages = new Map<string, OpenMessage>();
   readonly #subjects = new Map<string, Filterable>();
-  /** Where the next read begins, Unix milliseconds. */
   #from = 0;
   /** Until when no row can be missing, Unix milliseconds. */
   #settledUntil: number | undefined;
@@ -64,14 +62,11 @@ class OpenMessages {
     return this.#messages.size;
   }
 
-  /** By id. */
   [Symbol.iterator](): Iterator<[messageId: string, message: OpenMessage]> {
     return this.#messages.entries();
   }
 
   /**
-   * Reads what is new. Requests wait for each other.
-   *
    * @param until Unix milliseconds; the next call continues from there
    * @returns whether everything was read in time
    */
@@ -115,7 +110,6 @@ class OpenMessages {
     return saved?.until ?? 0;
   }
 
-  /** Makes a snapshot, after all was read. */
   get snapshot(): Snapshot {
     const places = new Map<Filterable, number>();
     const messages = [...this.#messages].map(([id, { subject, ...message }]) => {
@@ -128,8 +122,6 @@ class OpenMessages {
   }
 
   /**
-   * Takes in what was published and recorded in a period.
-   *
    * @returns the time of the first row that is left, Unix milliseconds, if there was not enough time or space
    */
   async #take(fromDate: number, toDate: number | undefined, until: number): Promise<number | undefined> {

@@ -12,6 +12,5 @@ export async function saveOpenMessages(account: Sharded, until: number): Promise
   const messages = openMessagesOf(account);
   const isWhole = await messages.catchUp(until);
   if (isWhole) await saveSnapshot(account.id, messages.snapshot);
-  // Too many are not saved.
   return isWhole || messages.size > mostMessages;
 }

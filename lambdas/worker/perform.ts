@@ -8,7 +8,6 @@ import { pump } from '../lane/pump.ts';
 
 /** Loaded with the first job of a run. */
 const runs = () => import('../workflow/forWorkers.ts');
-/** Loaded with the first job of a bulk operation. */
 const bulk = () => import('../bulk/step.ts');
 plugInRuns(async () => (await runs()).messageKind);
 plugInGroups(() => import('../urlGroup/forWorkers.ts'));

@@ -83,7 +83,6 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
   rights.knowHosts(),
   rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem'),
   rights.on('dlq', 'GetItem', 'PutItem', 'UpdateItem', 'Query'),
-  // Steps of bulk operations.
   rights.on('usage', 'GetItem', 'PutItem'),
   rights.queryIndex('dlq', 'present'),
   // An endpoint that answers 410 may be removed from its URL group.

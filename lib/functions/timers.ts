@@ -72,7 +72,6 @@ export class Timers {
       may: [
         rights.on('accounts', 'Scan'),
         ...rights.countOutcomes(),
-        // For the snapshot of waiting messages.
         rights.on('messages', 'Query'),
         rights.countUsage(),
         rights.on('usage', 'BatchWriteItem'),

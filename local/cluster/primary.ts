@@ -27,7 +27,7 @@ type Ready = Extract<ToPrimary, { kind: 'ready' }>;
 
 interface Member {
   readonly child: ChildProcess;
-  /** Whose messages it has, its own first. */
+  /** Its own is first. */
   readonly owners: Owner[];
   readonly startedAt: number;
   /** Whether it does what one process does for all. */
@@ -42,7 +42,6 @@ interface Member {
   readonly ended: Promise<void>;
   /** Connections that it may not have yet, by id. */
   readonly passed: Map<number, Connection>;
-  /** Waiting for its answer about parked jobs. */
   readonly asked: ((jobs: ParkedJobs) => void)[];
 }
 
@@ -70,7 +69,6 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
   await data.close();
   const members = new Set<Member>();
   const servers: Server[] = [];
-  /** Connections that no member can take yet. */
   const waiting: Connection[] = [];
   /** The hosts of the members' servers, also of those that have ended. */
   const peers = new Set<string>();

@@ -28,12 +28,10 @@ interface FiringOptions {
 const horizonMs = 3_600_000;
 /** Fires that are read in one go, a few milliseconds. */
 const readTogether = 2_000;
-/** Fires that share transactions. */
 const mostAtOnce = 1_000;
 /** The pause before a retry. Only the stage's own disk can fail here, so no retry policy applies. */
 const retryAfterMs = 1_000;
 
-/** The longest delay of Node's timers. */
 const longestTimerMs = 2 ** 31 - 1;
 
 export class Firing {

@@ -105,7 +105,6 @@ export class Schedules {
     return [...storedSchedules(this.#store, undefined, group)];
   }
 
-  /** The recurring schedules that wait. */
   recurring(): StoredSchedule[] {
     this.#store.refresh();
     const waiting = [...firesOf(this.#store, 'recurring', 0, Infinity)];

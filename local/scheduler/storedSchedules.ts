@@ -57,7 +57,6 @@ export function* storedSchedules(store: Store, at?: Snapshot, group?: string): G
   }
 }
 
-/** A fire that waits. */
 export interface Fire {
   readonly id: ScheduleId;
   readonly dueAt: number;
@@ -105,7 +104,6 @@ export function* firesOf(store: Store, kind: Kind, from: number, to: number): Ge
   }
 }
 
-/** Schedules whose entries are written together. */
 const together = 1_000;
 
 /**

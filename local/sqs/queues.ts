@@ -89,7 +89,6 @@ export class Queues {
     this.adopt(owner);
   }
 
-  /** Takes over the messages of a process that has ended. */
   adopt(owner: Owner): void {
     const now = this.#now();
     for (const { queue, ...message } of storedMessages(this.#store, undefined, owner)) {

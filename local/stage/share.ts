@@ -3,7 +3,6 @@ import type { Fire } from '../scheduler/storedSchedules.ts';
 import type { ParkedJobs } from '../sqs/redrive.ts';
 import type { Owner } from '../sqs/storedMessages.ts';
 
-/** A server that clients use. */
 export type FrontName = 'api' | 'publish';
 
 /** The share of a process in the work of a stage. */

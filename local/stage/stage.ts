@@ -64,9 +64,7 @@ export interface Stage {
    * @param isAfterKill whether one of them was killed
    */
   readonly adopt: (owners: readonly Owner[], isAfterKill: boolean) => Promise<void>;
-  /** Takes note of a fire that another process has planned. */
   readonly planned: (fire: Fire) => void;
-  /** The hosts of its internal servers. */
   readonly inside: readonly string[];
   /** Takes note of the hosts of other processes, to which nothing is delivered. */
   readonly addPeers: (hosts: readonly string[]) => Promise<void>;
@@ -88,7 +86,6 @@ type StageOptions = Options &
 /** The time for attempts in flight when the stage stops, and then for requests. */
 const drainMs = 10_000;
 
-/** The time for clients to use other processes. */
 const turnAwayMs = 5_000;
 
 /** Enough to work while some wait for the disk, but few compared with the deliveries in flight. */

@@ -18,13 +18,10 @@ const bulkShape = z.object({
   host: z.string(),
   /** Raised by each step. A job for another step does nothing. */
   step: z.number(),
-  /** The entries of this step. */
   ids: z.array(z.string()),
   /** The place in the list after them; undefined at its beginning. */
   behind: z.optional(z.object({ time: z.number(), id: z.string() })),
-  /** Whether the list has been read to its end. */
   isRead: z.boolean(),
-  /** The latest try of this step. */
   begun: z.optional(z.string()),
   /** The try that ended the step before. */
   ended: z.optional(z.string()),
@@ -33,9 +30,7 @@ const bulkShape = z.object({
 });
 export type Bulk = Readable<z.infer<typeof bulkShape>>;
 
-/** After its last change. */
 const keptMs = 30 * dayMs;
-/** The newest, which lists show. */
 const mostListed = 50;
 
 const ownerOf = (accountId: string): string => `bulk#${accountId}`;

@@ -18,7 +18,6 @@ export const tooManyBulks = [
   'The account has 5 bulk operations in the background, the most at one time; send this one again when another has ended, or stop one.',
 ] as const;
 
-/** Adds that an operation can run in the background. */
 export const inBackground = (operation: Operation): Operation => ({
   ...operation,
   shared: {
