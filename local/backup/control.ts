@@ -29,7 +29,7 @@ interface ControlOptions {
 export interface Control {
   readonly url: string;
   /** Writes the file with its address. Returns a function that removes it. */
-  readonly announce: () => () => void;
+  readonly announce: () => () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -79,6 +79,7 @@ export async function startControl(options: ControlOptions): Promise<Control> {
       data.write(controlName, JSON.stringify({ url, password }));
       return () => {
         data.remove(controlName);
+        return Promise.resolve();
       };
     },
     close: () => close(server),

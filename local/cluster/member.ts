@@ -1,5 +1,6 @@
 /** A process of a stage with several. */
 import { Socket } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { toMember, type ToMember, type ToPrimary } from './protocol.ts';
 import type { Options } from '../stage/options.ts';
@@ -12,6 +13,9 @@ interface MemberOptions extends Options {
   readonly announce: (sentence: string) => void;
   readonly report: (error: unknown) => void;
 }
+
+/** The pause before it tries again to lead, for example on a full disk. */
+const retryAfterMs = 1_000;
 
 type Take = Parameters<NonNullable<Share['onFronts']>>[0];
 type Start = Extract<ToMember, { kind: 'start' }>;
@@ -50,13 +54,26 @@ export function runMember(options: MemberOptions): void {
     return startStage({ ...options, share });
   };
 
+  const lead = async (stage: Stage): Promise<void> => {
+    try {
+      await stage.lead();
+    } catch (error) {
+      report(error);
+      await setTimeout(retryAfterMs);
+      await lead(stage);
+    }
+  };
+
   const act = async (message: Other, stage: Stage): Promise<void> => {
     switch (message.kind) {
       case 'adopt':
         await stage.adopt(message.owners, message.isAfterKill);
         break;
       case 'lead':
-        await stage.lead();
+        await lead(stage);
+        break;
+      case 'readAgain':
+        await stage.readAgain();
         break;
       case 'peers':
         await stage.addPeers(message.hosts);

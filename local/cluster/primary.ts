@@ -77,6 +77,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
   let isEnding = false;
 
   const live = (): Member[] => [...members].filter(({ isStopping }) => !isStopping);
+  const leader = (): Member | undefined => [...members].find(({ leads }) => leads);
   const send = (member: Member | undefined, message: ToMember): void => {
     if (member?.child.connected === true) member.child.send(message);
   };
@@ -107,11 +108,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
         else if (message.kind === 'resigned') resigned.resolve();
         else if (message.kind === 'redriven') asked.shift()?.(message.jobs);
         else if (message.kind === 'redriveAll') redriveAll(member).catch(report);
-        else
-          send(
-            [...members].find((one) => one.leads),
-            message,
-          );
+        else send(leader(), message);
       });
     });
     const member: Member = {
@@ -153,6 +150,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
       heir.owners.push(...owners);
       send(heir, { kind: 'adopt', owners, isAfterKill: !isStopping });
       if (leads) lead(heir);
+      else send(leader(), { kind: 'readAgain' });
     }
     if (isStopping || isTrial) return;
     if (isReady) report(new StageError('A process of the service has ended; others do its work.'));

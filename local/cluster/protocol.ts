@@ -31,6 +31,8 @@ export const toMember = z.discriminatedUnion('kind', [
     isAfterKill: z.boolean(),
   }),
   z.object({ kind: z.literal('lead') }),
+  /** A member has ended, and may not have told of fires that it planned. */
+  z.object({ kind: z.literal('readAgain') }),
   z.object({ kind: z.literal('peers'), hosts }),
   /** `isReplaced`: others go on. */
   z.object({ kind: z.literal('stop'), isReplaced: z.boolean() }),

@@ -97,6 +97,7 @@ export async function startScheduler(options: SchedulerOptions): Promise<Schedul
     url: server.url,
     handedOver: { handOver, only: ['CreateSchedule'] },
     fire: async () => {
+      await rest();
       firing = new Firing({ schedules, now, report });
       await firing.start();
     },

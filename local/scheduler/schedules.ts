@@ -119,8 +119,12 @@ export class Schedules {
 
   /** When the first fire from a time on is due, if there is one. */
   firstDue(from: number): number | undefined {
-    const firsts = kinds.flatMap((kind) => firesOf(this.#store, kind, from, Infinity).next().value ?? []);
-    return firsts.length === 0 ? undefined : Math.min(...firsts.map(({ dueAt }) => dueAt));
+    const first = (kind: 'once' | 'recurring'): number => {
+      for (const { dueAt } of firesOf(this.#store, kind, from, Infinity)) return dueAt;
+      return Infinity;
+    };
+    const dueAt = Math.min(...kinds.map(first));
+    return dueAt === Infinity ? undefined : dueAt;
   }
 
   completeIndex(): Promise<void> {

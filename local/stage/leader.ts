@@ -14,26 +14,28 @@ interface LeaderOptions {
 
 export class Leader {
   readonly #options: LeaderOptions;
-  #endings: ((signal: AbortSignal) => Promise<void> | void)[] = [];
+  #endings: ((signal: AbortSignal) => Promise<void>)[] = [];
 
   constructor(options: LeaderOptions) {
     this.#options = options;
   }
 
+  /** @throws Error of the disk; it can then be called again */
   async start(): Promise<void> {
     const { standIns, timed, control, report } = this.#options;
     const { scheduler, expire, store } = standIns;
+    const withdraw = control?.announce();
     await lookForMissedFires(standIns);
     await scheduler.fire();
     const timers = startTimers(timed, report);
     const expiry: Expiry = startExpiry(expire, report);
     this.#endings = [
       scheduler.rest,
-      ...timers.map(({ stop }) => stop),
+      ...timers.map((timer) => (signal: AbortSignal) => timer.stop(signal)),
       expiry.stop,
       watchForLost(store, report),
     ];
-    if (control !== undefined) this.#endings.push(control.announce());
+    if (withdraw !== undefined) this.#endings.push(withdraw);
   }
 
   /** Resolves when the invocations in flight have ended, or `signal` aborts. */

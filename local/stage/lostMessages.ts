@@ -42,7 +42,7 @@ const settledMs = 40_000;
  *
  * @returns a function that ends the watch
  */
-export function watchForLost(store: Store, report: (error: unknown) => void): () => void {
+export function watchForLost(store: Store, report: (error: unknown) => void): () => Promise<void> {
   let running: Promise<void> | undefined;
   const look = async (): Promise<void> => {
     const kills = killsOf(store);
@@ -58,8 +58,9 @@ export function watchForLost(store: Store, report: (error: unknown) => void): ()
         running = undefined;
       });
   }, lookEveryMs).unref();
-  return () => {
+  return async () => {
     clearInterval(timer);
+    await running;
   };
 }
 

@@ -65,6 +65,8 @@ export interface Stage {
    */
   readonly adopt: (owners: readonly Owner[], isAfterKill: boolean) => Promise<void>;
   readonly planned: (fire: Fire) => void;
+  /** Looks for fires of which a process that has ended may not have told. */
+  readonly readAgain: () => Promise<void>;
   readonly inside: readonly string[];
   /** Takes note of the hosts of other processes, to which nothing is delivered. */
   readonly addPeers: (hosts: readonly string[]) => Promise<void>;
@@ -242,11 +244,11 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     lead: () => leader.start(),
     resign: () => leader.stop(AbortSignal.timeout(drainMs)),
     adopt: async (owners, isAfterKill) => {
-      if (isAfterKill) await noteKill(store, Date.now());
       for (const owner of owners) sqs.queues.adopt(owner);
-      await scheduler.readAgain();
+      if (isAfterKill) await noteKill(store, Date.now());
     },
     planned: scheduler.planned,
+    readAgain: scheduler.readAgain,
     inside,
     addPeers: async (hosts) => {
       (await import('../../lambdas/destination/rulesOfDeployment.ts')).addOwnHosts(hosts);

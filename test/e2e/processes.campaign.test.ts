@@ -32,7 +32,7 @@ function publishTo({ url, token }: Stage, path: (number: number) => string, dela
   const agent = new Agent({ keepAlive: true });
   const answered: string[] = [];
   const refused: string[] = [];
-  let isOver = false;
+  const over = new AbortController();
   const publish = (number: number): Promise<string> =>
     new Promise((resolve, reject) => {
       const { hostname, port } = new URL(url);
@@ -59,7 +59,7 @@ function publishTo({ url, token }: Stage, path: (number: number) => string, dela
     });
   let count = 0;
   const publisher = async (): Promise<void> => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       count += 1;
       try {
         answered.push(z.object({ messageId: z.string() }).parse(JSON.parse(await publish(count))).messageId);
@@ -75,7 +75,7 @@ function publishTo({ url, token }: Stage, path: (number: number) => string, dela
     refused,
     until: (least) => expect.poll(() => answered.length, { timeout: 60_000 }).toBeGreaterThanOrEqual(least),
     stop: async () => {
-      isOver = true;
+      over.abort();
       await Promise.all(publishers);
       agent.destroy();
     },
