@@ -121,6 +121,10 @@ describe.runIf(service.target === 'local')('a stage with two processes', slowly,
     expect(traffic.refused).toEqual([]);
     await inbox.until(() => new Set(idsIn(inbox)).size >= traffic.answered.length);
     expect(idsIn(inbox).toSorted()).toEqual(traffic.answered.toSorted());
+    // Commands reach the processes as one.
+    const backup = join(stage.dataDir, 'backup.tar.gz');
+    expect(await svcQueue(['backup', backup, '--data-dir', stage.dataDir])).toMatchObject({ code: 0 });
+    expect(await svcQueue(['redrive', '--data-dir', stage.dataDir])).toMatchObject({ code: 0 });
     expect(await stage.stop()).toBe(0);
   });
 
@@ -156,6 +160,10 @@ describe.runIf(service.target === 'local')('a stage with two processes', slowly,
     const port = Number(new URL(stage.url).port);
     const inbox = receiver.inbox();
     const late = receiver.inbox();
+    const minutely = receiver.inbox();
+    const headers = { authorization: `Bearer ${stage.token}`, 'Svc-Cron': '* * * * *' };
+    const made = await call(`/v2/schedules/${minutely.url}`, { method: 'POST', headers }, stage.url);
+    expect(made.status).toBe(200);
     const answered: string[] = [];
     const delayed: string[] = [];
     for (const victim of [0, 1, 0, undefined, 1]) {
@@ -181,6 +189,13 @@ describe.runIf(service.target === 'local')('a stage with two processes', slowly,
     }
     await inbox.until(() => answered.every((id) => idsIn(inbox).includes(id)));
     await late.until(() => delayed.every((id) => idsIn(late).includes(id)));
+    // Whoever fires schedules does so once a minute.
+    await minutely.received(1);
+    const fires = minutely.deliveries.map(({ headers: { 'upstash-message-id': id = '' }, at }) => {
+      const minute = Math.floor(at / 60_000);
+      return [`${minute} ${id}`, minute] as const;
+    });
+    expect(new Map(fires).size).toBe(new Set(fires.map(([, minute]) => minute)).size);
     const check = () => svcQueue(['check', '--data-dir', dataDir]);
     expect(await check()).toMatchObject({ code: 0 });
     expect(await stage.stop()).toBe(0);

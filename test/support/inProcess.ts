@@ -39,6 +39,7 @@ export async function startInProcess({ overHttp = false }: InProcessOptions = {}
     ...environmentOf('eu-central-1', standIns),
     ALLOWED_DESTINATIONS: '127.0.0.0/8,::1/128,localhost',
   });
+  await standIns.scheduler.fire();
   return {
     standIns,
     stop: async () => {

@@ -92,7 +92,8 @@ export async function runStage(
   const watched = underWatch([process.execPath, ...command, ...flags]);
   const child = spawn(watched.file, watched.args, {
     cwd: root,
-    env: { ...process.env, ...env },
+    // A test controls the clock of one process.
+    env: { SVC_PROCESSES: '1', ...process.env, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   // Nothing is written to the pipe. When it closes, the stage knows that this process has ended.

@@ -255,7 +255,10 @@ describe('other folders import from the functions', () => {
       'lib',
       /^lambdas\/(http\/|error\/|destination\/arns|value\/(limits|pem|statusList|tlsIdentities)|aws\/(resources|metricTable|settings))/,
     ],
-    ['local', /^lambdas\/(handlers|http|aws|error|shared|account|recovery|value)\//],
+    [
+      'local',
+      /^lambdas\/((handlers|http|aws|error|shared|account|recovery|value)\/|destination\/rulesOfDeployment)/,
+    ],
     ['migrate', /^lambdas\/(error\/|shared\/|schedule\/cron)/],
     ['console/src', /^lambdas\/(error|shared|value|options|wire)\//],
   ];
