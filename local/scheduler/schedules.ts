@@ -139,7 +139,7 @@ export class Schedules {
    * @throws Error of the target or of the store; nothing has then happened
    */
   async fire({ id, dueAt }: Fire, isFirst: boolean, onNext: (fire: Fire) => void): Promise<void> {
-    const then = await this.#store.change((write) => {
+    const decide = (write: Write): (() => void) | undefined => {
       const schedule = readSchedule(this.#store, id);
       if (schedule === undefined || schedule.isDone || schedule.dueAt !== dueAt) return undefined;
       const timing = timingOf(schedule.settings);
@@ -152,8 +152,8 @@ export class Schedules {
       putSchedule(write, id, schedule, isDeleted ? undefined : after);
       if (next !== undefined) onNext({ id, dueAt: next });
       return invoked;
-    });
-    then?.();
+    };
+    await this.#store.change(decide, (release) => release?.());
   }
 
   /** Plans the recurring schedules anew after the clock has stepped back. Returns their earlier fires. */

@@ -120,7 +120,7 @@ export class Queues {
     outgoing: readonly Outgoing[],
   ): { readonly ids: readonly string[]; readonly sent: Promise<void> } {
     const { ids, keep, release } = this.toSend(name, outgoing);
-    return { ids, sent: this.#store.change(keep).then(release) };
+    return { ids, sent: this.#store.change(keep, release) };
   }
 
   /** Makes messages. `keep` writes them, and then `release` lets them be received. */

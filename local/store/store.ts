@@ -42,6 +42,8 @@ export type Write = (key: Buffer, value: Buffer | undefined) => void;
 /** Changes that share a transaction. */
 class Batch {
   readonly changes: ((write: Write) => void)[] = [];
+  /** Called when the changes are on the disk, before anyone who waits for that. */
+  readonly onWritten: (() => void)[] = [];
   readonly committed: Promise<void>;
   resolve: () => void = () => undefined;
   reject: (error: unknown) => void = () => undefined;
@@ -191,19 +193,28 @@ export class Store {
    * Decides about writes inside the next transaction, where reads see all earlier writes, those of other processes too.
    *
    * @param decide throws before its first write, or not at all
+   * @param onWritten called with its result when its writes are on the disk, before anyone who waits for that
    * @returns its result, when its writes are on the disk
    * @throws Error of `decide`, or of the disk; nothing was then written
    */
-  async change<Result>(decide: (write: Write) => Result): Promise<Result> {
+  async change<Result>(
+    decide: (write: Write) => Result,
+    onWritten?: (result: Result) => void,
+  ): Promise<Result> {
     this.#next ??= new Batch();
-    const { changes, committed } = this.#next;
+    const batch = this.#next;
     let end = (): Result => {
       throw new Error('The change was not decided.');
     };
-    changes.push((write) => {
+    batch.changes.push((write) => {
       try {
         const result = decide(write);
         end = () => result;
+        if (onWritten !== undefined) {
+          batch.onWritten.push(() => {
+            onWritten(result);
+          });
+        }
       } catch (error) {
         end = () => {
           throw error;
@@ -211,7 +222,7 @@ export class Store {
       }
     });
     this.#commitSoon();
-    await committed;
+    await batch.committed;
     return end();
   }
 
@@ -261,6 +272,7 @@ export class Store {
       await this.#database.transaction(() => {
         this.#make(batch);
       });
+      for (const tell of batch.onWritten) tell();
       batch.resolve();
     } catch (error) {
       const failure = await reasonOf(error);

@@ -189,7 +189,7 @@ describe.runIf(service.target === 'local')('a stage with two processes', slowly,
     }
     await inbox.until(() => answered.every((id) => idsIn(inbox).includes(id)));
     await late.until(() => delayed.every((id) => idsIn(late).includes(id)));
-    // Whoever fires schedules does so once a minute.
+    // The schedule fires once a minute, also where another process takes it over.
     await minutely.received(1);
     const fires = minutely.deliveries.map(({ headers: { 'upstash-message-id': id = '' }, at }) => {
       const minute = Math.floor(at / 60_000);
