@@ -10,10 +10,10 @@ import { checkedItem, type Item } from '../dynamodb/values.ts';
 import { jsonOrUndefined } from '../json.ts';
 import { objectKeys, objectsIn } from '../s3/objects.ts';
 import {
-  scheduleKey,
+  putSchedule,
   storedSchedule,
   storedSchedules,
-  toBytes as scheduleBytes,
+  type StoredSchedule,
 } from '../scheduler/storedSchedules.ts';
 import { messageKey, queuedMessage, storedMessages, toBytes as messageBytes } from '../sqs/storedMessages.ts';
 import { StageError } from '../stage/stageError.ts';
@@ -70,7 +70,7 @@ export class Filler {
     if (data === undefined) throw new StageError('The backup has a line that this release does not know.');
     if ('row' in data) await this.#row(data.row.table, checkedItem(textToBytes(data.row.item)));
     else if ('message' in data) await this.#write(messageKey(data.message), messageBytes(data.message));
-    else if ('schedule' in data) await this.#write(scheduleKey(data.schedule), scheduleBytes(data.schedule));
+    else if ('schedule' in data) await this.#schedule(data.schedule);
     else {
       const { key, body, ...about } = data.object;
       this.entries += 1;
@@ -81,6 +81,13 @@ export class Filler {
   async #row(tableName: string, item: Item): Promise<void> {
     const table = tableNamed(tableName);
     void this.#rows.change(table, keyOf(table, item), () => item);
+    await this.#wait();
+  }
+
+  async #schedule(schedule: StoredSchedule): Promise<void> {
+    void this.#store.change((write) => {
+      putSchedule(write, schedule, undefined, schedule);
+    });
     await this.#wait();
   }
 
