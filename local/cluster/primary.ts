@@ -40,7 +40,6 @@ interface Member {
   readonly ready: Promise<Ready>;
   readonly resigned: Promise<void>;
   readonly ended: Promise<void>;
-  /** Connections that it may not have yet, by id. */
   readonly passed: Map<number, Connection>;
   readonly asked: ((jobs: ParkedJobs) => void)[];
 }
@@ -183,7 +182,6 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
     passed.delete(id);
   }
 
-  /** Accepts connections. Returns the port. */
   async function accept(front: FrontName, port: number, flag: string): Promise<number> {
     const server = createServer({ pauseOnConnect: true }, (socket) => {
       socket.on('error', () => undefined);

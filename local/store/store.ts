@@ -42,7 +42,6 @@ export type Write = (key: Buffer, value: Buffer | undefined) => void;
 /** Changes that share a transaction. */
 class Batch {
   readonly changes: ((write: Write) => void)[] = [];
-  /** Called when the changes are on the disk, before anyone who waits for that. */
   readonly onWritten: (() => void)[] = [];
   readonly committed: Promise<void>;
   resolve: () => void = () => undefined;
@@ -193,7 +192,7 @@ export class Store {
    * Decides about writes inside the next transaction, where reads see all earlier writes, those of other processes too.
    *
    * @param decide throws before its first write, or not at all
-   * @param onWritten called with its result when its writes are on the disk, before anyone who waits for that
+   * @param onWritten called with its result before anyone who waits for the disk
    * @returns its result, when its writes are on the disk
    * @throws Error of `decide`, or of the disk; nothing was then written
    */
