@@ -65,10 +65,14 @@ async function publishMany(
   }
 }
 
+/** The emulator of AWS takes seconds for a hundred. */
+const isFast = service.target === 'local';
+
 describe('cancelling in the background', () => {
   it('cancels all that match, shows its progress, and leaves later messages alone', async () => {
     const by = await makeAccount();
-    await publishMany(by, 2_990, { 'Svc-Label': '東京' });
+    const many = isFast ? 2_990 : 290;
+    await publishMany(by, many, { 'Svc-Label': '東京' });
     await publishMany(by, 10, {});
     const bulkId = await cancelAll(by, { label: '東京' });
     await publishMany(by, 1, { 'Svc-Label': '東京' });
@@ -82,18 +86,19 @@ describe('cancelling in the background', () => {
       operation: 'messages.cancel',
       filters: 'label=東京',
       state: 'done',
-      done: 2_990,
+      done: many,
       failed: 0,
     });
     expect(seen).toEqual(seen.toSorted((one, other) => one - other));
-    expect(new Set(seen).size).toBeGreaterThan(2);
+    expect(new Set(seen).size).toBeGreaterThan(isFast ? 2 : 1);
     expect(await waiting(by)).toBe(11);
     expect(await listed(by)).toEqual([last]);
   });
 
   it('stops with the rest as it was, and resumes exactly there', async () => {
     const by = await makeAccount();
-    await publishMany(by, 1_000, {});
+    const many = isFast ? 1_000 : 300;
+    await publishMany(by, many, {});
     const bulkId = await cancelAll(by);
     await until(by, bulkId, ({ done }) => done > 0);
     const answer = await stop(by, bulkId);
@@ -102,12 +107,12 @@ describe('cancelling in the background', () => {
     // The step under way still ends.
     const stopped = await eventually(
       async () => ({ ...(await look(by, bulkId)), waiting: await waiting(by) }),
-      (shown) => shown.done + shown.waiting === 1_000,
+      (shown) => shown.done + shown.waiting === many,
     );
     expect(stopped).toMatchObject({ state: 'stopped', failed: 0 });
     expect(stopped.waiting).toBeGreaterThan(0);
     checkAnswer('POST /v2/bulk/{bulkId}/resume', await resume(by, bulkId));
-    expect(await ended(by, bulkId)).toMatchObject({ state: 'done', done: 1_000, failed: 0 });
+    expect(await ended(by, bulkId)).toMatchObject({ state: 'done', done: many, failed: 0 });
     expect(await waiting(by)).toBe(0);
     expect(bulk.parse((await stop(by, bulkId)).json).state).toBe('done');
     expect(bulk.parse((await resume(by, bulkId)).json).state).toBe('done');
