@@ -121,7 +121,9 @@ export class Store {
    */
   peek(key: Buffer, known: Buffer | undefined): Buffer | undefined {
     if (this.#at !== undefined) return this.get(key);
-    const value = this.#readable().getBinaryFast(key);
+    const shared = this.#readable().getBinaryFast(key);
+    // The buffer is longer than the value, which only its property `length` says.
+    const value = shared?.subarray(0, shared.length);
     return value && (known !== undefined && isSealed(value, known) ? known : checked(key, value));
   }
 
