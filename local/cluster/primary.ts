@@ -27,7 +27,7 @@ type Ready = Extract<ToPrimary, { kind: 'ready' }>;
 
 interface Member {
   readonly child: ChildProcess;
-  /** Its own is first. */
+  /** Its own first. */
   readonly owners: Owner[];
   readonly startedAt: number;
   /** Whether it does what one process does for all. */
@@ -123,7 +123,6 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
         for (const host of inside) peers.add(host);
         for (const other of members) send(other, { kind: 'peers', hosts: inside });
       },
-      // It ends, too.
       () => undefined,
     );
     members.add(member);
@@ -173,7 +172,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
     lastId += 1;
     member.passed.set(lastId, connection);
     const message: ToMember = { kind: 'connection', id: lastId, front: connection.front };
-    // If the member ends before it says that it has the connection, another gets it.
+    // If the member ends before it has taken the connection, another gets it.
     member.child.send(message, connection.socket, { keepOpen: true }, () => undefined);
   }
 

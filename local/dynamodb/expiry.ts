@@ -77,11 +77,8 @@ const share = 10;
 /** Deletes all expired data. @param pause called after each step */
 export type Expire = (pause: ExpiryOptions['pause']) => Promise<number>;
 
-export interface Expiry {
-  readonly stop: () => Promise<void>;
-}
-
-export function startExpiry(expire: Expire, report: (error: unknown) => void): Expiry {
+/** @returns a function that stops it */
+export function startExpiry(expire: Expire, report: (error: unknown) => void): () => Promise<void> {
   const stopping = new AbortController();
   const { signal } = stopping;
   const rest = (ms: number): Promise<void> => setTimeout(ms, undefined, { signal, ref: false });
@@ -97,10 +94,8 @@ export function startExpiry(expire: Expire, report: (error: unknown) => void): E
     }
   };
   const running = run();
-  return {
-    stop: async () => {
-      stopping.abort();
-      await running;
-    },
+  return async () => {
+    stopping.abort();
+    await running;
   };
 }

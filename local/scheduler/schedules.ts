@@ -156,7 +156,7 @@ export class Schedules {
     await this.#store.change(decide, (release) => release?.());
   }
 
-  /** Plans the recurring schedules anew after the clock has stepped back. Returns their earlier fires. */
+  /** Recalculates recurring schedules after the clock has stepped back. Returns the earlier fires. */
   async planAnew(): Promise<readonly Fire[]> {
     const now = this.#now();
     const planned = this.recurring().map((schedule) =>

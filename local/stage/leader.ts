@@ -1,6 +1,6 @@
 /** The leading process of a stage fires schedules, invokes timed functions, and deletes expired data, for all processes. */
 import type { Control } from '../backup/control.ts';
-import { startExpiry, type Expiry } from '../dynamodb/expiry.ts';
+import { startExpiry } from '../dynamodb/expiry.ts';
 import { startTimers, type Timed } from '../lambda/timer.ts';
 import { lookForMissedFires, watchForLost } from './lostMessages.ts';
 import type { StandIns } from './standIns.ts';
@@ -28,11 +28,10 @@ export class Leader {
     await lookForMissedFires(standIns);
     await scheduler.fire();
     const timers = startTimers(timed, report);
-    const expiry: Expiry = startExpiry(expire, report);
     this.#endings = [
       scheduler.rest,
       ...timers.map((timer) => (signal: AbortSignal) => timer.stop(signal)),
-      expiry.stop,
+      startExpiry(expire, report),
       watchForLost(store, report),
     ];
     if (withdraw !== undefined) this.#endings.push(withdraw);

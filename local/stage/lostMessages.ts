@@ -32,7 +32,7 @@ export async function sendLostMessages(store: Store): Promise<void> {
   await endKills(store, kills.last);
 }
 
-/** How often a leading process looks whether another was killed. */
+/** How often the leading process checks whether another was killed. */
 const lookEveryMs = 10_000;
 /** A message that a killed process accepted is looked for after this time: by then, requests of its time are answered. */
 const settledMs = 40_000;

@@ -201,10 +201,10 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   const [fed, timed] = await Promise.all([loadFed(options), loadTimed(region, load)]);
   if (data !== undefined && share.isFirst) await sendLostMessages(data.store);
   loading.resolve();
-  const variables = share.isFirst
-    ? await firstVariables(standIns.management, { publicUrl, url: gateway.url, region })
-    : {};
+  const variables: Record<string, string> = {};
   if (share.isFirst) {
+    const addresses = { publicUrl, url: gateway.url, region };
+    Object.assign(variables, await firstVariables(standIns.management, addresses));
     if (testControl !== undefined) variables['SVC_TEST_CONTROL_URL'] = testControl.url;
     if (publishUrl !== undefined) variables['SVC_PUBLISH_URL'] = publishUrl.url;
     data?.write('env', toLines(variables));
