@@ -1,11 +1,16 @@
 /** A service that accepts messages over HTTP and delivers them to one destination. */
 import type { Closable } from './together.ts';
 
-export interface Contender extends Closable {
-  readonly name: string;
-  /** A POST to this URL publishes a message. */
+/** A POST to this URL publishes a message. */
+export interface Door {
   readonly publishUrl: string;
   readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface Contender extends Closable {
+  readonly name: string;
+  /** Publishers use them in equal shares. */
+  readonly doors: readonly [Door, ...Door[]];
   /** The request's body for an event, which is JSON. */
   readonly bodyOf: (event: string) => string;
   /** The ids of its processes. Their descendants count too. */

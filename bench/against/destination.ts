@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
-import { close, listen } from '../../local/http.ts';
 import type { Closable } from './together.ts';
+import { startWireServer } from './wire.ts';
 
 export const bodyBytes = 500;
 const numberDigits = 12;
@@ -26,21 +26,13 @@ export interface Destination extends Closable {
 export async function startDestination(): Promise<Destination> {
   const waiting = new Map<number, (at: number) => void>();
   let messages = 0;
-  const { server, port } = await listen((incoming, response) => {
-    const at = performance.now();
-    let body = '';
-    incoming
-      .setEncoding('latin1')
-      .on('data', (chunk: string) => (body += chunk))
-      .once('end', () => {
-        response.writeHead(200).end();
-        const message = Number(numberIn.exec(body)?.[1]);
-        waiting.get(message)?.(at);
-        waiting.delete(message);
-      });
+  const server = await startWireServer((body) => {
+    const message = Number(numberIn.exec(body)?.[1]);
+    waiting.get(message)?.(performance.now());
+    waiting.delete(message);
   });
   return {
-    url: `http://127.0.0.1:${port}/`,
+    ...server,
     expect: () => {
       messages += 1;
       const number = messages;
@@ -49,6 +41,5 @@ export async function startDestination(): Promise<Destination> {
         arrival: new Promise((resolve) => waiting.set(number, resolve)),
       };
     },
-    close: () => close(server),
   };
 }

@@ -1,4 +1,3 @@
-import { Agent, request } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
 import { BenchError } from '../benchError.ts';
@@ -6,29 +5,7 @@ import { median } from '../figures.ts';
 import type { Destination } from './destination.ts';
 import { cpuMsOf } from './processCpu.ts';
 import type { Contender } from './contender.ts';
-
-function publish({ publishUrl, headers, bodyOf }: Contender, agent: Agent, event: string): Promise<void> {
-  const body = bodyOf(event);
-  return new Promise((resolve, reject) => {
-    const outgoing = request(
-      publishUrl,
-      {
-        method: 'POST',
-        agent,
-        headers: { ...headers, 'content-type': 'application/json', 'content-length': body.length },
-      },
-      (answer) => {
-        const { statusCode = 0 } = answer;
-        answer.resume().once('end', () => {
-          if (statusCode >= 200 && statusCode < 300) resolve();
-          else reject(new BenchError(`A message was answered with ${statusCode}.`));
-        });
-      },
-    );
-    outgoing.once('error', reject);
-    outgoing.end(body);
-  });
-}
+import { Publisher } from './wire.ts';
 
 export interface Measured {
   readonly messages: number;
@@ -39,6 +16,8 @@ export interface Measured {
   readonly arrivalMs: number;
   /** Per message; undefined if it cannot be measured. */
   readonly cpuMs: number | undefined;
+  /** The load's own, per message: of the publishers and the destination. */
+  readonly loadCpuMs: number;
 }
 
 export interface Load {
@@ -61,13 +40,18 @@ export async function measureLoad(
   destination: Destination,
   { atOnce, waitsForArrival, goesOn }: Load,
 ): Promise<Measured> {
-  const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
+  const { doors, bodyOf } = contender;
+  const publishers = Array.from(
+    { length: atOnce },
+    (_, at) => new Publisher(doors[at % doors.length] ?? doors[0]),
+  );
+  const ownCpu = process.cpuUsage();
   const cpuBefore = cpuMsOf(contender.pids);
   const start = performance.now();
   const latencies: Promise<number>[] = [];
   let arrived = 0;
   const over = new AbortController();
-  const publisher = async (): Promise<void> => {
+  const publishWith = async (publisher: Publisher): Promise<void> => {
     while (!over.signal.aborted && goesOn(latencies.length, performance.now() - start)) {
       const { event, arrival } = destination.expect();
       const sentAt = performance.now();
@@ -76,7 +60,7 @@ export async function measureLoad(
         return at - sentAt;
       });
       latencies.push(latency);
-      await publish(contender, agent, event);
+      await publisher.publish(bodyOf(event));
       if (waitsForArrival) await arrival;
     }
   };
@@ -86,12 +70,13 @@ export async function measureLoad(
   });
   late.catch(() => undefined);
   try {
-    await Promise.race([Promise.all(Array.from({ length: atOnce }, publisher)), late]);
+    await Promise.race([Promise.all(publishers.map(publishWith)), late]);
     const messages = latencies.length;
     const backlog = (messages - arrived) / messages;
     const all = await Promise.race([Promise.all(latencies), late]);
     const tookMs = performance.now() - start;
     const cpuAfter = cpuMsOf(contender.pids);
+    const { user, system } = process.cpuUsage(ownCpu);
     return {
       messages,
       perSecond: (1_000 * messages) / tookMs,
@@ -99,9 +84,10 @@ export async function measureLoad(
       arrivalMs: median(all.length % 2 === 0 ? all.slice(1) : all),
       cpuMs:
         cpuBefore === undefined || cpuAfter === undefined ? undefined : (cpuAfter - cpuBefore) / messages,
+      loadCpuMs: (user + system) / 1_000 / messages,
     };
   } finally {
     over.abort();
-    agent.destroy();
+    for (const publisher of publishers) publisher.close();
   }
 }

@@ -84,8 +84,7 @@ export const startOutpost: Start = (destination) =>
     await makeDestination(api, destination, server);
     return {
       name: `Outpost ${outpostVersion}, PostgreSQL ${postgres.version}, RabbitMQ ${rabbitmq.version}, Redis ${redis.version}`,
-      publishUrl: `${api}/publish`,
-      headers: authorization,
+      doors: [{ publishUrl: `${api}/publish`, headers: authorization }],
       bodyOf: (event) => `{"tenant_id":"${tenant}","topic":"${topic}","data":${event}}`,
       pids: [server.pid, postgres.pid, ...rabbitmq.pids, redis.pid],
     };

@@ -9,7 +9,8 @@ interface Rival {
 }
 
 export const rivals = {
-  bullmq: { title: 'BullMQ', start: startBullmq },
+  bullmq: { title: 'BullMQ', start: startBullmq('fastify') },
+  'bullmq-http': { title: 'BullMQ on http', start: startBullmq('http') },
   outpost: { title: 'Outpost', start: startOutpost },
 } satisfies Readonly<Record<string, Rival>>;
 export type RivalName = keyof typeof rivals;

@@ -1,10 +1,11 @@
 /**
  * A process that does with BullMQ what the local stage does: accepts messages over HTTP, stores them in Redis before it
- * answers, delivers them over HTTP, and retries. Arguments: BullMQ's folder, and Redis's port.
+ * answers, delivers them over HTTP, and retries. Arguments: BullMQ's folder, Redis's port, and `fastify` or `http`.
  *
- * It is what a team would write that wants speed: a fast web framework, `fetch` with a timeout, and Redis as in BullMQ's
- * documents.
+ * With `fastify` it is what a team would write that wants speed: a fast web framework, `fetch` with a timeout, and Redis as in
+ * BullMQ's documents. With `http` it has only Node's server and client, which is the fastest that Node.js can do.
  */
+import { Agent, createServer, request } from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
@@ -41,7 +42,7 @@ const bullmq = z.object({
 const fastify = z.custom<() => Server>(isFunction);
 const job = z.object({ url: z.string(), contentType: z.string(), body: z.string() });
 
-const [folder = '', redisPort = ''] = process.argv.slice(2);
+const [folder = '', redisPort = '', by] = process.argv.slice(2);
 const load = createRequire(join(folder, 'package.json'));
 const { Queue, Worker } = bullmq.parse(load('bullmq'));
 const makeServer = fastify.parse(load('fastify'));
@@ -57,7 +58,7 @@ const jobOptions = {
   removeOnComplete: 1_000,
 };
 
-async function deliver({ url, contentType, body }: z.infer<typeof job>): Promise<void> {
+async function deliverByFetch({ url, contentType, body }: z.infer<typeof job>): Promise<void> {
   const answer = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': contentType },
@@ -69,30 +70,74 @@ async function deliver({ url, contentType, body }: z.infer<typeof job>): Promise
   if (!answer.ok) throw new Error(`The destination answered ${answer.status}.`);
 }
 
+const agent = new Agent({ keepAlive: true });
+
+function deliverByHttp({ url, contentType, body }: z.infer<typeof job>): Promise<void> {
+  const headers = { 'content-type': contentType, 'content-length': Buffer.byteLength(body) };
+  return new Promise((resolve, reject) => {
+    const outgoing = request(
+      url,
+      { method: 'POST', agent, headers, timeout: deliveryTimeoutMs },
+      (answer) => {
+        const { statusCode = 0 } = answer;
+        answer.resume().once('end', () => {
+          if (statusCode >= 200 && statusCode < 300) resolve();
+          else reject(new Error(`The destination answered ${statusCode}.`));
+        });
+      },
+    );
+    outgoing.once('timeout', () => outgoing.destroy(new Error('The destination did not answer.')));
+    outgoing.once('error', reject).end(body);
+  });
+}
+
 const publishing = '/publish/';
+
+type Publish = (url: string, contentType: string | undefined, body: string) => Promise<object>;
 
 async function serve(): Promise<void> {
   const queue = new Queue('messages', { connection });
+  const deliver = by === 'http' ? deliverByHttp : deliverByFetch;
   new Worker('messages', ({ data }) => deliver(job.parse(data)), {
     connection,
     concurrency: deliveriesAtOnce,
   });
+  const publish: Publish = async (url, contentType = 'text/plain', body) => {
+    const data = { url: url.slice(publishing.length), contentType, body };
+    return { messageId: (await queue.add('message', data, jobOptions)).id };
+  };
+  const port = by === 'http' ? await serveByHttp(publish) : await serveByFastify(publish);
+  const ready: z.infer<typeof bullmqReady> = { port };
+  process.send?.(ready);
+}
+
+const host = '127.0.0.1';
+
+async function serveByHttp(publish: Publish): Promise<number> {
+  const server = createServer((incoming, response) => {
+    let body = '';
+    incoming.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
+    incoming.once('end', () => {
+      publish(incoming.url ?? '', incoming.headers['content-type'], body).then(
+        (answer) =>
+          response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer)),
+        () => response.writeHead(500).end(),
+      );
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, host, resolve));
+  return bound.parse(server.address()).port;
+}
+
+const bound = z.object({ port: z.int() });
+
+async function serveByFastify(publish: Publish): Promise<number> {
   const server = makeServer();
   server.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) => {
     done(null, body);
   });
-  server.post(`${publishing}*`, async ({ url, headers, body }) => {
-    const contentType = headers['content-type'] ?? 'text/plain';
-    const { id } = await queue.add(
-      'message',
-      { url: url.slice(publishing.length), contentType, body },
-      jobOptions,
-    );
-    return { messageId: id };
-  });
-  const address = await server.listen({ host: '127.0.0.1', port: 0 });
-  const ready: z.infer<typeof bullmqReady> = { port: Number(new URL(address).port) };
-  process.send?.(ready);
+  server.post(`${publishing}*`, ({ url, headers, body }) => publish(url, headers['content-type'], body));
+  return Number(new URL(await server.listen({ host, port: 0 })).port);
 }
 
 serve().catch(fail);

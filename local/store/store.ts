@@ -77,6 +77,8 @@ export class Store {
   /** `doubtful`: the file must be reopened. `closed`: it is closed for that. */
   #state: 'open' | 'doubtful' | 'closed' = 'open';
   #next: Batch | undefined;
+  /** The one that is being written. */
+  #current: Batch | undefined;
   #isDue = false;
   #committing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -233,7 +235,7 @@ export class Store {
    * @throws Error of the disk; no waiting write was then made
    */
   committed(): Promise<void> {
-    if (this.#next === undefined) return this.#committing ?? Promise.resolve();
+    if (this.#next === undefined) return this.#current?.committed ?? Promise.resolve();
     this.#commitSoon();
     return this.#next.committed;
   }
@@ -267,6 +269,7 @@ export class Store {
   async #commit(): Promise<void> {
     const batch = this.#taken();
     if (batch === undefined) return;
+    this.#current = batch;
     try {
       await this.#refusals.check();
       await this.#openAgain();
@@ -284,6 +287,8 @@ export class Store {
       batch.reject(reason);
       // Later writes may depend on the failed one.
       this.#taken()?.reject(reason);
+    } finally {
+      this.#current = undefined;
     }
   }
 

@@ -30,6 +30,11 @@ interface ProcessSlotsParts {
   readonly report: (key: LaneKey, error: unknown) => void;
 }
 
+interface Asking {
+  readonly give: (slot: Slot | undefined) => void;
+  readonly fail: (error: unknown) => void;
+}
+
 class ProcessSlots {
   readonly #key: LaneKey;
   readonly #parts: ProcessSlotsParts;
@@ -39,8 +44,8 @@ class ProcessSlots {
   #slots = 0;
   #until = 0;
   #isTight = true;
-  #asking: ((slot: Slot | undefined) => void)[] = [];
-  #leasing: Promise<void> | undefined;
+  #asking: Asking[] = [];
+  #isLeasing = false;
   #freeing: Promise<void> | undefined;
   #renewal: NodeJS.Timeout | undefined;
   /** Sequential, so the lease in the table is never smaller than the one in use. */
@@ -63,31 +68,30 @@ class ProcessSlots {
     const isLasting = leftMs > 2 * renewalMs && leftMs <= processLeaseMs;
     const isFree = this.#inUse < Math.min(this.#slots, this.#parallelism, most);
     if (isLasting && isFree) return this.#use();
-    const given = new Promise<Slot | undefined>((resolve) => this.#asking.push(resolve));
-    this.#leasing ??= this.#lease();
-    await this.#leasing;
-    return given;
+    return new Promise((give, fail) => {
+      this.#asking.push({ give, fail });
+      if (!this.#isLeasing) void this.#leaseAll();
+    });
   }
 
   /** Leases the slots that are in use or asked for. */
-  async #lease(): Promise<void> {
-    try {
-      while (this.#asking.length > 0) await this.#inTurn(() => this.#answerAsking());
-    } finally {
-      // Later callers wait for another lease. Earlier ones fail if this one fails.
-      this.#leasing = undefined;
-      this.#asking = [];
-    }
+  async #leaseAll(): Promise<void> {
+    this.#isLeasing = true;
+    while (this.#asking.length > 0) await this.#inTurn(() => this.#lease());
+    this.#isLeasing = false;
   }
 
-  async #answerAsking(): Promise<void> {
-    const asking = this.#asking;
-    this.#asking = [];
+  async #lease(): Promise<void> {
+    const asking = this.#asking.splice(0);
     this.#slots = this.#inUse;
-    let left = (await this.#write(this.#inUse + asking.length)) - this.#inUse;
-    for (const answer of asking) {
-      answer(left > 0 ? this.#use() : undefined);
-      left -= 1;
+    try {
+      let left = (await this.#write(this.#inUse + asking.length)) - this.#inUse;
+      for (const { give } of asking) {
+        give(left > 0 ? this.#use() : undefined);
+        left -= 1;
+      }
+    } catch (error) {
+      for (const { fail } of [...asking, ...this.#asking.splice(0)]) fail(error);
     }
   }
 
@@ -160,7 +164,7 @@ class ProcessSlots {
   }
 
   get isIdle(): boolean {
-    return this.#inUse === 0 && this.#leasing === undefined;
+    return this.#inUse === 0 && !this.#isLeasing;
   }
 }
 

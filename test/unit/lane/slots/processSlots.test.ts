@@ -74,6 +74,20 @@ describe('a process', () => {
     await second?.release();
   });
 
+  it('gives the slots of a write although others keep asking', async () => {
+    const others: Promise<unknown>[] = [];
+    table.beforeSave = () => {
+      if (others.length < 4) others.push(take());
+      return new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    };
+    await take();
+    expect(others.length).toBeLessThan(4);
+    while (others.length < 4) await others.at(-1);
+    await Promise.all(others);
+  });
+
   it('renews its lease before it reuses a slot if less than 40 s of its 70 s are left', async () => {
     await (await take())?.release();
     expect(lease()?.until).toBe(table.time + 70 * secondMs);
