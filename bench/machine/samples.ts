@@ -19,6 +19,8 @@ interface Sample {
 }
 
 export interface Samples {
+  /** Of the account that published them. */
+  readonly token: string;
   readonly waiting: Sample;
   readonly delivered: Sample;
 }
@@ -54,7 +56,7 @@ export async function takeSamples(stage: Stage): Promise<Samples> {
       acceptedAt,
       lines: lines.filter((line) => line.includes(messageId)),
     });
-    return { waiting: sampleOf(waiting), delivered: sampleOf(delivered) };
+    return { token, waiting: sampleOf(waiting), delivered: sampleOf(delivered) };
   } finally {
     await receiver.close();
   }

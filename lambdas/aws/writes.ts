@@ -6,7 +6,7 @@ import {
   UpdateItemCommand,
   type UpdateItemCommandInput,
 } from '@aws-sdk/client-dynamodb';
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { dynamodb, toItem, type Key, type Row } from './dynamodb.ts';
 
@@ -67,7 +67,8 @@ export const put = (table: string, row: object, terms: Terms = {}, client = dyna
  * counts as made.
  */
 export async function putMarked(table: string, row: object, terms: Terms): Promise<Outcome> {
-  const mark = randomBytes(6).toString('base64url');
+  // 48 random bits; Node.js keeps random bytes ready only for UUIDs.
+  const mark = randomUUID().slice(-12);
   const { isMade, row: found } = await put(table, { ...row, mark }, terms);
   return isMade || found?.['mark'] === mark ? { isMade: true, row: found ?? {} } : { isMade, row: found };
 }
