@@ -13,7 +13,7 @@ import { readArchive, type Description } from './archive.ts';
 import { isOfBefore, refusalOf } from './before/folder.ts';
 import { Filler } from './contents.ts';
 import { askForBackup } from './control.ts';
-import { needed, restoring, secretNames, storeName } from './files.ts';
+import { needed, requireData, restoring, secretNames, storeName } from './files.ts';
 import { writeBackup } from './writeBackup.ts';
 
 interface Made extends Description {
@@ -107,9 +107,7 @@ async function writerOf(folder: string): Promise<(to: Writable) => Promise<void>
   const data = resolve(folder);
   const refusal = await refusalOf(data);
   if (refusal !== undefined) throw new StageError(refusal);
-  const missing = needed.find((name) => !existsSync(join(data, name)));
-  if (missing !== undefined)
-    throw new StageError(`${data} is not the data directory of a stage: it has no ${missing}.`);
+  requireData(data);
   return async (to) => {
     const running = await askForBackup(data);
     if (running !== undefined) await pipeline(running, to);
