@@ -17,5 +17,8 @@ export function requireData(folder: string): void {
     throw new StageError(`${folder} is not the data directory of a stage: it has no ${missing}.`);
 }
 
+/** The folder in which the restore of an account collects what the backup has of it. */
+export const restoringAccount = 'restoring-account';
+
 /** The folder in which a restore collects the files before it moves them. */
 export const restoring = 'restoring';
