@@ -210,6 +210,7 @@ export async function unpack(source: Readable, folder: string, filler: Filler): 
     },
     line: (text) => filler.take(text),
   });
+  await filler.flush();
   const missing = secretNames.find((name) => !taken.has(name));
   if (missing !== undefined) throw new StageError(`The backup is not whole: it has no ${missing}.`);
   return about;

@@ -57,7 +57,6 @@ export function* linesOf(store: Store, at: Snapshot): Generator<string> {
   }
 }
 
-/** What a line says. */
 export type Line =
   | { readonly row: { readonly table: Table; readonly item: Item } }
   /** `key` is where a store has it. */
@@ -91,11 +90,12 @@ function parseLine(text: string): Line {
 /** Lines that are written in one transaction. */
 const together = 1_000;
 
-/** Writes contents to a store. */
+/** Writes contents to a store. Call `flush` at the end. */
 export class Filler {
   readonly #store: Store;
   readonly #rows: Rows;
   readonly #takes: (line: Line) => boolean;
+  readonly #lines: Line[] = [];
   entries = 0;
 
   /** @param takes whether it takes a line; by default all */
@@ -110,10 +110,15 @@ export class Filler {
     const line = parseLine(text);
     if (!this.#takes(line)) return;
     this.entries += 1;
-    void this.#store.change((write) => {
-      this.put(write, line);
+    this.#lines.push(line);
+    if ('object' in line || this.#lines.length === together) await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    const lines = this.#lines.splice(0);
+    await this.#store.change((write) => {
+      for (const line of lines) this.put(write, line);
     });
-    if ('object' in line || this.entries % together === 0) await this.#store.committed();
   }
 
   /** Writes a line in a transaction that has begun. */

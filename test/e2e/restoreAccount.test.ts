@@ -24,7 +24,7 @@ import { useReceiver } from '../support/useReceiver.ts';
 
 const hourMs = 3_600_000;
 const localId = '00000000-0000-4000-8000-000000000001';
-/** In the message’s row, in a row of its own, and in S3. */
+/** Stored in the message’s row, in its own row, and in S3. */
 const sizes = [5, 3_000, 20_000];
 
 /** Puts the names of objects in order. */
