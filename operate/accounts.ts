@@ -188,13 +188,17 @@ const actions: Readonly<Record<string, Action>> = {
     run: (api, { of, fields }) => revokeToken(api, of, fields),
   },
   delete: { needs: 'id', run: (api, { of }) => show(api, { method: 'DELETE', path: `users/${of}` }) },
+  restore: {
+    needs: 'id',
+    run: (api, { of }) => show(api, { method: 'POST', path: `users/${of}/restore` }),
+  },
 };
 
 const patch = (api: ManagementApi, id: string, body: Fields): Promise<Shown> =>
   show(api, { method: 'PATCH', path: `users/${id}`, body });
 
 const about =
-  'Lists, makes, changes, suspends and deletes accounts and their named tokens through the management API.';
+  'Lists, makes, changes, suspends, deletes and restores accounts and their named tokens through the management API.';
 
 const examples = `
 Examples:
@@ -203,6 +207,7 @@ Examples:
   svc-queue accounts show <id>                              one, with its tokens
   svc-queue accounts change <id> max_requests_per_day=5000 budget=20
   svc-queue accounts suspend <id>                           its tokens are refused, its messages are held
+  svc-queue accounts restore <id>                           takes back its deletion, for seven days
   svc-queue accounts rotate <id>                            new tokens; the old ones end at once
   svc-queue accounts tokens <id>                            its named tokens
   svc-queue accounts add-token <id> name=shop scope=publish destinations='["https://example.com/hooks/"]'
@@ -224,7 +229,7 @@ export function parseAccounts(args: readonly string[]): AccountsCommand {
       .argument('[fields...]', 'name=value, for create, change, add-token and revoke-token', field, {})
       .option('--name <name>', 'of the deployment', textLike(/./, 'the name of a deployment'))
       .option('--region <region>', 'its first region', region)
-      .option('--yes', 'delete without asking; this cannot be undone')
+      .option('--yes', 'delete without asking')
       .option('--json', 'print JSON')
       .addHelpText('after', examples),
     args,
@@ -242,6 +247,6 @@ export function parseAccounts(args: readonly string[]): AccountsCommand {
   if (takesFields !== true && Object.keys(fields).length > 0)
     throw new Ending(`${action} takes no fields.`, 2);
   if (action === 'delete' && !yes)
-    throw new Ending(`Deleting cannot be undone: svc-queue accounts delete ${of} --yes`, 2);
+    throw new Ending(`After seven days this cannot be undone: svc-queue accounts delete ${of} --yes`, 2);
   return { name, region: where, isJson, act: (api) => run(api, { of, fields }) };
 }

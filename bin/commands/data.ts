@@ -1,5 +1,6 @@
 /** `svc-queue backup`, `restore` and `check`: a stage's data in one file, from a file, and checked for damage. */
 import { backUp, restore, streamBackup } from '../../local/backup/backUp.ts';
+import { restoreAccount } from '../../local/backup/restoreAccount.ts';
 import { parseBackupOptions } from '../../local/backup/options.ts';
 import { check } from '../../local/check/check.ts';
 import { parseCheckOptions } from '../../local/check/options.ts';
@@ -19,7 +20,7 @@ export function run([name, ...args]: readonly string[]): Promise<void> {
     });
   }
   const isBackup = name === 'backup';
-  const { file, dataDirectory, replaces } = parseBackupOptions(
+  const { file, dataDirectory, replaces, account } = parseBackupOptions(
     isBackup ? 'backup' : 'restore',
     args,
     process.env,
@@ -37,9 +38,14 @@ export function run([name, ...args]: readonly string[]): Promise<void> {
       else console.log(`${file} has ${said}`);
       return;
     }
-    const { entries, madeAt, version } = await restore(isStream ? process.stdin : file, dataDirectory);
+    const source = isStream ? process.stdin : file;
+    const { entries, madeAt, version } =
+      account === undefined
+        ? await restore(source, dataDirectory)
+        : await restoreAccount(source, dataDirectory, account);
+    const whose = account === undefined ? '' : `of the account ${account} `;
     console.log(
-      `${dataDirectory} has the ${entries} entries of the backup of ${madeAt}, made by version ${version}. ` +
+      `${dataDirectory} has the ${entries} entries ${whose}of the backup of ${madeAt}, made by version ${version}. ` +
         `Start it: svc-queue start --data-dir ${dataDirectory}`,
     );
   });

@@ -1,5 +1,8 @@
 /** `svc-queue start`: the whole service on this machine. */
+import { resolve } from 'node:path';
+import { requireData } from '../../local/backup/files.ts';
 import { memberVariable } from '../../local/cluster/protocol.ts';
+import { pausedSentence } from '../../local/disk/readiness.ts';
 import { devModeSentence } from '../../local/stage/devMode.ts';
 import { parseOptions, type Options } from '../../local/stage/options.ts';
 import { isOpen } from '../../local/network/network.ts';
@@ -18,9 +21,10 @@ type Service = Pick<Stage, 'url' | 'variables' | 'stop'> & { readonly replaceAll
 /** Says how to use the stage. A server's output is stored, so it contains no secrets. */
 function announce(
   { url, variables }: Service,
-  { dataDirectory, dev, network }: Options,
+  { dataDirectory, dev, isPaused, network }: Options,
   log: StageLog,
 ): void {
+  if (isPaused) log.info(pausedSentence);
   if (isOpen(network)) {
     log.info(
       `The service is ready at ${url}. Tokens and keys are in ${dataDirectory ?? ''}/env: an application gets its lines QSTASH_… only. The console is at ${url}/console.`,
@@ -83,7 +87,8 @@ function stopWithNpm(stop: () => void): void {
 }
 
 async function startService(options: Parameters<typeof startStage>[0]): Promise<Service> {
-  const { processes, dataDirectory } = options;
+  const { processes, dataDirectory, isPaused } = options;
+  if (isPaused && dataDirectory !== undefined) requireData(resolve(dataDirectory));
   if (processes === 1 || dataDirectory === undefined) return startStage(options);
   const { startPrimary } = await import('../../local/cluster/primary.ts');
   return startPrimary({ ...options, dataDirectory });

@@ -49,6 +49,8 @@ export const storedAccount = z.object({
   planUpgradedAt: z.optional(z.number()),
   /** Unix milliseconds. */
   deletedAt: z.optional(z.number()),
+  /** The state that a restored account gets again. A deleted account without it has lost its data. */
+  stateBefore: optionalText,
   /** Limits that differ from the plan's. */
   limits: z.object(eachLimit(() => z.optional(z.number()))),
   /** Dollars a month; 0 for no limit. */
@@ -166,6 +168,10 @@ export const defaultRetries = (account: Account): number =>
 export const isServed = ({ active, state }: Account): boolean => active && state === 'active';
 
 export const isDeleted = ({ deletedAt }: Account): boolean => deletedAt !== undefined;
+
+/** Whether the account was deleted and cannot be restored. Before that, a deleted account is like a suspended one. */
+export const isRemoved = ({ deletedAt, stateBefore }: Account): boolean =>
+  deletedAt !== undefined && stateBefore === undefined;
 
 /** A worker reads an account again after this time (ms). By then each worker knows of a change. */
 export const accountLifetimeMs = 10 * secondMs;

@@ -1,4 +1,4 @@
-import { accountLifetimeMs, isDeleted, isServed, type Account } from './account.ts';
+import { accountLifetimeMs, isRemoved, isServed, type Account } from './account.ts';
 import { log } from '../aws/log.ts';
 import { loadAccount } from './accounts.ts';
 import { cached } from '../shared/cached.ts';
@@ -18,7 +18,7 @@ export async function ownerOf({
   readonly messageId: string;
 }): Promise<Account | undefined> {
   const account = (await accounts(accountId)) ?? (await loadAccount(accountId, true));
-  if (account !== undefined && !isDeleted(account)) return account;
+  if (account !== undefined && !isRemoved(account)) return account;
   log.warn('A message of a deleted account is not delivered', { accountId, messageId });
   return undefined;
 }

@@ -1,4 +1,4 @@
-import { isDeleted, isServed } from '../account/account.ts';
+import { isRemoved, isServed } from '../account/account.ts';
 import { loadAccount } from '../account/accounts.ts';
 import { log } from '../aws/log.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
@@ -36,7 +36,7 @@ export async function lookForAlarms(until: number): Promise<void> {
 /** Checks one account. @throws if something could not be read or stored; the next check repeats it */
 async function lookAt(read: Alarms): Promise<void> {
   const account = await loadAccount(read.accountId, false);
-  if (account === undefined || isDeleted(account)) {
+  if (account === undefined || isRemoved(account)) {
     await deleteAlarms(read.accountId);
     return;
   }

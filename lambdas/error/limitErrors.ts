@@ -147,6 +147,11 @@ export const limitErrors = {
     meaning: 'The request requires another region, which does not answer.',
     advice: 'Send it again when that region answers.',
   },
+  service_paused: {
+    statuses: [503],
+    meaning: 'The service was started with `--paused`, and only answers reads. Nothing was changed.',
+    advice: 'Send it to the service that is at work.',
+  },
   time_over: {
     statuses: [503],
     meaning: 'The request ran out of time before all was done. Completed changes stay.',

@@ -7,6 +7,7 @@ import {
   createAccount,
   deleteAccount,
   getAccount,
+  restoreAccount,
   rotateTokens,
   updateAccount,
 } from '../management/accounts.ts';
@@ -26,6 +27,8 @@ export const handler = managementApi('accounts', accountsRoutes, {
     ok(await updateAccount(variable(call, 'id'), call.request.body, call.request.callerIp)),
   'DELETE /v2/{brand}/users/{id}': async (call) =>
     ok(await deleteAccount(variable(call, 'id'), call.request.callerIp)),
+  'POST /v2/{brand}/users/{id}/restore': async (call) =>
+    ok(await restoreAccount(variable(call, 'id'), call.request.callerIp)),
   'POST /v2/{brand}/users/{id}/failure-callback/test': async (call) => {
     // Loaded here because the client of deliveries is large and this request is rare.
     const { testFailureCallback } = await import('../management/testFailureCallback.ts');

@@ -1,7 +1,9 @@
 import * as z from 'zod/mini';
 import { minuteMs, now, secondMs } from '../shared/clock.ts';
+import { logAndContinue } from '../aws/logAndContinue.ts';
 import { withMetrics } from '../aws/metrics.ts';
 import { timers } from '../aws/resources.ts';
+import { endDeletions } from '../management/endDeletions.ts';
 import { countAllOutcomes } from '../statistics/countAllOutcomes.ts';
 
 /** The time to end work that has begun. */
@@ -13,9 +15,9 @@ const asked = z.object({
   parts: z._default(z.number(), 1),
 });
 
-export const handler = withMetrics((event: unknown): Promise<void> =>
-  countAllOutcomes(
-    now() + timers.countOutcomes.functionTimeoutSeconds * secondMs - marginMs,
-    asked.parse(event),
-  ),
-);
+export const handler = withMetrics(async (event: unknown): Promise<void> => {
+  const until = now() + timers.countOutcomes.functionTimeoutSeconds * secondMs - marginMs;
+  const part = asked.parse(event);
+  if (part.part === 0) await logAndContinue(endDeletions());
+  await countAllOutcomes(until, part);
+});

@@ -7,7 +7,7 @@ import {
   withFields,
   type AccountRecord,
 } from './rules/accountFields.ts';
-import { isDeleted, newAccount, type Account } from '../account/account.ts';
+import { isDeleted, isRemoved, newAccount, type Account } from '../account/account.ts';
 import { givenTo, secretMark } from '../account/credentials.ts';
 import { now } from '../shared/clock.ts';
 import { HttpError, notFound, quote } from '../error/httpError.ts';
@@ -121,7 +121,8 @@ export async function updateAccount(id: string, bytes: Uint8Array, address?: str
 }
 
 /**
- * Deletes an account. Its tokens end at once, its schedules and deliveries soon after, and its data expires. Can be repeated.
+ * Deletes an account. Its tokens end at once, its schedules and deliveries soon after. Its data is kept until `endDeletions`.
+ * Can be repeated.
  *
  * @throws HttpError 404 or 503
  */
@@ -129,7 +130,31 @@ export async function deleteAccount(id: string, address?: string): Promise<Accou
   const time = now();
   const end = { active: false, state: 'deleted', stateChangedAt: time, deletedAt: time };
   const entry = { action: 'account.delete', address } as const;
-  return recordOf(await change(id, entry, (before) => (isDeleted(before) ? before : { ...before, ...end })));
+  const account = await change(id, entry, (before) =>
+    isDeleted(before) ? before : { ...before, ...end, stateBefore: before.state },
+  );
+  return recordOf(account);
+}
+
+/**
+ * Takes back the deletion of an account, which gets its former state and tokens. Can be repeated.
+ *
+ * @throws HttpError 404 if its data was removed, or 503
+ */
+export async function restoreAccount(id: string, address?: string): Promise<AccountRecord> {
+  const entry = { action: 'account.restore', address } as const;
+  const account = await change(id, entry, (before) => {
+    const { stateBefore: state } = before;
+    if (isRemoved(before))
+      throw notFound(
+        'account_not_found',
+        `The account ${quote(before.id)} was deleted, and can no longer be restored.`,
+      );
+    if (state === undefined) return before;
+    const again = { state, active: state === 'active', stateChangedAt: now() };
+    return { ...before, ...again, deletedAt: undefined, stateBefore: undefined };
+  });
+  return recordOf(account);
 }
 
 /**

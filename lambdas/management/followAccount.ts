@@ -1,4 +1,4 @@
-import { isDeleted, isServed, type Account } from '../account/account.ts';
+import { isRemoved, isServed, type Account } from '../account/account.ts';
 import type { AccountChange } from './accountChange.ts';
 import { TransientError } from '../error/transientError.ts';
 import { eachOf } from '../shared/lists.ts';
@@ -42,7 +42,7 @@ export async function followAccount({ accountId, others = [], version = 0 }: Acc
 }
 
 async function follow(account: Account): Promise<void> {
-  if (isDeleted(account)) await removeAll(account);
+  if (isRemoved(account)) await removeAll(account);
   if (isServed(account)) await resumeAccount(account);
 }
 

@@ -1,4 +1,4 @@
-import { limitsOf, type Account } from '../account/account.ts';
+import { isRemoved, limitsOf, type Account } from '../account/account.ts';
 import { settings } from '../aws/settings.ts';
 import { saveAccount } from '../account/accounts.ts';
 import { tellRegion } from './store/accountChanges.ts';
@@ -19,7 +19,11 @@ export async function saveWithFollowers(after: Account, before: Account): Promis
   const { region } = before;
   // Waiting messages may continue when the parallelism is raised.
   const isRaised = limitsOf(after).max_global_parallelism > limitsOf(before).max_global_parallelism;
-  const isFollowed = isRaised || after.state !== before.state || after.region !== region;
+  const isFollowed =
+    isRaised ||
+    after.state !== before.state ||
+    after.region !== region ||
+    isRemoved(after) !== isRemoved(before);
   const notice = { accountId: after.id, others: settings.regions.filter((other) => other !== region) };
   if (isFollowed) await answerOf(region, tellRegion(region, notice, laterSeconds));
   const isSaved = await answerOf(region, saveAccount(after, before));

@@ -26,7 +26,11 @@ export async function ensureAccount(
 ): Promise<void> {
   const existing = await findAccount(id);
   if (existing !== undefined && isDeleted(existing))
-    throw new HttpError(409, 'account_exists', `The account ${quote(id)} was deleted: give it another name.`);
+    throw new HttpError(
+      409,
+      'account_exists',
+      `The account ${quote(id)} was deleted: restore it, or give it another name.`,
+    );
   const ended = Object.keys(before?.fields ?? {}).map((name) => [name, null] as const);
   const wanted = { ...Object.fromEntries(ended), ...fields, active: true };
   const record =

@@ -1,5 +1,5 @@
 /** Drains a region: it accepts nothing new and finishes the rest. */
-import { isDeleted, type Account } from '../account/account.ts';
+import { isRemoved, type Account } from '../account/account.ts';
 import { isThere, waitingIn } from '../lane/lane.ts';
 import { settings } from '../aws/settings.ts';
 import { accountsOf, loadAccount, saveAccount } from '../account/accounts.ts';
@@ -46,7 +46,7 @@ export async function setDraining(isDraining: boolean): Promise<number> {
   let changed = 0;
   for await (const found of accountsOf(region, region, undefined)) {
     let account: Account | undefined = found;
-    while (account !== undefined && !isDeleted(account) && (account.isDraining ?? false) !== isDraining) {
+    while (account !== undefined && !isRemoved(account) && (account.isDraining ?? false) !== isDraining) {
       const after = { ...account, isDraining: isDraining || undefined, version: account.version + 1 };
       if (await saveAccount(after, account)) {
         changed += 1;

@@ -1,4 +1,4 @@
-import { isDeleted } from '../account/account.ts';
+import { isRemoved } from '../account/account.ts';
 import { now, secondMs } from '../shared/clock.ts';
 import { eachOf } from '../shared/lists.ts';
 import { log } from '../aws/log.ts';
@@ -27,7 +27,7 @@ export async function countAllOutcomes(until: number, part: CountingPart = whole
   let left: Sharded[] = [];
   for await (const account of accountsOf(settings.region, settings.region, undefined)) {
     const { id, shards } = account;
-    if (!isDeleted(account) && placesIn(account, part).length > 0) left.push({ id, shards });
+    if (!isRemoved(account) && placesIn(account, part).length > 0) left.push({ id, shards });
   }
   while (left.length > 0 && now() < until) {
     const behind: Sharded[] = [];

@@ -2,6 +2,7 @@ export const auditActions = [
   'account.create',
   'account.change',
   'account.delete',
+  'account.restore',
   'account.rotateTokens',
   'token.create',
   'token.revoke',

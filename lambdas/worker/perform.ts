@@ -1,5 +1,5 @@
 import type { GiveUpReason } from '../job/redelivery.ts';
-import { isDeleted, type Account } from '../account/account.ts';
+import { isRemoved, type Account } from '../account/account.ts';
 import type { BulkJob, Job, RunEndJob } from '../job/job.ts';
 import { loadAccount } from '../account/accounts.ts';
 import { plugInGroups, plugInRuns } from '../message/kinds.ts';
@@ -43,7 +43,7 @@ async function forOwner(
   work: (account: Account) => Promise<unknown>,
 ): Promise<void> {
   const account = await loadAccount(accountId, false);
-  if (account !== undefined && !isDeleted(account)) await work(account);
+  if (account !== undefined && !isRemoved(account)) await work(account);
 }
 
 /** @throws if it must be retried */

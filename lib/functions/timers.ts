@@ -70,7 +70,8 @@ export class Timers {
       ruleDescription: 'Triggers the count of outcomes',
       parts: shared.settings.countingParts,
       may: [
-        rights.on('accounts', 'Scan'),
+        rights.on('accounts', 'Scan', 'PutItem'),
+        rights.tellRegions(),
         ...rights.countOutcomes(),
         rights.on('messages', 'Query'),
         rights.countUsage(),

@@ -13,10 +13,10 @@ import { readArchive, type Description } from './archive.ts';
 import { isOfBefore, refusalOf } from './before/folder.ts';
 import { Filler } from './contents.ts';
 import { askForBackup } from './control.ts';
-import { needed, restoring, secretNames, storeName } from './files.ts';
+import { needed, requireData, restoring, secretNames, storeName } from './files.ts';
 import { writeBackup } from './writeBackup.ts';
 
-interface Made extends Description {
+export interface Made extends Description {
   /** The number of rows, messages, schedules and objects. */
   readonly entries: number;
 }
@@ -107,9 +107,7 @@ async function writerOf(folder: string): Promise<(to: Writable) => Promise<void>
   const data = resolve(folder);
   const refusal = await refusalOf(data);
   if (refusal !== undefined) throw new StageError(refusal);
-  const missing = needed.find((name) => !existsSync(join(data, name)));
-  if (missing !== undefined)
-    throw new StageError(`${data} is not the data directory of a stage: it has no ${missing}.`);
+  requireData(data);
   return async (to) => {
     const running = await askForBackup(data);
     if (running !== undefined) await pipeline(running, to);
@@ -167,35 +165,13 @@ export async function restore(from: string | Readable, folder: string): Promise<
   if (hasData && !wasInterrupted) {
     throw new StageError(`${data} has data already: move it away, or choose another folder with --data-dir.`);
   }
-  const source =
-    from instanceof Readable
-      ? from
-      : (
-          await open(resolve(from), 'r').catch((error: unknown) => {
-            throw new StageError(
-              `The backup ${from} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-            );
-          })
-        ).createReadStream();
+  const source = await sourceOf(from);
   await rm(unfinished, { recursive: true, force: true });
   await mkdir(unfinished, { recursive: true, mode: 0o700 });
   const { store } = await openStore(join(unfinished, storeName), false);
   try {
     const filler = new Filler(store);
-    const taken = new Set<string>();
-    const about = await readArchive(source, {
-      file: async (name, content) => {
-        if (!secretNames.some((known) => known === name))
-          throw new StageError(`The backup has ${name}, which is not from a stage.`);
-        const path = join(unfinished, name);
-        await pipeline(content, createWriteStream(path, { mode: 0o600 }));
-        await flush(path, constants.O_RDWR);
-        taken.add(name);
-      },
-      line: (text) => filler.take(text),
-    });
-    const missing = secretNames.find((name) => !taken.has(name));
-    if (missing !== undefined) throw new StageError(`The backup is not whole: it has no ${missing}.`);
+    const about = await unpack(source, unfinished, filler);
     await markUsed(store);
     // The stage was at work.
     await noteKill(store, Date.parse(about.madeAt));
@@ -207,6 +183,37 @@ export async function restore(from: string | Readable, folder: string): Promise<
     await rm(unfinished, { recursive: true, force: true });
     throw error;
   }
+}
+
+/** @throws StageError if the file cannot be read */
+export async function sourceOf(from: string | Readable): Promise<Readable> {
+  if (from instanceof Readable) return from;
+  const file = await open(resolve(from), 'r').catch((error: unknown) => {
+    throw new StageError(
+      `The backup ${from} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  });
+  return file.createReadStream();
+}
+
+/** Reads a whole backup: its secrets into files of a folder, its lines into a store. @throws StageError */
+export async function unpack(source: Readable, folder: string, filler: Filler): Promise<Description> {
+  const taken = new Set<string>();
+  const about = await readArchive(source, {
+    file: async (name, content) => {
+      if (!secretNames.some((known) => known === name))
+        throw new StageError(`The backup has ${name}, which is not from a stage.`);
+      const path = join(folder, name);
+      await pipeline(content, createWriteStream(path, { mode: 0o600 }));
+      await flush(path, constants.O_RDWR);
+      taken.add(name);
+    },
+    line: (text) => filler.take(text),
+  });
+  await filler.flush();
+  const missing = secretNames.find((name) => !taken.has(name));
+  if (missing !== undefined) throw new StageError(`The backup is not whole: it has no ${missing}.`);
+  return about;
 }
 
 /** Moves all files into place, the store last: a directory without a store counts as empty. */

@@ -2,22 +2,29 @@
  * The contents of a store as lines of JSON, independent of the store's format: rows, queued messages, schedules and objects.
  */
 import * as z from 'zod/mini';
-import { textToBytes } from '../dynamodb/codec.ts';
+import { decode, textToBytes } from '../dynamodb/codec.ts';
 import { behindAll } from '../dynamodb/keys.ts';
 import { Rows } from '../dynamodb/rows.ts';
-import { allTables, keyOf, tableNamed } from '../dynamodb/table.ts';
+import { allTables, keyOf, tableNamed, type Table } from '../dynamodb/table.ts';
 import { checkedItem, type Item } from '../dynamodb/values.ts';
 import { jsonOrUndefined } from '../json.ts';
-import { objectKeys, objectsIn } from '../s3/objects.ts';
+import { objectKeys, objectsIn, type StoredObject } from '../s3/objects.ts';
 import {
   putSchedule,
   storedSchedule,
   storedSchedules,
   type StoredSchedule,
 } from '../scheduler/storedSchedules.ts';
-import { messageKey, queuedMessage, storedMessages, toBytes as messageBytes } from '../sqs/storedMessages.ts';
+import {
+  messageKey,
+  queuedMessage,
+  storedMessageEntries,
+  storedMessages,
+  toBytes as messageBytes,
+  type QueuedMessage,
+} from '../sqs/storedMessages.ts';
 import { StageError } from '../stage/stageError.ts';
-import type { Snapshot, Store } from '../store/store.ts';
+import type { Snapshot, Store, Write } from '../store/store.ts';
 
 const row = z.object({ table: z.string(), item: z.record(z.string(), z.unknown()) });
 const object = z.object({
@@ -26,7 +33,7 @@ const object = z.object({
   modifiedAt: z.number(),
   body: z.string(),
 });
-const line = z.union([
+const textLine = z.union([
   z.strictObject({ row }),
   z.strictObject({ message: queuedMessage }),
   z.strictObject({ schedule: storedSchedule }),
@@ -50,55 +57,103 @@ export function* linesOf(store: Store, at: Snapshot): Generator<string> {
   }
 }
 
+export type Line =
+  | { readonly row: { readonly table: Table; readonly item: Item } }
+  /** `key` is where a store has it. */
+  | { readonly message: QueuedMessage; readonly key: Buffer }
+  | { readonly schedule: StoredSchedule }
+  | { readonly object: { readonly key: string; readonly load: () => StoredObject | undefined } };
+
+export function* contentsOf(store: Store): Generator<Line> {
+  for (const table of allTables) {
+    for (const { value } of store.range({ from: table.prefix, to: behindAll(table.prefix) }))
+      yield { row: { table, item: checkedItem(decode(value)) } };
+  }
+  yield* storedMessageEntries(store);
+  for (const schedule of storedSchedules(store)) yield { schedule };
+  const objects = objectsIn(store, Date.now);
+  for (const key of objectKeys(store)) yield { object: { key, load: () => objects.get(key) } };
+}
+
+/** @throws StageError if the line is invalid */
+function parseLine(text: string): Line {
+  const { data } = textLine.safeParse(jsonOrUndefined(text));
+  if (data === undefined) throw new StageError('The backup has a line that this release does not know.');
+  if ('row' in data)
+    return { row: { table: tableNamed(data.row.table), item: checkedItem(textToBytes(data.row.item)) } };
+  if ('message' in data) return { ...data, key: messageKey(data.message) };
+  if ('schedule' in data) return data;
+  const { key, body, ...about } = data.object;
+  return { object: { key, load: () => ({ ...about, body: Buffer.from(body, 'base64') }) } };
+}
+
 /** Lines that are written in one transaction. */
 const together = 1_000;
 
-/** Writes contents to an empty store. */
+/** Writes contents to a store. Call `flush` at the end. */
 export class Filler {
   readonly #store: Store;
   readonly #rows: Rows;
+  readonly #takes: (line: Line) => boolean;
+  readonly #lines: Line[] = [];
   entries = 0;
 
-  constructor(store: Store) {
+  /** @param takes whether it takes a line; by default all */
+  constructor(store: Store, takes: (line: Line) => boolean = () => true) {
     this.#store = store;
     this.#rows = new Rows(store);
+    this.#takes = takes;
   }
 
   /** @throws StageError if the line is invalid */
   async take(text: string): Promise<void> {
-    const { data } = line.safeParse(jsonOrUndefined(text));
-    if (data === undefined) throw new StageError('The backup has a line that this release does not know.');
-    if ('row' in data) await this.#row(data.row.table, checkedItem(textToBytes(data.row.item)));
-    else if ('message' in data) await this.#write(messageKey(data.message), messageBytes(data.message));
-    else if ('schedule' in data) await this.#schedule(data.schedule);
-    else {
-      const { key, body, ...about } = data.object;
-      this.entries += 1;
-      await objectsIn(this.#store, Date.now).put(key, { ...about, body: Buffer.from(body, 'base64') });
-    }
-  }
-
-  async #row(tableName: string, item: Item): Promise<void> {
-    const table = tableNamed(tableName);
-    void this.#rows.change(table, keyOf(table, item), () => item);
-    await this.#wait();
-  }
-
-  async #schedule(schedule: StoredSchedule): Promise<void> {
-    void this.#store.change((write) => {
-      putSchedule(write, schedule, undefined, schedule);
-    });
-    await this.#wait();
-  }
-
-  async #write(key: Buffer, value: Buffer): Promise<void> {
-    this.#store.write(key, value);
-    await this.#wait();
-  }
-
-  async #wait(): Promise<void> {
+    const line = parseLine(text);
+    if (!this.#takes(line)) return;
     this.entries += 1;
-    if (this.entries % together === 0) await this.#store.committed();
+    this.#lines.push(line);
+    if ('object' in line || this.#lines.length === together) await this.flush();
+  }
+
+  async flush(): Promise<void> {
+    const lines = this.#lines.splice(0);
+    await this.#store.change((write) => {
+      for (const line of lines) this.put(write, line);
+    });
+  }
+
+  /** Writes a line in a transaction that has begun. */
+  put(write: Write, line: Line): void {
+    if ('row' in line) {
+      const { table, item } = line.row;
+      this.#rows.changeIn(write, table, keyOf(table, item), () => item);
+    } else if ('message' in line) write(messageKey(line.message), messageBytes(line.message));
+    else if ('schedule' in line) putSchedule(write, line.schedule, undefined, line.schedule);
+    else objectsIn(this.#store, Date.now).change(write, line.object.key, line.object.load());
+  }
+
+  /** Prepares the removal of a line. Keeps only its key, because there may be many. */
+  removalOf(line: Line): (write: Write) => void {
+    if ('row' in line) {
+      const { table } = line.row;
+      const key = keyOf(table, line.row.item);
+      return (write) => this.#rows.changeIn(write, table, key, () => undefined);
+    }
+    if ('message' in line) {
+      const { key } = line;
+      return (write) => {
+        write(key, undefined);
+      };
+    }
+    if ('schedule' in line) {
+      const { schedule } = line;
+      return (write) => {
+        putSchedule(write, schedule, schedule, undefined);
+      };
+    }
+    const { key } = line.object;
+    return (write) => {
+      objectsIn(this.#store, Date.now).change(write, key, undefined);
+    };
   }
 }
 

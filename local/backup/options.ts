@@ -1,4 +1,5 @@
 import { Option } from '@commander-js/extra-typings';
+import * as z from 'zod/mini';
 import { command, dataDirectoryOf, folder, parse, textLike } from '../../cli/commandLine.ts';
 
 interface BackupOptions {
@@ -7,11 +8,17 @@ interface BackupOptions {
   readonly dataDirectory: string;
   /** Whether a backup may replace an existing file. */
   readonly replaces: boolean;
+  /** The only account to restore. */
+  readonly account: string | undefined;
 }
 
 const path = textLike(/./, 'the path of a file');
 
 const replacing = new Option('--force', 'replace the file, if it exists');
+
+const onlyOne = new Option('--account <id>', 'restore only this account').argParser(
+  textLike(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, 'the id of an account, a UUID'),
+);
 
 const examples = {
   backup: `
@@ -29,15 +36,18 @@ Examples:
   svc-queue restore /backups/svc-queue.tar.gz --data-dir /var/lib/svc-queue
   ssh other cat svc-queue.tar.gz | svc-queue restore - --data-dir /var/lib/svc-queue
   svc-queue start --data-dir /var/lib/svc-queue
+  svc-queue restore /backups/svc-queue.tar.gz --data-dir /var/lib/svc-queue --account <id>
 
-Messages that were delivered after the backup are delivered again.
+Messages that were delivered after the backup are delivered again. With --account the data directory may have data: all that it has of
+this account is replaced by what the backup has, and nothing else is changed.
 
 Exit status: 0 done; 1 it failed; 2 wrong arguments, or a mistake named in the message. Nothing is changed unless it is 0.`,
 } as const;
 
 const about = {
   backup: 'Writes all data of a stage into one file, whether it is running or not.',
-  restore: 'Restores a backup into an empty data directory. Then start a stage with it.',
+  restore:
+    'Restores a backup into an empty data directory, or one account into that of a stopped stage. Then start a stage with it.',
 } as const;
 
 /** @throws Ending */
@@ -54,12 +64,16 @@ export function parseBackupOptions(
     )
     .option('--data-dir <folder>', 'the data directory of the stage (SVC_DATA_DIR; .svc)', folder)
     .addHelpText('after', examples[name]);
-  if (name === 'backup') one.addOption(replacing);
+  one.addOption(name === 'backup' ? replacing : onlyOne);
   const given = parse(one, args);
   const { dataDir, ...others } = given.opts();
   return {
     file: given.processedArgs[0],
     dataDirectory: dataDirectoryOf(dataDir, environment),
     replaces: 'force' in others,
+    account: z
+      .object({ account: z.optional(z.string()) })
+      .parse(others)
+      .account?.toLowerCase(),
   };
 }

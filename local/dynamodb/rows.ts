@@ -1,5 +1,5 @@
 /** The rows of all tables. A change is decided in its transaction, and builds on all earlier ones. A read sees what is on the disk. */
-import type { Store } from '../store/store.ts';
+import type { Store, Write } from '../store/store.ts';
 import { decode, encode } from './codec.ts';
 import { entryKey } from './indexes.ts';
 import type { Table } from './table.ts';
@@ -49,22 +49,30 @@ export class Rows {
    * @throws Error of `after`
    */
   change(table: Table, key: Buffer, after: (before: Item | undefined) => Item | undefined): Promise<Changed> {
-    return this.store.change((write) => {
-      const before = this.read(key);
-      const row = after(before);
-      if (row === before) return { before, after: row };
-      const bytes = row && encode(row);
-      write(key, bytes);
-      for (const index of table.indexes) {
-        const value = key.subarray(table.prefix.length);
-        const was = before && entryKey(index, before, value);
-        const is = row && entryKey(index, row, value);
-        if (was !== undefined && is?.equals(was) !== true) write(was, undefined);
-        if (is !== undefined && was?.equals(is) !== true) write(is, value);
-      }
-      this.#keep(key.toString('latin1'), row, bytes);
-      return { before, after: row };
-    });
+    return this.store.change((write) => this.changeIn(write, table, key, after));
+  }
+
+  /** Does so in a transaction that has begun. */
+  changeIn(
+    write: Write,
+    table: Table,
+    key: Buffer,
+    after: (before: Item | undefined) => Item | undefined,
+  ): Changed {
+    const before = this.read(key);
+    const row = after(before);
+    if (row === before) return { before, after: row };
+    const bytes = row && encode(row);
+    write(key, bytes);
+    for (const index of table.indexes) {
+      const value = key.subarray(table.prefix.length);
+      const was = before && entryKey(index, before, value);
+      const is = row && entryKey(index, row, value);
+      if (was !== undefined && is?.equals(was) !== true) write(was, undefined);
+      if (is !== undefined && was?.equals(is) !== true) write(is, value);
+    }
+    this.#keep(key.toString('latin1'), row, bytes);
+    return { before, after: row };
   }
 
   #keep(id: string, row: Item | undefined, bytes: Buffer | undefined): void {

@@ -7,7 +7,7 @@
  */
 import * as z from 'zod/mini';
 import { jsonOrUndefined } from '../json.ts';
-import type { Snapshot, Store } from '../store/store.ts';
+import type { Snapshot, Store, Write } from '../store/store.ts';
 
 export interface StoredObject {
   readonly body: Buffer;
@@ -21,6 +21,8 @@ export interface Objects {
   /** @param at the snapshot to read */
   get(key: string, at?: Snapshot): StoredObject | undefined;
   delete(key: string): Promise<void>;
+  /** Puts or deletes an object in a transaction that has begun. */
+  change(write: Write, key: string, object: StoredObject | undefined): void;
   expire(): Promise<void>;
 }
 
@@ -47,17 +49,21 @@ function entryKey(key: string, part: number): Buffer {
 export function objectsIn(store: Store, now: () => number): Objects {
   const aboutOf = (key: string, at?: Snapshot): z.infer<typeof about> | undefined =>
     about.safeParse(jsonOrUndefined(store.get(entryKey(key, 0), at)?.toString() ?? '')).data;
+  const changeIn = (write: Write, key: string, object: StoredObject | undefined): void => {
+    const parts = Math.ceil((object?.body.length ?? 0) / partBytes);
+    for (let part = parts + 1; part <= (aboutOf(key)?.parts ?? 0); part += 1) {
+      write(entryKey(key, part), undefined);
+    }
+    if (object === undefined) write(entryKey(key, 0), undefined);
+    else for (const [name, value] of entriesOf(key, object)) write(name, value);
+  };
   const change = (key: string, object: StoredObject | undefined): Promise<void> =>
     store.change((write) => {
-      const parts = Math.ceil((object?.body.length ?? 0) / partBytes);
-      for (let part = parts + 1; part <= (aboutOf(key)?.parts ?? 0); part += 1) {
-        write(entryKey(key, part), undefined);
-      }
-      if (object === undefined) write(entryKey(key, 0), undefined);
-      else for (const [name, value] of entriesOf(key, object)) write(name, value);
+      changeIn(write, key, object);
     });
   return {
     put: change,
+    change: changeIn,
     get: (key, at) => {
       if (at === undefined) store.refresh();
       const found = aboutOf(key, at);

@@ -104,6 +104,11 @@ export function* firesOf(store: Store, kind: Kind, from: number, to: number): Ge
   }
 }
 
+/** Lets the next start complete the index. */
+export const forgetIndex = (write: Write): void => {
+  write(index, undefined);
+};
+
 const together = 1_000;
 
 /**

@@ -20,7 +20,7 @@ const storedMessage = z.object({
 export type StoredMessage = z.infer<typeof storedMessage>;
 
 export const queuedMessage = z.extend(storedMessage, { queue: z.string() });
-type QueuedMessage = z.infer<typeof queuedMessage>;
+export type QueuedMessage = z.infer<typeof queuedMessage>;
 
 /** All messages' keys begin with `first`. `behind` is the next byte. */
 const first = Buffer.from('q');
@@ -75,11 +75,15 @@ const isQueued = (value: unknown): value is QueuedMessage =>
 
 /** @param owner whose messages to read; undefined for all */
 export function* storedMessages(store: Store, at?: Snapshot, owner?: Owner): Generator<QueuedMessage> {
+  for (const { message } of storedMessageEntries(store, at, owner)) yield message;
+}
+
+export function* storedMessageEntries(store: Store, at?: Snapshot, owner?: Owner) {
   const range = owner === undefined ? { from: first, to: behind } : rangeOf(owner);
-  for (const { value } of store.range({ ...range, at })) {
+  for (const { key, value } of store.range({ ...range, at })) {
     const message = jsonOrUndefined(value.toString());
     if (!isQueued(message)) throw new DamageError('The store is damaged: a message of a queue is none.');
-    yield message;
+    yield { key, message };
   }
 }
 

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, write
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
-import { needed, restoring, secretNames, storeName } from '../backup/files.ts';
+import { needed, restoring, restoringAccount, secretNames, storeName } from '../backup/files.ts';
 import { refusalOf } from '../backup/before/folder.ts';
 import { replaceFile } from '../durable.ts';
 import { jsonOrUndefined } from '../json.ts';
@@ -17,6 +17,8 @@ import { StageError, isSystemError } from './stageError.ts';
 export interface DataDirectory {
   readonly folder: string;
   readonly store: Store;
+  /** Whether no stage has used it. */
+  readonly isNew: boolean;
   /**
    * A random text from the directory's first stage.
    *
@@ -62,6 +64,8 @@ export async function openDataDirectory(path: string, options?: CheckOptions): P
     if (existsSync(inFolder(restoring))) {
       throw new StageError(`A restore into ${folder} was interrupted: run svc-queue restore again.`);
     }
+    // It is left from a killed command.
+    rmSync(inFolder(restoringAccount), { recursive: true, force: true });
     for (const name of [...needed, 'env']) {
       // A copied folder may let others read its files.
       if (existsSync(inFolder(name))) protect(inFolder(name));
@@ -109,6 +113,7 @@ function filesOf(folder: string, store: Store, isNew: boolean): DataDirectory {
   return {
     folder,
     store,
+    isNew,
     begin: () => (isNew ? markUsed(store) : Promise.resolve()),
     write,
     secret: (name) => {

@@ -9,6 +9,7 @@ interface LeaderOptions {
   readonly standIns: StandIns;
   readonly timed: readonly Timed[];
   readonly control: Control | undefined;
+  readonly isPaused: boolean;
   readonly report: (error: unknown) => void;
 }
 
@@ -22,19 +23,20 @@ export class Leader {
 
   /** @throws Error of the disk; it can then be called again */
   async start(): Promise<void> {
-    const { standIns, timed, control, report } = this.#options;
+    const { standIns, timed, control, isPaused, report } = this.#options;
     const { scheduler, expire, store } = standIns;
     const withdraw = control?.announce();
+    this.#endings = withdraw === undefined ? [] : [withdraw];
+    if (isPaused) return;
     await lookForMissedFires(standIns);
     await scheduler.fire();
     const timers = startTimers(timed, report);
-    this.#endings = [
+    this.#endings.push(
       scheduler.rest,
       ...timers.map((timer) => (signal: AbortSignal) => timer.stop(signal)),
       startExpiry(expire, report),
       watchForLost(store, report),
-    ];
-    if (withdraw !== undefined) this.#endings.push(withdraw);
+    );
   }
 
   /** Resolves when the invocations in flight have ended, or `signal` aborts. */

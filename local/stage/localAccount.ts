@@ -37,11 +37,12 @@ export interface Management {
 /**
  * Finds or creates the account `local`: a paid account in the stage's region that may send to all reachable destinations.
  *
- * @returns no keys if the account is suspended or deleted
+ * @returns no keys if the account is suspended or deleted; undefined if there is none and none may be made
  */
 export async function localAccount(
   { url, username, password }: Management,
   region: string,
+  isPaused: boolean,
   callOwn: CallOwn,
 ) {
   const headers = { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}` };
@@ -52,6 +53,7 @@ export async function localAccount(
     );
 
   const found = await callOwn(`${users}/${localAccountId}`, { headers });
+  if (isPaused && found.status === 404) return undefined;
   const set = { region, destinations: everywhere().map(([pattern]) => pattern) };
   let account =
     found.status === 404
@@ -60,7 +62,8 @@ export async function localAccount(
   // An earlier stage had another region, or no reachable destinations in AWS.
   const isAsBefore =
     account.region === region && (account.destinations !== undefined || reachableDestinations().length === 0);
-  if (!isAsBefore && account.deletion_time === 0) account = await send('PATCH', `/${localAccountId}`, set);
+  if (!isAsBefore && !isPaused && account.deletion_time === 0)
+    account = await send('PATCH', `/${localAccountId}`, set);
 
   const answer = await callOwn(`${url}/v2/keys`, { headers: { authorization: `Bearer ${account.token}` } });
   return { ...account, keys: answer.status === 401 ? undefined : signingKeys.parse(await jsonOf(answer)) };

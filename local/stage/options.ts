@@ -22,6 +22,8 @@ export interface Options {
   readonly dataDirectory: string | undefined;
   /** How many processes share the work. */
   readonly processes: number;
+  /** Whether the stage only answers reads. */
+  readonly isPaused: boolean;
   readonly region: string;
   /** Host names and CIDR blocks that deliveries may reach although they are not public. */
   readonly allowedDestinations: readonly string[];
@@ -162,7 +164,9 @@ export function parseOptions(
   const flags = parseFlags(args);
   const otherwise = <T>(variable: string, read: (text: string) => T): T | undefined =>
     fromVariable(environment, variable, read);
-  const { dev = false, inMemory = false } = flags;
+  const { dev = false, inMemory = false, paused: isPaused = false } = flags;
+  if (isPaused && (inMemory || dev))
+    throw new Ending('--paused excludes --in-memory and --dev: it is for data that a stage has kept.', 2);
   const network = networkOf(
     {
       host: flags.host ?? otherwise('SVC_HOST', address) ?? loopback,
@@ -187,6 +191,7 @@ export function parseOptions(
     );
   }
   return {
+    isPaused,
     processes: processes ?? (inMemory || dev ? 1 : processesOf(availableParallelism())),
     port:
       flags.port ??
@@ -233,6 +238,10 @@ function parseFlags(args: readonly string[]) {
       )
       .option('--region <region>', 'the AWS region to play (SVC_REGION; eu-central-1)', region)
       .option('--in-memory', 'keep nothing')
+      .option(
+        '--paused',
+        'only answer reads: change and deliver nothing, as for a look into a restored backup',
+      )
       .option(
         '--allowed-destinations <list>',
         'hosts and networks, separated by commas, that deliveries may reach although they are not public; none for ' +

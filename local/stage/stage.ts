@@ -12,7 +12,7 @@ import {
 } from '../../lambdas/aws/resources.ts';
 import { startControl } from '../backup/control.ts';
 import { Disk, diskSentence } from '../disk/disk.ts';
-import { readiness } from '../disk/readiness.ts';
+import { pausedSentence, readiness } from '../disk/readiness.ts';
 import type { Guard } from '../http.ts';
 import { isOpen, ownHosts } from '../network/network.ts';
 import { guardDevMode } from './devGuard.ts';
@@ -115,7 +115,7 @@ export async function startStage(options: StageOptions): Promise<Stage> {
  * stand-ins; the handlers; the developer's account; and the event sources and timers.
  */
 async function start(options: StageOptions, endings: Endings): Promise<Omit<Stage, 'stop'>> {
-  const { region, network, loadFunction: load = loadFunction } = options;
+  const { region, network, isPaused, loadFunction: load = loadFunction } = options;
   const disk = diskOf(options);
   const { report } = disk ?? options;
   if (disk !== undefined) {
@@ -123,7 +123,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
       disk.close();
     });
   }
-  const ready = readiness(() => disk);
+  const ready = readiness(() => disk, isPaused);
   if (options.dev) giveDevCredentials();
   const functions = new Map<ApiFunction, LambdaFunction>();
   const loading = pending();
@@ -155,7 +155,9 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   if (data !== undefined) endings.push(data.release);
   const standIns = await startStandIns({ ...options, report }, data, endings, share);
   const { announce } = options;
-  const { redriveAll = redrive } = share;
+  const redriveAll = isPaused
+    ? () => Promise.reject(new StageError(pausedSentence))
+    : (share.redriveAll ?? redrive);
   const control = data && (await startControl({ data, redriveAll, report, announce }));
   if (control !== undefined) endings.push(control.close);
   if (isOpen(network)) checkStrength(standIns.secrets);
@@ -198,12 +200,12 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     report,
   });
   if (testControl !== undefined) endings.push(testControl.close);
-  const [fed, timed] = await Promise.all([loadFed(options), loadTimed(region, load)]);
-  if (data !== undefined && share.isFirst) await sendLostMessages(data.store);
+  const [fed, timed] = isPaused ? [[], []] : await Promise.all([loadFed(options), loadTimed(region, load)]);
+  if (data !== undefined && share.isFirst && !isPaused) await sendLostMessages(data.store);
   loading.resolve();
   const variables: Record<string, string> = {};
   if (share.isFirst) {
-    const addresses = { publicUrl, url: gateway.url, region };
+    const addresses = { publicUrl, url: gateway.url, region, isPaused };
     Object.assign(variables, await firstVariables(standIns.management, addresses));
     if (testControl !== undefined) variables['SVC_TEST_CONTROL_URL'] = testControl.url;
     if (publishUrl !== undefined) variables['SVC_PUBLISH_URL'] = publishUrl.url;
@@ -214,13 +216,13 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   const running = { ...options, report };
   const sources = feed(fed, running, sqs.queues, testControl?.leave);
   // Before the timers start, because one of them also receives parked jobs, which hides them.
-  await redriveAtStart(sqs.queues).catch(report);
+  if (!isPaused) await redriveAtStart(sqs.queues).catch(report);
   const isForAll = ({ name }: Timed): boolean => name !== 'redrive';
   const clocks = startTimers(
     timed.filter((one) => !isForAll(one)),
     report,
   );
-  const leader = new Leader({ standIns, timed: timed.filter(isForAll), control, report });
+  const leader = new Leader({ standIns, timed: timed.filter(isForAll), control, isPaused, report });
   if (share.leads) await leader.start();
   let isReplaced = false;
   endings.push(async () => {

@@ -55,6 +55,7 @@ export type Endings = (() => Promise<void> | void)[];
 
 export interface StandInOptions {
   readonly region: string;
+  readonly isPaused?: boolean | undefined;
   readonly announce: (sentence: string) => void;
   /** Called with errors that the stage survives. */
   readonly report: (error: unknown) => void;
@@ -85,7 +86,7 @@ export interface StandIns {
 
 /** @param data the data directory; undefined to keep everything in memory */
 export async function startStandIns(
-  { region, report, dynamodbUrl, tlsFolder, openProxies }: StandInOptions,
+  { region, isPaused = false, report, dynamodbUrl, tlsFolder, openProxies }: StandInOptions,
   data: DataDirectory | undefined,
   endings: Endings,
   share: Share = wholeShare,
@@ -106,7 +107,7 @@ export async function startStandIns(
   const dynamodb = await startDynamodb(store, report);
   if (dynamodbUrl === undefined) endings.push(dynamodb.close);
   else await dynamodb.close();
-  if (share.isFirst) {
+  if (share.isFirst && !isPaused) {
     await endProcessLeases(dynamodb.rows);
     await forgetStarts(dynamodb.rows);
   }

@@ -6,16 +6,17 @@ interface Addresses {
   readonly publicUrl: string;
   readonly url: string;
   readonly region: string;
+  readonly isPaused: boolean;
 }
 
-/** Makes the developer's account at the first start. */
+/** Makes the developer's account at the first start, unless the stage is paused. */
 export async function firstVariables(
   management: Omit<Management, 'url'>,
-  { publicUrl, url, region }: Addresses,
+  { publicUrl, url, region, isPaused }: Addresses,
 ): Promise<Record<string, string>> {
   const own = ownCalls();
   try {
-    const account = await localAccount({ url, ...management }, region, own.call);
+    const account = await localAccount({ url, ...management }, region, isPaused, own.call);
     return clientVariables(publicUrl, management, account);
   } finally {
     await own.close();
@@ -25,10 +26,9 @@ export async function firstVariables(
 function clientVariables(
   url: string,
   management: Omit<Management, 'url'>,
-  { token, read_only_token, keys }: Awaited<ReturnType<typeof localAccount>>,
+  account: Awaited<ReturnType<typeof localAccount>>,
 ): Record<string, string> {
-  const current = keys?.current ?? '';
-  const next = keys?.next ?? '';
+  const { token = '', read_only_token = '', keys: { current = '', next = '' } = {} } = account ?? {};
   return {
     SVC_URL: url,
     SVC_TOKEN: token,

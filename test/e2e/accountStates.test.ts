@@ -177,6 +177,41 @@ describe.runIf(service.target === 'local')('with a separate stage', () => {
     expect(none.deliveries).toEqual([]);
   });
 
+  it('a deleted account rests, and is restored with all that it had', async () => {
+    const account = await make();
+    const inbox = receiver.inbox();
+    const [daily, named] = [{ 'Svc-Cron': '0 0 * * *', 'Svc-Schedule-Id': 'daily' }, '/v2/svc/users'];
+    expect((await send(account, 'POST', `/v2/schedules/${inbox.url}`, daily)).status).toBe(200);
+    const queued = {
+      url: stage.url,
+      path: `/v2/enqueue/orders/${inbox.url}`,
+      headers: { 'Svc-Delay': '1h' },
+    };
+    messageIdOf(await publishAs(account, inbox.url, queued));
+    const body = { name: '東京', scope: 'read' };
+    const { management } = stage;
+    const at = `${named}/${account.id}`;
+    const { token } = z
+      .object({ token: z.string() })
+      .parse((await manage('POST', `${at}/tokens`, { management, body })).json);
+    const restore = () => manage('POST', `${at}/restore`, { management });
+    await manage('DELETE', at, { management });
+    await stage.advance(6 * 24 * hourMs);
+    await expectRefusal(send(account, 'GET', '/v2/schedules'), 401, 'The account is not active.');
+    expect(inbox.deliveries).toEqual([]);
+    const [first, second] = await Promise.all([restore(), restore()]);
+    expect(recordOf(first)).toEqual(recordOf(second));
+    expect(recordOf(first)).toMatchObject({
+      ...{ active: true, state: 'active', deletion_time: 0 },
+      ...{ token: account.token, modifying_state: 'activated' },
+    });
+    await inbox.received(1);
+    await stage.advance(24 * hourMs);
+    await inbox.received(2);
+    expect((await send({ ...account, token }, 'GET', '/v2/schedules')).status).toBe(200);
+    await send(account, 'DELETE', '/v2/schedules/daily');
+  });
+
   it('dead letters are kept for max_dlq_retention_time_milis', async () => {
     const account = await make({ max_dlq_retention_time_milis: hourMs });
     const inbox = receiver.inbox((_delivery, response) => response.writeHead(500).end());

@@ -123,7 +123,7 @@ describe('svc-queue', () => {
     [parseAccounts, ['create', 'ops@acme.example', 'budget'], /'budget' is invalid.* Allowed is name=value/],
     [parseAccounts, ['suspend', id, 'budget=1'], /^suspend takes no fields\.$/],
     [parseAccounts, ['revoke-token', id], /^Which token\? .* allowed is id=tok_…$/],
-    [parseAccounts, ['delete', id], /^Deleting cannot be undone: .* --yes$/],
+    [parseAccounts, ['delete', id], /^After seven days this cannot be undone: .* --yes$/],
     [parseAccounts, ['--region', 'Europe'], /'Europe' is invalid. Allowed is a region of AWS/],
     [parseCdk, ['deploy', 'Svc-Management'], /^There is no argument 'Svc-Management': stacks are named with/],
     [parseCdk, ['deploy', '--fail'], /^The flag --fail is for diff and drift; --help lists the flags\.$/],

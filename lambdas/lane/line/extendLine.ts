@@ -1,4 +1,4 @@
-import { isDeleted } from '../../account/account.ts';
+import { isRemoved } from '../../account/account.ts';
 import { now } from '../../shared/clock.ts';
 import type { Lane } from '../lane.ts';
 import type { Entry } from '../rules/entry.ts';
@@ -68,7 +68,7 @@ export async function extendLine(
   const { front, back, firstPage, nextPage } = lane.line;
   const account = await loadAccount(lane.accountId, false);
   // A deleted account's messages expire without delivery.
-  if (account === undefined || isDeleted(account)) return undefined;
+  if (account === undefined || isRemoved(account)) return undefined;
   const extend = async ({ messageId }: Entry): Promise<void> => {
     const history = await loadMessage({ accountId: lane.accountId, messageId });
     if (history !== undefined && history.end === undefined) {

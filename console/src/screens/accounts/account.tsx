@@ -26,7 +26,17 @@ export function OneAccount({ id }: { readonly id: string }) {
       path={path`v2/svc/users/${id}`}
       title={(of) => of?.customer_id ?? id}
       back={{ href: href(['accounts']), name: 'Accounts' }}
-      actions={(of, then) => of.state !== 'deleted' && <Actions of={of} then={then} onTokens={setFresh} />}
+      actions={(of, then) =>
+        of.state === 'deleted' ? (
+          <Act
+            name="Restore"
+            work={sends({ api, path: path`v2/svc/users/${id}/restore` }, 'The account is restored.')}
+            then={then}
+          />
+        ) : (
+          <Actions of={of} then={then} onTokens={setFresh} />
+        )
+      }
     >
       {(of) => (
         <>
@@ -80,7 +90,7 @@ function Actions({ of, then, onTokens }: ActionsProps) {
         name="Delete"
         title={`Delete ${of.customer_id ?? 'the account'}?`}
         yes="Delete the account"
-        effect="Its tokens end now, its messages and schedules stop, and its data expires. This cannot be undone."
+        effect="Its tokens end now, and its messages and schedules stop. It can be restored for seven days; then its data is removed."
         request={{ api, path: at }}
         said="The account is deleted."
         then={then}

@@ -55,6 +55,7 @@ export const accountsRoutes = {
   'GET /v2/{brand}/users/{id}': { access: 'management' },
   'PATCH /v2/{brand}/users/{id}': { access: 'management' },
   'DELETE /v2/{brand}/users/{id}': { access: 'management' },
+  'POST /v2/{brand}/users/{id}/restore': { access: 'management' },
   'POST /v2/{brand}/users/{id}/failure-callback/test': { access: 'management' },
   'POST /v2/{brand}/rotate-token/{id}': { access: 'management' },
   'POST /v2/{brand}/users/{id}/tokens': { access: 'management' },
@@ -158,7 +159,7 @@ export const accounts = /* @__PURE__ */ made((): Operations<typeof accountsRoute
     id: 'deleteAccount',
     summary: 'Delete an account',
     description:
-      'Its tokens become invalid at once. Its schedules and deliveries stop soon after, and its data expires. Safe to repeat.',
+      'Its tokens become invalid at once, and its schedules and deliveries stop soon after. Its data is removed after seven days; until then the account can be restored. Safe to repeat.',
     answers: {
       200: {
         description: 'It is deleted.',
@@ -173,6 +174,17 @@ export const accounts = /* @__PURE__ */ made((): Operations<typeof accountsRoute
       },
     },
     errors: errorsOf('DELETE', 'users'),
+  },
+  'POST /v2/{brand}/users/{id}/restore': {
+    id: 'restoreAccount',
+    summary: 'Restore a deleted account',
+    description:
+      'Takes back a deletion of the last seven days. The account gets its former state: its tokens are valid again, its messages are delivered, and its schedules fire from now on. Safe to repeat; an account that is not deleted stays as it is.',
+    answers: { 200: { description: 'The account.', schema: 'Account', example: account } },
+    errors: errorsOf('POST', 'users', [
+      'account_not_found',
+      `The account "${accountId}" was deleted, and can no longer be restored.`,
+    ]),
   },
   'POST /v2/{brand}/users/{id}/failure-callback/test': {
     id: 'testFailureCallback',

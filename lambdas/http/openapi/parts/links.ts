@@ -50,7 +50,14 @@ const about = {
   event: { parameter: 'eventId', operations: ['listWaiters'] },
   account: {
     parameter: 'id',
-    operations: ['getAccount', 'updateAccount', 'rotateTokens', 'getAccountStats', 'deleteAccount'],
+    operations: [
+      'getAccount',
+      'updateAccount',
+      'rotateTokens',
+      'getAccountStats',
+      'deleteAccount',
+      'restoreAccount',
+    ],
     others: { brand: '$request.path.brand' },
   },
 } as const satisfies Readonly<Record<string, About>>;

@@ -16,6 +16,7 @@ const defaults = {
   allowedDestinations: ['127.0.0.0/8', '::1/128', 'localhost'],
   pricePerMessage: 0.000_01,
   dev: false,
+  isPaused: false,
 };
 
 test('without flags and variables the defaults apply', () => {
@@ -42,6 +43,7 @@ test('variables change the defaults, and flags override variables', () => {
     allowedDestinations: [],
     pricePerMessage: 0.5,
     dev: false,
+    isPaused: false,
   };
   expect(parseOptions([], variables)).toEqual(fromVariables);
   const flags = [
@@ -66,6 +68,7 @@ test('variables change the defaults, and flags override variables', () => {
     allowedDestinations: ['a', '10.0.0.0/8'],
     pricePerMessage: 2,
     dev: false,
+    isPaused: false,
   });
 });
 
