@@ -3,16 +3,12 @@ import { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { toMember, type ToMember, type ToPrimary } from './protocol.ts';
-import type { Options } from '../stage/options.ts';
 import type { Share } from '../stage/share.ts';
 import { startStage, type Stage } from '../stage/stage.ts';
 import { StageError } from '../stage/stageError.ts';
 import type { ParkedJobs } from '../sqs/redrive.ts';
 
-interface MemberOptions extends Options {
-  readonly announce: (sentence: string) => void;
-  readonly report: (error: unknown) => void;
-}
+type MemberOptions = Parameters<typeof startStage>[0];
 
 /** The pause before it tries again to lead, for example on a full disk. */
 const retryAfterMs = 1_000;
@@ -25,7 +21,9 @@ type Other = Exclude<ToMember, { kind: 'start' | 'connection' }>;
 export function runMember(options: MemberOptions): void {
   const { report } = options;
   // The data directory is free when all processes have ended. An orderly exit could wait for ever for a transaction.
-  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  const end = (): boolean => process.kill(process.pid, 'SIGKILL');
+  process.on('disconnect', end);
+  if (!process.connected) end();
   // The terminal sends these to all processes; the primary decides.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
   const tell = (message: ToPrimary): void => {
