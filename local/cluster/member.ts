@@ -30,7 +30,6 @@ export function runMember(options: MemberOptions): void {
     process.send?.(message);
   };
   const asked: ((jobs: readonly ParkedJobs[]) => void)[] = [];
-  let starting: Promise<Stage> | undefined;
   let onFronts: Share['onFronts'];
   const fronts = new Promise<Take>((resolve) => {
     onFronts = resolve;
@@ -96,6 +95,21 @@ export function runMember(options: MemberOptions): void {
     }
   };
 
+  let begin: (message: Start) => void = () => undefined;
+  // Others may come before it.
+  const starting = new Promise<Start>((resolve) => {
+    begin = resolve;
+  }).then(start);
+  starting.then(
+    ({ url, variables, inside }) => {
+      tell({ kind: 'ready', url, variables: { ...variables }, inside: [...inside] });
+    },
+    (error: unknown) => {
+      const message = error instanceof StageError ? error.message : inspect(error);
+      process.send?.({ kind: 'failed', message } satisfies ToPrimary, () => process.exit(1));
+    },
+  );
+
   process.on('message', (received, connection) => {
     const message = toMember.parse(received);
     if (message.kind === 'connection') {
@@ -108,20 +122,8 @@ export function runMember(options: MemberOptions): void {
       }
       return;
     }
-    if (message.kind === 'start') {
-      starting = start(message);
-      starting.then(
-        ({ url, variables, inside }) => {
-          tell({ kind: 'ready', url, variables: { ...variables }, inside: [...inside] });
-        },
-        (error: unknown) => {
-          const message = error instanceof StageError ? error.message : inspect(error);
-          process.send?.({ kind: 'failed', message } satisfies ToPrimary, () => process.exit(1));
-        },
-      );
-      return;
-    }
-    starting?.then((stage) => act(message, stage)).catch(report);
+    if (message.kind === 'start') begin(message);
+    else starting.then((stage) => act(message, stage)).catch(report);
   });
   tell({ kind: 'listening' });
 }
