@@ -30,7 +30,6 @@ interface Member {
   /** Its own first. */
   readonly owners: Owner[];
   readonly startedAt: number;
-  /** Whether it does what one process does for all. */
   leads: boolean;
   isReady: boolean;
   /** Whether it replaces another that still works. If it cannot start, it is given up. */
@@ -44,7 +43,6 @@ interface Member {
   readonly asked: ((jobs: ParkedJobs) => void)[];
 }
 
-/** The work of a member that has ended. */
 interface Left extends Pick<Member, 'owners' | 'leads'> {
   readonly isAfterKill: boolean;
 }
@@ -159,7 +157,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
     announce('A new process of the service works.');
   }
 
-  /** Passes on the work of members that have ended. If there is no other, the next gets it. */
+  /** Passes on the work of members that have ended, if there is another. */
   function handOver(...more: readonly Left[]): void {
     left.push(...more);
     const others = live().toReversed();
@@ -222,7 +220,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
   async function replace(old: Member): Promise<void> {
     const fresh = fork([next()], { isTrial: true });
     await fresh.ready;
-    // Another has taken the place of one that has ended since.
+    // One that has ended since was replaced.
     const surplus = members.has(old) ? old : fresh;
     surplus.isStopping = true;
     send(surplus, { kind: 'stop', isReplaced: true });
