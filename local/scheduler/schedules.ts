@@ -9,6 +9,7 @@ import type { ScheduleSettings } from './settings.ts';
 import {
   completeIndex,
   firesOf,
+  kinds,
   putSchedule,
   readSchedule,
   storedSchedules,
@@ -37,8 +38,6 @@ interface SchedulesOptions {
    */
   readonly invoke: (invocation: Invocation, write: Write) => () => void;
 }
-
-const kinds = ['once', 'recurring'] as const;
 
 /** A recurring schedule that is later than this skips the time, because Scheduler fires within a minute. */
 const graceMs = 60_000;
@@ -119,12 +118,11 @@ export class Schedules {
 
   /** When the first fire from a time on is due, if there is one. */
   firstDue(from: number): number | undefined {
-    const first = (kind: 'once' | 'recurring'): number => {
+    const dues = kinds.flatMap((kind) => {
       for (const { dueAt } of firesOf(this.#store, kind, from, Infinity)) return dueAt;
-      return Infinity;
-    };
-    const dueAt = Math.min(...kinds.map(first));
-    return dueAt === Infinity ? undefined : dueAt;
+      return [];
+    });
+    return dues.length === 0 ? undefined : Math.min(...dues);
   }
 
   completeIndex(): Promise<void> {
