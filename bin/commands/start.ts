@@ -112,7 +112,7 @@ export async function run(args: readonly string[]): Promise<void> {
     process.kill(process.pid, 'SIGKILL');
   });
   const says = { announce: log.info, report: log.error };
-  if (process.env[memberVariable] !== undefined && process.connected) {
+  if (process.env[memberVariable] !== undefined) {
     const { runMember } = await import('../../local/cluster/member.ts');
     runMember({ ...options, ...says });
     return;

@@ -4,38 +4,50 @@ import { HttpError, notFound, quote } from '../error/httpError.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';
 import { parseOverrides } from '../request/publishOptions.ts';
 import { sendJob } from '../job/send.ts';
-import { now } from '../shared/clock.ts';
+import { isRecent, minuteMs, now } from '../shared/clock.ts';
 import { newId } from '../shared/ids.ts';
 import type { Answer } from '../wire/answers.ts';
 import * as answers from '../wire/bulkAnswers.ts';
 import { filterOf } from './filters.ts';
-import { changeBulk, listBulks, loadBulk, putBulk, removeBulk, type Bulk } from './store/rows.ts';
+import { changeBulk, listBulks, putBulk, removeBulk, type Bulk } from './store/rows.ts';
 
 const mostRunning = 5;
 
 type BulkAnswer = Answer<typeof answers.bulk>;
 
-async function find({ id }: Account, bulkId: string): Promise<Bulk> {
-  const found = await loadBulk(id, bulkId);
-  if (found === undefined)
-    throw notFound('bulk_not_found', `There is no operation ${quote(bulkId)} in the background.`);
+export const sendStep = (accountId: string, { bulkId, step }: Bulk): Promise<void> =>
+  sendJob({ kind: 'bulk', accountId, bulkId, step }, now());
+
+/** Longer than a retry waits. */
+const longestStepMs = 20 * minuteMs;
+
+/** The newest; one that has lost its job gets it again. */
+async function bulksOf({ id }: Account): Promise<readonly Bulk[]> {
+  const found = await listBulks(id);
+  const isStuck = ({ state, changedAt }: Bulk): boolean =>
+    state === 'running' && !isRecent(changedAt, longestStepMs, now());
+  await Promise.all(found.filter(isStuck).map((bulk) => sendStep(id, bulk)));
   return found;
 }
 
-/** @param most how many may run */
-async function refuseAbove(most: number, { id }: Account): Promise<void> {
-  const running = (await listBulks(id)).filter(({ state }) => state === 'running');
-  if (running.length <= most) return;
-  throw new HttpError(
-    429,
-    'bulk_limit_reached',
-    `The account has ${mostRunning} bulk operations in the background, the most at one time; send this one again when another has ended, or stop one.`,
-    { 'retry-after': '10' },
-  );
+async function begin(account: Account, bulk: Bulk, undo: () => Promise<unknown>): Promise<void> {
+  try {
+    // Checked afterwards, because others may be started at the same time.
+    const running = (await bulksOf(account)).filter(({ state }) => state === 'running');
+    if (running.length > mostRunning) {
+      throw new HttpError(
+        429,
+        'bulk_limit_reached',
+        `The account has ${mostRunning} bulk operations in the background, the most at one time; send this one again when another has ended, or stop one.`,
+        { 'retry-after': '10' },
+      );
+    }
+    await sendStep(account.id, bulk);
+  } catch (error) {
+    await undo();
+    throw error;
+  }
 }
-
-export const sendStep = (accountId: string, { bulkId, step }: Bulk): Promise<void> =>
-  sendJob({ kind: 'bulk', accountId, bulkId, step }, now());
 
 /**
  * Starts an operation on the entries that exist now.
@@ -54,44 +66,46 @@ export async function startBulk(
   const own = { bulkId, operation, state: 'running', createdAt, changedAt: createdAt, ...request } as const;
   const bulk: Bulk = { ...own, done: 0, failed: 0, step: 0, ids: [], isRead: false, version: 0 };
   await putBulk(account.id, bulk);
-  try {
-    // Checked afterwards, because others may be started at the same time.
-    await refuseAbove(mostRunning, account);
-    await sendStep(account.id, bulk);
-  } catch (error) {
-    await removeBulk(account.id, bulkId);
-    throw error;
-  }
+  await begin(account, bulk, () => removeBulk(account.id, bulkId));
   return { bulkId };
 }
 
 const shown = (found: Bulk): BulkAnswer => answers.bulk.parse(found);
 
-export const getBulks = async ({ id }: Account): Promise<Answer<typeof answers.bulks>> => ({
-  operations: (await listBulks(id)).map(shown),
+export const getBulks = async (account: Account): Promise<Answer<typeof answers.bulks>> => ({
+  operations: (await bulksOf(account)).map(shown),
 });
 
 /** @throws HttpError 404 */
+async function change({ id }: Account, bulkId: string, changesOf: Parameters<typeof changeBulk>[2]) {
+  const { before, after } = await changeBulk(id, bulkId, changesOf);
+  if (before === undefined)
+    throw notFound('bulk_not_found', `There is no operation ${quote(bulkId)} in the background.`);
+  return { before, after };
+}
+
+/** @throws HttpError 404 */
 export const getBulk = async (account: Account, bulkId: string): Promise<BulkAnswer> =>
-  shown(await find(account, bulkId));
+  shown((await change(account, bulkId, () => undefined)).before);
 
 /** Ends an operation after the step under way. @throws HttpError 404 */
 export async function stopBulk(account: Account, bulkId: string): Promise<BulkAnswer> {
-  await find(account, bulkId);
-  await changeBulk(account.id, bulkId, ({ state }) =>
+  const { before, after } = await change(account, bulkId, ({ state }) =>
     state === 'running' ? { state: 'stopped' } : undefined,
   );
-  return getBulk(account, bulkId);
+  return shown(after ?? before);
 }
 
 /** Continues an operation that was stopped, has failed or has lost its job. @throws HttpError 404, 429 */
 export async function resumeBulk(account: Account, bulkId: string): Promise<BulkAnswer> {
-  const { state } = await find(account, bulkId);
-  if (state === 'stopped' || state === 'failed') await refuseAbove(mostRunning - 1, account);
   // The step under way no longer counts, and the next one repeats it.
-  const { after } = await changeBulk(account.id, bulkId, (found) =>
-    found.state === 'done' ? undefined : { state: 'running', step: found.step + 1, error: undefined },
+  const { before, after } = await change(account, bulkId, ({ state, step }) =>
+    state === 'done' ? undefined : { state: 'running', step: step + 1, error: undefined },
   );
-  if (after !== undefined) await sendStep(account.id, after);
-  return getBulk(account, bulkId);
+  if (after === undefined) return shown(before);
+  const { state, error } = before;
+  await begin(account, after, () =>
+    change(account, bulkId, ({ step }) => (step === after.step ? { state, error } : undefined)),
+  );
+  return shown(after);
 }

@@ -57,19 +57,20 @@ export async function publishAll(
   remainingMs: () => number = () => Infinity,
 ): Promise<readonly Outcome[]> {
   if (isLate(remainingMs)) throw notBegun();
-  const debounced = new Map<Prepared | HttpError, Outcome>();
+  const early = new Map<Prepared | HttpError, Outcome>();
+  const others: Prepared[] = [];
   for (const item of prepared) {
-    if (item instanceof HttpError || item.deduplication?.by !== 'debounce') continue;
-    const { publishDebounced } = await import('./repeated/debounce.ts');
-    // In order: the last message of an id has the newest body.
-    const outcome = isLate(remainingMs)
-      ? notBegun()
-      : await publishDebounced(account, item, item.deduplication).catch(refusalOf);
-    debounced.set(item, outcome);
+    if (item instanceof HttpError) early.set(item, item);
+    else if (item.deduplication?.by !== 'debounce') others.push(item);
+    else if (isLate(remainingMs)) early.set(item, notBegun());
+    else {
+      const { publishDebounced } = await import('./repeated/debounce.ts');
+      // In order: the last message of an id has the newest body.
+      early.set(item, await publishDebounced(account, item, item.deduplication).catch(refusalOf));
+    }
   }
-  const others = prepared.filter((item) => !debounced.has(item));
   const answers = (await publishInSteps(account, others, remainingMs)).values();
-  return prepared.map((item) => debounced.get(item) ?? answers.next().value ?? notStored());
+  return prepared.map((item) => early.get(item) ?? answers.next().value ?? notStored());
 }
 
 /** @throws the error if it is not a refusal */
@@ -92,9 +93,6 @@ const unknown = (): HttpError =>
     'The service failed on this message, which may still have been accepted. Send it again if that does no harm.',
   );
 
-const refusing = (items: readonly (Prepared | HttpError)[], error: HttpError): readonly HttpError[] =>
-  items.map((item) => (item instanceof HttpError ? item : error));
-
 interface Steps {
   readonly deduplicate: ReturnType<typeof deduplicator>;
   readonly broughtBy: Map<Draft, Publication>;
@@ -102,7 +100,7 @@ interface Steps {
 
 async function publishInSteps(
   account: Account,
-  prepared: readonly (Prepared | HttpError)[],
+  prepared: readonly Prepared[],
   remainingMs: () => number,
 ): Promise<readonly Outcome[]> {
   const steps: Steps = { deduplicate: deduplicator(), broughtBy: new Map() };
@@ -110,8 +108,8 @@ async function publishInSteps(
   let size = firstStep;
   while (outcomes.length < prepared.length) {
     const left = prepared.slice(outcomes.length);
-    if (isLate(remainingMs)) return [...outcomes, ...refusing(left, notBegun())];
-    const [step = []] = weighedChunksOf(left, size, (item) => ('drafts' in item ? item.drafts.length : 0));
+    if (isLate(remainingMs)) return [...outcomes, ...left.map(notBegun)];
+    const [step = []] = weighedChunksOf(left, size, ({ drafts }) => drafts.length);
     const before = remainingMs();
     try {
       outcomes.push(...(await publishStep(account, step, steps)));
@@ -120,7 +118,7 @@ async function publishInSteps(
       if (outcomes.length === 0) throw error;
       log.error('A step of a batch failed', { error: error instanceof Error ? error : String(error) });
       const refusal = error instanceof HttpError ? error : unknown();
-      return [...outcomes, ...refusing(step, refusal), ...refusing(left.slice(step.length), notStored())];
+      return [...outcomes, ...step.map(() => refusal), ...left.slice(step.length).map(notStored)];
     }
     size = nextSize(size, before - remainingMs());
   }
@@ -129,18 +127,17 @@ async function publishInSteps(
 
 async function publishStep(
   account: Account,
-  prepared: readonly (Prepared | HttpError)[],
+  prepared: readonly Prepared[],
   steps: Steps,
 ): Promise<readonly Outcome[]> {
-  const judged = await judge(prepared, steps);
-  const publications = judged.flatMap((item) => (item instanceof HttpError ? [] : [item]));
+  const publications = await judge(prepared, steps);
   const most = publications.reduce((sum, { drafts }) => sum + drafts.length, 0);
   await withCharges(account, most, async (charges) => {
     await grant(account, publications, charges);
     const failures = await store(publications, charges);
     await eachOf(publications, atOnce, (publication) => finish(publication, failures, charges));
   });
-  return judged.map((item) => (item instanceof HttpError ? item : outcomeOf(item)));
+  return publications.map(outcomeOf);
 }
 
 const deduplicationOf = ({ deduplication }: Prepared): Deduplication | undefined =>
@@ -148,19 +145,17 @@ const deduplicationOf = ({ deduplication }: Prepared): Deduplication | undefined
 
 /** Only the first of equal messages in a batch is stored. */
 async function judge(
-  prepared: readonly (Prepared | HttpError)[],
+  prepared: readonly Prepared[],
   { deduplicate, broughtBy }: Steps,
-): Promise<readonly (Publication | HttpError)[]> {
+): Promise<readonly Publication[]> {
   const deduplicatedOf: (readonly Deduplicated[])[] = [];
   await eachOf(prepared, atOnce, async (item, index) => {
-    if (item instanceof HttpError) return;
     deduplicatedOf[index] = await Promise.all(
       item.drafts.map((draft) => deduplicate(draft, deduplicationOf(item))),
     );
   });
 
   return prepared.map((item, index) => {
-    if (item instanceof HttpError) return item;
     const deduplicated = deduplicatedOf[index] ?? [];
     const wanted = new Set(deduplicated.flatMap(({ draft }) => draft ?? []));
     const [error] = deduplicated.flatMap((one) => one.error ?? []);

@@ -3,16 +3,12 @@ import { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { toMember, type ToMember, type ToPrimary } from './protocol.ts';
-import type { Options } from '../stage/options.ts';
 import type { Share } from '../stage/share.ts';
 import { startStage, type Stage } from '../stage/stage.ts';
 import { StageError } from '../stage/stageError.ts';
 import type { ParkedJobs } from '../sqs/redrive.ts';
 
-interface MemberOptions extends Options {
-  readonly announce: (sentence: string) => void;
-  readonly report: (error: unknown) => void;
-}
+type MemberOptions = Parameters<typeof startStage>[0];
 
 /** The pause before it tries again to lead, for example on a full disk. */
 const retryAfterMs = 1_000;
@@ -25,14 +21,15 @@ type Other = Exclude<ToMember, { kind: 'start' | 'connection' }>;
 export function runMember(options: MemberOptions): void {
   const { report } = options;
   // The data directory is free when all processes have ended. An orderly exit could wait for ever for a transaction.
-  process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'));
+  const end = (): boolean => process.kill(process.pid, 'SIGKILL');
+  process.on('disconnect', end);
+  if (!process.connected) end();
   // The terminal sends these to all processes; the primary decides.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
   const tell = (message: ToPrimary): void => {
     process.send?.(message);
   };
   const asked: ((jobs: readonly ParkedJobs[]) => void)[] = [];
-  let starting: Promise<Stage> | undefined;
   let onFronts: Share['onFronts'];
   const fronts = new Promise<Take>((resolve) => {
     onFronts = resolve;
@@ -98,6 +95,21 @@ export function runMember(options: MemberOptions): void {
     }
   };
 
+  let begin: (message: Start) => void = () => undefined;
+  // Others may come before it.
+  const starting = new Promise<Start>((resolve) => {
+    begin = resolve;
+  }).then(start);
+  starting.then(
+    ({ url, variables, inside }) => {
+      tell({ kind: 'ready', url, variables: { ...variables }, inside: [...inside] });
+    },
+    (error: unknown) => {
+      const message = error instanceof StageError ? error.message : inspect(error);
+      process.send?.({ kind: 'failed', message } satisfies ToPrimary, () => process.exit(1));
+    },
+  );
+
   process.on('message', (received, connection) => {
     const message = toMember.parse(received);
     if (message.kind === 'connection') {
@@ -110,20 +122,8 @@ export function runMember(options: MemberOptions): void {
       }
       return;
     }
-    if (message.kind === 'start') {
-      starting = start(message);
-      starting.then(
-        ({ url, variables, inside }) => {
-          tell({ kind: 'ready', url, variables: { ...variables }, inside: [...inside] });
-        },
-        (error: unknown) => {
-          const message = error instanceof StageError ? error.message : inspect(error);
-          process.send?.({ kind: 'failed', message } satisfies ToPrimary, () => process.exit(1));
-        },
-      );
-      return;
-    }
-    starting?.then((stage) => act(message, stage)).catch(report);
+    if (message.kind === 'start') begin(message);
+    else starting.then((stage) => act(message, stage)).catch(report);
   });
   tell({ kind: 'listening' });
 }

@@ -30,7 +30,6 @@ interface Member {
   /** Its own first. */
   readonly owners: Owner[];
   readonly startedAt: number;
-  /** Whether it does what one process does for all. */
   leads: boolean;
   isReady: boolean;
   /** Whether it replaces another that still works. If it cannot start, it is given up. */
@@ -42,6 +41,10 @@ interface Member {
   readonly ended: Promise<void>;
   readonly passed: Map<number, Connection>;
   readonly asked: ((jobs: ParkedJobs) => void)[];
+}
+
+interface Left extends Pick<Member, 'owners' | 'leads'> {
+  readonly isAfterKill: boolean;
 }
 
 interface Connection {
@@ -64,15 +67,16 @@ const pauseMs = 1_000;
 export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
   const { processes, announce, report } = options;
   const data = await openDataDirectory(options.dataDirectory);
-  const left = ownersIn(data.store);
+  const former = ownersIn(data.store);
   await data.close();
   const members = new Set<Member>();
   const servers: Server[] = [];
   const waiting: Connection[] = [];
+  const left: Left[] = [];
   /** The hosts of the members' servers, also of those that have ended. */
   const peers = new Set<string>();
   let lastId = 0;
-  let lastOwner: Owner = Math.max(processes - 1, ...left);
+  let lastOwner: Owner = Math.max(processes - 1, ...former);
   let isEnding = false;
 
   const live = (): Member[] => [...members].filter(({ isStopping }) => !isStopping);
@@ -126,6 +130,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
       () => undefined,
     );
     members.add(member);
+    handOver();
     for (const connection of waiting.splice(0)) pass(connection);
     // Before it can write, so that the next stage waits for its end.
     shareLock();
@@ -142,21 +147,28 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
     shareLock();
     const { owners, leads, isReady, isTrial, isStopping, startedAt } = member;
     member.leads = false;
-    const others = live().toReversed();
-    const heir = others.find((one) => one.isReady) ?? others[0];
-    if (heir !== undefined) {
-      heir.owners.push(...owners);
-      send(heir, { kind: 'adopt', owners, isAfterKill: !isStopping });
-      if (leads) lead(heir);
-      else send(leader(), { kind: 'readAgain' });
-    }
+    handOver({ owners, leads, isAfterKill: !isStopping });
     if (isStopping || isTrial) return;
     if (isReady) report(new StageError('A process of the service has ended; others do its work.'));
     else await member.ready.catch(report);
     if (performance.now() - startedAt < pauseMs) await setTimeout(pauseMs);
-    const fresh = heir === undefined ? fork([next(), ...owners], { leads }) : fork([next()]);
-    await fresh.ready;
+    if (isEnding) return;
+    await fork([next()]).ready;
     announce('A new process of the service works.');
+  }
+
+  /** Passes on the work of members that have ended, if there is another. */
+  function handOver(...more: readonly Left[]): void {
+    left.push(...more);
+    const others = live().toReversed();
+    const heir = others.find(({ isReady }) => isReady) ?? others[0];
+    if (heir === undefined) return;
+    for (const { owners, leads, isAfterKill } of left.splice(0)) {
+      heir.owners.push(...owners);
+      send(heir, { kind: 'adopt', owners, isAfterKill });
+      if (leads) heir.leads = true;
+      send(leader(), { kind: leads ? 'lead' : 'readAgain' });
+    }
   }
 
   /** Passes a connection to the next member, or keeps it until there is one. */
@@ -195,11 +207,6 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
     return lastOwner;
   }
 
-  function lead(member: Member): void {
-    member.leads = true;
-    send(member, { kind: 'lead' });
-  }
-
   async function redriveAll(asker: Member): Promise<void> {
     const answers = live().map((member) => {
       const answer = new Promise<ParkedJobs>((resolve) => member.asked.push(resolve));
@@ -213,14 +220,16 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
   async function replace(old: Member): Promise<void> {
     const fresh = fork([next()], { isTrial: true });
     await fresh.ready;
-    old.isStopping = true;
-    send(old, { kind: 'stop', isReplaced: true });
-    await Promise.race([old.resigned, old.ended]);
-    if (old.leads) {
-      old.leads = false;
-      lead(fresh);
+    // One that has ended since was replaced.
+    const surplus = members.has(old) ? old : fresh;
+    surplus.isStopping = true;
+    send(surplus, { kind: 'stop', isReplaced: true });
+    await Promise.race([surplus.resigned, surplus.ended]);
+    if (surplus.leads) {
+      surplus.leads = false;
+      handOver({ owners: [], leads: true, isAfterKill: false });
     }
-    await old.ended;
+    await surplus.ended;
   }
 
   async function replaceAll(): Promise<void> {
@@ -270,6 +279,6 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
 
   /** A number for a new member, and its share of the messages that earlier ones left. */
   function shareOf(number: number): Owner[] {
-    return [number, ...left.filter((owner) => owner >= processes && owner % processes === number)];
+    return [number, ...former.filter((owner) => owner >= processes && owner % processes === number)];
   }
 }

@@ -4,7 +4,7 @@
  * A one-time schedule that was due while no process fired is fired at the next start. A recurring one continues with its next
  * time.
  */
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as pause } from 'node:timers/promises';
 import { Heap, type Placed } from '../heap.ts';
 import type { Schedules } from './schedules.ts';
 import { keyOf, type Fire } from './storedSchedules.ts';
@@ -54,13 +54,13 @@ export class Firing {
 
   async start(): Promise<void> {
     await this.#schedules.completeIndex();
-    await this.readAgain();
+    await this.#read(0);
+    this.#serve();
   }
 
   /** Reads all fires, because another process has ended and may not have told of some. */
-  async readAgain(): Promise<void> {
-    await this.#read(0);
-    this.#serve();
+  readAgain(): Promise<void> {
+    return this.#serveAfter(() => this.#read(0));
   }
 
   /** Takes note of a new fire. The same one can be added twice. */
@@ -77,13 +77,11 @@ export class Firing {
   /** Reads the clock again after it has jumped. */
   wake(): void {
     this.#serve();
-    this.#schedules
-      .planAnew()
-      .then((fires) => {
-        for (const fire of fires) this.#put(fire);
-        this.#serve();
-      })
-      .catch(this.#report);
+    void this.#serveAfter(() =>
+      this.#schedules.planAnew((fire) => {
+        this.#put(fire);
+      }),
+    );
   }
 
   async close(): Promise<void> {
@@ -102,10 +100,24 @@ export class Firing {
     this.#byTime.add(waiting);
   }
 
+  /** Repeats what fails. */
+  async #serveAfter(act: () => Promise<void>): Promise<void> {
+    while (!this.#isClosed) {
+      try {
+        await act();
+        this.#serve();
+        return;
+      } catch (error) {
+        this.#report(error);
+      }
+      await pause(retryAfterMs, undefined, { ref: false });
+    }
+  }
+
   /** Reads the fires from a time until an hour from now. */
   async #read(from: number): Promise<void> {
-    const until = this.#now() + horizonMs;
-    this.#readUntil = Math.max(this.#readUntil, until);
+    const until = Math.max(this.#readUntil, this.#now() + horizonMs);
+    this.#readUntil = until;
     let number = 0;
     for (const fire of this.#schedules.fires(from, until)) {
       this.#put(fire);
@@ -124,16 +136,11 @@ export class Firing {
       this.#begin(next);
       next = this.#byTime.first;
     }
-    const readAt = this.#readUntil - horizonMs / 2;
-    if (now >= readAt) {
-      this.#read(this.#readUntil).then(() => {
-        this.#serve();
-      }, this.#report);
-      return;
-    }
+    const from = this.#readUntil;
+    if (now >= from - horizonMs / 2) void this.#serveAfter(() => this.#read(from));
     // Serves again when a fire has ended.
     if (this.#firing.size >= mostAtOnce) return;
-    const ms = Math.min(next?.at ?? Infinity, readAt) - now;
+    const ms = Math.min(this.#byTime.first?.at ?? Infinity, this.#readUntil - horizonMs / 2) - now;
     this.#alarm = setTimeout(
       () => {
         this.#serve();

@@ -9,6 +9,7 @@ import type { ScheduleSettings } from './settings.ts';
 import {
   completeIndex,
   firesOf,
+  kinds,
   putSchedule,
   readSchedule,
   storedSchedules,
@@ -37,8 +38,6 @@ interface SchedulesOptions {
    */
   readonly invoke: (invocation: Invocation, write: Write) => () => void;
 }
-
-const kinds = ['once', 'recurring'] as const;
 
 /** A recurring schedule that is later than this skips the time, because Scheduler fires within a minute. */
 const graceMs = 60_000;
@@ -119,12 +118,11 @@ export class Schedules {
 
   /** When the first fire from a time on is due, if there is one. */
   firstDue(from: number): number | undefined {
-    const first = (kind: 'once' | 'recurring'): number => {
+    const dues = kinds.flatMap((kind) => {
       for (const { dueAt } of firesOf(this.#store, kind, from, Infinity)) return dueAt;
-      return Infinity;
-    };
-    const dueAt = Math.min(...kinds.map(first));
-    return dueAt === Infinity ? undefined : dueAt;
+      return [];
+    });
+    return dues.length === 0 ? undefined : Math.min(...dues);
   }
 
   completeIndex(): Promise<void> {
@@ -135,7 +133,7 @@ export class Schedules {
    * Fires, unless the schedule was deleted or changed. The fire and its record are one transaction.
    *
    * @param isFirst whether it has not been tried before
-   * @param onNext called with the next fire, in the transaction
+   * @param onNext called with the next fire, when that is on the disk
    * @throws Error of the target or of the store; nothing has then happened
    */
   async fire({ id, dueAt }: Fire, isFirst: boolean, onNext: (fire: Fire) => void): Promise<void> {
@@ -150,26 +148,31 @@ export class Schedules {
       const isDeleted = next === undefined && schedule.settings.ActionAfterCompletion === 'DELETE';
       const after = { ...schedule, dueAt: next, isDone: next === undefined };
       putSchedule(write, id, schedule, isDeleted ? undefined : after);
-      if (next !== undefined) onNext({ id, dueAt: next });
-      return invoked;
+      return () => {
+        invoked?.();
+        if (next !== undefined) onNext({ id, dueAt: next });
+      };
     };
     await this.#store.change(decide, (release) => release?.());
   }
 
-  /** Recalculates recurring schedules after the clock has stepped back. Returns the earlier fires. */
-  async planAnew(): Promise<readonly Fire[]> {
+  /** Recalculates recurring schedules after the clock has stepped back. `onEarlier` gets each earlier fire. */
+  async planAnew(onEarlier: (fire: Fire) => void): Promise<void> {
     const now = this.#now();
-    const planned = this.recurring().map((schedule) =>
-      this.#store.change((write): Fire | undefined => {
-        const { group, name } = schedule;
-        const latest = readSchedule(this.#store, schedule);
+    const planned = this.recurring().map(({ group, name }) => {
+      const id = { group, name };
+      const decide = (write: Write): Fire | undefined => {
+        const latest = readSchedule(this.#store, id);
         const next = latest && nextOf(timingOf(latest.settings), now);
         if (latest?.dueAt === undefined || next === undefined || next >= latest.dueAt) return undefined;
-        putSchedule(write, schedule, latest, { ...latest, dueAt: next });
-        return { id: { group, name }, dueAt: next };
-      }),
-    );
-    return (await Promise.all(planned)).filter((fire) => fire !== undefined);
+        putSchedule(write, id, latest, { ...latest, dueAt: next });
+        return { id, dueAt: next };
+      };
+      return this.#store.change(decide, (fire) => {
+        if (fire !== undefined) onEarlier(fire);
+      });
+    });
+    await Promise.all(planned);
   }
 
   #existing(id: ScheduleId): StoredSchedule {

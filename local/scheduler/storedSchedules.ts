@@ -64,15 +64,16 @@ export interface Fire {
 
 /** All keys of the index begin with this byte. The byte alone is the key of a note that the index is complete. */
 const index = Buffer.from('t');
-const kindOf = { once: 0, recurring: 1 } as const;
-type Kind = keyof typeof kindOf;
+/** In the order of the index. */
+export const kinds = ['once', 'recurring'] as const;
+type Kind = (typeof kinds)[number];
 
 const isRecurring = ({ settings }: StoredSchedule): boolean => settings.ScheduleExpression.startsWith('cron');
 
 function beginning(kind: Kind, dueAt: number): Buffer {
   const bytes = Buffer.alloc(10);
   index.copy(bytes);
-  bytes[1] = kindOf[kind];
+  bytes[1] = kinds.indexOf(kind);
   bytes.writeDoubleBE(dueAt, 2);
   return bytes;
 }

@@ -19,6 +19,8 @@ import { startWorkflowApp } from './workflowApp.ts';
 
 export interface ChaosOptions {
   readonly seed: number;
+  /** Processes of the stage that share the work. */
+  readonly processes: number;
   readonly trafficMs: number;
   /** Normal clients. A hostile client runs beside them. */
   readonly clients: number;
@@ -48,14 +50,14 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const bundles = await mkdtemp(join(root, '.cache', 'chaos-'));
   const folder = await mkdtemp(join(tmpdir(), 'svc-chaos-'));
   await bundle(bundles);
-  const { seed } = options;
-  const logFile = join(folder, 'stage.log');
+  const { seed, processes } = options;
   const stage = new StageHandle({
-    seed,
+    ...{ seed, processes },
     stageFile: join(bundles, 'stage.mjs'),
     threadFile: join(bundles, 'thread.mjs'),
     dataDirectory: join(folder, 'data'),
-    logFile,
+    logFile: join(folder, 'stage.log'),
+    socketFile: join(folder, 'line'),
   });
   const receivers = await startReceivers(seed);
   try {
@@ -79,7 +81,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
 
 async function runIn(
   fixture: ChaosFixture,
-  { seed, trafficMs, clients, branches, say }: ChaosOptions,
+  { seed, processes, trafficMs, clients, branches, say }: ChaosOptions,
 ): Promise<ChaosReport> {
   const { stage, receivers, ledger, app } = fixture;
   await prepare(fixture);
@@ -90,7 +92,7 @@ async function runIn(
   const traffic = Promise.all(
     Array.from({ length: clients }, (_, at) => new TrafficClient(fixture, at + 1).run(() => isOver)),
   );
-  const { measures, jumps } = await storm(fixture, trafficMs, say).finally(() => {
+  const { measures, jumps } = await storm(fixture, { trafficMs, processes, say }).finally(() => {
     isOver = true;
   });
   await traffic;
@@ -101,20 +103,26 @@ async function runIn(
   await stage.measure();
   stage.tell('calm');
   await settle(fixture, say);
-  const found = await faultsFound(fixture, say);
+  const found = [...(await faultsFound(fixture, say))];
   const last = await stage.measure();
-  const struck = struckIn(fixture, jumps);
+  if (last.size !== processes) found.push(`In the end ${last.size} processes work instead of ${processes}.`);
+  const struck = struckIn(fixture, { jumps, processes });
+  const seriesOf = (number: number): readonly Measure[] => measures.get(number) ?? [];
   const lines = [
-    `seed ${seed}, ${Math.round(trafficMs / 1_000)} s of traffic, ${stage.generation} starts of the stage`,
+    `seed ${seed}, processes: ${processes}, ${Math.round(trafficMs / 1_000)} s of traffic, ${stage.generation} starts of the stage`,
     `${ledger.accepted.size} messages accepted, ${ledger.runs.size} runs, ${ledger.schedules.size} schedules`,
     `${receivers.callbacks.length} callbacks`,
     `answers: ${shown(ledger.statuses)}`,
     `destinations answered: ${shown(receivers.counts)}`,
     `faults that struck: ${shown(struckKinds(struck))}`,
     `by service: ${shown(new Map(Object.entries(stage.faults)))}`,
-    ...[...measures.filter((_, at) => at % 5 === 0), last].map(told),
+    ...[...last].flatMap(([number, measure]) => [
+      `process ${number}:`,
+      ...[...seriesOf(number).filter((_, at) => at % 5 === 0), measure].map(told),
+    ]),
   ];
-  return { found: [...found, ...neverStruck(struck), ...flatness(measures, last)], lines };
+  const leaks = [...last].flatMap(([number, measure]) => flatness(seriesOf(number), measure));
+  return { found: [...found, ...neverStruck(struck), ...leaks], lines };
 }
 
 const shown = (counts: ReadonlyMap<string, number>): string =>
@@ -133,12 +141,16 @@ const told = (measure: Measure): string => {
   );
 };
 
-const struckIn = ({ stage, receivers, app, ledger }: ChaosFixture, jumps: number): StruckFaults => ({
+const struckIn = (
+  { stage, receivers, app, ledger }: ChaosFixture,
+  { jumps, processes }: { readonly jumps: number; readonly processes: number },
+): StruckFaults => ({
   ofStage: stage.faults,
   ofDestinations: receivers.counts,
   ofEndpoint: app.resets(),
   restarts: stage.kills,
   powerLosses: stage.canLosePower ? stage.powerLosses : undefined,
+  ofMembers: processes === 1 ? undefined : { killed: stage.memberKills, replaced: stage.replacements },
   jumps,
   refused: ledger.refusedAttacks,
   branches: app.branches(),
@@ -152,76 +164,118 @@ const mostLongerMs = 180_000;
 /** Six ends of the stage make a job give up. A large run's jobs take minutes, so the stage ends less often. */
 const mostEnds = 5;
 
+/** The ends of the processes, in turn. `replace`: new members replace the others one after another. */
+const endsOf = {
+  one: ['kill', 'power'],
+  several: ['member', 'power', 'replace', 'kill', 'member'],
+} as const;
+type End = (typeof endsOf)['several'][number];
+
 /**
- * Kills the stage, cuts its power, and moves its clock, at moments from the seed. The stage ends only in the first half of the
- * traffic. In the second half, one process's memory and descriptors are measured.
+ * Kills the stage or members, cuts its power, and moves its clock, at moments from the seed. Processes end only in the first half
+ * of the traffic. In the second half, their memory and descriptors are measured.
  *
- * @returns the last process's measures, and how often the clock jumped
+ * @returns the last processes' measures, and how often the clock jumped
  */
 async function storm(
   fixture: ChaosFixture,
-  trafficMs: number,
-  say: (line: string) => void,
-): Promise<{ readonly measures: readonly Measure[]; readonly jumps: number }> {
+  { trafficMs, processes, say }: Pick<ChaosOptions, 'trafficMs' | 'processes' | 'say'>,
+): Promise<{ readonly measures: ReadonlyMap<number, readonly Measure[]>; readonly jumps: number }> {
   const { seed, stage } = fixture;
   const chance = new Chance(seed, 'kills and jumps');
-  const wantedEnds = Math.max(2, Math.round(trafficMs / 45_000));
-  const ends = Array.from({ length: Math.min(mostEnds, wantedEnds) }, (_, number) => ({
-    at: chance.from(trafficMs * 0.1, trafficMs * 0.5),
-    jumpMs: 0,
-    // Every second end is a loss of power. The first one loses everything that is not on the disk, the others a part of it.
-    kept: number % 2 === 0 || !stage.canLosePower ? undefined : number === 1 ? 0 : chance.from(0, 99) / 100,
-  }));
-  let lossesLeft = ends.filter(({ kept }) => kept !== undefined).length;
-  const jumps: typeof ends = [];
+  const kinds: readonly End[] = processes === 1 ? endsOf.one : endsOf.several;
+  const wantedEnds = Math.max(kinds.length, Math.round(trafficMs / 45_000));
+  const events: { readonly at: number; readonly act: (when: string) => unknown }[] = [];
+  let lossesLeft = 0;
+  for (let number = 0; number < Math.min(mostEnds, wantedEnds); number += 1) {
+    const at = chance.from(trafficMs * 0.1, trafficMs * 0.5);
+    const kind = kinds[number % kinds.length] ?? 'kill';
+    if (kind === 'power' && stage.canLosePower) {
+      lossesLeft += 1;
+      // The first loss of power loses everything that is not on the disk, the others a part of it.
+      const kept = number === 1 ? 0 : chance.from(0, 99) / 100;
+      events.push({ at, act: (when) => losePower(kept, when) });
+    } else {
+      events.push({ at, act: { kill, power: kill, member: killMember, replace }[kind] });
+    }
+  }
   for (let at = chance.from(2_000, 15_000); at < trafficMs; at += chance.from(4_000, 25_000)) {
-    jumps.push({ at, jumpMs: chance.from(1_000, 45_000), kept: undefined });
+    const jumpMs = chance.from(1_000, 45_000);
+    events.push({ at, act: (when) => jump(jumpMs, when) });
   }
   const startedAt = performance.now();
   const passedMs = (): number => performance.now() - startedAt;
   const over = new AbortController();
   const measuring = measureUntil(stage, over.signal);
-  let jumped = 0;
-  for (const { at, jumpMs, kept } of [...ends, ...jumps].toSorted((one, other) => one.at - other.at)) {
+  let jumps = 0;
+  let replacing: Promise<void> | undefined;
+  for (const { at, act } of events.toSorted((one, other) => one.at - other.at)) {
     await setTimeout(Math.max(0, at - passedMs()));
-    const when = `${Math.round(passedMs() / 1_000)} s`;
-    if (jumpMs > 0) {
-      say(`${when}: the clock jumps by ${jumpMs} ms`);
-      await stage.jump(jumpMs);
-      jumped += 1;
-    } else {
-      if (kept === undefined) {
-        await stage.kill();
-        say(`${when}: the stage was killed`);
-      } else {
-        const lost = await stage.losePower(kept);
-        say(
-          `${when}: the stage lost its power and ${lost} sectors; ${Math.round(kept * 100)} % of what was not on the disk is kept`,
-        );
-        lossesLeft -= 1;
-      }
-      await stage.start(lossesLeft > 0);
-      stage.tell('storm');
-    }
+    await act(`${Math.round(passedMs() / 1_000)} s`);
   }
   await setTimeout(Math.max(0, trafficMs - passedMs()));
-  while (neverStruck(struckIn(fixture, jumped)).length > 0 && passedMs() < trafficMs + mostLongerMs) {
+  await replacing;
+  // A kill may have ended the replacement.
+  if (processes > 1 && stage.replacements === 0) await stage.replaceMembers();
+  while (
+    neverStruck(struckIn(fixture, { jumps, processes })).length > 0 &&
+    passedMs() < trafficMs + mostLongerMs
+  ) {
     await setTimeout(500);
     await stage.measure();
   }
   over.abort();
-  return { measures: await measuring, jumps: jumped };
+  return { measures: await measuring, jumps };
+
+  async function kill(when: string): Promise<void> {
+    await stage.kill();
+    say(`${when}: the stage was killed`);
+    await startAgain();
+  }
+
+  async function losePower(kept: number, when: string): Promise<void> {
+    const lost = await stage.losePower(kept);
+    lossesLeft -= 1;
+    say(
+      `${when}: the stage lost its power and ${lost} sectors; ${Math.round(kept * 100)} % of what was not on the disk is kept`,
+    );
+    await startAgain();
+  }
+
+  async function startAgain(): Promise<void> {
+    await stage.start(lossesLeft > 0);
+    stage.tell('storm');
+  }
+
+  async function killMember(when: string): Promise<void> {
+    await stage.killMember();
+    say(`${when}: a process of the stage was killed`);
+  }
+
+  function replace(when: string): void {
+    say(`${when}: the processes of the stage are replaced`);
+    // Other events do not wait for it.
+    replacing = stage.replaceMembers();
+  }
+
+  async function jump(jumpMs: number, when: string): Promise<void> {
+    say(`${when}: the clock jumps by ${jumpMs} ms`);
+    await stage.jump(jumpMs);
+    jumps += 1;
+  }
 }
 
-async function measureUntil(stage: StageHandle, signal: AbortSignal): Promise<readonly Measure[]> {
-  let measures: Measure[] = [];
+/** Measures the processes. A killed one returns nothing, and ends its series. */
+async function measureUntil(
+  stage: StageHandle,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<number, readonly Measure[]>> {
+  const series = new Map<number, Measure[]>();
   while (!signal.aborted) {
-    const { generation } = stage;
     await setTimeout(measureEveryMs);
-    // A killed stage returns nothing.
-    const measure = await stage.measure().catch(() => undefined);
-    if (measure === undefined || stage.generation !== generation) measures = [];
-    else measures.push(measure);
+    for (const [number, measure] of await stage.measure()) {
+      series.set(number, [...(series.get(number) ?? []), measure]);
+    }
   }
-  return measures;
+  return series;
 }

@@ -57,8 +57,8 @@ const batches = new Set(['SendMessageBatch', 'BatchWriteItem']);
 
 export interface FaultsOptions {
   readonly seed: number;
-  /** The number of the stage's start. Each start has another plan. */
-  readonly generation: number;
+  /** The process’s number. Each has another plan. */
+  readonly number: number;
   readonly isStormy: () => boolean;
   /** Kills the process that made a call. Returns whether it existed. */
   readonly kill: (caller: string) => boolean;
@@ -66,10 +66,10 @@ export interface FaultsOptions {
   readonly count: (what: string) => void;
 }
 
-export function faultPlan({ seed, generation, isStormy, kill, count }: FaultsOptions): FaultPlan {
+export function faultPlan({ seed, number, isStormy, kill, count }: FaultsOptions): FaultPlan {
   const streams = streamsOf(seed);
-  const isAway = outages(streams(`outages ${generation}`));
-  /** Faults that have not struck since this start. */
+  const isAway = outages(streams(`outages ${number}`));
+  /** Faults that have not struck in this process. */
   const owed = new Set<Kind | 'kill'>([...(Object.keys(kinds) as Kind[]), 'kill']);
 
   /** Chooses a fault for a call, if any. */
@@ -122,7 +122,7 @@ export function faultPlan({ seed, generation, isStormy, kill, count }: FaultsOpt
 
   return {
     faultOf: (call) =>
-      isStormy() ? faultOf(call, streams(`${generation} ${call.service} ${call.operation}`)) : undefined,
+      isStormy() ? faultOf(call, streams(`${number} ${call.service} ${call.operation}`)) : undefined,
     struck: ({ service }, fault) => {
       const kind = nameOf(fault);
       if (kind !== 'away') owed.delete(kind);

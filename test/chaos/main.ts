@@ -5,7 +5,7 @@ import { runChaos } from './chaos.ts';
 const about = `Has clients use the service while its parts fail: CONTRIBUTING.md says what it does. It exits with 0 when all
 holds, with 1 when something does not, and with 2 when the run could not be made.`;
 
-const { minutes, seed, clients, branches } = argumentsOf((args) =>
+const { minutes, seed, processes, clients, branches } = argumentsOf((args) =>
   parse(
     command('test:chaos', about)
       .option(
@@ -20,6 +20,7 @@ const { minutes, seed, clients, branches } = argumentsOf((args) =>
         wholeNumber(0, 999_999_999),
         1,
       )
+      .option('--processes <number>', 'how many processes share the work', wholeNumber(1, 8), 1)
       .option('--clients <number>', 'how many clients there are side by side', wholeNumber(1, 99), 6)
       .option(
         '--branches <number>',
@@ -35,6 +36,7 @@ try {
   const { found, lines } = await runChaos({
     trafficMs: minutes * 60_000,
     seed,
+    processes,
     clients,
     branches,
     say: (line) => {

@@ -1,49 +1,66 @@
 /** The run's view of its stage: starts it, kills it with SIGKILL, and starts it again on the same data and port. */
-import { fork, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, mkdirSync, type WriteStream } from 'node:fs';
-import { request } from 'undici';
-import * as z from 'zod/mini';
+import { createServer, type Server, type Socket } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { pending } from '../../local/pending.ts';
 import { cutPower, watchStore } from '../support/powerCut/powerCut.ts';
 import { canWatch } from '../support/powerCut/writeLog.ts';
 import { randomOf } from '../support/simulatedClock.ts';
-import { toParent, type Measure, type StageInit, type ToParent, type ToStage } from './stageMessages.ts';
+import { advanceTo } from '../support/testControl.ts';
+import { Line } from './line.ts';
+import { toRun, type Measure, type ToRun, type ToStage } from './stageMessages.ts';
 
 export interface StageHandleOptions {
   readonly seed: number;
+  readonly processes: number;
   readonly stageFile: string;
   readonly threadFile: string;
   readonly dataDirectory: string;
   readonly logFile: string;
+  /** The socket at which its processes reach the run. */
+  readonly socketFile: string;
 }
 
-/** The time that passes at once. Longer steps may take a busy machine too long. */
-const advanceAtOnceMs = 60_000;
-/** At first a storm's whole backlog is due. */
-const longestAdvanceMs = 1_800_000;
-const clockAnswer = z.object({ now: z.number() });
+interface Worker {
+  readonly line: StageLine;
+  readonly pid: number;
+  readonly number: number;
+}
+type StageLine = Line<ToStage, ToRun>;
 
 /** A stage that waits for its loss of power, but writes nothing for this long, is killed anyway. */
 const mostIdleMs = 20_000;
+
+const mostReplacingMs = 180_000;
 
 export class StageHandle {
   readonly #options: StageHandleOptions;
   readonly #log: WriteStream;
   readonly #random: () => number;
+  readonly #server: Server;
   #child: ChildProcess | undefined;
+  /** Takes the line of the next start. */
+  #started: (line: StageLine) => void = () => undefined;
+  readonly #workers = new Map<number, Worker>();
+  #numbers = 0;
+  #isStormy = false;
   #variables: Readonly<Record<string, string>> = {};
-  /** The sum of jumps, which a restarted clock includes. */
+  /** The sum of jumps, which each new process includes. */
   #aheadMs = 0;
   generation = 0;
   /** How often it was killed while it ran. */
   kills = 0;
+  memberKills = 0;
+  /** How often all members were replaced. */
+  replacements = 0;
   /** Whether its writes can be watched on this system. */
   readonly canLosePower = canWatch();
   /** How often it lost power while it ran, and lost data with it. */
   powerLosses = 0;
   #up = pending();
-  /** Faults by start, and by kind. */
+  /** Faults by process, and by kind. */
   readonly #faults = new Map<number, Readonly<Record<string, number>>>();
 
   constructor(options: StageHandleOptions) {
@@ -51,6 +68,7 @@ export class StageHandle {
     this.#log = createWriteStream(options.logFile, { flags: 'a' });
     this.#random = randomOf(options.seed);
     mkdirSync(options.dataDirectory, { recursive: true });
+    this.#server = createServer((socket) => void this.#take(socket)).listen(options.socketFile);
   }
 
   get url(): string {
@@ -100,32 +118,55 @@ export class StageHandle {
 
   async #startOnce(mayLosePower: boolean): Promise<void> {
     this.generation += 1;
-    const { seed, dataDirectory, threadFile, stageFile } = this.#options;
-    const port = this.#variables['SVC_URL'] === undefined ? 0 : Number(new URL(this.url).port);
-    const init: StageInit = {
-      ...{ seed, dataDirectory, threadFile, port },
-      generation: this.generation,
-      aheadMs: this.#aheadMs,
-    };
-    const child = fork(stageFile, [JSON.stringify(init)], {
-      // The young space has Node's default size, because each function's thread has one.
-      execArgv: ['--expose-gc'],
+    this.#isStormy = false;
+    const { dataDirectory, stageFile, socketFile } = this.#options;
+    const started = new Promise<StageLine>((resolve) => {
+      this.#started = resolve;
+    });
+    // The young space has Node's default size, because each function's thread has one.
+    const child = spawn(process.execPath, ['--expose-gc', stageFile, socketFile], {
       env: {
         ...process.env,
         ...(mayLosePower && this.canLosePower && watchStore(dataDirectory).env),
+        SVC_WRITE_GROUP: '1',
         // Hardly more than on AWS, so that hanging calls are given up.
         CLIENT_PATIENCE: '2',
         POWERTOOLS_LOG_LEVEL: 'WARN',
         AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
       },
-      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // All processes of the stage lose power together.
+      detached: true,
     });
     this.#child = child;
-    child.stdout?.pipe(this.#log, { end: false });
-    child.stderr?.pipe(this.#log, { end: false });
-    const ready = this.#told('ready', child);
-    const { variables } = await ready;
-    this.#variables = variables;
+    child.stdout.pipe(this.#log, { end: false });
+    child.stderr.pipe(this.#log, { end: false });
+    const exited = once(child, 'exit').then(() => undefined);
+    const line = await Promise.race([started, exited]);
+    const ready = await line?.told('ready');
+    if (ready === undefined) throw new Error('The stage ended; its log has why.');
+    this.#variables = ready.variables;
+  }
+
+  async #take(socket: Socket): Promise<void> {
+    const line: StageLine = new Line({ socket, parse: (message) => toRun.parse(message) });
+    const hello = await line.told('hello');
+    if (hello === undefined) return;
+    const { seed, processes, dataDirectory, threadFile } = this.#options;
+    this.#numbers += 1;
+    const number = this.#numbers;
+    if (hello.isMember || processes === 1) {
+      this.#workers.set(number, { line, number, pid: hello.pid });
+      void line.closed.then(() => this.#workers.delete(number));
+    }
+    line.tell({
+      kind: 'init',
+      ...{ seed, processes, dataDirectory, threadFile, number },
+      port: this.#variables['SVC_URL'] === undefined ? 0 : Number(new URL(this.url).port),
+      aheadMs: this.#aheadMs,
+      isStormy: this.#isStormy,
+    });
+    if (!hello.isMember) this.#started(line);
   }
 
   /** Resolves once it runs: immediately, or after the next start. */
@@ -133,17 +174,38 @@ export class StageHandle {
     return this.#up.promise;
   }
 
-  tell(message: ToStage): void {
-    this.#child?.send(message);
+  tell(kind: 'storm' | 'calm' | 'lose power'): void {
+    this.#isStormy = kind !== 'calm';
+    for (const { line } of this.#workers.values()) line.tell({ kind });
   }
 
-  async measure(): Promise<Measure> {
-    if (this.#child === undefined) throw new Error('The stage does not run.');
-    const told = this.#told('measured', this.#child);
-    this.tell('measure');
-    const { measure, faults } = await told;
-    this.#faults.set(this.generation, faults);
-    return measure;
+  get processes(): number {
+    return this.#workers.size;
+  }
+
+  /** The measures of the processes that work, by number. */
+  async measure(): Promise<ReadonlyMap<number, Measure>> {
+    const measures = new Map<number, Measure>();
+    await this.#ask({ kind: 'measure' }, 'measured', ({ measure, faults }, number) => {
+      this.#faults.set(number, faults);
+      measures.set(number, measure);
+    });
+    return measures;
+  }
+
+  /** Asks each process that works; one that ends gives no answer. */
+  async #ask<Kind extends ToRun['kind']>(
+    message: ToStage,
+    kind: Kind,
+    take: (answer: Extract<ToRun, { readonly kind: Kind }>, number: number) => void,
+  ): Promise<void> {
+    const asked = [...this.#workers.values()].map(async ({ line, number }) => {
+      const answer = line.told(kind);
+      line.tell(message);
+      const given = await answer;
+      if (given !== undefined) take(given, number);
+    });
+    await Promise.all(asked);
   }
 
   get faults(): Readonly<Record<string, number>> {
@@ -156,26 +218,48 @@ export class StageHandle {
 
   /** Moves its clock forward without waiting. */
   async jump(ms: number): Promise<void> {
-    await this.#setClock({ jumpMs: ms });
     this.#aheadMs += ms;
+    await this.#ask({ kind: 'clock', aheadMs: this.#aheadMs }, 'moved', () => undefined);
   }
 
   /** Lets time pass, and waits for what becomes due. */
-  async advance(ms: number): Promise<void> {
-    const before = performance.now();
-    for (let left = ms; left > 0; left -= advanceAtOnceMs) {
-      const { now } = await this.#setClock({ advanceMs: Math.min(left, advanceAtOnceMs) });
-      // The stage's clock includes the real time that this took.
-      this.#aheadMs = Math.max(this.#aheadMs, now - Date.now());
-    }
-    if (performance.now() < before) throw new Error('The clock of this process went back.');
+  advance(ms: number): Promise<void> {
+    const settle = async (): Promise<number | undefined> => {
+      let first = Infinity;
+      await this.#ask({ kind: 'settle' }, 'settled', ({ next }) => {
+        first = Math.min(first, next ?? Infinity);
+      });
+      return first;
+    };
+    return advanceTo(this.now() + ms, settle, (at) => this.jump(Math.max(0, at - this.now())));
   }
 
-  /** Sends SIGKILL, and resolves when the process has ended. */
+  /** Sends SIGKILL, and resolves when its processes have ended. */
   async kill(): Promise<void> {
     await this.#end((child) => {
       if (child.kill('SIGKILL')) this.kills += 1;
     });
+  }
+
+  /** Kills one of several processes that share the work. */
+  async killMember(): Promise<void> {
+    const workers = [...this.#workers.values()];
+    const victim = workers[Math.floor(this.#random() * workers.length)];
+    if (victim === undefined) return;
+    process.kill(victim.pid, 'SIGKILL');
+    await victim.line.closed;
+    this.memberKills += 1;
+  }
+
+  /** Lets new members replace all others. */
+  async replaceMembers(): Promise<void> {
+    const child = this.#child;
+    const closed = [...this.#workers.values()].map(({ line }) => line.closed);
+    const replaced = Promise.all(closed).then(() => this.#child === child);
+    child?.kill('SIGHUP');
+    if (await Promise.race([replaced, setTimeout(mostReplacingMs, false, { ref: false })])) {
+      this.replacements += 1;
+    }
   }
 
   /**
@@ -186,8 +270,8 @@ export class StageHandle {
    */
   async losePower(kept: number): Promise<number> {
     await this.#end((child) => {
-      child.send('lose power' satisfies ToStage);
-      setTimeout(() => child.kill('SIGKILL'), mostIdleMs).unref();
+      this.tell('lose power');
+      void setTimeout(mostIdleMs, undefined, { ref: false }).then(() => child.kill('SIGKILL'));
     });
     const { lost } = cutPower(this.#options.dataDirectory, kept, this.#random);
     if (lost > 0) this.powerLosses += 1;
@@ -202,52 +286,18 @@ export class StageHandle {
     const exited = once(child, 'exit');
     end(child);
     await exited;
+    await Promise.all([...this.#workers.values()].map(({ line }) => line.closed));
   }
 
   async close(): Promise<void> {
     await this.kill();
+    this.#server.close();
     this.#log.end();
-  }
-
-  async #setClock(change: object): Promise<{ now: number }> {
-    // `fetch` times out after five minutes.
-    const { statusCode, body } = await request(`${this.#variable('SVC_TEST_CONTROL_URL')}/test/clock`, {
-      method: 'POST',
-      body: JSON.stringify(change),
-      headersTimeout: longestAdvanceMs,
-    });
-    const text = await body.text();
-    if (statusCode !== 200) throw new Error(text);
-    return clockAnswer.parse(JSON.parse(text));
   }
 
   #variable(name: string): string {
     const value = this.#variables[name];
     if (value === undefined) throw new Error(`The stage has not told ${name}.`);
     return value;
-  }
-
-  #told<Kind extends ToParent['kind']>(
-    kind: Kind,
-    child: ChildProcess,
-  ): Promise<Extract<ToParent, { readonly kind: Kind }>> {
-    return new Promise((resolve, reject) => {
-      const onMessage = (raw: unknown): void => {
-        const message = toParent.parse(raw);
-        if (message.kind !== kind) return;
-        stop();
-        resolve(message as Extract<ToParent, { readonly kind: Kind }>);
-      };
-      const onExit = (code: number | null, signal: string | null): void => {
-        stop();
-        reject(new Error(`The stage ended (${signal ?? code ?? 'unknown'}); its log has why.`));
-      };
-      const stop = (): void => {
-        child.off('message', onMessage);
-        child.off('exit', onExit);
-      };
-      child.on('message', onMessage);
-      child.on('exit', onExit);
-    });
   }
 }

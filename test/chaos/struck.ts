@@ -13,6 +13,8 @@ export interface StruckFaults {
   readonly restarts: number;
   /** Starts of the stage after its store lost data with its power; undefined if that is impossible here. */
   readonly powerLosses: number | undefined;
+  /** Ends of single members; undefined if there is one process. */
+  readonly ofMembers: { readonly killed: number; readonly replaced: number } | undefined;
   readonly jumps: number;
   readonly refused: number;
   /** Branches of the large run whose steps were made. */
@@ -32,6 +34,12 @@ export function struckKinds(struck: StruckFaults): ReadonlyMap<string, number> {
     ['endpoint: reset', struck.ofEndpoint],
     ['stage: killed', struck.restarts],
     ...(struck.powerLosses === undefined ? [] : [['stage: power lost', struck.powerLosses] as const]),
+    ...(struck.ofMembers === undefined
+      ? []
+      : [
+          ['member: killed', struck.ofMembers.killed] as const,
+          ['members: replaced', struck.ofMembers.replaced] as const,
+        ]),
     ['clock: jump', struck.jumps],
     ['hostile client: refused', struck.refused],
     ['large run: branch made', struck.branches],

@@ -1,6 +1,7 @@
 /** The end of a run: lets everything settle, and collects what the ledger, the receivers and the service say. */
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
+import { counted } from '../../lambdas/wire/answers.ts';
 import { callbackBody, type CallbackArrival } from './receivers.ts';
 import { broken, type LaneInTheEnd } from './rules.ts';
 import { askUntilDone, deletedQueue, flowKeys, isOk, queueNames, type ChaosFixture } from './traffic.ts';
@@ -18,7 +19,6 @@ const deadLetterPage = z.object({
   ),
   cursor: z.optional(z.string()),
 });
-const counted = z.object({ count: z.number(), cursor: z.optional(z.string()) });
 const scheduleList = z.array(z.looseObject({ scheduleId: z.string() }));
 const queueList = z.array(z.looseObject({ name: z.string(), lag: z.number() }));
 const keyList = z.array(
@@ -32,7 +32,7 @@ async function countAll(fixture: ChaosFixture, path: string): Promise<number> {
   do {
     const query: string = cursor === undefined ? '' : `?cursor=${encodeURIComponent(cursor)}`;
     const page = counted.parse(await get(fixture, `${path}${query}`));
-    sum += page.count;
+    sum += page.count ?? 0;
     ({ cursor } = page);
   } while (cursor !== undefined);
   return sum;

@@ -107,6 +107,11 @@ describe('svc-queue', () => {
     }
   });
 
+  it('does not serve as a member whose primary was killed before it began', async () => {
+    const member = await svcQueue(['start', '--in-memory', '--port', '0'], { SVC_MEMBER: '1' });
+    expect(member).toMatchObject({ code: null, output: '' });
+  });
+
   it.each([
     [['frobnicate'], /^Unknown command 'frobnicate'; --help lists the commands\.\n$/],
     [['accounts', 'list', 'ops@acme.example'], /^list takes no account\.\n$/],

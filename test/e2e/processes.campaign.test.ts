@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import * as z from 'zod/mini';
-import { svcQueue } from '../support/command.ts';
+import { svcQueue, type Ran } from '../support/command.ts';
 import { limitForManyDeathsMs } from '../support/limits.ts';
 import { call, service } from '../support/publish.ts';
 import { startStage, type Stage } from '../support/stage.ts';
@@ -122,11 +122,13 @@ describe.runIf(service.target === 'local')('a stage with two processes', slowly,
     await inbox.until(() => new Set(idsIn(inbox)).size >= traffic.answered.length);
     expect(idsIn(inbox).toSorted()).toEqual(traffic.answered.toSorted());
     // Commands reach the processes as one.
-    const backup = join(stage.dataDir, 'backup.tar.gz');
-    expect(await svcQueue(['backup', backup, '--data-dir', stage.dataDir])).toMatchObject({ code: 0 });
+    expect(await backUp(stage)).toMatchObject({ code: 0 });
     expect(await svcQueue(['redrive', '--data-dir', stage.dataDir])).toMatchObject({ code: 0 });
     expect(await stage.stop()).toBe(0);
   });
+
+  const backUp = (stage: Stage): Promise<Ran> =>
+    svcQueue(['backup', join(stage.dataDir, 'backup.tar.gz'), '--data-dir', stage.dataDir]);
 
   it('runs the program that was installed since, and goes on if that does not start', async () => {
     const program = join(import.meta.dirname, '../../.cache', `processes-${process.pid}.mjs`);
@@ -200,5 +202,37 @@ describe.runIf(service.target === 'local')('a stage with two processes', slowly,
     expect(await check()).toMatchObject({ code: 0 });
     expect(await stage.stop()).toBe(0);
     expect(await check()).toMatchObject({ code: 0 });
+  });
+
+  it('has as many processes as before when one is killed while it is replaced', async () => {
+    const stage = await start();
+    const [victim = 0, other = 0] = membersOf(stage);
+    process.kill(stage.pid, 'SIGHUP');
+    // The new process is starting.
+    await expect.poll(() => membersOf(stage).length, { timeout: 60_000, interval: 5 }).toBe(3);
+    process.kill(victim, 'SIGKILL');
+    await replaced(stage, 1);
+    await expect.poll(() => newsIn(stage), { timeout: 60_000 }).toBe(1);
+    const members = membersOf(stage);
+    expect(members).toHaveLength(2);
+    expect(members).not.toContain(other);
+    expect(await backUp(stage)).toMatchObject({ code: 0 });
+  });
+
+  it('loses nothing when one is killed, and then the other while the new one begins', async () => {
+    const stage = await start();
+    const inbox = receiver.inbox();
+    const traffic = publishTo(stage, () => `/v2/publish/${inbox.url}`, '2s');
+    await traffic.until(20);
+    const [first = 0, second = 0] = membersOf(stage);
+    process.kill(first, 'SIGKILL');
+    const isForked = (): boolean => membersOf(stage).some((pid) => pid !== first && pid !== second);
+    await expect.poll(isForked, { timeout: 60_000, interval: 5 }).toBe(true);
+    process.kill(second, 'SIGKILL');
+    await expect.poll(() => newsIn(stage), { timeout: 60_000 }).toBe(2);
+    await traffic.stop();
+    await inbox.until(() => traffic.answered.every((id) => idsIn(inbox).includes(id)));
+    // One of them does what one process does for all.
+    await expect.poll(() => backUp(stage), { timeout: 60_000, interval: 500 }).toMatchObject({ code: 0 });
   });
 });

@@ -33,7 +33,17 @@ const clockInput = z.union([
 
 export async function startTestControl(options: TestControlOptions): Promise<TestControl> {
   const { report, expireNow } = options;
-  const { advance, jump, leave } = createAdvance(options);
+  const { settle, wake, leave } = clockSteps(options);
+  let before: Promise<void> = Promise.resolve();
+  const moveTo = (epochMs: number): void => {
+    options.clock.moveTo(epochMs);
+    wake();
+  };
+  /** Lets time pass, one call at a time. */
+  const advance = (ms: number): Promise<void> => {
+    before = before.then(() => advanceTo(Date.now() + ms, settle, moveTo));
+    return before;
+  };
   const { server, url } = await listen((request, response) => {
     answer(request, response).catch((error: unknown) => {
       report(error);
@@ -58,7 +68,7 @@ export async function startTestControl(options: TestControlOptions): Promise<Tes
       answerJson(response, 400, 'application/json', { error: z.prettifyError(input.error) });
       return;
     }
-    if ('jumpMs' in input.data) jump(input.data.jumpMs);
+    if ('jumpMs' in input.data) moveTo(Date.now() + input.data.jumpMs);
     else if ('stepMs' in input.data) options.clock.step(input.data.stepMs);
     else await advance(input.data.advanceMs);
     answerJson(response, 200, 'application/json', { now: Date.now() });
@@ -67,11 +77,32 @@ export async function startTestControl(options: TestControlOptions): Promise<Tes
   return { url, leave, close: () => close(server) };
 }
 
-/** Lets time pass, one call at a time. Resolves when the jobs that became due are finished or given up. */
-function createAdvance({ clock, queues, scheduler, fedQueues, written }: TestControlOptions) {
+export interface ClockSteps {
+  /** Waits until the due jobs are finished or given up. Returns when the next job or schedule is due, if any. */
+  readonly settle: () => Promise<number | undefined>;
+  /** Takes note that the clock has moved. */
+  readonly wake: () => void;
+  readonly leave: (messageIds: readonly string[]) => void;
+}
+
+/** Lets time pass from one due moment to the next. */
+export async function advanceTo(
+  end: number,
+  settle: () => Promise<number | undefined>,
+  moveTo: (epochMs: number) => unknown,
+): Promise<void> {
+  for (;;) {
+    const next = (await settle()) ?? Infinity;
+    if (next > end) break;
+    await moveTo(next);
+  }
+  await moveTo(end);
+  await settle();
+}
+
+export function clockSteps({ queues, scheduler, fedQueues, written }: Controlled): ClockSteps {
   /** Receive counts of messages that the clock no longer waits for, by id. */
   const left = new Map<string, number>();
-  let before: Promise<void> = Promise.resolve();
 
   const unsettled = (): readonly Unsettled[] => fedQueues.flatMap((name) => queues.unsettled(name));
 
@@ -88,43 +119,25 @@ function createAdvance({ clock, queues, scheduler, fedQueues, written }: TestCon
     for (const { id, receives } of unsettled()) if (ids.has(id)) left.set(id, receives);
   }
 
-  async function settle(): Promise<void> {
+  function nextDue(): number | undefined {
+    const dueIn = fedQueues.map((name) => queues.nextDueIn(name) ?? Infinity);
+    const next = Math.min(scheduler.nextDue() ?? Infinity, Date.now() + Math.min(...dueIn));
+    return next === Infinity ? undefined : next;
+  }
+
+  async function settle(): Promise<number | undefined> {
     for (let checks = 0; checks < mostChecks; checks += 1) {
       await written();
-      if (busyMessages().length === 0) return;
+      if (busyMessages().length === 0) return nextDue();
       await setTimeout(lookAgainAfterMs);
     }
     leave(busyMessages().map(({ id }) => id));
+    return nextDue();
   }
 
-  function jumpTo(epochMs: number): void {
-    clock.moveTo(epochMs);
+  const wake = (): void => {
     scheduler.wake();
     queues.wake();
-  }
-
-  async function moveTo(epochMs: number): Promise<void> {
-    jumpTo(epochMs);
-    await settle();
-  }
-
-  async function advanceTo(end: number): Promise<void> {
-    await settle();
-    for (;;) {
-      const dueIn = fedQueues.map((name) => queues.nextDueIn(name) ?? Infinity);
-      const next = Math.min(scheduler.nextDue() ?? Infinity, Date.now() + Math.min(...dueIn));
-      if (next > end) break;
-      await moveTo(next);
-    }
-    await moveTo(end);
-  }
-
-  const advance = async (ms: number): Promise<void> => {
-    before = before.then(() => advanceTo(Date.now() + ms));
-    await before;
   };
-  const jump = (ms: number): void => {
-    jumpTo(Date.now() + ms);
-  };
-  return { advance, jump, leave };
+  return { settle, wake, leave };
 }

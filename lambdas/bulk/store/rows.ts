@@ -36,7 +36,7 @@ const mostListed = 50;
 const ownerOf = (accountId: string): string => `bulk#${accountId}`;
 const keyOf = (accountId: string, bulkId: string) => ({ owner: ownerOf(accountId), id: bulkId });
 
-export async function loadBulk(accountId: string, bulkId: string): Promise<Bulk | undefined> {
+async function loadBulk(accountId: string, bulkId: string): Promise<Bulk | undefined> {
   if (!isId('blk', bulkId)) return undefined;
   const row = await getRow(settings.usageTable, keyOf(accountId, bulkId), true);
   return row && bulkShape.parse(row);

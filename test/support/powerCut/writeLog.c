@@ -4,7 +4,7 @@
  *
  * SVC_WRITE_LOG: the log. SVC_WRITE_NAME: the beginning of the names of files that are noted. Writes to the file SVC_WRITE_MARKS are
  * marks in the log, let calls fail ("fail KIND ERRNO TIMES"), or kill the process after so many more writes, before the last of them is
- * flushed ("die WRITES"). SVC_SYNC_MS: how much longer a flush takes, in ms.
+ * flushed ("die WRITES"), with SVC_WRITE_GROUP together with its process group. SVC_SYNC_MS: how much longer a flush takes, in ms.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -33,7 +33,7 @@ static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static unsigned char roles[FILES];
 static int logged = -1;
 static int failures[3], failure_errno[3];
-static int writes_to_death;
+static int writes_to_death, dies_with_group;
 static useconds_t sync_us;
 static const char *noted_name, *marks_path;
 
@@ -62,6 +62,7 @@ __attribute__((constructor)) static void begin(void) {
 	const char *path = getenv("SVC_WRITE_LOG");
 	noted_name = getenv("SVC_WRITE_NAME");
 	marks_path = getenv("SVC_WRITE_MARKS");
+	dies_with_group = getenv("SVC_WRITE_GROUP") != NULL;
 	const char *sync_ms = getenv("SVC_SYNC_MS");
 	if (sync_ms) sync_us = (useconds_t) atoi(sync_ms) * 1000;
 	if (path && noted_name) logged = real_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -116,7 +117,7 @@ static ssize_t noted_write(int file, const struct iovec *parts, int count, off64
 	int reason = errno;
 	if (written > 0) note(WRITE, is_synced, (uint64_t) offset, parts, count, (uint64_t) written);
 	if (written > 0 && !is_synced && writes_to_death > 0 && --writes_to_death == 0) {
-		kill(getpid(), SIGKILL);
+		kill(dies_with_group ? 0 : getpid(), SIGKILL);
 		/* Nothing more is written. */
 		for (;;) pause();
 	}

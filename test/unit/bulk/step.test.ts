@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { keptBundle } from '../../infra/keptTemplates.ts';
 import { itAtEachDeath } from '../../support/faults.ts';
 import { configOf, idsOf, type Fixture } from '../../support/fixture.ts';
@@ -173,6 +173,42 @@ describe('an account', () => {
     for (const bulkId of [...accepted.slice(1), last])
       expect(await shown(bulkId)).toMatchObject({ state: 'done' });
     expect(await services.resumeBulk(fixture.account, stopped)).toMatchObject({ state: 'running' });
+  });
+
+  it('has no more than five if others are resumed at once, and these stay as they were', async () => {
+    const running = async () =>
+      (await services.getBulks(fixture.account)).operations.filter(({ state }) => state === 'running');
+    for (const { bulkId } of await running()) await services.stopBulk(fixture.account, bulkId);
+    const ids: string[] = [];
+    for (let number = 0; number < 4; number += 1) {
+      ids.push(await startOn('messages.cancel', ['label', 'none']));
+      await services.stopBulk(fixture.account, ids[number] ?? '');
+    }
+    for (let number = 0; number < 4; number += 1) await startOn('messages.cancel', ['label', 'none']);
+    const outcomes = await Promise.allSettled(
+      ids.map((bulkId) => services.resumeBulk(fixture.account, bulkId)),
+    );
+    const resumed = outcomes.filter(({ status }) => status === 'fulfilled').length;
+    expect(resumed).toBeLessThanOrEqual(1);
+    expect(await running()).toHaveLength(4 + resumed);
+    const states = await Promise.all(ids.map(async (bulkId) => (await shown(bulkId)).state));
+    expect(states.filter((state) => state === 'stopped')).toHaveLength(4 - resumed);
+    await fixture.doJobs();
+  });
+
+  it('does an operation whose job was lost when somebody looks at it', async () => {
+    await sendMany(3, 'lost');
+    const bulkId = await startOn('messages.cancel', ['label', 'lost']);
+    await fixture.drain();
+    await services.getBulks(fixture.account);
+    expect(await fixture.drain()).toEqual([]);
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 21 * 60_000 });
+    onTestFinished(() => {
+      vi.useRealTimers();
+    });
+    await services.getBulks(fixture.account);
+    await fixture.doJobs();
+    expect(await shown(bulkId)).toMatchObject({ state: 'done', done: 3 });
   });
 
   it('keeps no operation whose job could not be sent', async () => {

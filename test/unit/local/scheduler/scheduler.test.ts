@@ -390,6 +390,79 @@ test('a schedule that another process creates fires when this one is told of it,
   expect(bodies(await take())).toEqual(['two']);
 });
 
+/** A store whose next reads of an index fail, as while it is opened again after a failure of the disk. */
+class FailingStore extends Store {
+  failures = 0;
+
+  override *keys(options: Parameters<Store['keys']>[0]): ReturnType<Store['keys']> {
+    this.failures -= 1;
+    if (this.failures >= 0) throw new Error('EIO: the store could not be written, and is opened again.');
+    yield* super.keys(options);
+  }
+}
+
+describe('after a failed read of the store', () => {
+  async function startFailing() {
+    const store = new FailingStore(undefined);
+    const { failures, ...rest } = await start(store);
+    const fail = async (act: () => unknown): Promise<void> => {
+      store.failures = 1;
+      act();
+      await eventually(
+        () => Promise.resolve(failures),
+        ({ length }) => length === 1,
+      );
+    };
+    return { store, fail, ...rest };
+  }
+
+  test('the fires of the next hour are not missed', async () => {
+    const { create, scheduler, take, fail } = await startFailing();
+    await create({ ScheduleExpression: 'at(2027-01-15T09:15:00)' });
+    clock += 30 * minuteMs;
+    await fail(scheduler.wake);
+    clock += 60 * minuteMs;
+    scheduler.wake();
+    await eventually(take, (messages) => messages.length === 1);
+  });
+
+  test('the fires of a process that has ended are not missed', async () => {
+    const { scheduler, take, fail, store } = await startFailing();
+    const now = (): number => clock;
+    const schedules = new Schedules({ groups: ['svc'], store, now, invoke: () => () => undefined });
+    const settings = {
+      ...{ FlexibleTimeWindow: { Mode: 'OFF' }, Target: target },
+      ScheduleExpression: 'at(2027-01-15T08:16:00)',
+    };
+    await schedules.create({ group: 'svc', name: 'one' }, scheduleSettings.parse(settings));
+    await fail(() => void scheduler.readAgain().catch(() => undefined));
+    clock += 16 * minuteMs;
+    scheduler.wake();
+    await eventually(take, (messages) => messages.length === 1);
+  });
+
+  test('recurring schedules are recalculated after a step of the clock', async () => {
+    const { create, scheduler, fail } = await startFailing();
+    await create({ ScheduleExpression: 'cron(* * * * ? *)' });
+    clock -= 60 * minuteMs;
+    await fail(scheduler.wake);
+    await eventually(
+      () => Promise.resolve(scheduler.nextDue()),
+      (due) => due === clock + minuteMs,
+    );
+  });
+
+  test('the next start reads again', async () => {
+    const { create, scheduler, pass, take, store } = await startFailing();
+    await create();
+    store.failures = 1;
+    await expect(scheduler.fire()).rejects.toThrow('EIO');
+    await scheduler.fire();
+    await pass(16 * minuteMs);
+    expect(bodies(await take())).toEqual(['fired']);
+  });
+});
+
 test('a fire that fails is retried, and does not delay others', async () => {
   const attempts: string[] = [];
   const failures: unknown[] = [];
