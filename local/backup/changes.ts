@@ -6,7 +6,6 @@ import { createHash } from 'node:crypto';
 import {
   closeSync,
   createReadStream,
-  createWriteStream,
   existsSync,
   fsyncSync,
   openSync,
@@ -14,6 +13,7 @@ import {
   readSync,
   statSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
 import * as z from 'zod/mini';
@@ -22,6 +22,7 @@ import { jsonOrUndefined } from '../json.ts';
 import { StageError } from '../stage/stageError.ts';
 import { metaPagesOf } from '../store/metas.ts';
 import { countOf, headerBytes, longAt } from '../store/pageFile.ts';
+import { masterSecretName } from './files.ts';
 
 const head = z.object({
   format: z.literal(1),
@@ -46,6 +47,10 @@ export interface Changes extends Head {
   /** In Base64. */
   readonly digest: string;
 }
+
+/** Whether files are of one stage. */
+export const isOfSame = (one: Head['secrets'], other: Head['secrets']): boolean =>
+  one[masterSecretName] === other[masterSecretName];
 
 const form = /^(\d{9})-(\d{6})\.changes$/;
 
@@ -80,7 +85,7 @@ export async function writeChanges(path: string, of: Head, pages: AsyncIterable<
       digest = last.toString('base64');
       yield last;
     },
-    createWriteStream(path, { mode: 0o600, flush: true }),
+    (await open(path, 'w', 0o600)).createWriteStream({ flush: true }),
   );
   return { ...of, digest };
 }
@@ -99,7 +104,7 @@ export async function copyChanges(from: string, to: string): Promise<void> {
         end = end.subarray(-digestBytes);
       }
     },
-    createWriteStream(to, { mode: 0o600, flush: true }),
+    (await open(to, 'w', 0o600)).createWriteStream({ flush: true }),
   );
   if (!hash.digest().equals(end)) throw new StageError(`${from} is damaged or not whole.`);
 }

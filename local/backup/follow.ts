@@ -5,7 +5,6 @@
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import manifest from '../../package.json' with { type: 'json' };
 import { flushFile, flushFolder } from '../durable.ts';
 import { StageError } from '../stage/stageError.ts';
@@ -15,7 +14,7 @@ import { idOf, lost } from '../store/openStore.ts';
 import { PageFile } from '../store/pageFile.ts';
 import { Store } from '../store/store.ts';
 import { checkFolder, explained } from './backUp.ts';
-import { changesIn, nameOf, placesIn, writeChanges, type Changes } from './changes.ts';
+import { changesIn, isOfSame, nameOf, placesIn, writeChanges, type Changes } from './changes.ts';
 import { secretNames, storeName } from './files.ts';
 
 interface FollowOptions {
@@ -47,13 +46,9 @@ export async function follow(options: FollowOptions): Promise<void> {
   }
 }
 
-/** A longer chain takes too long to restore. */
+/** Longer chains of changes would take too long to restore. */
 const mostFiles = 10_000;
-
-interface Base {
-  readonly written: Promise<Changes>;
-  isDone: boolean;
-}
+const leastBytes = 2 ** 24;
 
 class Follower {
   readonly #data: string;
@@ -62,7 +57,7 @@ class Follower {
   /** The last file of the chain. */
   #last: Changes | undefined;
   /** The base of the next chain, which is written while this one continues. */
-  #base: Base | undefined;
+  #base: Promise<Changes | undefined> | undefined;
 
   constructor(data: string, folder: string, announce: (sentence: string) => void) {
     this.#data = data;
@@ -70,78 +65,63 @@ class Follower {
     this.#announce = announce;
   }
 
-  /** Finds the end of the chain in the folder. */
+  /** Finds the end of the chain in the folder, and removes what an interruption has left. */
   begin(): void {
-    for (const name of readdirSync(this.#folder)) if (name.endsWith('.part')) rmSync(this.#in(name));
-    const last = placesIn(this.#folder).at(-1);
-    if (last === undefined) return;
-    this.#last = changesIn(this.#in(last.name));
-    if (!isDeepStrictEqual(this.#last.secrets, this.#secrets()))
+    const places = placesIn(this.#folder);
+    const chain = places.findLast(({ number }) => number === 0)?.chain;
+    const last = places.findLast((place) => place.chain === chain);
+    if (last !== undefined) this.#last = changesIn(this.#in(last.name));
+    if (this.#last !== undefined && !isOfSame(this.#last.secrets, this.#secrets()))
       throw new StageError(`${this.#folder} is of another stage: choose another folder with --follow.`);
+    for (const { name } of places.filter((place) => place.chain !== chain)) rmSync(this.#in(name));
+    for (const name of readdirSync(this.#folder)) if (name.endsWith('.part')) rmSync(this.#in(name));
   }
 
   /** Writes what has changed. */
   async look(isLast: boolean): Promise<void> {
     const places = placesIn(this.#folder);
-    const newest = places.at(-1)?.chain ?? 0;
-    if (this.#last !== undefined) {
-      const { chain, number } = this.#last;
-      if (newest > chain)
-        throw new StageError(
-          `Another process writes to ${this.#folder}: choose another folder with --follow.`,
-        );
-      const isThere = places.some((place) => place.chain === chain && place.number === number);
-      this.#last = isThere ? await this.#continue(this.#last) : undefined;
-    }
-    if (this.#last === undefined || this.#isLong(places.filter(({ chain }) => chain === newest)))
-      this.#base ??= this.#begun(newest + 1);
-    if (this.#base !== undefined && (this.#base.isDone || isLast)) await this.#change(this.#base);
+    const newest = places.at(-1);
+    const [last, lastName] = [this.#last, this.#last && nameOf(this.#last)];
+    if (lastName !== undefined && newest !== undefined && newest.name > lastName)
+      throw new StageError(`Another process writes to ${this.#folder}: choose another folder with --follow.`);
+    // Without its last file, a chain ends.
+    this.#last = newest?.name === lastName ? last && (await this.#continue(last)) : undefined;
+    if (this.#last === undefined || this.#isLong(places))
+      this.#base ??= this.#begun((newest?.chain ?? 0) + 1);
+    const base = await (isLast ? this.#base : Promise.race([this.#base, Promise.resolve(undefined)]));
+    if (base !== undefined) await this.#change(base);
   }
 
   /** @returns the last file of the chain; undefined if the store is another one */
   async #continue(last: Changes): Promise<Changes | undefined> {
     const next = await this.#write(last.chain, last);
-    if (next === 'unchanged') {
-      // Shows that the process is alive.
-      utimesSync(this.#in(nameOf(last)), new Date(), new Date());
-      return last;
-    }
-    if (next === undefined) return undefined;
-    this.#publish(next);
+    // The time of a file shows that the process is alive.
+    if (next === last) utimesSync(this.#in(nameOf(last)), new Date(), new Date());
+    else if (next !== undefined) this.#publish(next);
     return next;
   }
 
   #isLong([base, ...others]: readonly { readonly name: string }[]): boolean {
     const bytesOf = (name = ''): number => statSync(this.#in(name)).size;
     const bytes = others.reduce((sum, { name }) => sum + bytesOf(name), 0);
-    return others.length > mostFiles || bytes > bytesOf(base?.name);
+    return others.length > mostFiles || bytes > Math.max(leastBytes, bytesOf(base?.name));
   }
 
-  #begun(chain: number): Base {
-    const written = this.#write(chain).then((made) => {
-      if (made === undefined || made === 'unchanged') throw new Error('The base has no pages.');
-      return made;
-    });
-    const base = { written, isDone: false };
-    const end = (): void => {
-      base.isDone = true;
-    };
-    written.then(end, end);
+  #begun(chain: number): Promise<Changes | undefined> {
+    const base = this.#write(chain);
+    // It is awaited later.
+    base.catch(() => undefined);
     return base;
   }
 
-  /** Replaces the chain. The new one begins with two files, so that it is not older. */
-  async #change({ written }: Base): Promise<void> {
-    const base = await written;
+  /** Replaces the chain. The next one begins with two files, so that it is not older. */
+  async #change(base: Changes): Promise<void> {
     this.#base = undefined;
     const next = await this.#write(base.chain, base);
-    if (next === undefined) {
-      rmSync(this.#hidden(base));
-      return;
-    }
-    if (next !== 'unchanged') this.#publish(next);
+    if (next === undefined) return;
+    if (next !== base) this.#publish(next);
     this.#publish(base);
-    this.#last = next === 'unchanged' ? base : next;
+    this.#last = next;
     for (const { chain, name } of placesIn(this.#folder)) if (chain < base.chain) rmSync(this.#in(name));
     const megabytes = (statSync(this.#in(nameOf(base))).size / 1e6).toFixed(1);
     this.#announce(`${this.#folder} has a new base of ${megabytes} MB. Files with changes follow it.`);
@@ -150,44 +130,41 @@ class Follower {
   /**
    * Writes the pages that changed since a file, or all, under a hidden name.
    *
-   * @returns undefined if the file is not from an earlier moment of this store
+   * @returns the same file if none did; undefined if it is not from an earlier moment of this store
    */
-  async #write(chain: number, last?: Changes): Promise<Changes | 'unchanged' | undefined> {
+  async #write(chain: number, last?: Changes): Promise<Changes | undefined> {
     const path = join(this.#data, storeName);
+    const place = { chain, number: last === undefined ? 0 : last.number + 1 };
+    const madeAt = new Date().toISOString();
     const store = new Store(path, true);
     const file = new PageFile(path);
-    const madeAt = new Date().toISOString();
-    const number = last === undefined ? 0 : last.number + 1;
     try {
       const meta = readMetaAtWork(file);
       const { transaction } = meta;
       const id = idOf(store);
       if (last !== undefined && (last.store !== id || last.transaction > transaction)) return undefined;
-      if (last?.transaction === transaction) return 'unchanged';
-      const made = await writeChanges(
-        this.#hidden({ chain, number }),
-        {
-          format: 1,
-          version: manifest.version,
-          madeAt,
-          chain,
-          number,
-          previous: last?.digest,
-          store: id,
-          transaction,
-          pageBytes: file.pageBytes,
-          meta: meta.bytes.toString('base64'),
-          secrets: this.#secrets(),
-        },
-        newerPages(file, meta, last?.transaction ?? 0),
-      );
+      if (last?.transaction === transaction) return last;
+      const head = {
+        ...place,
+        format: 1,
+        version: manifest.version,
+        madeAt,
+        previous: last?.digest,
+        store: id,
+        transaction,
+        pageBytes: file.pageBytes,
+        meta: meta.bytes.toString('base64'),
+        secrets: this.#secrets(),
+      } as const;
+      const pages = newerPages(file, meta, last?.transaction ?? 0);
+      const made = await writeChanges(this.#hidden(place), head, pages);
       // A loss of power could replace the transaction by another one.
       flushFile(path);
       const now = readMetaAtWork(file);
       if (now.transaction > transaction || now.bytes.equals(meta.bytes)) return made;
       throw new StageError('The stage could not write its last transaction. Its log says why.');
     } catch (error) {
-      rmSync(this.#hidden({ chain, number }), { force: true });
+      rmSync(this.#hidden(place), { force: true });
       throw error;
     } finally {
       file.close();

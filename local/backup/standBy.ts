@@ -6,14 +6,13 @@
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import { flushFolder, replaceFile } from '../durable.ts';
 import { lockDataDirectory } from '../stage/dataDirectory.ts';
 import { StageError, isSystemError } from '../stage/stageError.ts';
 import { markUsed, noteKill, openStore } from '../store/openStore.ts';
 import { checkPages } from '../store/pages.ts';
 import { checkEmpty, explained, moveInto } from './backUp.ts';
-import { applyChanges, changesIn, copyChanges, nameOf, placesIn, type Changes } from './changes.ts';
+import { applyChanges, changesIn, copyChanges, isOfSame, nameOf, placesIn, type Changes } from './changes.ts';
 import { following, restoring, secretNames, storeName } from './files.ts';
 
 interface StandByOptions {
@@ -71,6 +70,7 @@ class Standby {
       return true;
     }
     checkEmpty(this.#data, restoring);
+    this.#announce(`${this.#data} follows ${this.#folder}.`);
     mkdirSync(this.#in(''), { recursive: true, mode: 0o700 });
     if (existsSync(this.#in('next'))) await this.#apply(changesIn(this.#in('next')));
     else if (existsSync(this.#in('last'))) this.#last = changesIn(this.#in('last'));
@@ -85,6 +85,7 @@ class Standby {
     try {
       await copyChanges(join(this.#folder, name), part);
     } catch (error) {
+      rmSync(part, { force: true });
       // A new base has replaced it.
       if (isSystemError(error, 'ENOENT')) return true;
       throw error;
@@ -94,7 +95,7 @@ class Standby {
     const isNext =
       nameOf(changes) === name &&
       (changes.number === 0
-        ? last === undefined || isDeepStrictEqual(changes.secrets, last.secrets)
+        ? last === undefined || isOfSame(changes.secrets, last.secrets)
         : changes.previous === last?.digest);
     if (!isNext) throw this.#stuck(`${name} in ${this.#folder} does not follow the files before it.`);
     renameSync(part, this.#in('next'));
@@ -111,6 +112,8 @@ class Standby {
     if (base.chain !== last?.chain) return base.name;
     const next = places.find(({ chain, number }) => chain === last.chain && number > last.number);
     if (next === undefined || next.number === last.number + 1) return next?.name;
+    // Another base may have replaced the chain while the folder was read.
+    if (placesIn(this.#folder).some(({ chain }) => chain > last.chain)) return undefined;
     throw this.#stuck(`${nameOf({ ...last, number: last.number + 1 })} in ${this.#folder} is missing.`);
   }
 
@@ -130,7 +133,7 @@ class Standby {
     renameSync(this.#in('next'), this.#in('last'));
     flushFolder(this.#in(''));
     this.#last = changes;
-    if (isBase) this.#announce(`${this.#data} has the base of ${changes.madeAt}, and follows it.`);
+    if (isBase) this.#announce(`${this.#data} has the base of ${changes.madeAt}.`);
   }
 
   async #check(store: string): Promise<void> {
