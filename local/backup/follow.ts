@@ -34,10 +34,12 @@ export async function follow(options: FollowOptions): Promise<void> {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const follower = new Follower(data, folder, options.announce);
     follower.begin();
-    for (let isLast = false; !isLast;) {
-      isLast = options.signal.aborted;
+    for (;;) {
+      const isLast = options.signal.aborted;
       await follower.look(isLast);
-      if (!isLast) await setTimeout(options.everyMs, undefined, options).catch(() => undefined);
+      if (isLast) return;
+      const slept = setTimeout(options.everyMs, undefined, options).catch(() => undefined);
+      await Promise.race([slept, follower.base ?? slept]);
     }
   } catch (error) {
     throw error instanceof DamageError
@@ -57,7 +59,7 @@ class Follower {
   /** The last file of the chain. */
   #last: Changes | undefined;
   /** The base of the next chain, which is written while this one continues. */
-  #base: Promise<Changes | undefined> | undefined;
+  base: Promise<Changes | undefined> | undefined;
 
   constructor(data: string, folder: string, announce: (sentence: string) => void) {
     this.#data = data;
@@ -86,9 +88,8 @@ class Follower {
       throw new StageError(`Another process writes to ${this.#folder}: choose another folder with --follow.`);
     // Without its last file, a chain ends.
     this.#last = newest?.name === lastName ? last && (await this.#continue(last)) : undefined;
-    if (this.#last === undefined || this.#isLong(places))
-      this.#base ??= this.#begun((newest?.chain ?? 0) + 1);
-    const base = await (isLast ? this.#base : Promise.race([this.#base, Promise.resolve(undefined)]));
+    if (this.#last === undefined || this.#isLong(places)) this.base ??= this.#begun((newest?.chain ?? 0) + 1);
+    const base = await (isLast ? this.base : Promise.race([this.base, Promise.resolve(undefined)]));
     if (base !== undefined) await this.#change(base);
   }
 
@@ -116,7 +117,7 @@ class Follower {
 
   /** Replaces the chain. The next one begins with two files, so that it is not older. */
   async #change(base: Changes): Promise<void> {
-    this.#base = undefined;
+    this.base = undefined;
     const next = await this.#write(base.chain, base);
     if (next === undefined) return;
     if (next !== base) this.#publish(next);
