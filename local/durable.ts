@@ -25,9 +25,23 @@ export function replaceFile(path: string, bytes: Uint8Array): void {
   flushFolder(dirname(path));
 }
 
-/** Writes all bytes: one call may write only some of them. */
-function writeAll(file: number, bytes: Uint8Array): void {
-  for (let written = 0; written < bytes.length;) written += writeSync(file, bytes, written);
+/** Writes all bytes, at a position or behind the last write: one call may write only some of them. */
+export function writeAll(file: number, bytes: Uint8Array, at?: number): void {
+  for (let written = 0; written < bytes.length;) {
+    const position = at === undefined ? null : at + written;
+    written += writeSync(file, bytes, written, bytes.length - written, position);
+  }
+}
+
+/** Flushes a file that another process or stream has written. */
+export function flushFile(path: string): void {
+  // Windows flushes only files that are open for writing.
+  const file = openSync(path, 'r+');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Windows itself flushes the names of files. */

@@ -1,7 +1,9 @@
 /** `svc-queue backup`, `restore` and `check`: a stage's data in one file, from a file, and checked for damage. */
 import { backUp, restore, streamBackup } from '../../local/backup/backUp.ts';
+import { follow } from '../../local/backup/follow.ts';
 import { restoreAccount } from '../../local/backup/restoreAccount.ts';
 import { parseBackupOptions } from '../../local/backup/options.ts';
+import { standBy } from '../../local/backup/standBy.ts';
 import { check } from '../../local/check/check.ts';
 import { parseCheckOptions } from '../../local/check/options.ts';
 import { StageError } from '../../local/stage/stageError.ts';
@@ -20,11 +22,21 @@ export function run([name, ...args]: readonly string[]): Promise<void> {
     });
   }
   const isBackup = name === 'backup';
-  const { file, dataDirectory, replaces, account } = parseBackupOptions(
+  const { file, dataDirectory, replaces, account, follows } = parseBackupOptions(
     isBackup ? 'backup' : 'restore',
     args,
     process.env,
   );
+  if (follows !== undefined) {
+    const ended = new AbortController();
+    const end = (): void => {
+      ended.abort();
+    };
+    if (follows.isOnce) end();
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, end);
+    const options = { ...follows, dataDirectory, signal: ended.signal, announce: console.log };
+    return runOnStage(() => (isBackup ? follow(options) : standBy(options)));
+  }
   const isStream = file === '-';
   return runOnStage(async () => {
     if (isBackup) {

@@ -1,11 +1,12 @@
 /** Backs up and restores a data directory. */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { constants, createReadStream, createWriteStream, existsSync } from 'node:fs';
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { link, mkdir, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { PassThrough, Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { flushFile, flushFolder } from '../durable.ts';
 import { openDataDirectory } from '../stage/dataDirectory.ts';
 import { StageError, isSystemError } from '../stage/stageError.ts';
 import { markUsed, noteKill, openStore } from '../store/openStore.ts';
@@ -13,7 +14,7 @@ import { readArchive, type Description } from './archive.ts';
 import { isOfBefore, refusalOf } from './before/folder.ts';
 import { Filler } from './contents.ts';
 import { askForBackup } from './control.ts';
-import { needed, requireData, restoring, secretNames, storeName } from './files.ts';
+import { following, needed, requireData, restoring, secretNames, storeName } from './files.ts';
 import { writeBackup } from './writeBackup.ts';
 
 export interface Made extends Description {
@@ -37,10 +38,10 @@ export async function backUp(folder: string, file: string, replaces = false): Pr
   try {
     await write((await open(part, 'wx', 0o600)).createWriteStream());
     const made = await readBack(createReadStream(part));
-    await flush(part, constants.O_RDWR);
+    flushFile(part);
     if (replaces) await rename(part, target);
     else await nameNew(part, target);
-    await flush(dirname(target), constants.O_RDONLY);
+    flushFolder(dirname(target));
     return made;
   } catch (error) {
     await rm(part, { force: true });
@@ -103,11 +104,15 @@ async function readBack(from: Readable): Promise<Made> {
 }
 
 /** @throws StageError if the folder cannot be backed up */
-async function writerOf(folder: string): Promise<(to: Writable) => Promise<void>> {
-  const data = resolve(folder);
+export async function checkFolder(data: string): Promise<void> {
   const refusal = await refusalOf(data);
   if (refusal !== undefined) throw new StageError(refusal);
   requireData(data);
+}
+
+async function writerOf(folder: string): Promise<(to: Writable) => Promise<void>> {
+  const data = resolve(folder);
+  await checkFolder(data);
   return async (to) => {
     const running = await askForBackup(data);
     if (running !== undefined) await pipeline(running, to);
@@ -135,7 +140,7 @@ async function nameNew(part: string, target: string): Promise<void> {
 /** The system's errors if a file or stream cannot be created or written. */
 const unwritable = ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EPIPE'];
 
-const explained = (error: unknown, target: string): unknown =>
+export const explained = (error: unknown, target: string): unknown =>
   error instanceof Error && unwritable.some((code) => isSystemError(error, code))
     ? new StageError(`The backup cannot be written to ${target}: ${error.message}`, { cause: error })
     : error;
@@ -161,10 +166,7 @@ export async function restore(from: string | Readable, folder: string): Promise<
   const unfinished = join(data, restoring);
   // An interrupted restore has moved some files, but not the store.
   const wasInterrupted = existsSync(unfinished) && !existsSync(join(data, storeName));
-  const hasData = isOfBefore(data) || needed.some((name) => existsSync(join(data, name)));
-  if (hasData && !wasInterrupted) {
-    throw new StageError(`${data} has data already: move it away, or choose another folder with --data-dir.`);
-  }
+  if (!wasInterrupted) checkEmpty(data, following);
   const source = await sourceOf(from);
   await rm(unfinished, { recursive: true, force: true });
   await mkdir(unfinished, { recursive: true, mode: 0o700 });
@@ -205,7 +207,7 @@ export async function unpack(source: Readable, folder: string, filler: Filler): 
         throw new StageError(`The backup has ${name}, which is not from a stage.`);
       const path = join(folder, name);
       await pipeline(content, createWriteStream(path, { mode: 0o600 }));
-      await flush(path, constants.O_RDWR);
+      flushFile(path);
       taken.add(name);
     },
     line: (text) => filler.take(text),
@@ -216,21 +218,16 @@ export async function unpack(source: Readable, folder: string, filler: Filler): 
   return about;
 }
 
-/** Moves all files into place, the store last: a directory without a store counts as empty. */
-async function moveInto(from: string, data: string): Promise<void> {
-  for (const name of needed) await rename(join(from, name), join(data, name));
-  await flush(data, constants.O_RDONLY);
-  await rm(from, { recursive: true });
+/** @throws StageError if a directory has data, or those of an unfinished restore of another kind */
+export function checkEmpty(data: string, other: string): void {
+  if (!isOfBefore(data) && ![...needed, other].some((name) => existsSync(join(data, name)))) return;
+  throw new StageError(`${data} has data already: move it away, or choose another folder with --data-dir.`);
 }
 
-/** Flushes a file, or the names in a folder, to the disk. */
-async function flush(path: string, flags: number): Promise<void> {
-  // Windows itself flushes the names of files.
-  if (flags === constants.O_RDONLY && process.platform === 'win32') return;
-  const file = await open(path, flags);
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+/** Moves all files into place, the store last: a directory without a store counts as empty. A repetition moves the rest. */
+export async function moveInto(from: string, data: string): Promise<void> {
+  for (const name of needed)
+    if (existsSync(join(from, name))) await rename(join(from, name), join(data, name));
+  flushFolder(data);
+  await rm(from, { recursive: true });
 }

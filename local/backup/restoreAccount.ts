@@ -1,14 +1,14 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { masterSecretName, openDataDirectory, type DataDirectory } from '../stage/dataDirectory.ts';
+import { openDataDirectory, type DataDirectory } from '../stage/dataDirectory.ts';
 import { forgetIndex } from '../scheduler/storedSchedules.ts';
 import { StageError } from '../stage/stageError.ts';
 import { markUsed, noteKill, openStore } from '../store/openStore.ts';
 import type { Store } from '../store/store.ts';
 import { sourceOf, unpack, type Made } from './backUp.ts';
 import { Filler, type Line } from './contents.ts';
-import { needed, restoringAccount, secretNames, storeName } from './files.ts';
+import { masterSecretName, needed, restoringAccount, secretNames, storeName } from './files.ts';
 import { linesOfAccount, ownerOf } from './owners.ts';
 
 /**

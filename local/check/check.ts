@@ -1,8 +1,8 @@
 /** Checks a stage's data, and says what is wrong. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { storeName } from '../backup/files.ts';
-import { InUseError, masterSecretName, openDataDirectory } from '../stage/dataDirectory.ts';
+import { masterSecretName, storeName } from '../backup/files.ts';
+import { InUseError, openDataDirectory } from '../stage/dataDirectory.ts';
 import { StageError } from '../stage/stageError.ts';
 import { DamageError } from '../store/checksum.ts';
 import { LostError } from '../store/openStore.ts';

@@ -4,7 +4,14 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, write
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import * as z from 'zod/mini';
-import { needed, restoring, restoringAccount, secretNames, storeName } from '../backup/files.ts';
+import {
+  following,
+  masterSecretName,
+  needed,
+  restoring,
+  restoringAccount,
+  storeName,
+} from '../backup/files.ts';
 import { refusalOf } from '../backup/before/folder.ts';
 import { replaceFile } from '../durable.ts';
 import { jsonOrUndefined } from '../json.ts';
@@ -47,21 +54,11 @@ export class InUseError extends StageError {}
 export async function openDataDirectory(path: string, options?: CheckOptions): Promise<DataDirectory> {
   const folder = resolve(path);
   const inFolder = (name: string): string => join(folder, name);
-  let wasKilled: boolean;
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    wasKilled = await lock(inFolder(lockName), folder);
-  } catch (error) {
-    if (error instanceof StageError || !(error instanceof Error)) throw error;
-    throw new StageError(`The data directory ${folder} cannot be used: ${error.message}`, { cause: error });
-  }
-  const unlock = (): void => {
-    rmSync(inFolder(lockName), { force: true });
-  };
+  const { wasKilled, unlock } = await lockDataDirectory(folder);
   try {
     const refusal = await refusalOf(folder);
     if (refusal !== undefined) throw new StageError(refusal);
-    if (existsSync(inFolder(restoring))) {
+    if ([restoring, following].some((name) => existsSync(inFolder(name)))) {
       throw new StageError(`A restore into ${folder} was interrupted: run svc-queue restore again.`);
     }
     // It is left from a killed command.
@@ -90,6 +87,30 @@ export async function openDataDirectory(path: string, options?: CheckOptions): P
   } catch (error) {
     unlock();
     throw error;
+  }
+}
+
+/**
+ * Creates a directory, if it is missing, and locks it.
+ *
+ * @throws StageError if it cannot be written, or another process has locked it
+ */
+export async function lockDataDirectory(
+  folder: string,
+): Promise<{ readonly wasKilled: boolean; readonly unlock: () => void }> {
+  const file = join(folder, lockName);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const wasKilled = await lock(file, folder);
+    return {
+      wasKilled,
+      unlock: () => {
+        rmSync(file, { force: true });
+      },
+    };
+  } catch (error) {
+    if (error instanceof StageError || !(error instanceof Error)) throw error;
+    throw new StageError(`The data directory ${folder} cannot be used: ${error.message}`, { cause: error });
   }
 }
 
@@ -179,7 +200,6 @@ export function checkStrength(secrets: Readonly<Record<string, string>>): void {
 }
 
 const lockName = 'lock';
-export const [masterSecretName] = secretNames;
 const holder = z.object({
   stage: z.optional(processIdentity),
   /** More processes of the stage. They end when it has ended. */

@@ -13,7 +13,8 @@ import {
   tables,
 } from '../../lambdas/aws/resources.ts';
 import type { AwsService } from '../../lambdas/aws/metricTable.ts';
-import { masterSecretName, randomSecret, type DataDirectory } from './dataDirectory.ts';
+import { masterSecretName } from '../backup/files.ts';
+import { randomSecret, type DataDirectory } from './dataDirectory.ts';
 import { accountId, queueArn } from '../aws/arns.ts';
 import { handingOver, type HandedOver, type HandOvers } from '../aws/handOver.ts';
 import { startDynamodb } from '../dynamodb/dynamodb.ts';

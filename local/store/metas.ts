@@ -33,6 +33,8 @@ export interface Meta {
   /** The free pages, by the transactions that freed them. */
   readonly free: Tree;
   readonly main: Tree;
+  /** The used part of its page. */
+  readonly bytes: Buffer;
 }
 
 /**
@@ -84,7 +86,19 @@ function readMeta(file: PageFile, page: number): Meta {
     lastPage,
     free: readTree(bytes, at.freeTree, transaction),
     main: readTree(bytes, at.mainTree, transaction),
+    bytes: bytes.subarray(0, metaBytes),
   };
+}
+
+/** Makes both meta pages of a file that has only this transaction, each with its page number. */
+export function metaPagesOf(bytes: Buffer): readonly (readonly [number, Buffer])[] {
+  const transaction = longAt(bytes, at.transaction);
+  return [transaction, transaction - 1].map((number) => {
+    const page = Buffer.from(bytes);
+    page.writeBigUInt64LE(BigInt(number % 2));
+    page.writeBigUInt64LE(BigInt(number), at.transaction);
+    return [number % 2, page];
+  });
 }
 
 function readTree(bytes: Buffer, offset: number, transaction: number): Tree {

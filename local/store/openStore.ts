@@ -1,4 +1,5 @@
 /** Opens the store of a data directory, and creates it at the first start. */
+import { randomUUID } from 'node:crypto';
 import { renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname } from 'node:path';
 import * as z from 'zod/mini';
@@ -13,6 +14,8 @@ const about = z.object({
   format: z.literal(format),
   /** Whether a stage has used it. It then has data, and the secrets belong to it. */
   isUsed: z.boolean(),
+  /** Tells its transactions from those of other stores. */
+  id: z.optional(z.string()),
   /** When a process of the stage was first and last killed, epoch milliseconds, since lost messages were looked for. */
   killedAt: z.optional(z.number()),
   lastKilledAt: z.optional(z.number()),
@@ -26,6 +29,9 @@ function aboutOf(store: Store): About {
   if (read === undefined) throw new StageError('The store was made by a later release of the service.');
   return read;
 }
+
+/** Empty for a store of an earlier release. @throws StageError if a later release made it */
+export const idOf = (store: Store): string => aboutOf(store).id ?? '';
 
 interface Kills {
   readonly first: number;
@@ -51,8 +57,8 @@ export function noteKill(store: Store, at: number): Promise<void> {
 /** Notes that the jobs of such messages were sent, unless another process was killed after `last`. */
 export function endKills(store: Store, last: number): Promise<void> {
   return store.change((write) => {
-    const { isUsed, killedAt, lastKilledAt = killedAt } = aboutOf(store);
-    if (lastKilledAt === last) write(aboutKey, aboutBytes({ isUsed }));
+    const { killedAt, lastKilledAt = killedAt, ...others } = aboutOf(store);
+    if (lastKilledAt === last) write(aboutKey, aboutBytes(others));
   });
 }
 
@@ -98,7 +104,7 @@ export async function joinStore(file: string): Promise<OpenStore> {
 
 export function markUsed(store: Store): Promise<void> {
   return store.change((write) => {
-    write(aboutKey, aboutBytes({ ...aboutOf(store), isUsed: true }));
+    write(aboutKey, aboutBytes({ ...aboutOf(store), isUsed: true, id: randomUUID() }));
   });
 }
 
@@ -121,7 +127,7 @@ async function make(file: string): Promise<void> {
 /** The store has not all of its data. */
 export class LostError extends StageError {}
 
-const lost = (file: string, state: string): LostError =>
+export const lost = (file: string, state: string): LostError =>
   new LostError(
     `${basename(file)} in ${dirname(file)} ${state}: the messages are in it. Move the folder away, and restore the last backup: svc-queue restore.`,
   );

@@ -18,6 +18,10 @@ export const damageAt = (page: number, what: string): DamageError => new DamageE
 /** Reads an 8-byte number. Numbers too large to be exact still compare as too large. */
 export const longAt = (bytes: Buffer, offset: number): number => Number(bytes.readBigUInt64LE(offset));
 
+/** The number of pages that begin with this header. */
+export const countOf = (header: Buffer): number =>
+  header.readUInt16LE(18) === kinds.overflow ? header.readUInt32LE(20) : 1;
+
 export class PageFile {
   readonly #file: number;
   readonly length: number;

@@ -1,0 +1,195 @@
+/**
+ * Copies a stage's store as it changes: a base with all pages, and then files with the pages that changed. The stage does not take
+ * part.
+ */
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import manifest from '../../package.json' with { type: 'json' };
+import { flushFile, flushFolder } from '../durable.ts';
+import { StageError } from '../stage/stageError.ts';
+import { DamageError } from '../store/checksum.ts';
+import { newerPages, readMetaAtWork } from '../store/newerPages.ts';
+import { idOf, lost } from '../store/openStore.ts';
+import { PageFile } from '../store/pageFile.ts';
+import { Store } from '../store/store.ts';
+import { checkFolder, explained } from './backUp.ts';
+import { changesIn, isOfSame, nameOf, placesIn, writeChanges, type Changes } from './changes.ts';
+import { secretNames, storeName } from './files.ts';
+
+interface FollowOptions {
+  readonly dataDirectory: string;
+  readonly folder: string;
+  readonly everyMs: number;
+  /** Ends it after one more file. */
+  readonly signal: AbortSignal;
+  readonly announce: (sentence: string) => void;
+}
+
+/** @throws StageError */
+export async function follow(options: FollowOptions): Promise<void> {
+  const [data, folder] = [resolve(options.dataDirectory), resolve(options.folder)];
+  await checkFolder(data);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const follower = new Follower(data, folder, options.announce);
+    follower.begin();
+    for (;;) {
+      const isLast = options.signal.aborted;
+      await follower.look(isLast);
+      if (isLast) return;
+      const slept = setTimeout(options.everyMs, undefined, options).catch(() => undefined);
+      await Promise.race([slept, follower.base ?? slept]);
+    }
+  } catch (error) {
+    throw error instanceof DamageError
+      ? lost(join(data, storeName), `is damaged (${error.message})`)
+      : explained(error, folder);
+  }
+}
+
+/** Longer chains of changes would take too long to restore. */
+const mostFiles = 10_000;
+const leastBytes = 2 ** 24;
+
+class Follower {
+  readonly #data: string;
+  readonly #folder: string;
+  readonly #announce: (sentence: string) => void;
+  /** The last file of the chain. */
+  #last: Changes | undefined;
+  /** The base of the next chain, which is written while this one continues. */
+  base: Promise<Changes | undefined> | undefined;
+
+  constructor(data: string, folder: string, announce: (sentence: string) => void) {
+    this.#data = data;
+    this.#folder = folder;
+    this.#announce = announce;
+  }
+
+  /** Finds the end of the chain in the folder, and removes what an interruption has left. */
+  begin(): void {
+    const places = placesIn(this.#folder);
+    const chain = places.findLast(({ number }) => number === 0)?.chain;
+    const last = places.findLast((place) => place.chain === chain);
+    if (last !== undefined) this.#last = changesIn(this.#in(last.name));
+    if (this.#last !== undefined && !isOfSame(this.#last.secrets, this.#secrets()))
+      throw new StageError(`${this.#folder} is of another stage: choose another folder with --follow.`);
+    for (const { name } of places.filter((place) => place.chain !== chain)) rmSync(this.#in(name));
+    for (const name of readdirSync(this.#folder)) if (name.endsWith('.part')) rmSync(this.#in(name));
+  }
+
+  /** Writes what has changed. */
+  async look(isLast: boolean): Promise<void> {
+    const places = placesIn(this.#folder);
+    const newest = places.at(-1);
+    const [last, lastName] = [this.#last, this.#last && nameOf(this.#last)];
+    if (lastName !== undefined && newest !== undefined && newest.name > lastName)
+      throw new StageError(`Another process writes to ${this.#folder}: choose another folder with --follow.`);
+    // Without its last file, a chain ends.
+    this.#last = newest?.name === lastName ? last && (await this.#continue(last)) : undefined;
+    if (this.#last === undefined || this.#isLong(places)) this.base ??= this.#begun((newest?.chain ?? 0) + 1);
+    const base = await (isLast ? this.base : Promise.race([this.base, Promise.resolve(undefined)]));
+    if (base !== undefined) await this.#change(base);
+  }
+
+  /** @returns the last file of the chain; undefined if the store is another one */
+  async #continue(last: Changes): Promise<Changes | undefined> {
+    const next = await this.#write(last.chain, last);
+    // The time of a file shows that the process is alive.
+    if (next === last) utimesSync(this.#in(nameOf(last)), new Date(), new Date());
+    else if (next !== undefined) this.#publish(next);
+    return next;
+  }
+
+  #isLong([base, ...others]: readonly { readonly name: string }[]): boolean {
+    const bytesOf = (name = ''): number => statSync(this.#in(name)).size;
+    const bytes = others.reduce((sum, { name }) => sum + bytesOf(name), 0);
+    return others.length > mostFiles || bytes > Math.max(leastBytes, bytesOf(base?.name));
+  }
+
+  #begun(chain: number): Promise<Changes | undefined> {
+    const base = this.#write(chain);
+    // It is awaited later.
+    base.catch(() => undefined);
+    return base;
+  }
+
+  /** Replaces the chain. The next one begins with two files, so that it is not older. */
+  async #change(base: Changes): Promise<void> {
+    this.base = undefined;
+    const next = await this.#write(base.chain, base);
+    if (next === undefined) return;
+    if (next !== base) this.#publish(next);
+    this.#publish(base);
+    this.#last = next;
+    for (const { chain, name } of placesIn(this.#folder)) if (chain < base.chain) rmSync(this.#in(name));
+    const megabytes = (statSync(this.#in(nameOf(base))).size / 1e6).toFixed(1);
+    this.#announce(`${this.#folder} has a new base of ${megabytes} MB. Files with changes follow it.`);
+  }
+
+  /**
+   * Writes the pages that changed since a file, or all, under a hidden name.
+   *
+   * @returns the same file if none did; undefined if it is not from an earlier moment of this store
+   */
+  async #write(chain: number, last?: Changes): Promise<Changes | undefined> {
+    const path = join(this.#data, storeName);
+    const place = { chain, number: last === undefined ? 0 : last.number + 1 };
+    const madeAt = new Date().toISOString();
+    const store = new Store(path, true);
+    const file = new PageFile(path);
+    try {
+      const meta = readMetaAtWork(file);
+      const { transaction } = meta;
+      const id = idOf(store);
+      if (last !== undefined && (last.store !== id || last.transaction > transaction)) return undefined;
+      if (last?.transaction === transaction) return last;
+      const head = {
+        ...place,
+        format: 1,
+        version: manifest.version,
+        madeAt,
+        previous: last?.digest,
+        store: id,
+        transaction,
+        pageBytes: file.pageBytes,
+        meta: meta.bytes.toString('base64'),
+        secrets: this.#secrets(),
+      } as const;
+      const pages = newerPages(file, meta, last?.transaction ?? 0);
+      const made = await writeChanges(this.#hidden(place), head, pages);
+      // A loss of power could replace the transaction by another one.
+      flushFile(path);
+      const now = readMetaAtWork(file);
+      if (now.transaction > transaction || now.bytes.equals(meta.bytes)) return made;
+      throw new StageError('The stage could not write its last transaction. Its log says why.');
+    } catch (error) {
+      rmSync(this.#hidden(place), { force: true });
+      throw error;
+    } finally {
+      file.close();
+      await store.close();
+    }
+  }
+
+  /** Gives a file its name. */
+  #publish(made: Changes): void {
+    renameSync(this.#hidden(made), this.#in(nameOf(made)));
+    flushFolder(this.#folder);
+  }
+
+  #secrets(): Readonly<Record<string, string>> {
+    return Object.fromEntries(
+      secretNames.map((name) => [name, readFileSync(join(this.#data, name), 'utf8')]),
+    );
+  }
+
+  #hidden(of: Parameters<typeof nameOf>[0]): string {
+    return this.#in(`.${nameOf(of)}.part`);
+  }
+
+  #in(name: string): string {
+    return join(this.#folder, name);
+  }
+}
