@@ -199,13 +199,17 @@ describe('An operator', () => {
     );
   });
 
-  it('deletes an account', async () => {
+  it('deletes an account and restores it', async () => {
     const account = await makeAccount();
     const page = await openConsole({ at: `#/accounts/${account.id}`, ...asOperator });
     await confirm(page, 'Delete', 'Delete the account');
     await page.getByText('deleted', { exact: true }).waitFor();
-    expect(await page.getByRole('main').getByRole('button').count()).toBe(0);
+    expect(await page.getByRole('main').getByRole('button').allTextContents()).toEqual(['Restore']);
     expect(await statusOf(account.token)).toBe(401);
+    await page.getByRole('button', { name: 'Restore' }).click();
+    await page.getByText('active', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Suspend' }).waitFor();
+    expect(await statusOf(account.token)).toBe(200);
   });
 
   it('shows all accounts, even many of them, and on a narrow screen, too', async () => {
