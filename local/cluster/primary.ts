@@ -88,11 +88,11 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
     data.share([...members].flatMap(({ child }) => child.pid ?? []));
   };
 
-  function fork(owners: Owner[], { isFirst = false, leads = false, isTrial = false } = {}): Member {
+  function fork(owners: Owner[], { isFirst = false, isTrial = false } = {}): Member {
     const env = { ...process.env, [memberVariable]: '1' };
     const child = forkProcess(process.argv[1] ?? '', process.argv.slice(2), { env });
     const [owner = 0, ...adopts] = owners;
-    const start = { kind: 'start' as const, owner, adopts, isFirst, leads, ports, peers: [...peers] };
+    const start = { kind: 'start' as const, owner, adopts, isFirst, ports, peers: [...peers] };
     const resigned = pending();
     const ended = pending();
     const asked: Member['asked'] = [];
@@ -115,8 +115,8 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
       });
     });
     const member: Member = {
-      ...{ child, owners, leads, ready, asked, passed: new Map<number, Connection>() },
-      ...{ isReady: false, isTrial, isStopping: false, startedAt: performance.now() },
+      ...{ child, owners, ready, asked, passed: new Map<number, Connection>() },
+      ...{ leads: isFirst, isReady: false, isTrial, isStopping: false, startedAt: performance.now() },
       resigned: resigned.promise,
       ended: ended.promise,
     };
@@ -252,7 +252,7 @@ export async function startPrimary(options: PrimaryOptions): Promise<Primary> {
     await stop();
     throw error;
   });
-  const first = fork(shareOf(0), { isFirst: true, leads: true });
+  const first = fork(shareOf(0), { isFirst: true });
   const { url, variables } = await first.ready.catch(async (error: unknown) => {
     await stop();
     throw error;

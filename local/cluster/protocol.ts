@@ -20,7 +20,6 @@ export const toMember = z.discriminatedUnion('kind', [
     /** Processes that have ended, whose messages it takes over. */
     adopts: z.array(owner),
     isFirst: z.boolean(),
-    leads: z.boolean(),
     peers: hosts,
     ports: z.object({ api: z.number(), publish: z.optional(z.number()) }),
   }),
@@ -54,7 +53,6 @@ export const toPrimary = z.discriminatedUnion('kind', [
     inside: hosts,
   }),
   z.object({ kind: z.literal('failed'), message: z.string() }),
-  /** It has this connection. */
   z.object({ kind: z.literal('taken'), id: z.number() }),
   /** It has stopped what one process does for all. */
   z.object({ kind: z.literal('resigned') }),

@@ -5,7 +5,7 @@ import { loadFunction, type LambdaFunction } from './lambda.ts';
 
 interface Timer {
   /** Stops. Resolves when the invocation in flight has ended, or `signal` aborts. */
-  stop(signal: AbortSignal): Promise<void>;
+  readonly stop: (signal: AbortSignal) => Promise<void>;
 }
 
 interface TimerOptions {

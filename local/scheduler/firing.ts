@@ -100,7 +100,6 @@ export class Firing {
     this.#byTime.add(waiting);
   }
 
-  /** Repeats what fails. */
   async #serveAfter(act: () => Promise<void>): Promise<void> {
     while (!this.#isClosed) {
       try {

@@ -13,34 +13,31 @@ interface LeaderOptions {
   readonly report: (error: unknown) => void;
 }
 
-export class Leader {
-  readonly #options: LeaderOptions;
-  #endings: ((signal: AbortSignal) => Promise<void>)[] = [];
-
-  constructor(options: LeaderOptions) {
-    this.#options = options;
-  }
-
+interface Leader {
   /** @throws Error of the disk; it can then be called again */
-  async start(): Promise<void> {
-    const { standIns, timed, control, isPaused, report } = this.#options;
-    const { scheduler, expire, store } = standIns;
-    const withdraw = control?.announce();
-    this.#endings = withdraw === undefined ? [] : [withdraw];
-    if (isPaused) return;
-    await lookForMissedFires(standIns);
-    await scheduler.fire();
-    const timers = startTimers(timed, report);
-    this.#endings.push(
-      scheduler.rest,
-      ...timers.map((timer) => (signal: AbortSignal) => timer.stop(signal)),
-      startExpiry(expire, report),
-      watchForLost(store, report),
-    );
-  }
+  readonly start: () => Promise<void>;
+  readonly stop: (signal: AbortSignal) => Promise<void>;
+}
 
-  /** Resolves when the invocations in flight have ended, or `signal` aborts. */
-  async stop(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#endings.splice(0).map((end) => end(signal)));
-  }
+export function leaderOf({ standIns, timed, control, isPaused, report }: LeaderOptions): Leader {
+  const { scheduler, expire, store } = standIns;
+  let endings: Leader['stop'][] = [];
+  return {
+    start: async () => {
+      const withdraw = control?.announce() ?? (() => Promise.resolve());
+      endings = [withdraw];
+      if (isPaused) return;
+      await lookForMissedFires(standIns);
+      await scheduler.fire();
+      endings.push(
+        scheduler.rest,
+        ...startTimers(timed, report).map(({ stop }) => stop),
+        startExpiry(expire, report),
+        watchForLost(store, report),
+      );
+    },
+    stop: async (signal) => {
+      await Promise.all(endings.splice(0).map((end) => end(signal)));
+    },
+  };
 }

@@ -5,19 +5,15 @@ import type { Owner } from '../sqs/storedMessages.ts';
 
 export type FrontName = 'api' | 'publish';
 
-/** The share of a process in the work of a stage. */
 export interface Share {
   /** Whose messages the queues' new ones are. */
   readonly owner: Owner;
   /** Processes that have ended, whose messages it takes over; undefined for all. */
   readonly adopts: readonly Owner[] | undefined;
-  /** Whether no other process of the stage has started before it. */
+  /** Whether no other process of the stage has started before it. It then does what one process does for all. */
   readonly isFirst: boolean;
-  /** Whether it does what one process does for all. */
-  readonly leads: boolean;
   /** The ports at which another process accepts connections for it; undefined if none does. */
   readonly ports?: { readonly api: number; readonly publish?: number | undefined };
-  /** The hosts of the other processes' servers. */
   readonly peers?: readonly string[];
   /** Called early in the start with a function that takes connections which another process has accepted. */
   readonly onFronts?: (take: (front: FrontName, socket: Socket) => void) => void;
@@ -28,4 +24,4 @@ export interface Share {
 }
 
 /** The share of a stage's only process. */
-export const wholeShare: Share = { owner: 0, adopts: undefined, isFirst: true, leads: true };
+export const wholeShare: Share = { owner: 0, adopts: undefined, isFirst: true };

@@ -30,7 +30,7 @@ import { withOwnProcess } from '../lambda/ownProcess.ts';
 import { loadTimed, startTimers, type Timed } from '../lambda/timer.ts';
 import { inTurns } from '../lambda/turns.ts';
 import { pending } from '../pending.ts';
-import { Leader } from './leader.ts';
+import { leaderOf } from './leader.ts';
 import { sendLostMessages } from './lostMessages.ts';
 import { reachableDestinations } from './localAccount.ts';
 import type { Options } from './options.ts';
@@ -222,8 +222,8 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     timed.filter((one) => !isForAll(one)),
     report,
   );
-  const leader = new Leader({ standIns, timed: timed.filter(isForAll), control, isPaused, report });
-  if (share.leads) await leader.start();
+  const leader = leaderOf({ standIns, timed: timed.filter(isForAll), control, isPaused, report });
+  if (share.isFirst) await leader.start();
   let isReplaced = false;
   endings.push(async () => {
     const stop = (parts: readonly Pick<EventSource, 'stop'>[]): Promise<unknown> => {
@@ -243,7 +243,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   return {
     url: publicUrl,
     variables,
-    lead: () => leader.start(),
+    lead: leader.start,
     resign: () => leader.stop(AbortSignal.timeout(drainMs)),
     adopt: async (owners, isAfterKill) => {
       for (const owner of owners) sqs.queues.adopt(owner);

@@ -2,47 +2,42 @@
 import { ownCalls } from '../network/ownCalls.ts';
 import { localAccount, type Management } from './localAccount.ts';
 
-interface Addresses {
-  readonly publicUrl: string;
-  readonly url: string;
-  readonly region: string;
-  readonly isPaused: boolean;
-}
-
 /** Makes the developer's account at the first start, unless the stage is paused. */
 export async function firstVariables(
   management: Omit<Management, 'url'>,
-  { publicUrl, url, region, isPaused }: Addresses,
+  {
+    publicUrl,
+    url,
+    region,
+    isPaused,
+  }: {
+    readonly publicUrl: string;
+    readonly url: string;
+    readonly region: string;
+    readonly isPaused: boolean;
+  },
 ): Promise<Record<string, string>> {
   const own = ownCalls();
   try {
     const account = await localAccount({ url, ...management }, region, isPaused, own.call);
-    return clientVariables(publicUrl, management, account);
+    const { token = '', read_only_token = '', keys: { current = '', next = '' } = {} } = account ?? {};
+    return {
+      SVC_URL: publicUrl,
+      SVC_TOKEN: token,
+      SVC_READ_ONLY_TOKEN: read_only_token,
+      SVC_CURRENT_SIGNING_KEY: current,
+      SVC_NEXT_SIGNING_KEY: next,
+      SVC_MANAGEMENT_URL: publicUrl,
+      SVC_MANAGEMENT_USER: management.username,
+      SVC_MANAGEMENT_PASSWORD: management.password,
+      QSTASH_URL: publicUrl,
+      QSTASH_TOKEN: token,
+      QSTASH_CURRENT_SIGNING_KEY: current,
+      QSTASH_NEXT_SIGNING_KEY: next,
+    };
   } finally {
     await own.close();
   }
-}
-
-function clientVariables(
-  url: string,
-  management: Omit<Management, 'url'>,
-  account: Awaited<ReturnType<typeof localAccount>>,
-): Record<string, string> {
-  const { token = '', read_only_token = '', keys: { current = '', next = '' } = {} } = account ?? {};
-  return {
-    SVC_URL: url,
-    SVC_TOKEN: token,
-    SVC_READ_ONLY_TOKEN: read_only_token,
-    SVC_CURRENT_SIGNING_KEY: current,
-    SVC_NEXT_SIGNING_KEY: next,
-    SVC_MANAGEMENT_URL: url,
-    SVC_MANAGEMENT_USER: management.username,
-    SVC_MANAGEMENT_PASSWORD: management.password,
-    QSTASH_URL: url,
-    QSTASH_TOKEN: token,
-    QSTASH_CURRENT_SIGNING_KEY: current,
-    QSTASH_NEXT_SIGNING_KEY: next,
-  };
 }
 
 /** Writes variables as lines `NAME=value` for a shell. */
