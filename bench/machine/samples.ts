@@ -19,7 +19,7 @@ interface Sample {
 }
 
 export interface Samples {
-  /** Of the account that published them. */
+  /** Their account’s. */
   readonly token: string;
   readonly waiting: Sample;
   readonly delivered: Sample;

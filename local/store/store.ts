@@ -77,7 +77,6 @@ export class Store {
   /** `doubtful`: the file must be reopened. `closed`: it is closed for that. */
   #state: 'open' | 'doubtful' | 'closed' = 'open';
   #next: Batch | undefined;
-  /** The one that is being written. */
   #current: Batch | undefined;
   #isDue = false;
   #committing: Promise<void> | undefined;
@@ -124,7 +123,7 @@ export class Store {
   peek(key: Buffer, known: Buffer | undefined): Buffer | undefined {
     if (this.#at !== undefined) return this.get(key);
     const shared = this.#readable().getBinaryFast(key);
-    // The buffer is longer than the value, which only its property `length` says.
+    // Only its property `length` says the value's length.
     const value = shared?.subarray(0, shared.length);
     return value && (known !== undefined && isSealed(value, known) ? known : checked(key, value));
   }
@@ -183,8 +182,7 @@ export class Store {
   /** Writes an entry in the next transaction, or deletes it if the value is undefined. */
   write(key: Buffer, value: Buffer | undefined): void {
     checkKey(key);
-    this.#next ??= new Batch();
-    this.#next.changes.push((write) => {
+    (this.#next ??= new Batch()).changes.push((write) => {
       write(key, value);
     });
     this.#timer ??= setTimeout(() => {
@@ -204,8 +202,7 @@ export class Store {
     decide: (write: Write) => Result,
     onWritten?: (result: Result) => void,
   ): Promise<Result> {
-    this.#next ??= new Batch();
-    const batch = this.#next;
+    const batch = (this.#next ??= new Batch());
     let end = (): Result => {
       throw new Error('The change was not decided.');
     };
