@@ -85,7 +85,7 @@ export function parseBackupOptions(
   const { dataDir, follow, once = false, ...others } = given.opts();
   const [file] = given.processedArgs;
   if ((file === undefined) === (follow === undefined))
-    throw new Ending('Give either a file or --follow; --help lists the flags.', 2);
+    throw new Ending('Allowed is either a file or --follow; --help lists the flags.', 2);
   const every = 'every' in others && typeof others.every === 'number' ? others.every : undefined;
   const [isForFiles, isForFollowing] = ['force' in others, once || every !== undefined];
   if (follow === undefined ? isForFollowing : isForFiles)
