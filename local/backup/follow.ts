@@ -88,7 +88,11 @@ class Follower {
       throw new StageError(`Another process writes to ${this.#folder}: choose another folder with --follow.`);
     // Without its last file, a chain ends.
     this.#last = newest?.name === lastName ? last && (await this.#continue(last)) : undefined;
-    if (this.#last === undefined || this.#isLong(places)) this.base ??= this.#begun((newest?.chain ?? 0) + 1);
+    if (this.#last === undefined || this.#isLong(places)) {
+      this.base ??= this.#write((newest?.chain ?? 0) + 1);
+      // It is awaited later.
+      this.base.catch(() => undefined);
+    }
     const base = await (isLast ? this.base : Promise.race([this.base, Promise.resolve(undefined)]));
     if (base !== undefined) await this.#change(base);
   }
@@ -106,13 +110,6 @@ class Follower {
     const bytesOf = (name = ''): number => statSync(this.#in(name)).size;
     const bytes = others.reduce((sum, { name }) => sum + bytesOf(name), 0);
     return others.length > mostFiles || bytes > Math.max(leastBytes, bytesOf(base?.name));
-  }
-
-  #begun(chain: number): Promise<Changes | undefined> {
-    const base = this.#write(chain);
-    // It is awaited later.
-    base.catch(() => undefined);
-    return base;
   }
 
   /** Replaces the chain. The next one begins with two files, so that it is not older. */

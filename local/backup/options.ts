@@ -106,7 +106,7 @@ export function parseBackupOptions(
   const { force, every, account } = onlyFlags.parse(others);
   const [file] = given.processedArgs;
   if ((file === undefined) === (follow === undefined))
-    throw new Ending('Give either a file or --follow; --help lists the flags.', 2);
+    throw new Ending('Allowed is either a file or --follow; --help lists the flags.', 2);
   const [isForFiles, isForFollowing] = [force || account !== undefined, once || every !== undefined];
   if (follow === undefined ? isForFollowing : isForFiles)
     throw new Ending(

@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   utimesSync,
@@ -193,6 +194,46 @@ describe('a standby', () => {
     writeFileSync(changed, bytes);
     await restoreOnce('standby');
     expect(await contentsOf('standby')).toBe(now());
+  });
+
+  it('ends completely after a kill at any of its last steps', async () => {
+    await write(1, Buffer.from('one'));
+    await followOnce();
+    const dataDirectory = join(home, 'standby');
+    const unfinished = join(dataDirectory, 'following');
+    const ended = new AbortController();
+    const standing = standBy({ dataDirectory, folder, signal: ended.signal, announce: () => undefined });
+    await eventually(
+      () => Promise.resolve(existsSync(join(unfinished, 'last'))),
+      (isThere) => isThere,
+    );
+    const followed = join(home, 'followed');
+    cpSync(unfinished, followed, { recursive: true });
+    ended.abort();
+    await standing;
+    const names = ['master-secret', 'management-password', 'store.mdb'];
+    // The last step removes the folder, file by file.
+    for (let step = 0; step <= names.length + 1; step += 1) {
+      const data = join(home, `killed ${step}`);
+      const inside = join(data, 'following');
+      cpSync(followed, inside, { recursive: true });
+      for (const name of names.slice(0, 2)) cpSync(join(dataDirectory, name), join(inside, name));
+      cpSync(join(inside, 'last'), join(inside, 'ended'));
+      rmSync(join(inside, 'last'));
+      for (const name of names.slice(0, step)) renameSync(join(inside, name), join(data, name));
+      if (step > names.length) rmSync(join(inside, 'ended'));
+      await expect(openDataDirectory(data)).rejects.toThrow('was interrupted');
+      expect((await restoreOnce(`killed ${step}`)).at(-1)).toMatch(/^Start it/);
+      expect(existsSync(inside)).toBe(false);
+      expect(await contentsOf(`killed ${step}`)).toBe(now());
+    }
+    // While it applies a file, which is then applied again.
+    const data = join(home, 'killed');
+    cpSync(followed, join(data, 'following'), { recursive: true });
+    cpSync(last(), join(data, 'following/next'));
+    writeFileSync(join(data, 'following/store.mdb.new'), randomBytes(20_000));
+    await restoreOnce('killed');
+    expect(await contentsOf('killed')).toBe(now());
   });
 
   it('is refused where it would do harm', async () => {
