@@ -74,13 +74,13 @@ export async function withStore<T>(dataDir: string, work: (store: Store) => Prom
 /** The size of the store's file, which never shrinks. */
 export const fileMb = (dataDir: string): number => statSync(join(dataDir, storeName)).size / 2 ** 20;
 
-/** Writes copies of a sample message with new ids. @param at when they were accepted, in Unix milliseconds */
+/** Writes copies of a sample message with new ids. @param at when the last was accepted, in Unix milliseconds, a thousand a second */
 export async function copyMessages(store: Store, sample: Sample, count: number, at: number): Promise<void> {
   const filler = new Filler(store);
   for (let copied = 0; copied < count; copied += 1) {
-    for (const line of copyOf(sample, at)) await filler.take(line);
+    for (const line of copyOf(sample, at - (count - copied))) await filler.take(line);
   }
-  await store.committed();
+  await filler.flush();
 }
 
 const times = /"(createdAt|notBefore|startedAt|recordedAt|expiresAt)":\{"N":"(\d+)"\}/g;

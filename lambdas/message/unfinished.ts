@@ -27,12 +27,19 @@ interface Sighted extends MessageKey {
   end: unknown;
 }
 
+type IsWanted = (message: MessageKey, attempts: readonly AttemptOutline[]) => boolean;
+
 /**
  * Reads the whole table once, and the history of each message that may need something, strongly consistent.
  *
  * @param recordedSince Unix milliseconds: also finds finished messages whose last attempt was recorded since then
+ * @param isWanted whether to read the history of an unfinished one
  */
-export async function* unfinishedMessages(recordedSince = Infinity): AsyncGenerator<Unfinished> {
+export async function* unfinishedMessages(
+  recordedSince = Infinity,
+  isWanted: IsWanted = () => true,
+): AsyncGenerator<Unfinished> {
+  const needs = (one: Sighted): boolean => needsMore(one, recordedSince) && isWanted(one, one.attempts);
   let sighted: Sighted | undefined;
   const rows = scanRows({ TableName: settings.messagesTable, ...projectionOf(scanned) });
   for await (const row of rows) {
@@ -40,12 +47,12 @@ export async function* unfinishedMessages(recordedSince = Infinity): AsyncGenera
     if (sighted?.messageId !== messageId) {
       // Other rows are bodies.
       if (!isId('msg', messageId) || String(row['shard']).startsWith('body#')) continue;
-      if (sighted !== undefined && needs(sighted, recordedSince)) yield* found(sighted, recordedSince);
+      if (sighted !== undefined && needs(sighted)) yield* found(sighted, recordedSince);
       sighted = { ...ownKeyOf(row), attempts: [], end: undefined };
     }
     note(sighted, row);
   }
-  if (sighted !== undefined && needs(sighted, recordedSince)) yield* found(sighted, recordedSince);
+  if (sighted !== undefined && needs(sighted)) yield* found(sighted, recordedSince);
 }
 
 function note(sighted: Sighted, row: Row): void {
@@ -53,10 +60,10 @@ function note(sighted: Sighted, row: Row): void {
   else if (isAttempt(row)) sighted.attempts.push(outlineOf(row));
 }
 
-const needs = (history: Pick<Unfinished, 'attempts' | 'end'>, since: number): boolean =>
+const needsMore = (history: Pick<Unfinished, 'attempts' | 'end'>, since: number): boolean =>
   !isOver(history) || history.attempts.some(({ recordedAt }) => recordedAt >= since);
 
 async function* found({ accountId, messageId }: Sighted, since: number): AsyncGenerator<Unfinished> {
   const history = await loadMessage({ accountId, messageId });
-  if (history !== undefined && needs(history, since)) yield history;
+  if (history !== undefined && needsMore(history, since)) yield history;
 }

@@ -4,7 +4,8 @@ import { attemptJob } from '../job/job.ts';
 import { sendAll } from '../job/send.ts';
 import { laneJobsOf, nameOf, readLanes } from '../lane/recover.ts';
 import { isOver } from '../message/message.ts';
-import { dueTimeOf, nextAttemptOf } from '../message/status.ts';
+import type { MessageKey } from '../message/rows.ts';
+import { dueTimeOf, nextAttemptOf, type AttemptOutline } from '../message/status.ts';
 import { unfinishedMessages, type Unfinished } from '../message/unfinished.ts';
 import { secondMs } from '../shared/clock.ts';
 
@@ -32,14 +33,16 @@ async function* unknownMessages(known: Iterable<KnownAttempt>): AsyncGenerator<U
   const { waiting } = await laneJobsOf(await readLanes());
   const found = new Set(waiting);
   for (const { accountId, ...entry } of known) found.add(nameOf(accountId, entry));
-  for await (const history of unfinishedMessages()) {
-    if (isOver(history)) continue;
-    const { message, attempts } = history;
-    const last = attempts.at(-1)?.number;
+  const isUnknown = (message: MessageKey, attempts: readonly AttemptOutline[]): boolean => {
+    const last = Math.max(-1, ...attempts.map(({ number }) => number));
     // The next attempt may not exist until the job of the last one is done.
-    const numbers = last === undefined ? [0] : [last, last + 1];
-    const names = numbers.map((number) => nameOf(message.accountId, attemptJob(message, number)));
-    if (!names.some((name) => found.has(name))) yield history;
+    const numbers = last < 0 ? [0] : [last, last + 1];
+    return !numbers.some((attempt) =>
+      found.has(nameOf(message.accountId, { messageId: message.messageId, attempt })),
+    );
+  };
+  for await (const history of unfinishedMessages(Infinity, isUnknown)) {
+    if (!isOver(history) && isUnknown(history.message, history.attempts)) yield history;
   }
 }
 

@@ -69,6 +69,17 @@ describe.each(Object.entries(stores))('on %s', (_name, makeStore) => {
     return Number(Items[0]?.n.N ?? 0);
   };
 
+  test('lets others work between long pages', async () => {
+    await times(60, (at) => add(String(at).padStart(2, '0')));
+    const turns: number[] = [];
+    const turn = setInterval(() => turns.push(1), 1);
+    for (let pages = 0; pages < 10 || turns.length === 0; pages += 1) {
+      expect(pages).toBeLessThan(100_000);
+      await call('Scan', table);
+    }
+    clearInterval(turn);
+  });
+
   test('one of many first writes succeeds, and the row can be read at once by those that were refused', async () => {
     const put = (at: number) =>
       call('PutItem', {
