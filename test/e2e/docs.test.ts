@@ -88,9 +88,9 @@ describe.skipIf(service.target === 'deployed')('examples against the service:', 
 
     it(
       'have the types of the packages that they import',
-      () => {
+      async () => {
         expect(programs.length).toBeGreaterThan(5);
-        expect(typeErrors(folder, programs)).toBe('');
+        expect(await typeErrors(folder, programs)).toBe('');
       },
       limitForInstallsMs,
     );

@@ -74,7 +74,7 @@ describe('a deployment', () => {
     const [home = '', other = ''] = regions.map(({ service }) =>
       JSON.stringify(properties(service, 'AWS::IAM::Policy', z.unknown())),
     );
-    for (const policies of [home, other]) expect(policies.match(toQueue)).toHaveLength(2);
+    for (const policies of [home, other]) expect(policies.match(toQueue)).toHaveLength(4);
     // Keys of rows that are in every region's replica.
     const ofHosts = /"apiHost#[^"]+"/g;
     const rest = (policies: string): string => policies.replaceAll(toQueue, '').replaceAll(ofHosts, '');

@@ -1,8 +1,9 @@
 /** Checks the types of the documents' programs, and runs them. */
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import * as z from 'zod/mini';
 import manifest from '../../../node_modules/@upstash/workflow/package.json' with { type: 'json' };
 import { root } from '../bundledStage.ts';
 import { limitForInstallsMs } from '../limits.ts';
@@ -54,7 +55,7 @@ export function writePrograms(folder: string, blocks: readonly Block[]): readonl
  *
  * @returns the compiler's messages, if any
  */
-export function typeErrors(folder: string, programs: readonly Program[]): string {
+export async function typeErrors(folder: string, programs: readonly Program[]): Promise<string> {
   const config = join(folder, 'tsconfig.json');
   writeFileSync(
     config,
@@ -76,18 +77,15 @@ export function typeErrors(folder: string, programs: readonly Program[]): string
       files: programs.map(({ file }) => file),
     }),
   );
-  const { stdout, stderr, error } = spawnSync(
-    process.execPath,
-    [join(root, 'node_modules/typescript/bin/tsc'), '-p', config],
-    {
-      cwd: folder,
-      encoding: 'utf8',
-      timeout: limitForInstallsMs,
-    },
+  const compiler = [join(root, 'node_modules/typescript/bin/tsc'), '-p', config];
+  return run(process.execPath, compiler, { cwd: folder, timeout: limitForInstallsMs }).then(
+    () => '',
+    (error: unknown) => failure.safeParse(error).data?.stdout ?? String(error),
   );
-  if (error !== undefined) throw error;
-  return `${stdout}${stderr}`;
 }
+
+/** The compiler lists errors of types on its standard output. */
+const failure = z.object({ stdout: z.string().check(z.minLength(1)) });
 
 /**
  * Runs a program to its end.

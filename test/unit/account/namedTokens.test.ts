@@ -8,8 +8,9 @@ useStandIns();
 
 const importLambdas = async () => {
   vi.resetModules();
-  const [accounts, tokens, authenticate, caller, follow, store, { dynamodb }] = await Promise.all([
+  const [accounts, ends, tokens, authenticate, caller, follow, store, { dynamodb }] = await Promise.all([
     import('../../../lambdas/management/accounts.ts'),
+    import('../../../lambdas/management/endDeletions.ts'),
     import('../../../lambdas/management/tokens.ts'),
     import('../../../lambdas/account/authenticate.ts'),
     import('../../../lambdas/account/namedCaller.ts'),
@@ -21,6 +22,7 @@ const importLambdas = async () => {
   watch(dynamodb);
   return {
     ...accounts,
+    ...ends,
     ...tokens,
     ...authenticate,
     ...caller,
@@ -139,10 +141,15 @@ describe('a named token', () => {
     }
   });
 
-  it('leaves no row when its account is deleted', async () => {
+  it('leaves no row when its account can no longer be restored', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
     const { id } = await makeAccount();
     const made = await makeToken(id);
     await lambdas.deleteAccount(id);
+    await lambdas.followAccount({ accountId: id });
+    expect(await lambdas.loadNamedToken(id, made.id)).toBeDefined();
+    vi.setSystemTime(Date.now() + 7 * 86_400_000);
+    await lambdas.endDeletions();
     await lambdas.followAccount({ accountId: id });
     expect(await lambdas.loadNamedToken(id, made.id)).toBeUndefined();
     await expect(makeToken(id)).rejects.toMatchObject({ status: 404, code: 'account_not_found' });
