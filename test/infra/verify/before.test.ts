@@ -344,7 +344,7 @@ const short: readonly {
   },
   {
     check: 'instance-quotas',
-    sentence: /EC2 lets 16 vCPUs of standard instances run, .* may have 76 while a deployment/,
+    sentence: /EC2 lets 16 vCPUs of standard instances run, .* may have 84 while a deployment/,
     aws: quotas({ ec2: [instanceQuota(16)] }),
     context: instances,
   },
