@@ -7,6 +7,7 @@ import { makeApi, makeGatewayLogRole } from './api/api.ts';
 import { makeExtraCaLayer } from './functions/extraCa.ts';
 import { Delivery, rightsOfAllDelivery } from './functions/delivery.ts';
 import { chosenHosts, environmentOf, type FunctionEnvironment } from './functions/environment.ts';
+import { refuseLargeEnvironments } from './functions/environmentSize.ts';
 import { shiftStepByStep } from './functions/canary.ts';
 import type { CodeOf, SvcFunction } from './functions/function.ts';
 import { MessagingApi } from './api/messagingApi.ts';
@@ -103,6 +104,7 @@ export class ServiceStack extends Stack {
     this.scheduling = new Scheduling(this, { ...parts, shared, group });
     this.accounts = new Accounts(this, { ...parts, shared });
     this.timers = new Timers(this, { ...parts, shared });
+    refuseLargeEnvironments([this, state], this.functions, settings);
 
     this.monitoring = settings.monitoring !== false ? this.monitor(settings, group) : undefined;
     if (settings.canary && this.monitoring !== undefined)

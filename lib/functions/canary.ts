@@ -2,7 +2,7 @@
  * Moves a region's aliases to a new release step by step, with the setting `canary`: CodeDeploy sends it one invocation in ten
  * for five minutes, then all. An alarm within these minutes moves the alias back and fails the deployment.
  */
-import type { Stack } from 'aws-cdk-lib';
+import { Aws, type Stack } from 'aws-cdk-lib';
 import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
 import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
 import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
@@ -18,7 +18,10 @@ export function shiftStepByStep(
   const application = new LambdaApplication(stack, 'Canary');
   const policy = 'service-role/AWSCodeDeployRoleForLambdaLimited';
   const role = new Role(stack, 'CanaryRole', {
-    assumedBy: new ServicePrincipal('codedeploy.amazonaws.com'),
+    // "Cross-service confused deputy prevention", CodeDeploy User Guide.
+    assumedBy: new ServicePrincipal('codedeploy.amazonaws.com', {
+      conditions: { StringEquals: { 'aws:SourceAccount': Aws.ACCOUNT_ID } },
+    }),
     managedPolicies: [ManagedPolicy.fromAwsManagedPolicyName(policy)],
   });
   accept(

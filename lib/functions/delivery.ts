@@ -58,7 +58,7 @@ export class Delivery {
       queues,
       source: 'slow',
       maxConcurrency: deliveryConcurrency,
-      memoryMb: deliveryMemory * shapes.slow.memoryFactor,
+      memoryMb: Math.floor(deliveryMemory * shapes.slow.memoryFactor),
       handler: 'deliver',
       description: 'Attempts deliveries to slow hosts, many at once',
       may,

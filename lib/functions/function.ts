@@ -193,7 +193,7 @@ export class SvcFunction extends LambdaFunction {
     this.#isHashing = true;
     try {
       const { capacityProviderConfig, code, environment, layers, loggingConfig, role, vpcConfig } =
-        this.#resource;
+        this.definition;
       const given = { capacityProviderConfig, code, environment, layers, loggingConfig, role, vpcConfig };
       const texts: unknown = Stack.of(this).resolve(given);
       return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 16);
@@ -202,14 +202,14 @@ export class SvcFunction extends LambdaFunction {
     }
   }
 
-  get #resource(): CfnFunction {
+  get definition(): CfnFunction {
     const { defaultChild } = this.node;
     if (!(defaultChild instanceof CfnFunction)) throw new Error(`${this.node.path} is no function.`);
     return defaultChild;
   }
 
   #place({ provider, invocations, memoryGibPerVCpu }: Placement): void {
-    this.#resource.capacityProviderConfig = {
+    this.definition.capacityProviderConfig = {
       lambdaManagedInstancesCapacityProviderConfig: {
         capacityProviderArn: provider.attrArn,
         perExecutionEnvironmentMaxConcurrency: invocations,
@@ -217,12 +217,12 @@ export class SvcFunction extends LambdaFunction {
       },
     };
     // Otherwise CloudFormation would also publish `$LATEST.PUBLISHED`, with execution environments that are never invoked.
-    this.#resource.publishToLatestPublished = false;
+    this.definition.publishToLatestPublished = false;
   }
 
   /** The CDK's own way needs zones and more that operators may not know. */
   #connect(network: FunctionNetwork): void {
-    this.#resource.vpcConfig = network.vpcConfig;
+    this.definition.vpcConfig = network.vpcConfig;
     this.node.addDependency(network.ways);
   }
 }

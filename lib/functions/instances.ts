@@ -153,9 +153,12 @@ export class Instances extends Construct {
   }
 }
 
-/** Each environment has a vCPU. While a deployment publishes a version, there are two versions. */
+/**
+ * The smallest instance has two vCPUs, and each environment may have one to itself. While a deployment publishes a version, its
+ * least environments start beside those of the former version.
+ */
 const mostVCpus = (sizes: Sizes): number =>
-  2 * Object.values(sizes).reduce((sum, { environments: { most } }) => sum + most, 0);
+  2 * Object.values(sizes).reduce((sum, { environments: { least, most } }) => sum + most + least, 0);
 
 /** Functions on instances send logs and traces from within their VPC. */
 export function telemetryRights(stack: Stack, { longDelivery, tracing }: Settings): PolicyStatement[] {

@@ -15,8 +15,8 @@ export const levers = {
   deliveryMemory: whole(leastDeliveryMemoryMb, mostDeliveryMemoryMb).default(functionMemoryMb),
   batchingWindow: whole(0, mostBatchingWindow).default(0),
   longDelivery: z.enum(['functions', 'instances']).default('functions'),
-  /** Lambda allows 15,000 ("FunctionScalingConfig"). */
-  longEnvironments: whole(1, 15_000).optional(),
+  /** Lambda allows 15,000 vCPUs ("CapacityProviderScalingConfig"), and two versions have two for each environment. */
+  longEnvironments: whole(1, 3_700).optional(),
   writeCapacity: capacity.optional(),
   readCapacity: capacity.optional(),
   countingParts: whole(1, mostCountingParts).default(1),

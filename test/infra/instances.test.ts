@@ -173,18 +173,37 @@ describe('the functions for long answers', () => {
   });
 
   it.each([
-    [service, { DeliverLong: 1_000, DeliverAlone: 20 }, { DeliverLong: [3, 18], DeliverAlone: [1, 20] }, 76],
+    [service, { DeliverLong: 1_000, DeliverAlone: 20 }, { DeliverLong: [3, 18], DeliverAlone: [1, 20] }, 84],
     [
       synthesizeOne(instancesInZones).service,
       { DeliverLong: 20, DeliverAlone: 2 },
       { DeliverLong: [30, 30], DeliverAlone: [1, 2] },
-      64,
+      126,
     ],
   ])('deliver as many messages at once as the settings say: %#', (one, messages, environments, vCPUs) => {
     expect(messagesIn(one)).toEqual(messages);
     expect(environmentsIn(one)).toEqual(environments);
     expect(providerIn(one).CapacityProviderScalingConfig.MaxVCpuCount).toBe(vCPUs);
   });
+
+  it.each([
+    { stage: 'dev' },
+    { longEnvironments: '19', deliveryConcurrency: '2' },
+    { longEnvironments: '3700' },
+  ])(
+    'have enough vCPUs for a new version beside the former one, two for each environment, with %j',
+    (context) => {
+      const { service: one } = synthesizeOne({ ...instances, ...context });
+      const needed = Object.values(environmentsIn(one)).reduce(
+        (sum, [least, most]) => sum + 2 * (most + least),
+        0,
+      );
+      const { MaxVCpuCount } = providerIn(one).CapacityProviderScalingConfig;
+      expect(MaxVCpuCount).toBeGreaterThanOrEqual(needed);
+      // "CapacityProviderScalingConfig"
+      expect(MaxVCpuCount).toBeLessThanOrEqual(15_000);
+    },
+  );
 
   it('have no version that nothing invokes: each has separate instances', () => {
     for (const { PublishToLatestPublished } of placed.values()) expect(PublishToLatestPublished).toBe(false);

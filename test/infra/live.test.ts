@@ -114,6 +114,19 @@ describe('with the setting canary', () => {
   const { service: canary, management: managing } = synthesizeOne(elsewhere);
   const essential = alarmList.flatMap(([name, { essential: is }]) => (is === true ? [name] : []));
 
+  it('CodeDeploy assumes its role only for this AWS account ("Cross-service confused deputy prevention")', () => {
+    canary.hasResourceProperties('AWS::IAM::Role', {
+      AssumeRolePolicyDocument: {
+        Statement: [
+          {
+            Principal: { Service: 'codedeploy.amazonaws.com' },
+            Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+          },
+        ],
+      },
+    });
+  });
+
   it('a tenth of the invocations of each function of a region goes to a new version for five minutes', () => {
     const groups = resources(canary, 'AWS::CodeDeploy::DeploymentGroup');
     expect(groups.size).toBe(functionsOf(canary).length);

@@ -8,7 +8,7 @@ import { presets } from '../../lib/presets.ts';
 import { mostBatchingWindow } from '../../lambdas/aws/resources.ts';
 import { readSettings, settingNames } from '../../lib/settings.ts';
 import { blocksOf, documents } from '../support/docs/blocks.ts';
-import { cdkContext, root } from './app.ts';
+import { cdkContext, root, stacksOf } from './app.ts';
 
 const docs = readFileSync(join(root, 'docs/settings.md'), 'utf8');
 
@@ -317,6 +317,46 @@ describe('the settings of a deployment', () => {
     ['a message that pays its sender', { pricePerMessage: -1 }, /pricePerMessage/],
   ])('refuse %s, by name', (_, context, message) => {
     expect(() => read(context)).toThrow(message);
+  });
+});
+
+describe('the variables of the functions', () => {
+  const synthesize = (allowed: number, more: Record<string, string> = {}) =>
+    stacksOf({ regions: 'eu-central-1', allowedDestinations: 'a'.repeat(allowed), ...more });
+
+  it('may have 4 KB, as "Lambda quotas" says, and not a byte more', () => {
+    let bytes = 0;
+    try {
+      synthesize(4_000);
+    } catch (error) {
+      bytes = Number(/have (\d+) bytes/.exec(String(error))?.[1]);
+    }
+    const room = 4_000 - (bytes - 4_096);
+    expect(room).toBeGreaterThan(1_000);
+    expect(() => synthesize(room)).not.toThrow();
+    expect(() => synthesize(room + 1)).toThrow(
+      /have 4097 bytes, and Lambda takes 4096\. Shorten what takes most: allowedDestinations \(/,
+    );
+  });
+
+  it('are refused if settings that are right alone take too much together, with the names of these', () => {
+    const regions = ['eu-central-1', 'ap-southeast-2', 'us-east-1'];
+    const name = 'a-long-name-of-a-deployment';
+    const arn = (at: number) => `arn:aws:sqs:eu-central-1:111122223333:orders-of-the-shop-${at}-*`;
+    const context = {
+      name,
+      regions: regions.join(),
+      domains: regions.map((region) => `${region}=queue.${region}.example.com/messages`).join(),
+      certificates: regions.map((region) => `arn:aws:acm:${region}:111122223333:certificate/a`).join(),
+      destinations: Array.from({ length: 12 }, (_, at) => arn(at)).join(),
+      allowedDestinations: '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,100.64.0.0/10',
+      outboundProxy: 'http://user:password@proxy.internal.example.com:3128',
+      publishUrl: 'true',
+    };
+    expect(() => read(context)).not.toThrow();
+    expect(() => stacksOf(context)).toThrow(
+      /Lambda takes 4096\. Shorten what takes most: .*\bname \(.*destinations \(/,
+    );
   });
 });
 

@@ -1,7 +1,7 @@
 /** Checks the network of the delivery functions: the operator's VPC, or one that the deployment creates. */
 import * as z from 'zod';
 import { valuesIn } from '../../lib/regional.ts';
-import { type Check, expectNone, Skipped } from '../check.ts';
+import { type Check, expectNone, expectThat, Skipped } from '../check.ts';
 import { type Before, listOf, stacksThere } from './context.ts';
 import type { Endpoint, RouteTable, Subnet } from './network.ts';
 
@@ -105,6 +105,7 @@ const untold =
   'AWS publishes no list of the zones in which Lambda and NAT gateways have room, so only the deployment shows that';
 
 const zoneShape = z.object({ AvailabilityZoneId: z.string() });
+const letterShape = z.object({ AvailabilityZone: z.object({ 'Fn::Select': z.array(z.unknown()) }) });
 
 export const networkChecks: readonly Check<Before>[] = [
   {
@@ -173,6 +174,14 @@ export const networkChecks: readonly Check<Before>[] = [
         const missing = asked.filter((id) => !zones.some((zone) => zone.id === id && zone.isAvailable));
         const known = zones.map(({ id, name }) => `${id} (${name})`).join(', ');
         expectNone(missing, () => `The account has no zone ${missing.join(', ')} here; it has ${known}.`);
+        const letters = new Set(
+          own.flatMap((one) => letterShape.safeParse(one).data?.AvailabilityZone['Fn::Select'][0] ?? []),
+        );
+        const available = zones.filter(({ isAvailable }) => isAvailable);
+        expectThat(
+          letters.size <= available.length,
+          `The account has ${available.length} zones here, ${known}, and ${letters.size} are needed: name those to use in the setting zones.`,
+        );
         const chosen = asked.length === 0 ? 'AWS chooses the zones by letter' : asked.join(', ');
         return `${chosen}, of ${known}; ${untold}`;
       }

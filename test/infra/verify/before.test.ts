@@ -344,7 +344,7 @@ const short: readonly {
   },
   {
     check: 'instance-quotas',
-    sentence: /EC2 lets 16 vCPUs of standard instances run, .* may have 76 while a deployment/,
+    sentence: /EC2 lets 16 vCPUs of standard instances run, .* may have 84 while a deployment/,
     aws: quotas({ ec2: [instanceQuota(16)] }),
     context: instances,
   },
@@ -423,6 +423,12 @@ const short: readonly {
       routeTablesIn: () => Promise.resolve([mainTable, { ...privateTable, subnets: ['subnet-0a1b2c3d'] }]),
     }),
     context: instancesInVpc,
+  },
+  {
+    check: 'zones',
+    sentence: /has 2 zones here, euc1-az1 \(.*\), and 3 are needed: name those to use in the setting zones/,
+    aws: net({ zones: async () => (await goodNetwork.zones()).slice(0, 2) }),
+    context: instances,
   },
   {
     check: 'zones',
