@@ -5,14 +5,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startStage, type Stage } from '../../test/support/stage.ts';
-import { cpuMsOf } from '../against/processCpu.ts';
+import { startStage } from '../../test/support/stage.ts';
 import { bundleStage } from '../bundledStage.ts';
 import { formatTable } from '../table.ts';
 import { measureBesideRun } from './besideRun.ts';
 import { passDays } from './days.ts';
 import { fileMb, takeSamples } from './samples.ts';
-import { measureStored, storedHead } from './stored.ts';
+import { measureStored, startTwice, storedHead } from './stored.ts';
 
 /** A message's rows live 14 days: six for retries, seven in the log, and one more. */
 const days = 18;
@@ -29,17 +28,11 @@ export async function printMachine(): Promise<void> {
   const command = await bundleStage();
   const starts: (readonly string[])[] = [];
   const measure = async (dataDir: string, there: string): Promise<void> => {
-    let stage: Stage | undefined;
-    for (const after of ['an orderly end', 'a kill']) {
-      await stage?.kill();
-      const startedAt = performance.now();
-      stage = await startStage({ dataDir, command });
-      const seconds = (performance.now() - startedAt) / 1_000;
-      const cpuMs = cpuMsOf([stage.pid]) ?? Number.NaN;
-      const figures = [seconds.toFixed(1), (cpuMs / 1_000).toFixed(1), fileMb(dataDir).toFixed(0)];
-      starts.push([there, after, ...figures]);
-    }
-    await stage?.stop();
+    const { orderly, killed } = await startTwice(dataDir, command);
+    const mb = fileMb(dataDir).toFixed(0);
+    starts.push([there, 'an orderly end', orderly.seconds, orderly.cpuSeconds, mb]);
+    starts.push([there, 'a kill', killed.seconds, killed.cpuSeconds, mb]);
+    await killed.stage.stop();
   };
   const stored: (readonly string[])[] = [];
   for (const number of waiting)

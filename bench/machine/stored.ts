@@ -18,6 +18,21 @@ export const storedHead =
 const seconds = (since: number): string => ((performance.now() - since) / 1_000).toFixed(1);
 const megabytes = (bytes: number): string => (bytes / 2 ** 20).toFixed(0);
 
+type Start = Readonly<Record<'seconds' | 'cpuSeconds', string>>;
+
+/** Starts a stage after an orderly end, and again after a kill. @param command runs the stage */
+export async function startTwice(dataDir: string, command: readonly string[]) {
+  const start = async (): Promise<Start & { readonly stage: Stage }> => {
+    const since = performance.now();
+    const stage = await startStage({ dataDir, command });
+    const took = seconds(since);
+    return { stage, seconds: took, cpuSeconds: ((cpuMsOf([stage.pid]) ?? Number.NaN) / 1_000).toFixed(1) };
+  };
+  const orderly = await start();
+  await orderly.stage.kill();
+  return { orderly, killed: await start() };
+}
+
 /** @param command runs the stage */
 export async function measureStored(
   folder: string,
@@ -27,14 +42,8 @@ export async function measureStored(
   const dataDir = join(folder, 'data');
   const samples = await takeSamples(await startStage({ dataDir, command }));
   await withStore(dataDir, (store) => copyMessages(store, samples.waiting, waiting, Date.now()));
-  const start = async (): Promise<{ readonly stage: Stage; readonly took: string; readonly cpu: string }> => {
-    const since = performance.now();
-    const stage = await startStage({ dataDir, command });
-    return { stage, took: seconds(since), cpu: ((cpuMsOf([stage.pid]) ?? Number.NaN) / 1_000).toFixed(1) };
-  };
-  const orderly = await start();
-  await orderly.stage.kill();
-  const { stage, took } = await start();
+  const { orderly, killed } = await startTwice(dataDir, command);
+  const { stage } = killed;
   const memory = ownMemory(stage.pid);
   if (waiting < mostCounted) await count(stage, samples.token, waiting);
   const counted = ownMemory(stage.pid);
@@ -48,7 +57,7 @@ export async function measureStored(
   await stage.stop();
   const restored = await runs('restore', file, '--data-dir', join(folder, 'restored'));
   const size = megabytes(statSync(file).size);
-  const ready = [orderly.took, orderly.cpu, took];
+  const ready = [orderly.seconds, orderly.cpuSeconds, killed.seconds];
   return [String(waiting), fileMb(dataDir).toFixed(0), ...ready, memory, counted, backup, size, restored];
 }
 

@@ -18,7 +18,7 @@ interface BackupOptions {
   readonly replaces: boolean;
   /** The only account to restore. */
   readonly account: string | undefined;
-  /** How to follow a stage, instead of the file. */
+  /** Set if the command follows a folder of changes. The file is then empty. */
   readonly follows:
     | { readonly folder: string; readonly everyMs: number; readonly isOnce: boolean }
     | undefined;

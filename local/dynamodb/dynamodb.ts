@@ -1,6 +1,4 @@
 /** The stand-in for Amazon DynamoDB: the operations that the service and its tests use, on the stage's store. */
-import { setImmediate } from 'node:timers/promises';
-import * as z from 'zod/mini';
 import { AwsError } from '../aws/awsError.ts';
 import type { HandOver } from '../aws/handOver.ts';
 import {
@@ -69,24 +67,12 @@ const read: typeof operation = (schema, run) => {
   };
 };
 
-const longPage = z.object({ ScannedCount: z.number().check(z.gte(50)) });
-
-/** Lets others work between long pages, which would otherwise follow one another without a pause. */
-const readPage: typeof operation = (schema, run) => {
-  const reads = read(schema, run);
-  return async (rows, input) => {
-    const page: unknown = await reads(rows, input);
-    if (longPage.safeParse(page).success) await setImmediate();
-    return page;
-  };
-};
-
 const operations: ReadonlyMap<string, Operation<Rows>> = new Map(
   Object.entries({
     GetItem: read(getInput, getItem),
     BatchGetItem: read(batchGetInput, batchGetItem),
-    Query: readPage(queryInput, query),
-    Scan: readPage(scanInput, scan),
+    Query: read(queryInput, query),
+    Scan: read(scanInput, scan),
     PutItem: operation(putInput, putItem),
     UpdateItem: operation(updateInput, updateItem),
     DeleteItem: operation(deleteInput, deleteItem),

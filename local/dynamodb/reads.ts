@@ -1,4 +1,5 @@
 /** Reads rows: one, several by key, a partition, or all. */
+import { setImmediate } from 'node:timers/promises';
 import type * as z from 'zod/mini';
 import { refused } from '../aws/awsError.ts';
 import { addUnits, consumed, consumedOfEach, readUnits, type Units } from './capacity.ts';
@@ -17,6 +18,8 @@ const pageBytes = 1_048_576;
 /** Bytes of the answer to a `BatchGetItem`: 16 MB. */
 const batchBytes = 16 * 1_048_576;
 const mostGets = 100;
+/** Rows after which others may work: pages of a long list would otherwise follow one another without a pause. */
+const longPage = 50;
 
 export function getItem(rows: Rows, input: z.infer<typeof getInput>): object {
   const { TableName, Key, ConsistentRead, ...given } = input;
@@ -107,14 +110,14 @@ function sourceOf(input: Page): Source {
   return { table, index, prefix: index.prefix };
 }
 
-export function query(rows: Rows, input: z.infer<typeof queryInput>): object {
+export function query(rows: Rows, input: z.infer<typeof queryInput>): object | Promise<object> {
   const source = sourceOf(input);
   const bound = bind(input, source.index ?? source.table.keys, source.table.keyNames);
   if (bound.keys === undefined) throw invalid('A query has a condition on its keys');
   return page(rows, source, input, bound, rangeOf(source, bound.keys), input.ScanIndexForward === false);
 }
 
-export function scan(rows: Rows, input: Page): object {
+export function scan(rows: Rows, input: Page): object | Promise<object> {
   const source = sourceOf(input);
   const bound = bind(input, source.index ?? source.table.keys, source.table.keyNames);
   return page(rows, source, input, bound, { from: source.prefix, to: behindAll(source.prefix) }, false);
@@ -158,7 +161,7 @@ function page(
   { filter, projection, keys }: Bound,
   range: Range,
   isReverse: boolean,
-): object {
+): object | Promise<object> {
   const { TableName, Limit = Infinity, ExclusiveStartKey, ConsistentRead, Select } = input;
   const { from, to } =
     ExclusiveStartKey === undefined ? range : behindCursor(source, ExclusiveStartKey, range, keys, isReverse);
@@ -177,13 +180,14 @@ function page(
       break;
     }
   }
-  return {
+  const answer = {
     ...(Select !== 'COUNT' && { Items }),
     Count: count,
     ScannedCount: scanned,
     ...(last !== undefined && { LastEvaluatedKey: keyAttributes(cursorNames(source), last) }),
     ...consumed(input, TableName, () => unitsOf(source, readUnits(bytes, ConsistentRead))),
   };
+  return scanned < longPage ? answer : setImmediate(answer);
 }
 
 const unitsOf = ({ index }: Source, units: number): Units =>

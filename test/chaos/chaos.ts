@@ -173,7 +173,7 @@ type End = (typeof endsOf)['several'][number];
 
 /**
  * Kills the stage or members, cuts its power, and moves its clock, at moments from the seed. Processes end only in the first half
- * of the traffic. In the second half, their memory and descriptors are measured.
+ * of the traffic: the second half measures their memory and descriptors.
  *
  * @returns the last processes' measures, and how often the clock jumped
  */

@@ -53,7 +53,7 @@ export class StageHandle {
   /** How often it was killed while it ran. */
   kills = 0;
   memberKills = 0;
-  /** How often all members were replaced. */
+  /** The number of times that all members were replaced. */
   replacements = 0;
   /** Whether its writes can be watched on this system. */
   readonly canLosePower = canWatch();
