@@ -1,9 +1,8 @@
-/**
- * Outpost with PostgreSQL, RabbitMQ and Redis, as in its documents. This code has never run with the real module, so a setting
- * may be wrong.
- */
+/** Outpost with PostgreSQL, RabbitMQ and Redis, as in its documents. */
+import { execFile } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { loopback } from '../../local/http.ts';
 import { freePort } from '../../test/support/freePort.ts';
 import { BenchError } from '../benchError.ts';
@@ -13,30 +12,31 @@ import { makeOnce, runInstaller } from './install.ts';
 import { startServer, temporaryFolder, type Server } from './server.ts';
 import { together } from './together.ts';
 
-const outpostVersion = '1.8.0';
-const program = 'outpost-server';
-const module = `github.com/hookdeck/outpost/cmd/${program}@v${outpostVersion}`;
+const outpostVersion = '1.2.0';
+const programs = ['outpost-server', 'outpost'] as const;
+const modules = programs.map((name) => `github.com/hookdeck/outpost/cmd/${name}@v${outpostVersion}`);
 const cache = join(import.meta.dirname, '../../.cache/bench/outpost');
 
 /**
  * Builds Outpost from its Go module into `.cache`.
  *
- * @returns the path of the server
+ * @returns the folder of its programs
  * @throws BenchError if Go is missing or the module is not available
  */
-async function installOutpost(): Promise<string> {
-  const folder = await makeOnce(join(cache, outpostVersion), async (draft) => {
+function installOutpost(): Promise<string> {
+  return makeOnce(join(cache, outpostVersion), async (draft) => {
     console.log('Installing Outpost ...');
     await runInstaller({
       program: 'go',
-      args: ['install', module],
+      args: ['install', ...modules],
       cwd: draft,
       env: { GOBIN: draft, PATH: [process.env['PATH'], '/usr/local/go/bin'].join(delimiter) },
       what: 'Outpost',
     });
   });
-  return join(folder, program);
 }
+
+const run = promisify(execFile);
 
 const apiKey = 'bench';
 const tenant = 'bench';
@@ -49,35 +49,40 @@ const startLimitMs = 60_000;
 export const startOutpost: Start = (destination) =>
   together(async (add) => {
     // Outpost is the most likely to fail, so it comes first.
-    const file = await installOutpost();
+    const programsIn = await installOutpost();
     const redis = add(await startRedis());
     const postgres = add(await startPostgres());
     const rabbitmq = add(await startRabbitmq());
     // Outpost also reads settings from files in its folder, so it gets an empty one.
     const folder = add(await temporaryFolder('outpost'));
     const port = await freePort();
+    const env = {
+      API_PORT: String(port),
+      API_KEY: apiKey,
+      API_JWT_SECRET: 'bench',
+      AES_ENCRYPTION_SECRET: 'bench'.padEnd(32, '.'),
+      TOPICS: topic,
+      REDIS_HOST: loopback,
+      REDIS_PORT: String(redis.port),
+      POSTGRES_URL: postgres.url,
+      RABBITMQ_SERVER_URL: rabbitmq.url,
+      DELIVERY_MAX_CONCURRENCY: deliveriesAtOnce,
+      LOG_MAX_CONCURRENCY: deliveriesAtOnce,
+      // Otherwise the log is written ten seconds later, when its CPU time is not measured.
+      LOG_BATCH_THRESHOLD_SECONDS: '1',
+      LOG_LEVEL: 'warn',
+      DISABLE_TELEMETRY: 'true',
+    };
+    await run(join(programsIn, 'outpost'), ['migrate', 'apply', '--yes'], {
+      cwd: folder.path,
+      env: { ...process.env, ...env },
+    });
     const server = add(
       await startServer({
         title: 'Outpost',
-        command: [file],
+        command: [join(programsIn, 'outpost-server')],
         cwd: folder.path,
-        env: {
-          API_PORT: String(port),
-          API_KEY: apiKey,
-          API_JWT_SECRET: 'bench',
-          AES_ENCRYPTION_SECRET: 'bench'.padEnd(32, '.'),
-          TOPICS: topic,
-          REDIS_HOST: loopback,
-          REDIS_PORT: String(redis.port),
-          POSTGRES_URL: postgres.url,
-          RABBITMQ_SERVER_URL: rabbitmq.url,
-          DELIVERY_MAX_CONCURRENCY: deliveriesAtOnce,
-          LOG_MAX_CONCURRENCY: deliveriesAtOnce,
-          // Otherwise the log is written ten seconds later, when its CPU time is not measured.
-          LOG_BATCH_THRESHOLD_SECONDS: '1',
-          LOG_LEVEL: 'warn',
-          DISABLE_TELEMETRY: 'true',
-        },
+        env,
       }),
     );
     const api = `http://${loopback}:${port}/api/v1`;

@@ -3,11 +3,12 @@ import { setTimeout } from 'node:timers/promises';
 import { attemptJob } from '../job/job.ts';
 import { sendAll } from '../job/send.ts';
 import { laneJobsOf, nameOf, readLanes } from '../lane/recover.ts';
+import { loadMessage } from '../message/history.ts';
 import { isOver } from '../message/message.ts';
 import type { MessageKey } from '../message/rows.ts';
 import { dueTimeOf, nextAttemptOf, type AttemptOutline } from '../message/status.ts';
 import { unfinishedMessages, type Unfinished } from '../message/unfinished.ts';
-import { secondMs } from '../shared/clock.ts';
+import { now, secondMs } from '../shared/clock.ts';
 
 /** An attempt in an SQS queue or in Scheduler. */
 export interface KnownAttempt {
@@ -28,34 +29,39 @@ const longestRequestMs = 30 * secondMs;
 
 const settleMs = 2 * secondMs;
 
-/** Reads all messages, and the waiting lines of all lanes. Nothing may be written at the same time. */
-async function* unknownMessages(known: Iterable<KnownAttempt>): AsyncGenerator<Unfinished> {
+type Known = Iterable<KnownAttempt> | AsyncIterable<KnownAttempt>;
+type IsUnknown = (message: MessageKey, attempts: readonly AttemptOutline[]) => boolean;
+
+/** Reads the waiting lines of all lanes, and then the known attempts. */
+async function unknownIn(known: Known, signal?: AbortSignal): Promise<IsUnknown> {
   const { waiting } = await laneJobsOf(await readLanes());
   const found = new Set(waiting);
-  for (const { accountId, ...entry } of known) found.add(nameOf(accountId, entry));
-  const isUnknown = (message: MessageKey, attempts: readonly AttemptOutline[]): boolean => {
+  for await (const { accountId, ...entry } of known) {
+    signal?.throwIfAborted();
+    found.add(nameOf(accountId, entry));
+  }
+  return ({ accountId, messageId }, attempts) => {
+    signal?.throwIfAborted();
     const last = Math.max(-1, ...attempts.map(({ number }) => number));
     // The next attempt may not exist until the job of the last one is done.
     const numbers = last < 0 ? [0] : [last, last + 1];
-    return !numbers.some((attempt) =>
-      found.has(nameOf(message.accountId, { messageId: message.messageId, attempt })),
-    );
+    return !numbers.some((attempt) => found.has(nameOf(accountId, { messageId, attempt })));
   };
+}
+
+async function* unknownMessages(known: Known, signal?: AbortSignal): AsyncGenerator<Unfinished> {
+  const isUnknown = await unknownIn(known, signal);
   for await (const history of unfinishedMessages(Infinity, isUnknown)) {
     if (!isOver(history) && isUnknown(history.message, history.attempts)) yield history;
   }
 }
 
 /**
- * Finds such messages.
+ * Finds such messages. Nothing may be written at the same time.
  *
  * @param first when a process first ended at work since the last search, if one did, Unix milliseconds
  */
-export async function lostMessages(
-  known: Iterable<KnownAttempt>,
-  first = Infinity,
-  last = first,
-): Promise<Lost> {
+export async function lostMessages(known: Known, first = Infinity, last = first): Promise<Lost> {
   const lost: Record<keyof Lost, string[]> = { accepted: [], unanswered: [] };
   for await (const { message, attempts } of unknownMessages(known)) {
     const isOfTime =
@@ -66,44 +72,36 @@ export async function lostMessages(
   return lost;
 }
 
-/** Sends such messages, which may have been accepted. A callback is stored before its job, and left to its attempt's job. */
-export async function sendLost(known: Iterable<KnownAttempt>): Promise<void> {
-  await sendAgain(await lostOf(known));
-}
-
-async function lostOf(known: Iterable<KnownAttempt>): Promise<Unfinished[]> {
-  const lost: Unfinished[] = [];
-  for await (const history of unknownMessages(known)) {
-    const { callbackOf, workflow } = history.message;
-    if (callbackOf === undefined && workflow === undefined) lost.push(history);
+/**
+ * Sends such messages, which may have been accepted, while others write: a message between two places may look lost, but not
+ * twice. A callback is stored before its job, and left to its attempt's job.
+ *
+ * @param createdBefore when a process ended, Unix milliseconds
+ * @throws the signal's reason once it is aborted
+ */
+export async function sendLost(
+  known: () => Known,
+  createdBefore: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  const suspects: Unfinished[] = [];
+  for await (const suspect of unknownMessages(known(), signal)) {
+    const { callbackOf, workflow, createdAt } = suspect.message;
+    // A clock may have been set back since.
+    const isEarlier = createdAt < createdBefore || createdAt > now();
+    if (callbackOf === undefined && workflow === undefined && isEarlier) suspects.push(suspect);
   }
-  return lost;
-}
-
-async function sendAgain(lost: readonly Unfinished[]): Promise<void> {
+  if (suspects.length === 0) return;
+  await setTimeout(settleMs);
+  const isUnknown = await unknownIn(known(), signal);
+  const lost: Unfinished[] = [];
+  for (const { message, attempts } of suspects) {
+    const history = await loadMessage(message);
+    if (history === undefined || isOver(history) || history.attempts.length !== attempts.length) continue;
+    if (isUnknown(history.message, history.attempts)) lost.push(history);
+  }
   await sendAll(lost, (history) => {
     const number = nextAttemptOf(history);
     return { job: attemptJob(history.message, number), dueAt: dueTimeOf(history, number) };
   });
-}
-
-/**
- * Does so while others write. A message between two places may look lost, but not twice.
- *
- * @param createdBefore when a process ended, Unix milliseconds
- */
-export async function sendLostAtWork(
-  known: () => Iterable<KnownAttempt>,
-  createdBefore: number,
-): Promise<void> {
-  const suspects = new Map<string, number>();
-  for (const { message, attempts } of await lostOf(known())) {
-    if (message.createdAt < createdBefore) suspects.set(message.messageId, attempts.length);
-  }
-  if (suspects.size === 0) return;
-  await setTimeout(settleMs);
-  const lost = await lostOf(known());
-  await sendAgain(
-    lost.filter(({ message, attempts }) => suspects.get(message.messageId) === attempts.length),
-  );
 }

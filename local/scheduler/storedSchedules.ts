@@ -34,7 +34,7 @@ export const toBytes = (schedule: StoredSchedule): Buffer => Buffer.from(JSON.st
 const isStored = (value: unknown): value is StoredSchedule =>
   typeof value === 'object' && value !== null && 'settings' in value && 'isDone' in value;
 
-function fromBytes(value: Buffer): StoredSchedule {
+export function fromBytes(value: Buffer): StoredSchedule {
   const schedule = jsonOrUndefined(value.toString());
   if (!isStored(schedule)) throw new DamageError('The store is damaged: a schedule is none.');
   return schedule;
@@ -44,6 +44,9 @@ export function readSchedule(store: Store, id: ScheduleId): StoredSchedule | und
   const value = store.get(scheduleKey(id));
   return value && fromBytes(value);
 }
+
+/** The keys of all schedules. */
+export const scheduleKeys = { from: Buffer.from(first), to: Buffer.from(behind) } as const;
 
 /**
  * @param group its schedules only

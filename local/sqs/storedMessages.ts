@@ -78,13 +78,18 @@ export function* storedMessages(store: Store, at?: Snapshot, owner?: Owner): Gen
   for (const { message } of storedMessageEntries(store, at, owner)) yield message;
 }
 
+/** The keys of all messages. */
+export const messageKeys = { from: first, to: behind } as const;
+
 export function* storedMessageEntries(store: Store, at?: Snapshot, owner?: Owner) {
-  const range = owner === undefined ? { from: first, to: behind } : rangeOf(owner);
-  for (const { key, value } of store.range({ ...range, at })) {
-    const message = jsonOrUndefined(value.toString());
-    if (!isQueued(message)) throw new DamageError('The store is damaged: a message of a queue is none.');
-    yield { key, message };
-  }
+  const range = owner === undefined ? messageKeys : rangeOf(owner);
+  for (const { key, value } of store.range({ ...range, at })) yield { key, message: fromBytes(value) };
+}
+
+export function fromBytes(value: Buffer): QueuedMessage {
+  const message = jsonOrUndefined(value.toString());
+  if (!isQueued(message)) throw new DamageError('The store is damaged: a message of a queue is none.');
+  return message;
 }
 
 export function keepMessage(write: Write, queue: string, message: StoredMessage, owner: Owner): void {

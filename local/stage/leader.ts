@@ -14,8 +14,11 @@ interface LeaderOptions {
 }
 
 interface Leader {
-  /** @throws Error of the disk; it can then be called again */
-  readonly start: () => Promise<void>;
+  /**
+   * @param isAlone whether no other process uses the store
+   * @throws Error of the disk; it can then be called again
+   */
+  readonly start: (isAlone: boolean) => Promise<void>;
   readonly stop: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -23,7 +26,7 @@ export function leaderOf({ standIns, timed, control, isPaused, report }: LeaderO
   const { scheduler, expire, store } = standIns;
   let endings: Leader['stop'][] = [];
   return {
-    start: async () => {
+    start: async (isAlone) => {
       const withdraw = control?.announce() ?? (() => Promise.resolve());
       endings = [withdraw];
       if (isPaused) return;
@@ -33,7 +36,7 @@ export function leaderOf({ standIns, timed, control, isPaused, report }: LeaderO
         scheduler.rest,
         ...startTimers(timed, report).map(({ stop }) => stop),
         startExpiry(expire, report),
-        watchForLost(store, report),
+        watchForLost(store, isAlone, report),
       );
     },
     stop: async (signal) => {

@@ -1,35 +1,47 @@
 /**
- * At its start, a stage sends the messages that no queue, schedule or line has, and looks for missed fires. A kill in the middle
- * of an enqueue leaves such a message: its row is written before its place.
+ * The leading process of a stage sends the messages that no queue, schedule or line has, and looks for missed fires. A kill in
+ * the middle of an enqueue leaves such a message: its row is written before its place.
  */
+import { setImmediate } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import type { KnownAttempt } from '../../lambdas/recovery/missing.ts';
 import { jsonOrUndefined } from '../json.ts';
-import { storedSchedules } from '../scheduler/storedSchedules.ts';
-import { storedMessages } from '../sqs/storedMessages.ts';
+import { fromBytes as scheduleOf, scheduleKeys } from '../scheduler/storedSchedules.ts';
+import { fromBytes as messageOf, messageKeys } from '../sqs/storedMessages.ts';
 import { endKills, killsOf } from '../store/openStore.ts';
 import type { Store } from '../store/store.ts';
 import type { StandIns } from './standIns.ts';
 
 const attempt = z.object({ accountId: z.string(), messageId: z.string(), attempt: z.number() });
 
-export function knownAttempts(store: Store): readonly KnownAttempt[] {
-  store.refresh();
-  const texts = [
-    ...[...storedMessages(store)].map(({ body }) => body),
-    ...[...storedSchedules(store)].flatMap(({ settings: { Target } }) => Target.Input),
-  ];
-  return texts.flatMap((text) => attempt.safeParse(jsonOrUndefined(text)).data ?? []);
+/** Entries that are read before others get their turn. */
+const perTurn = 500;
+
+async function* valuesIn(store: Store, { from, to }: { readonly from: Buffer; readonly to: Buffer }) {
+  for (let next = from; ;) {
+    store.refresh();
+    let read = 0;
+    for (const { key, value } of store.range({ from: next, to })) {
+      yield value;
+      next = Buffer.concat([key, Buffer.of(0)]);
+      if ((read += 1) === perTurn) break;
+    }
+    if (read < perTurn) return;
+    await setImmediate();
+  }
 }
 
-/** Sends such messages after a kill. Nothing may be written at the same time. */
-export async function sendLostMessages(store: Store): Promise<void> {
-  const kills = killsOf(store);
-  if (kills === undefined) return;
-  // The module reads its settings when it is loaded, so they must be set first.
-  const { sendLost } = await import('../../lambdas/recovery/missing.ts');
-  await sendLost(knownAttempts(store));
-  await endKills(store, kills.last);
+async function* textsIn(store: Store): AsyncGenerator<string> {
+  for await (const value of valuesIn(store, messageKeys)) yield messageOf(value).body;
+  for await (const value of valuesIn(store, scheduleKeys))
+    yield scheduleOf(value).settings.Target.Input ?? '';
+}
+
+export async function* knownAttempts(store: Store): AsyncGenerator<KnownAttempt> {
+  for await (const text of textsIn(store)) {
+    const known = attempt.safeParse(jsonOrUndefined(text)).data;
+    if (known !== undefined) yield known;
+  }
 }
 
 /** How often the leading process checks whether another was killed. */
@@ -38,28 +50,40 @@ const lookEveryMs = 10_000;
 const settledMs = 40_000;
 
 /**
- * Sends the messages that killed processes of a running stage have lost.
+ * Sends the messages that killed processes have lost.
  *
+ * @param isAlone whether no other process uses the store, so that none has a request to answer
  * @returns a function that ends the watch
  */
-export function watchForLost(store: Store, report: (error: unknown) => void): () => Promise<void> {
-  let running: Promise<void> | undefined;
-  const look = async (): Promise<void> => {
+export function watchForLost(
+  store: Store,
+  isAlone: boolean,
+  report: (error: unknown) => void,
+): () => Promise<void> {
+  const ending = new AbortController();
+  const look = async (waitMs: number): Promise<void> => {
     const kills = killsOf(store);
-    if (kills === undefined || Date.now() - kills.last < settledMs) return;
-    const { sendLostAtWork } = await import('../../lambdas/recovery/missing.ts');
-    await sendLostAtWork(() => knownAttempts(store), kills.last);
+    if (kills === undefined || Date.now() - kills.last < waitMs) return;
+    // The module reads its settings when it is loaded, so they must be set first.
+    const { sendLost } = await import('../../lambdas/recovery/missing.ts');
+    await sendLost(() => knownAttempts(store), kills.last, ending.signal);
     await endKills(store, kills.last);
   };
-  const timer = setInterval(() => {
-    running ??= look()
-      .catch(report)
+  let running: Promise<void> | undefined;
+  const begin = (waitMs: number): void => {
+    running ??= look(waitMs)
+      .catch((error: unknown) => {
+        if (!ending.signal.aborted) report(error);
+      })
       .finally(() => {
         running = undefined;
       });
-  }, lookEveryMs).unref();
+  };
+  if (isAlone) begin(0);
+  const timer = setInterval(begin, lookEveryMs, settledMs).unref();
   return async () => {
     clearInterval(timer);
+    ending.abort();
     await running;
   };
 }

@@ -31,7 +31,6 @@ import { loadTimed, startTimers, type Timed } from '../lambda/timer.ts';
 import { inTurns } from '../lambda/turns.ts';
 import { pending } from '../pending.ts';
 import { leaderOf } from './leader.ts';
-import { sendLostMessages } from './lostMessages.ts';
 import { reachableDestinations } from './localAccount.ts';
 import type { Options } from './options.ts';
 import { wholeShare, type Share } from './share.ts';
@@ -201,7 +200,6 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   });
   if (testControl !== undefined) endings.push(testControl.close);
   const [fed, timed] = isPaused ? [[], []] : await Promise.all([loadFed(options), loadTimed(region, load)]);
-  if (data !== undefined && share.isFirst && !isPaused) await sendLostMessages(data.store);
   loading.resolve();
   const variables: Record<string, string> = {};
   if (share.isFirst) {
@@ -223,7 +221,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
     report,
   );
   const leader = leaderOf({ standIns, timed: timed.filter(isForAll), control, isPaused, report });
-  if (share.isFirst) await leader.start();
+  if (share.isFirst) await leader.start(true);
   let isReplaced = false;
   endings.push(async () => {
     const stop = (parts: readonly Pick<EventSource, 'stop'>[]): Promise<unknown> => {
@@ -243,7 +241,7 @@ async function start(options: StageOptions, endings: Endings): Promise<Omit<Stag
   return {
     url: publicUrl,
     variables,
-    lead: leader.start,
+    lead: () => leader.start(false),
     resign: () => leader.stop(AbortSignal.timeout(drainMs)),
     adopt: async (owners, isAfterKill) => {
       for (const owner of owners) sqs.queues.adopt(owner);

@@ -139,7 +139,7 @@ describe('after the loss of all jobs', () => {
     }
     expect(await lost([], Date.now())).toEqual([false, true]);
     // The job that is there is not sent again.
-    await lambdas.sendLost([known]);
+    await lambdas.sendLost(() => [known], Infinity);
     await fixture.doJobs();
     expect(await lost([], Date.now())).toEqual([false, false]);
     expect(inbox.deliveries).toHaveLength(1);
@@ -149,7 +149,7 @@ describe('after the loss of all jobs', () => {
     const inbox = fixture.receiver.inbox();
     const messageId = await fixture.send(inbox.url, { delay: '10m' });
     await loseAll();
-    await lambdas.sendLost([]);
+    await lambdas.sendLost(() => [], Infinity);
     await fixture.doJobs();
     expect(inbox.deliveries).toHaveLength(0);
     setClockAhead(600_000);
@@ -166,7 +166,7 @@ describe('after the loss of all jobs', () => {
     fixture.beforeCall('PutItemCommand', 2, () => Promise.reject(new Error('The worker dies.')));
     await expect(fixture.deliver(job, false)).rejects.toThrow('The worker dies.');
     await loseAll();
-    await lambdas.sendLost([job]);
+    await lambdas.sendLost(() => [job], Infinity);
     await fixture.doJobs();
     expect([inbox.deliveries.length, callbacks.deliveries.length]).toEqual([1, 0]);
     await fixture.deliver(job, true);
