@@ -95,17 +95,16 @@ export async function getRow(table: string, key: object, consistent: boolean): P
 const mostRowsPerRead = 640;
 
 /**
- * Reads the items of a query page by page, until the caller stops. With a `Limit`, the first page has this many rows, and each
- * further page twice as many, because a caller who continues finds few matching rows. From the second page on, it then reads
- * ahead.
+ * Reads a query page by page, until the caller stops. With a `Limit`, the first page has this many rows, and each further page
+ * twice as many, because a caller who continues finds few matching rows. From the second page on, it then reads ahead.
  *
  * @param until Unix milliseconds after which no further page is read, even if all pages were empty
  */
-export async function* queryItems(
+export async function* queryPages(
   input: QueryCommandInput,
   client = dynamodb,
   until = Infinity,
-): AsyncGenerator<Key> {
+): AsyncGenerator<QueryCommandOutput> {
   let limit = input.Limit;
   const read = (from: Key | undefined): Promise<QueryCommandOutput> => {
     const page = client.send(new QueryCommand({ ...input, Limit: limit, ExclusiveStartKey: from }));
@@ -121,9 +120,13 @@ export async function* queryItems(
       goesOn && limit !== undefined && pages > 1 ? read(from) : undefined;
     // The page's reader gets its error. If the page is never read, its error does not matter.
     ahead?.catch(() => undefined);
-    yield* page.Items ?? [];
+    yield page;
     next = ahead ?? (goesOn && Date.now() <= until ? read(from) : undefined);
   }
+}
+
+export async function* queryItems(...query: Parameters<typeof queryPages>): AsyncGenerator<Key> {
+  for await (const { Items = [] } of queryPages(...query)) yield* Items;
 }
 
 export async function* queryRows(...query: Parameters<typeof queryItems>): AsyncGenerator<Row> {

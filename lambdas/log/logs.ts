@@ -17,17 +17,17 @@ import { matches, mayMatch, mostAtOnce, type Filter } from '../wire/filters.ts';
 import type { LogState } from '../wire/states.ts';
 import { settingsRecord } from '../message/records.ts';
 import { findInBodies, listMessages, loadMessages, type LoggedMessage } from '../message/list.ts';
-import { listHistory, listLog, type LogRow } from '../message/log.ts';
+import { isMark, listHistory, listLog, type LogRow, type Mark } from '../message/log.ts';
 import { precedes, shardsOf } from '../table/shards.ts';
 import { limitedScan } from '../list/scans.ts';
 import { searchedPage } from '../list/search.ts';
 import { listBudgetMs, merged, orderedScope, pageOf, rangeOf, show, type Placed } from '../list/pages.ts';
 
-type Source = LogRow | LoggedMessage;
+type Source = LogRow | LoggedMessage | Mark;
 
-const isMessage = (row: Source): row is LoggedMessage => 'message' in row;
+const isMessage = (row: Exclude<Source, Mark>): row is LoggedMessage => 'message' in row;
 
-function entriesOf(row: Source): readonly LogEntry[] {
+function entriesOf(row: Exclude<Source, Mark>): readonly LogEntry[] {
   if (isMessage(row)) return row.end === 'REJECTED' ? [] : [createdEntry(row.message, row.time)];
   if (row.held !== undefined) return [heldEntry(row.subject, row.held, row.time)];
   if (row.open !== undefined) return [openEntry(row.subject, row.open)];
@@ -43,7 +43,7 @@ interface Found {
 }
 
 function wanted(row: Source, filter: Filter): readonly Found[] {
-  if (!mayMatch(filter, (name) => row.textsOf?.(name))) return [];
+  if (isMark(row) || !mayMatch(filter, (name) => row.textsOf?.(name))) return [];
   const entries = entriesOf(row);
   const subject: LogSubject = isMessage(row)
     ? { ...row.message, flowControlKey: row.message.flowControl?.key }
@@ -115,7 +115,7 @@ async function listed<E>(
       ? ids.map((messageId) => listHistory(account.id, messageId, range))
       : shardsOf(account).flatMap((shard) => [
           ...(needed.messages ? [listMessages(shard, range)] : []),
-          ...(needed.records ? [listLog(shard, range)] : []),
+          ...(needed.records ? listLog(shard, range) : []),
         ]);
   const rows = limitedScan(account.id, merged(sources, precedes(filter.order)));
   const entriesOf = (row: Source): readonly Found[] => wanted(row, applied);

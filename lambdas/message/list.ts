@@ -118,6 +118,7 @@ const statusAttributes = [
   'attempt',
   'state',
   'recordedAt',
+  'after',
   'nextDeliveryAt',
   'response.status',
 ];
@@ -216,4 +217,4 @@ class Recorded implements ListedMessage {
   }
 }
 
-const outlined = ['attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response'];
+const outlined = ['id', 'attempt', 'state', 'recordedAt', 'after', 'nextDeliveryAt', 'response'];

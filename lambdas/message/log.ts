@@ -1,18 +1,19 @@
-import { QueryCommand, type QueryCommandOutput } from '@aws-sdk/client-dynamodb';
-import { unmarshall } from '@aws-sdk/util-dynamodb';
+import type { QueryCommandInput, QueryCommandOutput } from '@aws-sdk/client-dynamodb';
 import * as z from 'zod/mini';
 import { minuteMs } from '../shared/clock.ts';
 import { timeOfId } from '../shared/ids.ts';
 import type { LogSubject } from './message.ts';
-import { attemptStates, type Attempt, type AttemptState, type OpenAttempt } from './message.ts';
+import type { Attempt, OpenAttempt } from './message.ts';
 import { settings } from '../aws/settings.ts';
-import { dynamodb, queryItems, type Key, type Row } from '../aws/dynamodb.ts';
+import { queryItems, queryPages, type Key, type Row } from '../aws/dynamodb.ts';
 import { ListedItem } from '../table/listedItem.ts';
 import {
   byOrder,
+  idBounds,
   inOrder,
   isBehind,
   momentsOf,
+  precedes,
   rowsPerRead,
   type Ordered,
   type Range,
@@ -27,7 +28,8 @@ import {
   isOpen,
   openOf,
   ownMessageOf,
-  projectionOf,
+  promptMs,
+  recordedAtOf,
   subjectOf,
 } from './rows.ts';
 
@@ -37,13 +39,6 @@ import {
  * records are counted again each time.
  */
 export const settledAfterMs = 2 * minuteMs;
-
-export interface LoggedEnd {
-  /** Unix milliseconds. */
-  readonly recordedAt: number;
-  /** An attempt's state; `HELD` while it waits for its host or completion; undefined for a cancellation. */
-  readonly state: AttemptState | 'HELD' | undefined;
-}
 
 /** A log row: an attempt, a waiting attempt, or a cancellation. */
 export interface LogRow extends Ordered {
@@ -56,13 +51,13 @@ export interface LogRow extends Ordered {
   readonly textsOf?: (name: string) => readonly string[];
 }
 
-const orderedRow = z.object({ id: z.string(), recordedAt: z.number() });
+const orderedRow = z.object({ id: z.string(), time: z.number() });
+
+const placeOf = (row: Row): Ordered => orderedRow.parse({ id: row['id'], time: recordedAtOf(row) });
 
 function logRowOf(row: Row): LogRow {
-  const { id, recordedAt } = orderedRow.parse(row);
   return {
-    id,
-    time: recordedAt,
+    ...placeOf(row),
     subject: subjectOf(row),
     attempt: isAttempt(row) ? attemptOf(row) : undefined,
     held: isHeld(row) ? heldAttemptOf(row) : undefined,
@@ -77,9 +72,9 @@ class ListedLogRow implements LogRow {
   readonly #item: ListedItem;
 
   constructor(item: ListedItem) {
-    const { id, recordedAt } = orderedRow.parse(item.only(['id', 'recordedAt']));
+    const { id, time } = placeOf(item.only(['id', 'recordedAt', 'after']));
     this.id = id;
-    this.time = recordedAt;
+    this.time = time;
     this.#item = item;
   }
 
@@ -108,7 +103,13 @@ async function* logRows(items: AsyncIterable<Key>): AsyncGenerator<LogRow> {
   for await (const item of items) yield new ListedLogRow(new ListedItem(item));
 }
 
-export async function* listLog(shard: string, range: Range): AsyncGenerator<LogRow> {
+/** In the range's order. Prompt records are in a list of their own. */
+export const listLog = (shard: string, range: Range): readonly AsyncGenerator<LogRow | Mark>[] => [
+  listIndex(shard, range),
+  listPrompt(shard, range),
+];
+
+async function* listIndex(shard: string, range: Range): AsyncGenerator<LogRow> {
   const { first, last } = momentsOf(range);
   // DynamoDB refuses empty ranges: a cursor may be before the first requested time.
   if (first > last) return;
@@ -130,6 +131,61 @@ export async function* listLog(shard: string, range: Range): AsyncGenerator<LogR
   }
 }
 
+/** How far a list without rows has been read. */
+export interface Mark extends Ordered {
+  readonly isMark: true;
+}
+
+export const isMark = (row: object): row is Mark => 'isMark' in row;
+
+/** The messages whose prompt records may have such times. */
+export const promptQuery = (shard: string, first: number, last: number): QueryCommandInput => {
+  const bounds = idBounds('msg', { fromDate: first - promptMs, toDate: last });
+  return {
+    TableName: settings.messagesTable,
+    KeyConditionExpression: '#shard = :shard AND #id BETWEEN :first AND :last',
+    FilterExpression: 'attribute_exists(#after)',
+    ExpressionAttributeNames: { '#shard': 'shard', '#id': 'id', '#after': 'after' },
+    ExpressionAttributeValues: {
+      ':shard': { S: shard },
+      ':first': { S: bounds.first },
+      ':last': { S: bounds.last },
+    },
+  };
+};
+
+/** When the last message of a page was accepted, Unix milliseconds; undefined on the last page. */
+export function readTo({ LastEvaluatedKey: key }: QueryCommandOutput): number | undefined {
+  const id = key?.['id']?.S;
+  return id === undefined ? undefined : timeOfId(id.replace(/~.*$/, ''));
+}
+
+/** Messages are read in the order in which they were accepted, and their records sorted. */
+async function* listPrompt(shard: string, range: Range): AsyncGenerator<LogRow | Mark> {
+  const { first, last } = momentsOf(range);
+  if (first > last) return;
+  const isEarliestFirst = range.order === 'earliestFirst';
+  let waiting: LogRow[] = [];
+  const query = { ...promptQuery(shard, first, last), ScanIndexForward: isEarliestFirst, Limit: rowsPerRead };
+  for await (const page of queryPages(query)) {
+    const rows = (page.Items ?? []).map((item) => new ListedLogRow(new ListedItem(item)));
+    waiting.push(...rows.filter((row) => row.time >= first && row.time <= last && isBehind(row, range)));
+    waiting.sort(byOrder(range.order));
+    const read = readTo(page);
+    // After it come all records that later messages may have.
+    const mark: Mark | undefined =
+      read === undefined
+        ? undefined
+        : isEarliestFirst
+          ? { isMark: true, time: read - 1, id: '~' }
+          : { isMark: true, time: read + promptMs + 1, id: '' };
+    const isLater = (row: LogRow): boolean => mark !== undefined && precedes(range.order)(mark, row);
+    yield* waiting.filter((row) => !isLater(row));
+    waiting = waiting.filter(isLater);
+    if (mark !== undefined && isBehind(mark, range)) yield mark;
+  }
+}
+
 /** In the range's order, with the message itself as the oldest. */
 export async function* listHistory(
   accountId: string,
@@ -140,142 +196,8 @@ export async function* listHistory(
   if (rows === undefined) return;
   const message = ownMessageOf(rows.own);
   const logged = { message, end: endIn(rows), id: messageId, time: timeOfId(messageId) };
-  const records = rows.following.filter((row) => 'recordedAt' in row).map(logRowOf);
+  const records = rows.following.filter((row) => recordedAtOf(row) !== undefined).map(logRowOf);
   for (const row of [...records, logged].sort(byOrder(range.order))) {
     if (isBehind(row, range)) yield row;
   }
-}
-
-export interface TimedAttempt {
-  readonly url: string;
-  readonly state: AttemptState;
-  /** Unix milliseconds. */
-  readonly startedAt: number;
-  /** Unix milliseconds. */
-  readonly recordedAt: number;
-  /** 0 without an answer. */
-  readonly status: number;
-  /** Whether its message reports an alarm of the account. */
-  readonly isAlarm?: true | undefined;
-}
-
-const timedRow = z.object({
-  recordedAt: z.number(),
-  startedAt: z.optional(z.number()),
-  state: z.optional(z.enum([...attemptStates, 'HELD'])),
-  url: z.string(),
-  response: z.optional(z.object({ status: z.number() })),
-  isAlarm: z.optional(z.literal(true)),
-});
-
-interface ReadAttempts {
-  /** Newest first. */
-  readonly attempts: readonly TimedAttempt[];
-  /** The oldest record's time if there are older ones, Unix milliseconds. */
-  readonly readFrom: number | undefined;
-}
-
-export interface WantedAttempts {
-  /** The most records to read; one call's megabyte by default. */
-  readonly most?: number | undefined;
-  /** Unix milliseconds, inclusive. */
-  readonly from?: number | undefined;
-  readonly to?: number | undefined;
-  readonly destinations?: readonly string[] | undefined;
-  readonly of?: LogLane | undefined;
-}
-
-export type LogLane = readonly [attribute: 'queueName' | 'flowControlKey', name: string];
-
-/** Reads a shard's newest records in one call. Eventually consistent, because it reads an index. */
-export async function newestAttempts(
-  shard: string,
-  { most, from = 0, to = Number.MAX_SAFE_INTEGER, destinations, of }: WantedAttempts,
-): Promise<ReadAttempts> {
-  const { ProjectionExpression, ExpressionAttributeNames } = projectionOf([
-    ...Object.keys(timedRow.shape).filter((name) => name !== 'response'),
-    'response.status',
-  ]);
-  const page = await dynamodb.send(
-    new QueryCommand({
-      TableName: settings.messagesTable,
-      IndexName: 'log',
-      KeyConditionExpression: '#shard = :shard AND #recordedAt BETWEEN :from AND :to',
-      FilterExpression:
-        of === undefined
-          ? destinations?.map((_, index) => `contains(#url, :url${index})`).join(' OR ')
-          : '#of = :of',
-      ProjectionExpression,
-      ExpressionAttributeNames: {
-        ...{ ...ExpressionAttributeNames, '#shard': 'shard' },
-        ...(of && { '#of': of[0] }),
-      },
-      ExpressionAttributeValues: {
-        ':shard': { S: shard },
-        ':from': { N: String(from) },
-        ':to': { N: String(to) },
-        ...(of && { ':of': { S: of[1] } }),
-        ...Object.fromEntries((destinations ?? []).map((text, index) => [`:url${index}`, { S: text }])),
-      },
-      ScanIndexForward: false,
-      Limit: most,
-    }),
-  );
-  const rows = (page.Items ?? []).map((item) => timedRow.parse(unmarshall(item)));
-  const attempts = rows.flatMap(({ startedAt, state, response, ...row }) =>
-    startedAt === undefined || state === undefined || state === 'HELD'
-      ? []
-      : [{ ...row, startedAt, state, status: response?.status ?? 0 }],
-  );
-  const last = page.LastEvaluatedKey?.['recordedAt']?.N;
-  return { attempts, readFrom: last === undefined ? undefined : Number(last) };
-}
-
-/** Records per read when counting. With long answers a read ends earlier, at 1 MB. */
-const endsPerRead = 1_000;
-
-const endRow = z.object({ recordedAt: z.number(), state: z.optional(z.enum([...attemptStates, 'HELD'])) });
-
-interface LoggedEnds {
-  readonly records: readonly LoggedEnd[];
-  /** All records until then are read, Unix milliseconds. Undefined after the last record. */
-  readonly readUntil: number | undefined;
-}
-
-/**
- * Reads a shard's records after a time, to count ends: one read, or more if all its records have the same time. Eventually
- * consistent, because it reads an index.
- *
- * @param behind Unix milliseconds, exclusive
- */
-export async function readEnds(shard: string, behind: number): Promise<LoggedEnds> {
-  const { ProjectionExpression, ExpressionAttributeNames } = projectionOf(Object.keys(endRow.shape));
-  const records: LoggedEnd[] = [];
-  let from: QueryCommandOutput['LastEvaluatedKey'];
-  do {
-    const page: QueryCommandOutput = await dynamodb.send(
-      new QueryCommand({
-        TableName: settings.messagesTable,
-        IndexName: 'log',
-        KeyConditionExpression: '#shard = :shard AND #recordedAt > :behind',
-        ProjectionExpression,
-        ExpressionAttributeNames: { ...ExpressionAttributeNames, '#shard': 'shard' },
-        ExpressionAttributeValues: { ':shard': { S: shard }, ':behind': { N: String(behind) } },
-        Limit: endsPerRead,
-        ExclusiveStartKey: from,
-      }),
-    );
-    for (const item of page.Items ?? []) {
-      const { recordedAt, state } = endRow.parse(unmarshall(item));
-      records.push({ recordedAt, state });
-    }
-    from = page.LastEvaluatedKey;
-    // A read may end between records with the same time. The next read starts with those.
-    const last = records.at(-1)?.recordedAt ?? behind;
-    const whole = from === undefined ? records : records.filter(({ recordedAt }) => recordedAt < last);
-    if (from === undefined || whole.length > 0) {
-      return { records: whole, readUntil: from === undefined ? undefined : last - 1 };
-    }
-  } while (from !== undefined);
-  return { records, readUntil: undefined };
 }

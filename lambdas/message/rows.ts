@@ -5,7 +5,7 @@
  * written once. Later changes are only its expiry and its body's place, and the id of the message made from it.
  */
 import * as z from 'zod/mini';
-import { shardOf } from '../shared/ids.ts';
+import { shardOf, timeOfId } from '../shared/ids.ts';
 import * as shapes from './message.ts';
 import type { Attempt, LogSubject, Message, OpenAttempt } from './message.ts';
 import { epochSeconds } from '../shared/clock.ts';
@@ -79,6 +79,21 @@ export const followingAttributes = (subject: LogSubject, of: Message, id: string
 
 const key = z.object({ shard: z.string(), id: z.string() });
 
+/**
+ * A delivery within this time after its message was accepted is prompt, in milliseconds. Its record has the time since then,
+ * `after`, instead of `recordedAt`, so it is not in the index `log`, whose entry would cost as much as the record.
+ */
+export const promptMs = 2_000;
+
+const promptRow = z.object({ id: z.string(), after: z.number() });
+
+/** @returns Unix milliseconds; undefined for a message's own row */
+export function recordedAtOf(row: Row): unknown {
+  if (!('after' in row)) return row['recordedAt'];
+  const { id, after } = promptRow.parse(row);
+  return timeOfId(id.replace(/~.*$/, '')) + after;
+}
+
 export const messageIdOf = (row: Row): string => key.parse(row).id.replace(/~.*$/, '');
 
 export const ownKeyOf = (row: Row): MessageKey => ({
@@ -101,11 +116,11 @@ export const subjectOf = (row: Row): LogSubject => shapes.logSubject.parse(withI
 
 export const isAttempt = (row: Row): boolean => 'attempt' in row;
 
-const withNumber = ({ attempt, ...rest }: Row): Row => ({ number: attempt, ...rest });
+const recorded = (row: Row): Row => ({ ...row, number: row['attempt'], recordedAt: recordedAtOf(row) });
 
-export const attemptOf = (row: Row): Attempt => shapes.attempt.parse(withNumber(row));
+export const attemptOf = (row: Row): Attempt => shapes.attempt.parse(recorded(row));
 
-export const outlineOf = (row: Row): AttemptOutline => outline.parse(withNumber(row));
+export const outlineOf = (row: Row): AttemptOutline => outline.parse(recorded(row));
 
 export const isHeld = (row: Row): boolean => 'held' in row;
 

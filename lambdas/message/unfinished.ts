@@ -20,7 +20,10 @@ export interface Unfinished {
 }
 
 /** Bodies and answers, most of a table, are left out. */
-const scanned = ['shard', 'id', 'attempt', 'state', 'recordedAt', 'nextDeliveryAt', 'response.status', 'end'];
+const scanned = [
+  ...['shard', 'id', 'attempt', 'state', 'recordedAt', 'after'],
+  ...['nextDeliveryAt', 'response.status', 'end'],
+];
 
 interface Sighted extends MessageKey {
   readonly attempts: AttemptOutline[];

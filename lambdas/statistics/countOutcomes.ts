@@ -5,8 +5,9 @@
  */
 import { now } from '../shared/clock.ts';
 import { countedFrom, countsOf, noCounts, sumOf, withoutPast, type OutcomeCounts } from './outcomes.ts';
-import { type LoggedEnd, readEnds, settledAfterMs } from '../message/log.ts';
+import { settledAfterMs } from '../message/log.ts';
 import { shardsOf, type Sharded } from '../table/shards.ts';
+import { type LoggedEnd, readEnds } from './store/log.ts';
 import { loadOutcomes, saveOutcomes, type KeptOutcomes } from './store/outcomes.ts';
 import { log } from '../aws/log.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';

@@ -1,6 +1,6 @@
 import type { Account } from '../account/account.ts';
 import { hostOf } from '../destination/place.ts';
-import type { TimedAttempt } from '../message/log.ts';
+import type { TimedAttempt } from './store/log.ts';
 import { dayMs, now } from '../shared/clock.ts';
 import { shardsOf } from '../table/shards.ts';
 import { latestDateMs, wholeOf } from '../wire/queryReader.ts';

@@ -2,7 +2,7 @@ import type { Account } from '../account/account.ts';
 import { badField } from '../error/httpError.ts';
 import { depthsOfKey } from '../lane/flowControl.ts';
 import { depthsOfQueue } from '../lane/queues.ts';
-import type { LogLane } from '../message/log.ts';
+import type { LogLane } from './store/log.ts';
 import { hourMs, now } from '../shared/clock.ts';
 import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/statsAnswers.ts';

@@ -1,6 +1,6 @@
 /** This file has no I/O; `countOutcomes.ts` reads the log and stores the counts. */
 import { dayMs, dayOf, hourMs, minuteMs } from '../shared/clock.ts';
-import type { LoggedEnd } from '../message/log.ts';
+import type { LoggedEnd } from './store/log.ts';
 import { shownDays } from './rules/shownPeriod.ts';
 
 export const outcomes = ['delivered', 'failed', 'cancelled'] as const;

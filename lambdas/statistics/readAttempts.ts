@@ -1,8 +1,8 @@
 import type { Account } from '../account/account.ts';
 import { listBudgetMs } from '../list/pages.ts';
-import { newestAttempts, type TimedAttempt, type WantedAttempts } from '../message/log.ts';
 import { now } from '../shared/clock.ts';
 import { shardsOf } from '../table/shards.ts';
+import { newestAttempts, type TimedAttempt, type WantedAttempts } from './store/log.ts';
 
 export interface Looked {
   readonly attempts: readonly TimedAttempt[];

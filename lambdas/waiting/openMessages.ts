@@ -6,7 +6,7 @@ import { limitedScan } from '../list/scans.ts';
 import { merged } from '../list/pages.ts';
 import { loadMessage } from '../message/history.ts';
 import { listMessages, type ListedMessage } from '../message/list.ts';
-import { listLog, settledAfterMs, type LogRow } from '../message/log.ts';
+import { isMark, listLog, settledAfterMs, type LogRow, type Mark } from '../message/log.ts';
 import { filterable } from '../message/logEntries.ts';
 import { isOver } from '../message/message.ts';
 import { dueTimeOf, statusOf } from '../message/status.ts';
@@ -128,9 +128,9 @@ class OpenMessages {
     const messages = { fromDate, toDate, order: 'earliestFirst' } as const;
     const log = { ...messages, fromDate: Math.max(fromDate, this.#logFrom) };
     const sources = shardsOf(this.#account).flatMap(
-      (shard): readonly AsyncGenerator<ListedMessage | LogRow>[] => [
+      (shard): readonly AsyncGenerator<ListedMessage | LogRow | Mark>[] => [
         listMessages(shard, messages),
-        listLog(shard, log),
+        ...listLog(shard, log),
       ],
     );
     const unknown = new Set<string>();
@@ -140,6 +140,7 @@ class OpenMessages {
         cutAt = row.time;
         break;
       }
+      if (isMark(row)) continue;
       if ('attempts' in row) this.#note(row);
       else this.#noteRecord(row, unknown);
     }

@@ -162,7 +162,11 @@ export class Rights {
   }
 
   countOutcomes(): PolicyStatement[] {
-    return [this.queryIndex('messages', 'log'), this.on('usage', 'GetItem', 'PutItem')];
+    return [
+      this.queryIndex('messages', 'log'),
+      this.on('messages', 'Query'),
+      this.on('usage', 'GetItem', 'PutItem'),
+    ];
   }
 
   findAttention(): PolicyStatement[] {
