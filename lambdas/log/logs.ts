@@ -17,7 +17,7 @@ import { matches, mayMatch, mostAtOnce, type Filter } from '../wire/filters.ts';
 import type { LogState } from '../wire/states.ts';
 import { settingsRecord } from '../message/records.ts';
 import { findInBodies, listMessages, loadMessages, type LoggedMessage } from '../message/list.ts';
-import { isMark, listHistory, listLog, type LogRow, type Mark } from '../message/log.ts';
+import { isMark, listHistory, listLate, listPrompt, type LogRow, type Mark } from '../message/log.ts';
 import { precedes, shardsOf } from '../table/shards.ts';
 import { limitedScan } from '../list/scans.ts';
 import { searchedPage } from '../list/search.ts';
@@ -115,7 +115,7 @@ async function listed<E>(
       ? ids.map((messageId) => listHistory(account.id, messageId, range))
       : shardsOf(account).flatMap((shard) => [
           ...(needed.messages ? [listMessages(shard, range)] : []),
-          ...(needed.records ? listLog(shard, range) : []),
+          ...(needed.records ? [listLate(shard, range), listPrompt(shard, range)] : []),
         ]);
   const rows = limitedScan(account.id, merged(sources, precedes(filter.order)));
   const entriesOf = (row: Source): readonly Found[] => wanted(row, applied);

@@ -103,13 +103,8 @@ async function* logRows(items: AsyncIterable<Key>): AsyncGenerator<LogRow> {
   for await (const item of items) yield new ListedLogRow(new ListedItem(item));
 }
 
-/** In the range's order. Prompt records are in a list of their own. */
-export const listLog = (shard: string, range: Range): readonly AsyncGenerator<LogRow | Mark>[] => [
-  listIndex(shard, range),
-  listPrompt(shard, range),
-];
-
-async function* listIndex(shard: string, range: Range): AsyncGenerator<LogRow> {
+/** Lists the records that are not prompt. */
+export async function* listLate(shard: string, range: Range): AsyncGenerator<LogRow> {
   const { first, last } = momentsOf(range);
   // DynamoDB refuses empty ranges: a cursor may be before the first requested time.
   if (first > last) return;
@@ -160,8 +155,8 @@ export function readTo({ LastEvaluatedKey: key }: QueryCommandOutput): number | 
   return id === undefined ? undefined : timeOfId(id.replace(/~.*$/, ''));
 }
 
-/** Messages are read in the order in which they were accepted, and their records sorted. */
-async function* listPrompt(shard: string, range: Range): AsyncGenerator<LogRow | Mark> {
+/** Lists the prompt records: messages are read in the order in which they were accepted, and their records sorted. */
+export async function* listPrompt(shard: string, range: Range): AsyncGenerator<LogRow | Mark> {
   const { first, last } = momentsOf(range);
   if (first > last) return;
   const isEarliestFirst = range.order === 'earliestFirst';

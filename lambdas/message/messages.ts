@@ -1,6 +1,7 @@
 import { logSubjectOf } from './logSubject.ts';
 import type { Attempt, Message, OpenAttempt } from './message.ts';
 import { epochSeconds } from '../shared/clock.ts';
+import { timeOfId } from '../shared/ids.ts';
 import { settings } from '../aws/settings.ts';
 import { putAll } from '../aws/dynamodb.ts';
 import type { StoredBody } from './message.ts';
@@ -12,6 +13,7 @@ import {
   openId,
   keyOf,
   ownAttributes,
+  promptMs,
   type End,
   type MessageKey,
 } from './rows.ts';
@@ -92,9 +94,12 @@ export async function recordAttempt(message: Message, attempt: Attempt): Promise
     message.workflow?.role !== 'failureRequest'
       ? { status: response.status, headers: [], body: new Uint8Array() }
       : response;
+  const after = attempt.recordedAt - timeOfId(message.messageId);
+  const isPrompt = attempt.state === 'DELIVERED' && after >= 0 && after <= promptMs;
   const row = {
     ...followingAttributes(logSubjectOf(message), message, attemptId(message.messageId, number)),
     ...rest,
+    ...(isPrompt && { recordedAt: undefined, after }),
     attempt: number,
     response: kept,
   };

@@ -5,8 +5,9 @@
 import { limitedScan } from '../list/scans.ts';
 import { merged } from '../list/pages.ts';
 import { loadMessage } from '../message/history.ts';
+import { promptMs } from '../message/rows.ts';
 import { listMessages, type ListedMessage } from '../message/list.ts';
-import { isMark, listLog, settledAfterMs, type LogRow, type Mark } from '../message/log.ts';
+import { listLate, settledAfterMs, type LogRow } from '../message/log.ts';
 import { filterable } from '../message/logEntries.ts';
 import { isOver } from '../message/message.ts';
 import { dueTimeOf, statusOf } from '../message/status.ts';
@@ -125,12 +126,13 @@ class OpenMessages {
    * @returns the time of the first row that is left, Unix milliseconds, if there was not enough time or space
    */
   async #take(fromDate: number, toDate: number | undefined, until: number): Promise<number | undefined> {
-    const messages = { fromDate, toDate, order: 'earliestFirst' } as const;
-    const log = { ...messages, fromDate: Math.max(fromDate, this.#logFrom) };
+    const log = { fromDate: Math.max(fromDate, this.#logFrom), toDate, order: 'earliestFirst' } as const;
+    // A prompt record is read with its message.
+    const messages = { ...log, fromDate: fromDate - promptMs };
     const sources = shardsOf(this.#account).flatMap(
-      (shard): readonly AsyncGenerator<ListedMessage | LogRow | Mark>[] => [
+      (shard): readonly AsyncGenerator<ListedMessage | LogRow>[] => [
         listMessages(shard, messages),
-        ...listLog(shard, log),
+        listLate(shard, log),
       ],
     );
     const unknown = new Set<string>();
@@ -140,7 +142,6 @@ class OpenMessages {
         cutAt = row.time;
         break;
       }
-      if (isMark(row)) continue;
       if ('attempts' in row) this.#note(row);
       else this.#noteRecord(row, unknown);
     }

@@ -13,7 +13,7 @@ import { pauseLine, withOneRegion } from './oneRegion.ts';
 import { runProgram } from './program.ts';
 
 /** The last commit of the previous release; before the first one, an earlier state. Change it with each release. */
-const previousRelease = 'ad30b34f';
+const previousRelease = '6fc06bc1';
 
 const root = resolve(import.meta.dirname, '../..');
 

@@ -118,9 +118,10 @@ describe.each(['logs', 'dlq'] as const)('a page of the %s', (name) => {
       expect(cursor).toBeDefined();
       costs.push(fixture.calls());
     }
-    expect(costs[1]).toBeLessThanOrEqual(costs[0] ?? 0);
-    // There are eight shards, and each shard of the log has messages and records.
-    expect(costs[1]).toBeLessThanOrEqual(name === 'logs' ? 24 : 12);
+    // There are eight shards. In the log, each has messages, late records, and up to 500 rows of the two seconds in which a
+    // thousand messages a second may still have prompt records.
+    expect(costs[1]).toBeLessThanOrEqual(name === 'logs' ? 8 * (1 + 1 + 4) + 1 : 12);
+    if (name === 'dlq') expect(costs[1]).toBeLessThanOrEqual(costs[0] ?? 0);
     // The configurations of a page’s messages are read in one call.
     expect(fixture.callsOf('BatchGetItemCommand')).toBe(name === 'logs' ? 1 : 0);
   });
@@ -133,7 +134,7 @@ describe.each(['logs', 'dlq'] as const)('a page of the %s', (name) => {
     const { entries, cursor } = await lists[name]('many', noFilter);
     expect(entries).toHaveLength(name === 'logs' ? 1_000 : 100);
     expect(cursor).toBeDefined();
-    expect(fixture.calls()).toBeLessThanOrEqual(name === 'logs' ? 40 : 12);
+    expect(fixture.calls()).toBeLessThanOrEqual(name === 'logs' ? 64 : 12);
   });
 
   it('costs the same in the middle of the list', async () => {
@@ -144,7 +145,7 @@ describe.each(['logs', 'dlq'] as const)('a page of the %s', (name) => {
     const byDate = fixture.calls();
     fixture.reset();
     await lists[name]('many', { ...page, cursor: first.cursor });
-    expect(Math.max(byDate, fixture.calls())).toBeLessThanOrEqual(name === 'logs' ? 24 : 12);
+    expect(Math.max(byDate, fixture.calls())).toBeLessThanOrEqual(name === 'logs' ? 8 * (1 + 1 + 4) : 12);
   });
 
   it('and the next pages have every entry once', async () => {

@@ -164,7 +164,7 @@ describe('the metrics of an account', () => {
 });
 
 describe('a scrape', () => {
-  it('of a small account cost 32 reads, and one write if messages have ended since the last time', async () => {
+  it('of a small account cost 40 reads, and one write if messages have ended since the last time', async () => {
     const account = makeAccount();
     await save(newLane(queueLane(account.id, 'mail'), Date.now()));
     await save(newLane(keyLane(account.id, 'tenant'), Date.now()));
@@ -176,8 +176,9 @@ describe('a scrape', () => {
     expect(Object.fromEntries(calls.map((name) => [name, count(name)]))).toEqual({
       // Reads the account’s lane, the number of dead letters, and the earlier counts.
       GetItem: 3,
-      // Reads the log of each of the eight shards twice, its new messages, and the names of queues, keys and open circuits.
-      Query: 3 * 8 + 3,
+      // Reads the index of the log of each of the eight shards twice, its prompt records, its new messages, and the names of
+      // queues, keys and open circuits.
+      Query: 4 * 8 + 3,
       // Reads the queue and the key.
       BatchGetItem: 2,
     });
@@ -204,7 +205,7 @@ describe('a scrape', () => {
     expect(series.length).toBeLessThanOrEqual(1_000);
     const shown = series.filter((line) => /^svc_(queue|flow)/.test(line)).length;
     expect(valueIn(text, 'svc_series_dropped')).toBe(queues * 3 + keys - shown);
-    expect(calls.length).toBeLessThanOrEqual(3 + 8 + 8 + 20);
+    expect(calls.length).toBeLessThanOrEqual(3 + 8 + 8 + 8 + 20);
     for (const line of series.filter((one) => one.startsWith('svc_flow_control_waiting')))
       expect(line).toMatch(/ 1$/);
     if (promtool !== undefined) expect(checkMetrics(promtool, text)).toBe('');
