@@ -90,7 +90,7 @@ export function parseOptions(args: readonly string[]): Task {
       .addOption(
         new Option(
           '--by <way>',
-          'cost: the way of publishing, the API or the publish URL; api when absent',
+          'cost: the way of publishing, the publish URL or the gateway; url when absent',
         ).choices(['api', 'url']),
       )
       .option(
@@ -129,7 +129,7 @@ function monthOf({
   answer = 100,
   region = pricedRegions[0],
   kb = 1,
-  by = 'api',
+  by = 'url',
   batch,
   longDelivery = 'functions',
 }: {

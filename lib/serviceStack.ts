@@ -115,11 +115,13 @@ export class ServiceStack extends Stack {
         this.monitoring.essential,
       );
     if (settings.gatewayLogRole) made.api.deploymentStage.node.addDependency(makeGatewayLogRole(this));
-    new CfnOutput(this, 'Url', { value: made.url, description: 'The base URL of the API: SVC_URL' });
+    const { url } = this.messagingApi;
+    new CfnOutput(this, 'Url', { value: url, description: 'The base URL of the API: SVC_URL' });
+    new CfnOutput(this, 'ApiUrl', { value: made.url, description: 'The base URL with the gateway in front' });
     if (publishUrl !== undefined) {
       new CfnOutput(this, 'PublishUrl', {
         value: publishUrl.url,
-        description: 'The base URL for messages without the gateway: SVC_PUBLISH_URL',
+        description: 'The base URL without the gateway in front of messages',
       });
     }
   }

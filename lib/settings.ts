@@ -76,7 +76,7 @@ const shape = z.strictObject({
     'messages:Svc-messages-restored',
   ),
   logRetentionDays: number(z.enum(RetentionDays)).default(RetentionDays.ONE_MONTH),
-  logLevel: z.enum(['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']).default('INFO'),
+  logLevel: z.enum(['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'FATAL']).default('WARN'),
   headerPrefixes: list.default([...defaultHeaderPrefixes]),
   allowedDestinations: list.default([]),
   /** The delivery functions may send only to these, and to `lambdaDestinations`. */
@@ -117,8 +117,8 @@ const shape = z.strictObject({
    * service fits into the smallest AWS account.
    */
   publishConcurrency: whole(1, 100_000).optional(),
-  /** Off by default, because some organisations forbid function URLs. It is as public as the API. */
-  publishUrl: flag.default(false),
+  /** On by default, unless there is a firewall, which it would pass by. */
+  publishUrl: flag.optional(),
   /** See `alarmTable.ts`. */
   monitoring: z
     .preprocess(
@@ -159,7 +159,6 @@ const shape = z.strictObject({
   gatewayLogRole: flag.default(true),
 });
 
-export type Settings = z.output<typeof shape>;
 export const settingNames: readonly string[] = Object.keys(shape.shape);
 
 /**
@@ -168,8 +167,8 @@ export const settingNames: readonly string[] = Object.keys(shape.shape);
  */
 const longestPatterns = 1_000;
 
-const together = shape.superRefine((settings, context) => {
-  const refuse = (name: keyof Settings, message: string): void => {
+const refined = shape.superRefine((settings, context) => {
+  const refuse = (name: keyof typeof settings, message: string): void => {
     context.addIssue({ code: 'custom', path: [name], message });
   };
   const perRegion = [
@@ -230,6 +229,13 @@ const together = shape.superRefine((settings, context) => {
   }
   for (const [name, message] of faultsInNetwork(settings)) refuse(name, message);
 });
+
+const together = refined.transform((settings) => ({
+  ...settings,
+  publishUrl: settings.publishUrl ?? !settings.firewall,
+}));
+
+export type Settings = z.output<typeof together>;
 
 /** Context names of the CDK itself have these characters. Names of settings do not. */
 const ofTheCdk = /[:@]/;

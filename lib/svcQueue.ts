@@ -44,12 +44,12 @@ export class SvcQueue extends Construct {
     });
   }
 
-  /** The base URL of the API in the first region, without a slash at the end. */
+  /** The base URL of the API in the first region, without a slash at the end: the domain, or the publish URL if it is on. */
   get url(): string {
     return this.#home.messagingApi.url;
   }
 
-  /** The base URL for publishing without API Gateway, in the first region. Undefined without the prop `publishUrl`. */
+  /** The base URL without API Gateway in front of messages, in the first region. Undefined if the prop `publishUrl` is off. */
   get publishUrl(): string | undefined {
     return this.#home.messagingApi.publishUrl?.url;
   }

@@ -4,7 +4,7 @@
  */
 import {
   deliveryConcurrency,
-  functionMemoryMb,
+  deliveryMemoryMb,
   type LongDelivery,
   messagesInMemory,
   mostConcurrency,
@@ -28,7 +28,7 @@ const headroom = 2;
 
 /** Messages per invocation. On instances, where invocations share an environment, each has one message. */
 const mostInBatch: Readonly<Record<LongDelivery, number>> = {
-  functions: Math.min(queues.long.batchSize, messagesInMemory(functionMemoryMb)),
+  functions: Math.min(queues.long.batchSize, messagesInMemory(deliveryMemoryMb)),
   instances: 1,
 };
 

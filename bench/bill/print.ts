@@ -19,7 +19,7 @@ import { ordinary, partsOf, sumOf } from '../../verify/prices/workload.ts';
 
 const assumptions = [
   `List prices of ${pricedOn}, without free allowances and taxes.`,
-  `Functions on arm64 with ${assumed.memoryMb} MB; ${assumed.awsCallMs} ms for a call of AWS; ${assumed.cpuMs.publish} and ${assumed.cpuMs.deliver} ms of CPU for a message, ${assumed.cpuMsPerKb} ms more for each further KB; no cold starts.`,
+  `Functions on arm64, publish with ${assumed.memoryMb.publish} MB and deliver with ${assumed.memoryMb.deliver}; ${assumed.awsCallMs} ms for a call of AWS; ${assumed.cpuMs.publish} and ${assumed.cpuMs.deliver} ms of CPU for a message, ${assumed.cpuMsPerKb} ms more for each further KB; no cold starts.`,
   'One attempt for each message, no callback, no lane, an account with the default limits, and a log and point-in-time recovery with the default settings.',
   `A request of ${assumed.requestHeadBytes} bytes and the body to a destination outside AWS, over connections that are kept.`,
 ];
@@ -27,14 +27,14 @@ const assumptions = [
 /** Prints the table of docs/cost.md, its parts and the levers. */
 export async function printWholeBill(fixture: Fixture): Promise<readonly string[]> {
   const counted = await countBoth(fixture);
-  const head = ['region', '', ...answerTimes.map(({ title }) => title), '100 ms, publish URL'];
+  const head = ['region', '', ...answerTimes.map(({ title }) => title), '100 ms, through the gateway'];
   printTable(
     'The whole bill of a million messages of 1 KB, by the time of the answer',
     rowsOf(counted).map(({ region, title, cells }) => [region, title, ...cells]),
     head.map((title, column) => [title, (row) => row[column] ?? '']),
     2,
   );
-  const partsAt = (batch: number) => partsOf(ordinary({ region: 'us-east-1', batch, counted: counted.api }));
+  const partsAt = (batch: number) => partsOf(ordinary({ region: 'us-east-1', batch, counted: counted.url }));
   const batched = partsAt(10);
   printTable(
     'Its parts in us-east-1, at 100 ms',
@@ -55,7 +55,7 @@ export async function printWholeBill(fixture: Fixture): Promise<readonly string[
     one === undefined ? 'no room' : `$${one.toLocaleString('en-US')}`;
   printTable(
     'The messages of a month, and the instances that deliver them, by longDelivery',
-    waitingRows(counted.api),
+    waitingRows(counted.url),
     [
       ['a second', ({ perSecond }) => perSecond.toLocaleString('en-US')],
       ['answer', ({ answerMs }) => `${answerMs / 1_000} s`],

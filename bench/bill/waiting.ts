@@ -18,7 +18,7 @@ const monthAt = (
   answerMs,
   region,
   kb: 1,
-  by: 'api',
+  by: 'url',
   batch: undefined,
   longDelivery,
 });

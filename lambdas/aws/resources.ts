@@ -134,8 +134,11 @@ export const longTimeoutMs = longestTimeoutSeconds.functions * 1_000;
 /** API Gateway gives up after 29 s, so the function ends earlier. */
 export const apiFunctionTimeoutSeconds = 28;
 
-/** MB. CPU grows with it: less makes requests slower, more costs more while a delivery waits. */
+/** MB. CPU grows with it: less makes requests slower. */
 export const functionMemoryMb = 512;
+
+/** MB by default. More costs more while a delivery waits. */
+export const deliveryMemoryMb = 384;
 
 /** Bytes for long lists and large results that a process handles at once: a quarter of its memory. */
 export const largeWorkBytes = (memoryMb: number): number => (memoryMb / 4) * 1_024 * 1_024;

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEvent, Context, LambdaFunctionURLEvent } from 'aws-lambda';
 import { finder } from './findRoute.ts';
-import type { throughFunctionUrl } from './functionUrl.ts';
+import type { throughFunctionUrl } from './functionUrl/functionUrl.ts';
 import { throughGateway } from './gateway.ts';
 import { answerOf, type Endpoints, type Middleware, type RoutesOf } from './handler.ts';
 import { publishingMiddlewares } from './messagingApi.ts';
@@ -26,7 +26,7 @@ export function apiWithUrl<F extends MessagingFunction>(
   return async (event: APIGatewayProxyEvent | LambdaFunctionURLEvent, context: Context): Promise<Result> => {
     if (!('rawPath' in event)) return gateway(event, context);
     // Loaded only if the deployment has the URL.
-    functionUrl ??= (await import('./functionUrl.ts')).throughFunctionUrl(answer, find);
+    functionUrl ??= (await import('./functionUrl/functionUrl.ts')).throughFunctionUrl(answer, find);
     return functionUrl(event, context);
   };
 }

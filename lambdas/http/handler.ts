@@ -104,7 +104,7 @@ export function refuse({ id, method }: ApiRequest, { status, code, message, head
   return resultOf(method, status, { error: message, code }, headers);
 }
 
-const failedForNow = (method: string): string =>
+export const failedForNow = (method: string): string =>
   onlyReads(method)
     ? 'The service cannot answer the request now. Send it again a moment later.'
     : 'The service cannot finish this request now, which may still have taken effect. Send it again a moment later if that does no harm.';

@@ -50,6 +50,7 @@ export interface MadeApi {
   readonly host: string;
   /** Without a slash at the end. */
   readonly url: string;
+  readonly hasDomain: boolean;
 }
 
 /**
@@ -93,7 +94,8 @@ export function makeApi(scope: Construct, props: ApiProps): MadeApi {
   if (domain !== undefined)
     makeDomain(scope, api, { name: domain, certificateArn, hostedZone: settings.hostedZone });
   if (settings.firewall) makeFirewall(scope, api, settings);
-  return { api, host, url: domain === undefined ? `https://${host}/${stageName}` : `https://${domain}` };
+  const hasDomain = domain !== undefined;
+  return { api, host, url: hasDomain ? `https://${domain}` : `https://${host}/${stageName}`, hasDomain };
 }
 
 function acceptFindings(api: SpecRestApi, { firewall, tracing }: Settings): void {

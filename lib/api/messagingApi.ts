@@ -17,7 +17,7 @@ interface MessagingApiProps {
 /** The resources are in the stack itself, so their logical ids are short and stay the same. */
 export class MessagingApi {
   readonly api: SpecRestApi;
-  /** Without a slash at the end. */
+  /** For all operations: the domain if there is one, or the publish URL. Without a slash at the end. */
   readonly url: string;
   readonly functions: Readonly<Record<MessagingFunction, SvcFunction>>;
   readonly publishUrl: PublishUrl | undefined;
@@ -26,7 +26,6 @@ export class MessagingApi {
 
   constructor(stack: Stack, { shared, rights, made }: MessagingApiProps) {
     this.api = made.api;
-    this.url = made.url;
     const { settings } = shared;
     const may = rightsOfFunctions(rights);
     const publish = new SvcFunction(stack, 'Publish', {
@@ -41,6 +40,7 @@ export class MessagingApi {
     // The URL is made after its function, so the function cannot be given the host and learns it: see docs/design.md, "No
     // loops".
     this.publishUrl = settings.publishUrl ? makePublishUrl(publish) : undefined;
+    this.url = made.hasDomain ? made.url : (this.publishUrl?.url ?? made.url);
     this.shared = this.publishUrl === undefined ? shared : withOwnHost(shared, this.publishUrl.host);
     const serve = (id: string, handler: MessagingFunction, description: string): SvcFunction =>
       new SvcFunction(stack, id, {

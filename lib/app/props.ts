@@ -194,9 +194,9 @@ export interface SvcQueueProps {
    */
   readonly publishConcurrency?: number | undefined;
   /**
-   * Whether publish also has a function URL, which costs nothing per request.
+   * Whether publish has a function URL, which costs nothing per request, and passes on all other requests.
    *
-   * @default false
+   * @default true, unless `firewall` is
    */
   readonly publishUrl?: boolean;
   /**

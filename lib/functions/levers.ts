@@ -1,7 +1,7 @@
 /** The settings for less cost or more load, described in `app/props.ts`: see docs/cost.md, "The levers", and docs/scale.md. */
 import * as z from 'zod';
 import {
-  functionMemoryMb,
+  deliveryMemoryMb,
   leastDeliveryMemoryMb,
   mostBatchingWindow,
   mostCountingParts,
@@ -12,7 +12,7 @@ import { whole } from '../settingTypes.ts';
 import { capacity } from '../state/capacity.ts';
 
 export const levers = {
-  deliveryMemory: whole(leastDeliveryMemoryMb, mostDeliveryMemoryMb).default(functionMemoryMb),
+  deliveryMemory: whole(leastDeliveryMemoryMb, mostDeliveryMemoryMb).default(deliveryMemoryMb),
   batchingWindow: whole(0, mostBatchingWindow).default(0),
   longDelivery: z.enum(['functions', 'instances']).default('functions'),
   /** Lambda allows 15,000 vCPUs ("CapacityProviderScalingConfig"), and two versions have two for each environment. */

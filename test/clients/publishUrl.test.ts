@@ -5,23 +5,19 @@ import { unique } from '../support/api.ts';
 import { service } from '../support/publish.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 
-/** The client has one base URL for everything. A user of both URLs creates two clients: see docs/network.md. */
-
 let receiver: Receiver;
 let client: Client;
-let publisher: Client;
 beforeAll(async () => {
   receiver = await startReceiver();
   const { token } = service;
-  client = new Client({ baseUrl: service.url, token });
-  publisher = new Client({ baseUrl: service.publishUrl, token });
+  client = new Client({ baseUrl: service.publishUrl, token });
 });
 afterAll(() => receiver.close());
 
 describe('the published client, with the publish URL as its base URL,', () => {
-  it('publishes JSON, which the client of the API then sees', async () => {
+  it('publishes JSON, which it then sees', async () => {
     const inbox = receiver.inbox();
-    const { messageId } = await publisher.publishJSON({
+    const { messageId } = await client.publishJSON({
       url: inbox.url,
       body: { hello: 'wörld' },
       delay: 1,
@@ -38,7 +34,7 @@ describe('the published client, with the publish URL as its base URL,', () => {
     const queueName = unique('queue');
     const name = unique('group');
     await client.urlGroups.addEndpoints({ name, endpoints: [{ url: inbox.url }] });
-    const answers = await publisher.batchJSON([
+    const answers = await client.batchJSON([
       { url: inbox.url, body: { n: 1 } },
       { queueName, url: inbox.url, body: { n: 2 } },
       { urlGroup: name, body: { n: 3 } },
@@ -54,5 +50,8 @@ describe('the published client, with the publish URL as its base URL,', () => {
     const { workflowRunId } = await workflows.trigger({ url: inbox.url, body: { order: 1 }, retries: 0 });
     const [delivery] = await inbox.received(1);
     expect(delivery?.headers['upstash-workflow-runid']).toBe(workflowRunId);
+    const { runs } = await workflows.logs({ workflowRunId });
+    expect(runs).toMatchObject([{ workflowRunId }]);
+    await workflows.cancel(workflowRunId);
   });
 });

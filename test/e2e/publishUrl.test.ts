@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { api, getMessage, isWaiting, ok } from '../support/api.ts';
+import { api, getMessage, isWaiting, ok, unique } from '../support/api.ts';
 import { messageIdOf, publish, service } from '../support/publish.ts';
 import type { Delivery } from '../support/receiver.ts';
 import { send, type RawAnswer, type RawRequest } from '../support/send.ts';
@@ -193,20 +193,16 @@ describe('a refused request', () => {
     }
   });
 
-  it.each([
-    ['GET', '/v2/logs'],
-    ['GET', '/v2/health'],
-    ['POST', '/v2/publish/'],
-    ['GET', '/console'],
-  ])('is %s %s, and gets the address of the API, which has it', async (method, place) => {
-    const answer = await send(service.publishUrl, { method, path: place, headers: token });
-    const { error: said, code } = refusalOf(answer);
-    expect([answer.status, code]).toEqual([404, 'path_not_found']);
-    expect(said).toMatch(
-      /^There is no \S+ \S+ here: this address only takes messages\. All else is at https?:\S+\.$/,
-    );
-    if (isLocal) expect(said).toContain(`All else is at ${service.url}.`);
-  });
+  it.each(['/', '/favicon.ico', '/v1/publish/https://example.com', '/consoles'])(
+    'has the path %s, which the API does not get',
+    async (path) => {
+      const answer = await send(service.publishUrl, { method: 'GET', path, headers: token });
+      expect([answer.status, refusalOf(answer)]).toEqual([
+        404,
+        { error: `There is no GET ${path}.`, code: 'path_not_found' },
+      ]);
+    },
+  );
 
   it('goes to either URL of the service', async () => {
     for (const own of [service.url, service.publishUrl]) {
@@ -215,6 +211,62 @@ describe('a refused request', () => {
         403,
         'this service itself',
       );
+    }
+  });
+});
+
+describe('every other operation has the same answer through the publish URL', () => {
+  const label = `東京 ${unique('label')}`;
+  it.each<[title: string, status: number, request: RawRequest]>([
+    ['a list with a filter', 200, { path: `/v2/logs?label=${encodeURIComponent(label)}&count=1` }],
+    ['an unknown filter', 400, { path: '/v2/logs?other=a+b%20c' }],
+    ['an id that does not exist', 404, { path: '/v2/messages/msg_none' }],
+    ['a method that it does not have', 405, { method: 'PATCH', path: '/v2/queues' }],
+    ['only its head', 200, { method: 'HEAD', path: '/v2/queues' }],
+    ['no token', 401, { path: '/v2/queues', headers: {} }],
+    ['no token needed', 200, { path: '/v2/health' }],
+    ['an unknown path', 404, { path: '/v2/unknown' }],
+    ['a page', 200, { path: '/console' }],
+    ['a body that is wrong', 400, { method: 'POST', path: '/v2/queues', body: '{"queueName":"東京"}' }],
+  ])('%s', async (_title, status, request) => {
+    const [first, second] = await throughBoth({ method: 'GET', headers: token, ...request });
+    expect([second.status, second.text]).toEqual([status, first.text]);
+    expect(first.status).toBe(status);
+    for (const name of ['content-type', 'allow', 'retry-after', 'cache-control'])
+      expect([name, second.headers[name]]).toEqual([name, first.headers[name]]);
+  });
+
+  it('as a schedule with its destination byte for byte, its body, and its sender’s address', async () => {
+    const destination = 'https://example.com/a/../b//c%2Fd?x=1&y=%2B&x=2';
+    const made = await Promise.all(
+      [service.url, service.publishUrl].map(async (url) => {
+        const headers = { ...token, 'Svc-Cron': '0 0 29 2 *', 'Content-Type': 'text/plain' };
+        const path = `/v2/schedules/${destination}`;
+        const { text } = await send(url, { method: 'POST', path, headers, body: 'ünï 東京' });
+        const { scheduleId } = z.object({ scheduleId: z.string() }).parse(JSON.parse(text));
+        const shown = z.looseObject({}).parse(await ok(api('GET', `/v2/schedules/${scheduleId}`)));
+        await ok(api('DELETE', `/v2/schedules/${scheduleId}`));
+        return shown;
+      }),
+    );
+    const [first, second] = made.map(({ destination: to, body, callerIP }) => ({ to, body, callerIP }));
+    expect(second).toEqual(first);
+    expect(second?.body).toBe('ünï 東京');
+  });
+
+  it('with the sender’s address, which a sender cannot choose', async () => {
+    const path = '/v2/schedules/https://example.com';
+    const forged = {
+      ...token,
+      'Svc-Cron': '0 0 29 2 *',
+      'X-Forwarded-Sender': `192.0.2.9 ${Date.now()} AAAA`,
+    };
+    for (const url of [service.url, service.publishUrl]) {
+      const { text } = await send(url, { method: 'POST', path, headers: forged });
+      const { scheduleId } = z.object({ scheduleId: z.string() }).parse(JSON.parse(text));
+      const shown = await ok(api('GET', `/v2/schedules/${scheduleId}`));
+      expect(JSON.stringify(shown)).not.toContain('192.0.2.9');
+      await ok(api('DELETE', `/v2/schedules/${scheduleId}`));
     }
   });
 });

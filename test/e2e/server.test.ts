@@ -78,7 +78,7 @@ describe.runIf(service.target === 'local')('a stage in a network', () => {
     }
     const init = { url: publishUrl, token, headers: { 'Svc-Delay': '1h' }, body: 'secret-body' };
     messageIdOf(await publish('https://example.com/secret-path?q=secret-query', init));
-    expect((await call('/v2/logs?svc_token=secret-token', {}, publishUrl)).status).toBe(404);
+    expect((await call('/v2/logs?svc_token=secret-token', {}, publishUrl)).status).toBe(401);
     expect(await stage.stop()).toBe(0);
     const lines = stage
       .output()
@@ -91,7 +91,7 @@ describe.runIf(service.target === 'local')('a stage in a network', () => {
     const common = { level: 'INFO', requestId: expect.any(String) as string, ip: '127.0.0.1' };
     expect(requests).toMatchObject([
       { ...common, method: 'POST', resource: '/v2/publish/{destination+}', status: 200 },
-      { ...common, method: 'GET', status: 404 },
+      { ...common, method: 'GET', status: 401 },
     ]);
     expect(JSON.stringify(requests)).not.toMatch(/secret|example\.com|Bearer|eyJ/);
     for (const name of ['store.mdb', 'env', 'master-secret', 'management-password']) {

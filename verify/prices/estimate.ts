@@ -1,10 +1,10 @@
 /** Estimates the costs that cannot be counted, because they depend on the speed of AWS and of destinations. */
-import { functionMemoryMb } from '../../lambdas/aws/resources.ts';
+import { deliveryMemoryMb, functionMemoryMb } from '../../lambdas/aws/resources.ts';
 import { dollarsPerMillion, type PricedRegion } from './prices.ts';
 
 export const assumed = {
-  /** The memory of publish and deliver, as deployed. */
-  memoryMb: functionMemoryMb,
+  /** As deployed by default. */
+  memoryMb: { publish: functionMemoryMb, deliver: deliveryMemoryMb },
   awsCallMs: 5,
   /** From connecting to a destination to the end of its answer. */
   destinationMs: 100,
@@ -54,7 +54,7 @@ export function durationMs({
   of,
   messages,
   kb = 1,
-  memoryMb = assumed.memoryMb,
+  memoryMb = assumed.memoryMb[of],
   destinationMs = 0,
   cpuMs = assumed.cpuMs[of] + (kb - 1) * assumed.cpuMsPerKb,
 }: Invocation): number {
@@ -66,7 +66,7 @@ export function durationMs({
 export const runningDollars = (invocation: Invocation, region?: PricedRegion): number =>
   dollarsPerMillion(
     'lambdaGbSecond',
-    ((invocation.memoryMb ?? assumed.memoryMb) / 1024) * (Math.ceil(durationMs(invocation)) / 1000),
+    ((invocation.memoryMb ?? assumed.memoryMb[invocation.of]) / 1024) * (Math.ceil(durationMs(invocation)) / 1000),
     region,
   );
 
@@ -75,7 +75,7 @@ const logGb = (bytes: number): number => (bytes + assumed.logEventBytes) / 2 ** 
 interface LogOptions {
   readonly batch: number;
   readonly passesGateway: boolean;
-  /** Whether the log has a line for each attempt and each request to the publish URL: not with `logLevel=WARN`. */
+  /** Whether the log has a line for each attempt and each request to the publish URL: with `logLevel=INFO`. */
   readonly hasLines: boolean;
 }
 

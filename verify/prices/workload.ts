@@ -2,7 +2,7 @@
 import {
   holdAfterMs,
   bodyLifetimesDays,
-  functionMemoryMb,
+  deliveryMemoryMb,
   type LongDelivery,
   messagesInMemory,
   queues,
@@ -23,8 +23,8 @@ export interface Workload {
   readonly counted: Bill;
   /** `deliveryMemory`, in MB. */
   readonly memoryMb?: number;
-  /** `logLevel=WARN`. */
-  readonly quietLog?: boolean;
+  /** Whether the log has a line for each attempt: `logLevel=INFO`. */
+  readonly hasLines?: boolean;
   /** The use of provisioned capacity, 0 to 1. Default: on demand. */
   readonly capacityUse?: number;
   /** `longDelivery`, if all messages take the long queue. Default: functions. */
@@ -55,7 +55,7 @@ const queueOf = (answerMs: number) => (answerMs > shortTimeoutMs ? queues.long :
 export const batchOf = ({
   batch,
   answerMs,
-  memoryMb = functionMemoryMb,
+  memoryMb = deliveryMemoryMb,
   longDelivery,
 }: Pick<Workload, 'batch' | 'answerMs' | 'memoryMb' | 'longDelivery'>): number =>
   longDelivery === 'instances' ? 1 : Math.min(batch, queueOf(answerMs).batchSize, messagesInMemory(memoryMb));
@@ -73,7 +73,7 @@ function amountAt({ amounts }: BillLine, batch: number): number {
 const isProvisioned = ({ what }: BillLine): boolean => / messages$/.test(what) || what.startsWith(indexMark);
 
 export function partsOf(workload: Workload): readonly Part[] {
-  const { region, kb, answerMs, counted, memoryMb, capacityUse, quietLog = false, longDelivery } = workload;
+  const { region, kb, answerMs, counted, memoryMb, capacityUse, hasLines = false, longDelivery } = workload;
   const batch = batchOf(workload);
   const price = (unit: Unit, amount: number): number => dollarsPerMillion(unit, amount, region);
   const unitsOf = (...units: readonly Unit[]): number =>
@@ -94,7 +94,7 @@ export function partsOf(workload: Workload): readonly Part[] {
           : sum + price(onDemand, amount);
       }, 0);
   const passesGateway = amountOf('apiRequest') > 0;
-  const logGb = messageLogGb({ batch, passesGateway, hasLines: !quietLog });
+  const logGb = messageLogGb({ batch, passesGateway, hasLines });
   const trafficGb = (kb * 1_024 + assumed.requestHeadBytes + assumed.answerBytes) / 2 ** 30;
   const objectGb = (amountOf('s3Put') * kb) / 2 ** 20;
   // A slower batch needs another call that hides it for longer.

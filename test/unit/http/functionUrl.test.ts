@@ -11,7 +11,7 @@ const importHttp = async () => {
   // The settings are read when the module is.
   process.env['API_URL'] = 'https://api.example/api';
   const [functionUrl, routes] = await Promise.all([
-    import('../../../lambdas/http/functionUrl.ts'),
+    import('../../../lambdas/http/functionUrl/functionUrl.ts'),
     import('../../../lambdas/http/findRoute.ts'),
   ]);
   return { ...functionUrl, ...routes };

@@ -1,19 +1,19 @@
 /**
  * The publish URL, a function URL of Lambda. No API Gateway is in front of it, so this file also makes the gateway's refusals
- * and access log.
+ * and access log. It passes on what does not publish.
  */
 import type { Context, LambdaFunctionURLEvent } from 'aws-lambda';
-import { now } from '../shared/clock.ts';
-import { largestHeaders, receivedHeader, valuesOf, type Header } from '../shared/headers.ts';
-import { decodedOrAsIs } from '../shared/text.ts';
-import { badRequest, HttpError, notFound } from '../error/httpError.ts';
-import { isGatewayHeader } from '../request/forwarding.ts';
-import { settings } from '../aws/settings.ts';
-import { log } from '../aws/log.ts';
-import { withMetrics } from '../aws/metrics.ts';
-import { basePathOf, type FindRoute } from './findRoute.ts';
-import { refuse } from './handler.ts';
-import type { ApiRequest, RequestHandler, Result } from './request.ts';
+import { now } from '../../shared/clock.ts';
+import { largestHeaders, receivedHeader, valuesOf, type Header } from '../../shared/headers.ts';
+import { decodedOrAsIs } from '../../shared/text.ts';
+import { badRequest, HttpError, notFound } from '../../error/httpError.ts';
+import { isGatewayHeader } from '../../request/forwarding.ts';
+import { settings } from '../../aws/settings.ts';
+import { log } from '../../aws/log.ts';
+import { withMetrics } from '../../aws/metrics.ts';
+import { basePathOf, type FindRoute } from '../findRoute.ts';
+import { failedForNow, refuse } from '../handler.ts';
+import type { ApiRequest, RequestHandler, Result } from '../request.ts';
 
 /** Reads a query as API Gateway does, like an HTML form: `+` is a space, and badly encoded text is not decoded. */
 const readQueryString = (raw: string): readonly Header[] =>
@@ -71,11 +71,7 @@ function isDoubtful(
 }
 
 /** Returns why a request is refused before routing, if it is. */
-function refusalOf(
-  event: LambdaFunctionURLEvent,
-  request: ApiRequest,
-  find: FindRoute,
-): HttpError | undefined {
+function refusalOf(event: LambdaFunctionURLEvent, request: ApiRequest): HttpError | undefined {
   const { method, rawPath } = request;
   if (headBytes(request, event.rawQueryString) > largestHeaders) {
     return new HttpError(
@@ -91,20 +87,40 @@ function refusalOf(
       'The request cannot be read as HTTP; a path must be percent-encoded.',
     );
   }
-  const wholeApi = settings.apiUrl ?? 'the address of the API';
-  if (find(method, rawPath).matching.length === 0) {
-    return notFound(
-      'path_not_found',
-      `There is no ${method} ${rawPath} here: this address only takes messages. All else is at ${wholeApi}.`,
-    );
-  }
+  // No request for another path is worth one of the gateway.
+  if (!/\/v2\/|\/console(\/|$)/.test(rawPath))
+    return notFound('path_not_found', `There is no ${method} ${rawPath}.`);
   if (isDoubtful(event, request)) {
     return badRequest(
       'body_invalid',
-      `The body is sent as text, but is not UTF-8. Allowed are UTF-8 and any other Content-Type, such as application/octet-stream; ${wholeApi} takes it as it is.`,
+      `The body is sent as text, but is not UTF-8. Allowed are UTF-8 and any other Content-Type, such as application/octet-stream; ${settings.apiUrl ?? 'the API'} takes it as it is.`,
     );
   }
   return undefined;
+}
+
+/** The time to answer that there is no answer. */
+const marginMs = 500;
+
+async function answerOfApi(
+  { rawQueryString }: LambdaFunctionURLEvent,
+  request: ApiRequest,
+  context: Context,
+): Promise<Result> {
+  try {
+    const { forward } = await import('./forward.ts');
+    // A plus may have become a space on the way.
+    const query = rawQueryString.replaceAll(' ', '+');
+    return await forward(
+      request,
+      settings.apiUrl ?? '',
+      query,
+      context.getRemainingTimeInMillis() - marginMs,
+    );
+  } catch (error) {
+    log.error('A request was not answered by the API', { requestId: request.id, error });
+    return refuse(request, new HttpError(503, 'service_failed', failedForNow(request.method)));
+  }
 }
 
 /** Writes API Gateway's access log line, without path, query and headers, which have destinations and tokens. */
@@ -126,12 +142,18 @@ function logRequest(
   });
 }
 
-export const throughFunctionUrl = (answer: RequestHandler, find: FindRoute) =>
-  withMetrics(async (event: LambdaFunctionURLEvent, context: Context): Promise<Result> => {
+export function throughFunctionUrl(answer: RequestHandler, find: FindRoute) {
+  const answerTo = (event: LambdaFunctionURLEvent, request: ApiRequest, context: Context) => {
+    const refusal = refusalOf(event, request);
+    if (refusal !== undefined) return refuse(request, refusal);
+    const isOwn = find(request.method, request.rawPath).matching.length > 0;
+    return isOwn ? answer(request, context) : answerOfApi(event, request, context);
+  };
+  return withMetrics(async (event: LambdaFunctionURLEvent, context: Context): Promise<Result> => {
     const startedAt = now();
     const request = readFunctionUrlEvent(event);
-    const refusal = refusalOf(event, request, find);
-    const result = refusal === undefined ? await answer(request, context) : refuse(request, refusal);
+    const result = await answerTo(event, request, context);
     logRequest(request, result, find, now() - startedAt);
     return result;
   });
+}

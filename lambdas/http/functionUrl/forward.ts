@@ -1,0 +1,77 @@
+/** Passes on the requests that the function behind its URL does not answer, so that one address serves the whole API. */
+import { createHmac } from 'node:crypto';
+import { request as overHttp, type IncomingMessage } from 'node:http';
+import { request as overHttps } from 'node:https';
+import { buffer } from 'node:stream/consumers';
+import { derive, isPassword, secretsOf } from '../../account/credentials.ts';
+import { masterSecret } from '../../account/secrets.ts';
+import { isGatewayHeader, isOwnHeader } from '../../request/forwarding.ts';
+import { isRecent, minuteMs, now } from '../../shared/clock.ts';
+import { encodingOf } from '../../wire/answerSize.ts';
+import { senderHeader, type ApiRequest, type Result } from '../request.ts';
+
+/** A request takes seconds, and clocks differ by less than a minute. */
+const longestWayMs = 2 * minuteMs;
+
+const macOf = (secret: string, text: string): string =>
+  createHmac('sha256', derive(secret, 'sender', '', 0))
+    .update(text)
+    .digest('base64url');
+
+async function sealed(callerIp: string): Promise<string> {
+  const text = `${callerIp} ${now()}`;
+  return `${text} ${macOf((await masterSecret()).current, text)}`;
+}
+
+/** Returns the address of a forwarded request's sender; undefined if this deployment did not forward it just now. */
+export async function senderIn(sender: string): Promise<string | undefined> {
+  const [callerIp = '', time = '', mac = ''] = sender.split(' ');
+  if (!isRecent(Number(time), longestWayMs, now())) return undefined;
+  const secrets = secretsOf(await masterSecret());
+  return secrets.some((one) => isPassword(macOf(one, `${callerIp} ${time}`), mac)) ? callerIp : undefined;
+}
+
+/**
+ * Sends a request to the API, and returns its answer.
+ *
+ * @param apiUrl without a slash at the end
+ * @param query as it was sent
+ * @throws Error if there is no answer in time
+ */
+export async function forward(
+  { method, rawPath, headers, body, callerIp }: ApiRequest,
+  apiUrl: string,
+  query: string,
+  timeoutMs: number,
+): Promise<Result> {
+  const { protocol, host, pathname } = new URL(apiUrl);
+  const sent = headers.filter(([name]) => !isOwnHeader(name) && !isGatewayHeader(name));
+  const outgoing = (protocol === 'http:' ? overHttp : overHttps)(`${protocol}//${host}`, {
+    method,
+    // As it is: `URL` would resolve dots, also those of a destination.
+    path: `${pathname.replace(/\/$/, '')}${rawPath}${query === '' ? '' : `?${query}`}`,
+    headers: [
+      ...[...sent, [senderHeader, await sealed(callerIp)] as const].flat(),
+      ...['host', host, 'content-length', String(body.length)],
+    ],
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  outgoing.end(body);
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.on('response', resolve).on('error', reject);
+  });
+  return resultOf(answer, await buffer(answer));
+}
+
+function resultOf({ statusCode = 502, headers }: IncomingMessage, bytes: Buffer): Result {
+  const kept = Object.entries(headers).filter(
+    ([name]) => !isOwnHeader(name) && !isGatewayHeader(name) && name !== 'date',
+  );
+  const text = bytes.toString();
+  const isText = Buffer.from(text).equals(bytes) && !encodingOf(text).isBase64;
+  return {
+    statusCode,
+    headers: Object.fromEntries(kept.map(([name, value]) => [name, String(value)])),
+    ...(isText ? { body: text } : { body: bytes.toString('base64'), isBase64Encoded: true }),
+  };
+}
