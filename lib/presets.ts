@@ -14,6 +14,7 @@ export const presets = {
     throttleRate: 100,
     throttleBurst: 200,
     firewall: false,
+    publishUrl: false,
     monitoring: false,
   },
   prod: {
@@ -25,6 +26,7 @@ export const presets = {
     throttleRate: 10_000,
     throttleBurst: 5_000,
     firewall: true,
+    publishUrl: false,
     monitoring: true,
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, unknown>>>>;

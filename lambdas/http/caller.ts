@@ -1,3 +1,5 @@
+import { senderIn } from './functionUrl/sender.ts';
+import type { ApiRequest } from './request.ts';
 import { authenticate } from '../account/authenticate.ts';
 import { bearerToken } from '../account/credentials.ts';
 import { settings } from '../aws/settings.ts';
@@ -31,3 +33,7 @@ export async function accountOf(
     throw error;
   }
 }
+
+/** The address of the sender, also of a request that the publish URL has passed on. */
+export const callerIpOf = async ({ headers, callerIp }: ApiRequest): Promise<string> =>
+  (await senderIn(headers)) ?? callerIp;

@@ -4,27 +4,20 @@ import type { Caller } from '../account/caller.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 import { learnHost, refuseOwnDelivery } from '../delivery/loopDetection.ts';
 import { deploymentRules } from '../destination/rulesOfDeployment.ts';
-import { tokenOf } from './caller.ts';
-import { valuesOf } from '../shared/headers.ts';
+import { callerIpOf, tokenOf } from './caller.ts';
 import { reportUsage, usageHeaders } from '../usage/counter.ts';
 import { limitCall } from '../usage/rateLimit.ts';
 import type { Audited } from './auditing.ts';
 import { handlerOf, type Endpoints, type Middleware, type RoutesOf } from './handler.ts';
 import { finder } from './findRoute.ts';
-import { senderHeader } from './request.ts';
 import { type MessagingFunction, routesIn } from './route.ts';
 
 const token: Middleware = {
   before: async ({ context }) => {
-    let { call } = context;
-    if (call === undefined || call.route.access === 'open') return;
-    const [sender] = valuesOf(call.request.headers, senderHeader);
-    if (sender !== undefined) {
-      const { senderIn } = await import('./functionUrl/forward.ts');
-      const { callerIp } = call.request;
-      call = { ...call, request: { ...call.request, callerIp: (await senderIn(sender)) ?? callerIp } };
-      context.call = call;
-    }
+    if (context.call === undefined || context.call.route.access === 'open') return;
+    const { request } = context.call;
+    const call = { ...context.call, request: { ...request, callerIp: await callerIpOf(request) } };
+    context.call = call;
     // Both are read together, so a publish does not wait for the rules later.
     const [caller] = await Promise.all([
       authenticate(tokenOf(call.request.headers, call.canonical)),

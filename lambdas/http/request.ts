@@ -7,9 +7,6 @@ import { variablesIn } from './findRoute.ts';
 import type { Route } from './route.ts';
 import type { Context } from 'aws-lambda';
 
-/** The sealed address of the sender of a forwarded request. As a gateway's header, it is not forwarded to destinations. */
-export const senderHeader = 'x-forwarded-sender';
-
 /** A request for the handlers, made by `gateway.ts` and `functionUrl/`. */
 export interface ApiRequest {
   readonly id: string;

@@ -1,5 +1,5 @@
 /** The publish URL: a function URL without API Gateway. */
-import { Fn } from 'aws-cdk-lib';
+import { Fn, ReferenceStrength } from 'aws-cdk-lib';
 import { FunctionUrlAuthType, InvokeMode } from 'aws-cdk-lib/aws-lambda';
 import { accept } from '../acknowledge.ts';
 import type { SvcFunction } from '../functions/function.ts';
@@ -17,10 +17,10 @@ export interface PublishUrl {
  * Lambda requires two permissions for the public: to invoke the URL, and to invoke the function through it. The CDK gives both.
  */
 export function makePublishUrl({ live }: SvcFunction): PublishUrl {
-  const { url } = live.addFunctionUrl({
-    authType: FunctionUrlAuthType.NONE,
-    invokeMode: InvokeMode.BUFFERED,
-  });
+  const made = live.addFunctionUrl({ authType: FunctionUrlAuthType.NONE, invokeMode: InvokeMode.BUFFERED });
+  // Stacks of apps use it, and must not keep it from being turned off.
+  made.applyCrossStackReferenceStrength(ReferenceStrength.WEAK);
+  const { url } = made;
   for (const right of ['invoke-function-url', 'invoke-function']) {
     accept(
       live.node.findChild(right),

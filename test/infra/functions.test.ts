@@ -97,7 +97,7 @@ describe('the functions', () => {
         'ACCOUNTS_TABLE',
         'ACCOUNT_CHANGES_QUEUES',
         'ALLOWED_DESTINATIONS',
-        ...(name.startsWith('Deliver') ? ['API_URL'] : []),
+        ...(name.startsWith('Deliver') || name === 'Publish' ? ['API_URL'] : []),
         'BODIES_BUCKET',
         ...(name === 'ManagementConsole' ? ['CONSOLE_APIS'] : []),
         'DEAD_QUEUE_ARN',
@@ -154,7 +154,7 @@ describe('the functions', () => {
   });
 
   it('know the hosts of their API, generated and custom, so that no message runs in circles', () => {
-    const configured = synthesizeOne(tuned);
+    const configured = synthesizeOne({ ...tuned, publishUrl: 'false' });
     const [api] = resources(configured.service, 'AWS::ApiGateway::RestApi').keys();
     const found = functionsOf(configured.service);
     expect(found.length).toBe(messagingFunctions.length);

@@ -52,6 +52,7 @@ describe('the logical ids of what keeps something', () => {
     ]);
     expect(idsOf(templates.service)).toEqual([
       'AWS::ApiGateway::RestApi ApiF70053CD',
+      'AWS::Lambda::Url PublishLiveFunctionUrlD641DB43',
       'AWS::Logs::LogGroup AlarmsLog2A85566B',
       'AWS::Logs::LogGroup ApiAccessLog3B08078D',
       'AWS::Logs::LogGroup ConsoleLog5234E4DE',

@@ -113,7 +113,7 @@ describe('a batching window', () => {
 describe('the memory of the delivery functions', () => {
   it.each([
     [tuned, [256, 256, 512, 896], 2, 22],
-    [{}, [512, 512, 512, 1_792], queues.short.batchSize, queues.slow.batchSize],
+    [{}, [384, 384, 512, 1_344], 6, 36],
     [otherValues, [1_024, 1_024, 1_024, 3_584], queues.short.batchSize, queues.slow.batchSize],
   ])(
     'with the settings %j is only theirs, and limits what one gets at once',

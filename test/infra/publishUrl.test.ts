@@ -20,13 +20,13 @@ const hostOf = (id: string) => ({
   'Fn::Select': [2, { 'Fn::Split': ['/', { 'Fn::GetAtt': [id, 'FunctionUrl'] }] }],
 });
 
-it('Without the setting publishUrl there is none', () => {
-  const { service, management, state } = synthesizeOne();
+it.each([{ publishUrl: 'false' }, { firewall: 'true' }])('With the settings %j there is none', (context) => {
+  const { service, management, state } = synthesizeOne(context);
   const text = JSON.stringify([service, management, state].map((template): unknown => template.toJSON()));
   expect(text).not.toMatch(/FunctionUrl|AWS::Lambda::Url|PublishUrl/);
 });
 
-describe('with the setting publishUrl', () => {
+describe('by default', () => {
   it('publish has a URL, in each region, and no other function has one', () => {
     const { regions, management } = synthesize(elsewhere);
     management.resourceCountIs('AWS::Lambda::Url', 0);

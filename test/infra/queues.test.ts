@@ -126,7 +126,7 @@ describe('the queues', () => {
       const isSlow = queue('Slow').id === mapping.EventSourceArn;
       const isAlone = !['Short', 'Long'].some((name) => queue(name).id === mapping.EventSourceArn);
       expect(mapping).toMatchObject({
-        BatchSize: isSlow ? 50 : isAlone ? 1 : 10,
+        BatchSize: isSlow ? 36 : isAlone ? 1 : 6,
         // "When you set BatchSize to a value greater than 10, you must set MaximumBatchingWindowInSeconds to at least 1"
         // (Lambda's API).
         ...(isSlow && { MaximumBatchingWindowInSeconds: 1 }),

@@ -66,7 +66,8 @@ export function durationMs({
 export const runningDollars = (invocation: Invocation, region?: PricedRegion): number =>
   dollarsPerMillion(
     'lambdaGbSecond',
-    ((invocation.memoryMb ?? assumed.memoryMb[invocation.of]) / 1024) * (Math.ceil(durationMs(invocation)) / 1000),
+    ((invocation.memoryMb ?? assumed.memoryMb[invocation.of]) / 1024) *
+      (Math.ceil(durationMs(invocation)) / 1000),
     region,
   );
 

@@ -25,7 +25,6 @@ const ofBatch = (by: string, what: string, unit: BillLine['unit']): BillLine => 
 export const ordinaryMessage: Bill = {
   body: '1 KB of JSON',
   lines: [
-    line('gateway', 'a request', 'apiRequest'),
     line('publish', 'its invocation', 'lambdaRequest'),
     line('publish', 'GetItem accounts', 'dynamoRead'),
     line('publish', 'PutItem messages', 'dynamoWrite', { gbMonths: 5.36e-7 }),
@@ -35,7 +34,6 @@ export const ordinaryMessage: Bill = {
     ofBatch('deliver', 'its invocation', 'lambdaRequest'),
     line('deliver', 'Query messages', 'dynamoRead'),
     line('deliver', 'PutItem messages', 'dynamoWrite', { gbMonths: 2e-7 }),
-    line('deliver', 'its row in the index log', 'dynamoWrite', { gbMonths: 2e-7 }),
     ofBatch('queue', 'DeleteMessageBatch', 'sqsRequest'),
     // Usage is added up once for six messages.
     line('publish', 'UpdateItem usage', 'dynamoWrite', { amount: 1 / 6 }),

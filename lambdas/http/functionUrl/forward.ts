@@ -1,35 +1,11 @@
 /** Passes on the requests that the function behind its URL does not answer, so that one address serves the whole API. */
-import { createHmac } from 'node:crypto';
 import { request as overHttp, type IncomingMessage } from 'node:http';
 import { request as overHttps } from 'node:https';
 import { buffer } from 'node:stream/consumers';
-import { derive, isPassword, secretsOf } from '../../account/credentials.ts';
-import { masterSecret } from '../../account/secrets.ts';
 import { isGatewayHeader, isOwnHeader } from '../../request/forwarding.ts';
-import { isRecent, minuteMs, now } from '../../shared/clock.ts';
 import { encodingOf } from '../../wire/answerSize.ts';
-import { senderHeader, type ApiRequest, type Result } from '../request.ts';
-
-/** A request takes seconds, and clocks differ by less than a minute. */
-const longestWayMs = 2 * minuteMs;
-
-const macOf = (secret: string, text: string): string =>
-  createHmac('sha256', derive(secret, 'sender', '', 0))
-    .update(text)
-    .digest('base64url');
-
-async function sealed(callerIp: string): Promise<string> {
-  const text = `${callerIp} ${now()}`;
-  return `${text} ${macOf((await masterSecret()).current, text)}`;
-}
-
-/** Returns the address of a forwarded request's sender; undefined if this deployment did not forward it just now. */
-export async function senderIn(sender: string): Promise<string | undefined> {
-  const [callerIp = '', time = '', mac = ''] = sender.split(' ');
-  if (!isRecent(Number(time), longestWayMs, now())) return undefined;
-  const secrets = secretsOf(await masterSecret());
-  return secrets.some((one) => isPassword(macOf(one, `${callerIp} ${time}`), mac)) ? callerIp : undefined;
-}
+import type { ApiRequest, Result } from '../request.ts';
+import { sealed, senderHeader } from './sender.ts';
 
 /**
  * Sends a request to the API, and returns its answer.

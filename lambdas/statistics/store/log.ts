@@ -220,7 +220,8 @@ async function promptEnds(shard: string, behind: number): Promise<LoggedEnds> {
       ...query.ExpressionAttributeNames,
       ...endAttributes.ExpressionAttributeNames,
     },
-    Limit: endsPerRead,
+    // Each has its message's row beside it.
+    Limit: 2 * endsPerRead,
   });
   const records: LoggedEnd[] = [];
   for await (const page of pages) {

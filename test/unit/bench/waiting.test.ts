@@ -38,16 +38,16 @@ describe('a month', () => {
   it('is compared with the other way, in both directions', () => {
     const sentence = (month: Month): string => otherWay(month, ordinaryMessage);
     expect(sentence(monthOf(1, 10_000))).toMatch(
-      /^With longDelivery=instances the month costs \$104\.\d\d more: functions are cheaper\.$/,
+      /^With longDelivery=instances the month costs \$148\.\d\d more: functions are cheaper\.$/,
     );
     expect(sentence(monthOf(1, 10_000, { longDelivery: 'instances' }))).toMatch(
-      /^With longDelivery=functions the month costs \$104\.\d\d less: functions are cheaper\.$/,
+      /^With longDelivery=functions the month costs \$148\.\d\d less: functions are cheaper\.$/,
     );
     expect(sentence(monthOf(1, 60_000))).toMatch(
-      /^With longDelivery=instances the month costs \$771\.\d\d less: instances are cheaper\.$/,
+      /^With longDelivery=instances the month costs \$508\.\d\d less: instances are cheaper\.$/,
     );
     expect(sentence(monthOf(1, 60_000, { longDelivery: 'instances' }))).toMatch(
-      /^With longDelivery=functions the month costs \$771\.\d\d more: instances are cheaper\.$/,
+      /^With longDelivery=functions the month costs \$508\.\d\d more: instances are cheaper\.$/,
     );
     expect(sentence(monthOf(100, 60_000))).toBe('longDelivery=instances has no room for them.');
     expect(sentence(monthOf(0.1, 900_000, { longDelivery: 'instances' }))).toBe(

@@ -9,7 +9,7 @@ useStandIns();
 
 const importHttp = async () => {
   // The settings are read when the module is.
-  process.env['API_URL'] = 'https://api.example/api';
+  process.env['API_URL'] = 'https://api.invalid/api';
   const [functionUrl, routes] = await Promise.all([
     import('../../../lambdas/http/functionUrl/functionUrl.ts'),
     import('../../../lambdas/http/findRoute.ts'),
@@ -154,14 +154,15 @@ describe('a request to the publish URL', () => {
     );
   });
 
-  it('is refused if there is nothing, with a hint if there is more', async () => {
-    expect(await answerTo({ rawPath: '/v2/logs' })).toEqual(
-      refused(
-        404,
-        'path_not_found',
-        'There is no POST /v2/logs here: this address only takes messages. All else is at https://api.example/api.',
-      ),
+  it('is refused if the API has no such path', async () => {
+    expect(await answerTo({ rawPath: '/robots.txt' })).toEqual(
+      refused(404, 'path_not_found', 'There is no POST /robots.txt.'),
     );
+  });
+
+  it('is answered 503 if the API does not answer', async () => {
+    const { passed, statusCode, headers } = await answerTo({ rawPath: '/v2/logs' });
+    expect([passed, statusCode, headers['content-type']]).toEqual([0, 503, 'application/json']);
   });
 
   it.each([

@@ -1,0 +1,32 @@
+/** The sealed address of the sender of a forwarded request. */
+import { createHmac } from 'node:crypto';
+import { derive, isPassword, secretsOf } from '../../account/credentials.ts';
+import { masterSecret } from '../../account/secrets.ts';
+import { isRecent, minuteMs, now } from '../../shared/clock.ts';
+import { valuesOf, type Header } from '../../shared/headers.ts';
+
+/** As a gateway's header, it is not forwarded to destinations. */
+export const senderHeader = 'x-forwarded-sender';
+
+/** A request takes seconds, and clocks differ by less than a minute. */
+const longestWayMs = 2 * minuteMs;
+
+const macOf = (secret: string, text: string): string =>
+  createHmac('sha256', derive(secret, 'sender', '', 0))
+    .update(text)
+    .digest('base64url');
+
+export async function sealed(callerIp: string): Promise<string> {
+  const text = `${callerIp} ${now()}`;
+  return `${text} ${macOf((await masterSecret()).current, text)}`;
+}
+
+/** Returns undefined if this deployment did not forward the request just now. */
+export async function senderIn(headers: readonly Header[]): Promise<string | undefined> {
+  const [sender] = valuesOf(headers, senderHeader);
+  if (sender === undefined) return undefined;
+  const [callerIp = '', time = '', mac = ''] = sender.split(' ');
+  if (!isRecent(Number(time), longestWayMs, now())) return undefined;
+  const secrets = secretsOf(await masterSecret());
+  return secrets.some((one) => isPassword(macOf(one, `${callerIp} ${time}`), mac)) ? callerIp : undefined;
+}
