@@ -56,6 +56,8 @@ export async function listen(
       connectionsOf(server).delete(socket);
     });
   });
+  // From this event on, Node knows the open connections: it closes idle ones, and those whose requests take too long.
+  if (isFed) server.emit('listening');
   const listening = isFed ? port : await listenAt(server, { host, port, flag });
   return { server, port: listening, url: urlOf(network, listening) };
 }

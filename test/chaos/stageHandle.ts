@@ -273,7 +273,7 @@ export class StageHandle {
       this.tell('lose power');
       void setTimeout(mostIdleMs, undefined, { ref: false }).then(() => child.kill('SIGKILL'));
     });
-    const { lost } = cutPower(this.#options.dataDirectory, kept, this.#random);
+    const { lost } = cutPower(this.#options.dataDirectory, { kept, random: this.#random });
     if (lost > 0) this.powerLosses += 1;
     return lost;
   }

@@ -1,5 +1,5 @@
 /** A stage with several processes: each is killed and replaced under load. */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,16 +7,13 @@ import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import * as z from 'zod/mini';
 import { svcQueue, type Ran } from '../support/command.ts';
 import { limitForManyDeathsMs } from '../support/limits.ts';
+import { membersOf, newsIn } from '../support/members.ts';
 import { call, service } from '../support/publish.ts';
 import { startStage, type Stage } from '../support/stage.ts';
 import type { Inbox } from '../support/receiver.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
 const slowly = { timeout: limitForManyDeathsMs };
-
-const lock = z.object({ shared: z.array(z.object({ pid: z.number() })) });
-const membersOf = ({ dataDir }: Stage): readonly number[] =>
-  lock.parse(JSON.parse(readFileSync(join(dataDir, 'lock'), 'utf8'))).shared.map(({ pid }) => pid);
 
 interface Traffic {
   readonly answered: readonly string[];
@@ -81,9 +78,6 @@ function publishTo({ url, token }: Stage, path: (number: number) => string, dela
     },
   };
 }
-
-const newsIn = (stage: Stage): number =>
-  stage.output().split('A new process of the service works.').length - 1;
 
 const idsIn = (inbox: Inbox): string[] =>
   inbox.deliveries.map(({ headers }) => headers['upstash-message-id'] ?? '');

@@ -60,11 +60,11 @@ export const getMessage = async (messageId: string): Promise<z.infer<typeof mess
 
 type Filters = Parameters<typeof query>[0];
 
-export const listLogs = async (filters: Filters): Promise<z.infer<typeof logPage>> =>
-  logPage.parse(await ok(api('GET', `/v2/logs${query(filters)}`)));
+export const listLogs = async (filters: Filters, init?: ApiInit): Promise<z.infer<typeof logPage>> =>
+  logPage.parse(await ok(api('GET', `/v2/logs${query(filters)}`, init)));
 
-export const listDlq = async (filters: Filters): Promise<z.infer<typeof dlqPage>> =>
-  dlqPage.parse(await ok(api('GET', `/v2/dlq${query(filters)}`)));
+export const listDlq = async (filters: Filters, init?: ApiInit): Promise<z.infer<typeof dlqPage>> =>
+  dlqPage.parse(await ok(api('GET', `/v2/dlq${query(filters)}`, init)));
 
 /** Waits until the log has this many matching entries. */
 export const logged = async (filters: Filters, count: number): Promise<readonly LogEntry[]> =>
@@ -76,10 +76,14 @@ export const logged = async (filters: Filters, count: number): Promise<readonly 
   ).logs;
 
 /** Waits until the dead letter queue has this many matching entries. */
-export const deadLettered = async (filters: Filters, count: number): Promise<readonly DeadLetter[]> =>
+export const deadLettered = async (
+  filters: Filters,
+  count: number,
+  init?: ApiInit,
+): Promise<readonly DeadLetter[]> =>
   (
     await eventually(
-      () => listDlq(filters),
+      () => listDlq(filters, init),
       ({ messages }) => messages.length >= count,
     )
   ).messages;

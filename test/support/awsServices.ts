@@ -111,6 +111,18 @@ function checkMessage({ to, text, attributes, groupId, deduplicationId }: Arrive
     throw invalid('The ids are those of FIFO queues.');
 }
 
+const bytesOf = (texts: readonly string[]): number => Buffer.byteLength(texts.join(''));
+
+/** A topic's attribute `MaximumMessageSize` is the default, except for topics whose names begin with "orders-large". */
+function checkPublished(arrived: Arrived): void {
+  checkMessage(arrived);
+  const { to, text, attributes } = arrived;
+  const most = to.includes(':orders-large') ? 1_048_576 : 262_144;
+  const pairs = Object.entries(attributes).map(([name, value]) => bytesOf([name, 'String', value]));
+  if (pairs.reduce((sum, bytes) => sum + bytes, bytesOf([text])) > most)
+    throw new Refused(400, 'InvalidParameter', 'Invalid parameter: Message too long');
+}
+
 const jsonError = ({ code, message }: Refused) =>
   JSON.stringify({ __type: `com.amazonaws#${code}`, message });
 
@@ -123,7 +135,7 @@ const services = {
   },
   sns: {
     read: fromSns,
-    check: checkMessage,
+    check: checkPublished,
     taken: (id: string) =>
       `<PublishResponse xmlns="http://sns.amazonaws.com/doc/2010-03-31/"><PublishResult><MessageId>${id}</MessageId></PublishResult></PublishResponse>`,
     refused: ({ code, message }: Refused) =>

@@ -116,6 +116,11 @@ export function openAccount(region: string) {
       const { ConcurrentExecutions = 0, UnreservedConcurrentExecutions = 0 } = AccountLimit ?? {};
       return { limit: ConcurrentExecutions, unreserved: UnreservedConcurrentExecutions };
     },
+    /** Bytes of the code of all functions and layers with their versions, and how many Lambda stores. */
+    codeStorage: async () => {
+      const { AccountLimit, AccountUsage } = await lambda.send(new GetAccountSettingsCommand({}));
+      return { used: AccountUsage?.TotalCodeSize ?? 0, limit: AccountLimit?.TotalCodeSize ?? 0 };
+    },
     /** The account's settings in API Gateway, with `logRole` undefined if it is not set. */
     gateway: async () => {
       const { cloudwatchRoleArn, throttleSettings } = await apiGateway.send(new GetAccountCommand({}));

@@ -11,6 +11,9 @@ const writesOfMessage = 2;
 /** The share of messages that must be able to wait longer than SQS's message timer. */
 const leastFarShare = 0.1;
 
+/** Each deployment stores its code, and keeps the former versions: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html */
+const mostCodeShare = 0.9;
+
 /** The quota code of an on-demand DynamoDB table and of each of its indexes ("Quotas in Amazon DynamoDB"). */
 const isTableWrites = ({ code }: Quota): boolean => code === 'L-AB614373';
 
@@ -100,6 +103,20 @@ export const accountChecks: readonly Check<Before>[] = [
         `EC2 lets ${vCPUs} vCPUs of standard instances run, of all programs together; the managed instances may have ${needed} while a deployment changes them.`,
       );
       return `EC2 lets ${vCPUs} vCPUs of standard instances run, the managed instances may have ${needed}`;
+    },
+  },
+  {
+    name: 'code-storage',
+    shows: 'Lambda has room for the code of the next deployments',
+    remedy:
+      'Delete versions of functions to which no alias points (aws lambda list-versions-by-function, and delete-function with --qualifier), or ask for more in Service Quotas (Lambda, "Function and layer storage").',
+    notOnEmulator: 'the emulator does not count stored code',
+    run: async ({ aws }) => {
+      const { used, limit } = await aws.codeStorage();
+      const [usedGb, limitGb] = [used, limit].map((bytes) => (bytes / 2 ** 30).toFixed(1));
+      const said = `Lambda stores ${usedGb} GB of code, of all programs and with all versions, and ${limitGb} GB at most`;
+      expectThat(used <= mostCodeShare * limit, `${said}.`);
+      return said;
     },
   },
   {

@@ -9,8 +9,8 @@ import { sentMessage } from '../rules/awsMessage.ts';
 import type { MessageSender } from './messageSender.ts';
 
 export const topics: MessageSender = {
-  // "Publish" (API reference of SNS): 256 KB.
-  mostBytes: 262_144,
+  // A topic takes 256 KiB, or up to 1 MiB: https://docs.aws.amazon.com/sns/latest/dg/large-message-payloads.html
+  mostBytes: 1_048_576,
   takesEmpty: false,
   open: (region) => {
     const sns = new SNSClient({ ...clientOptions('quick'), maxAttempts: 1, region });

@@ -73,6 +73,10 @@ const lacksResource =
   /^(AWS\.SimpleQueueService\.NonExistentQueue|QueueDoesNotExist|NotFound|ResourceNotFound)/;
 const isTooLarge = /too (long|large)|must be shorter|over the limit|exceeds? the (maximum|limit)/i;
 
+const limiting: Partial<Record<MessageService, string>> = {
+  sns: 'the topic, whose attribute MaximumMessageSize may be raised',
+};
+
 /** A throttle becomes a 429, and missing rights a 403, regardless of AWS's status. */
 export function refusedBy({ arn, service, accountId }: MessageArn, error: AwsError): DestinationResponse {
   const { service: name, what, action } = arnKinds[service];
@@ -91,7 +95,10 @@ export function refusedBy({ arn, service, accountId }: MessageArn, error: AwsErr
     );
   if (lacksResource.test(error.name)) return answer(404, `There is no ${what} ${arn}.`);
   if (isTooLarge.test(error.message))
-    return { ...answer(413, `The message is too large for ${name}: ${said}`), isFinal: true };
+    return {
+      ...answer(413, `The message is too large for ${limiting[service] ?? name}: ${said}`),
+      isFinal: true,
+    };
   if (error.status === undefined) return answer(0, `${name} was not reached: ${said}`);
   return answer(error.status, `${name} did not take the message: ${said}`);
 }

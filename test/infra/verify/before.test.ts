@@ -144,6 +144,7 @@ const empty: AwsAccount = {
   stack: () => Promise.resolve(undefined),
   isTaken: () => Promise.resolve(false),
   concurrency: () => Promise.resolve({ limit: 1_000, unreserved: 1_000 }),
+  codeStorage: () => Promise.resolve({ used: 67 * 2 ** 30, limit: 75 * 2 ** 30 }),
   ...gateway({}),
   evaluate: () => Promise.resolve(),
   exports: () => Promise.resolve(new Set()),
@@ -347,6 +348,11 @@ const short: readonly {
     sentence: /EC2 lets 16 vCPUs of standard instances run, .* may have 84 while a deployment/,
     aws: quotas({ ec2: [instanceQuota(16)] }),
     context: instances,
+  },
+  {
+    check: 'code-storage',
+    sentence: /^Lambda stores 68\.0 GB of code, .* 75\.0 GB at most\.$/,
+    aws: { codeStorage: () => Promise.resolve({ used: 68 * 2 ** 30, limit: 75 * 2 ** 30 }) },
   },
   {
     check: 'certificates',

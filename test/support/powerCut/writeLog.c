@@ -1,10 +1,12 @@
 /*
- * Preloaded into a process: notes all writes to the files of a store, and when they are on the disk, in the order in which it says
- * so. What was noted is a log of records: a kind, flags, an offset, a length, and as many bytes.
+ * Preloaded into processes: notes all writes to the files of a store, and when they are on the disk, in the order in which they say
+ * so. The log of all processes has records: a kind, flags, an offset, a length, and the process, whose own file has as many bytes. A
+ * kill cuts no record, because none crosses a page.
  *
- * SVC_WRITE_LOG: the log. SVC_WRITE_NAME: the beginning of the names of files that are noted. Writes to the file SVC_WRITE_MARKS are
- * marks in the log, let calls fail ("fail KIND ERRNO TIMES"), or kill the process after so many more writes, before the last of them is
- * flushed ("die WRITES"), with SVC_WRITE_GROUP together with its process group. SVC_SYNC_MS: how much longer a flush takes, in ms.
+ * SVC_WRITE_LOG: the folder of the log and of the processes' files. SVC_WRITE_NAME: the beginning of the names of files that are
+ * noted. Writes to the file SVC_WRITE_MARKS are marks in the log, let calls fail ("fail KIND ERRNO TIMES"), or kill the process after
+ * so many more writes, before the last of them is flushed ("die WRITES"), with SVC_WRITE_GROUP together with its process group.
+ * SVC_SYNC_MS: how much longer a flush takes, in ms.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -27,11 +29,11 @@ enum { FAIL_WRITE = 0, FAIL_SYNCED_WRITE = 1, FAIL_SYNC = 2 };
 enum { NOT_NOTED = 0, NOTED = 1, NOTED_SYNCED = 2, MARKS = 3 };
 enum { FILES = 65536 };
 
-struct record { uint32_t kind, flags; uint64_t offset, length; };
+struct record { uint32_t kind, flags; uint64_t offset, length; uint32_t process, unused; };
 
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static unsigned char roles[FILES];
-static int logged = -1;
+static int logged = -1, contents = -1;
 static int failures[3], failure_errno[3];
 static int writes_to_death, dies_with_group;
 static useconds_t sync_us;
@@ -65,31 +67,34 @@ __attribute__((constructor)) static void begin(void) {
 	dies_with_group = getenv("SVC_WRITE_GROUP") != NULL;
 	const char *sync_ms = getenv("SVC_SYNC_MS");
 	if (sync_ms) sync_us = (useconds_t) atoi(sync_ms) * 1000;
-	if (path && noted_name) logged = real_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (!path || !noted_name) return;
+	char name[4096];
+	snprintf(name, sizeof name, "%s/log", path);
+	logged = real_open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	snprintf(name, sizeof name, "%s/%d", path, getpid());
+	contents = real_open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 }
 
 static int role_of(int file) {
 	return logged >= 0 && file >= 0 && file < FILES ? roles[file] : NOT_NOTED;
 }
 
-static void note(uint32_t kind, uint32_t flags, uint64_t offset, const struct iovec *parts, int count, uint64_t length) {
-	struct record head = { kind, flags, offset, length };
-	size_t size = sizeof head + length;
-	char *record = malloc(size);
-	if (!record) abort();
-	memcpy(record, &head, sizeof head);
-	uint64_t filled = 0;
-	for (int at = 0; at < count && filled < length; at++) {
-		uint64_t part = parts[at].iov_len < length - filled ? parts[at].iov_len : length - filled;
-		memcpy(record + sizeof head + filled, parts[at].iov_base, part);
-		filled += part;
-	}
+static void add(int file, const char *bytes, size_t size) {
 	for (size_t written = 0; written < size;) {
-		ssize_t more = real_write(logged, record + written, size - written);
+		ssize_t more = real_write(file, bytes + written, size - written);
 		if (more < 0) abort();
 		written += (size_t) more;
 	}
-	free(record);
+}
+
+static void note(uint32_t kind, uint32_t flags, uint64_t offset, const struct iovec *parts, int count, uint64_t length) {
+	struct record head = { kind, flags, offset, length, (uint32_t) getpid(), 0 };
+	for (int at = 0; at < count && length > 0; at++) {
+		uint64_t part = parts[at].iov_len < length ? parts[at].iov_len : length;
+		add(contents, parts[at].iov_base, part);
+		length -= part;
+	}
+	add(logged, (const char *) &head, sizeof head);
 }
 
 static int fails(int way) {

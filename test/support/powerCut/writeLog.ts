@@ -1,6 +1,6 @@
-/** A process's writes to a file, recorded by `writeLog.c`, and what a loss of power leaves of them. */
+/** The writes of processes to a file, recorded by `writeLog.c`, and what a loss of power leaves of them. */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 const kinds = ['write', 'sync', 'truncate', 'mark'] as const;
@@ -27,39 +27,50 @@ export function canWatch(): boolean {
 
 export interface Watch {
   readonly env: Readonly<Record<string, string>>;
+  /** The folder of the log. */
   readonly log: string;
   /** The file that the process writes marks to. */
   readonly marks: string;
 }
 
-/** Prepares the recording of a process, in a folder. @param name the prefix of recorded files */
+/** Prepares the recording of processes, in a folder, and deletes the last one. @param name the prefix of recorded files */
 export function watchWrites(folder: string, name: string): Watch {
   const library = join(folder, 'writeLog.so');
   const source = join(import.meta.dirname, 'writeLog.c');
   execFileSync('gcc', ['-O2', '-shared', '-fPIC', '-o', library, source, '-ldl', '-lpthread']);
   const [log, marks] = [join(folder, 'writes'), join(folder, 'marks')];
+  rmSync(log, { recursive: true, force: true });
+  mkdirSync(log);
   const env = { LD_PRELOAD: library, SVC_WRITE_LOG: log, SVC_WRITE_NAME: name, SVC_WRITE_MARKS: marks };
   return { env, log, marks };
 }
 
-const headBytes = 24;
+const headBytes = 32;
+const kindOfMark = kinds.indexOf('mark') + 1;
+
+/** Notes that something happened outside the recorded processes. */
+export function noteMark(log: string, text: string): void {
+  const head = Buffer.alloc(headBytes);
+  head.writeUInt32LE(kindOfMark, 0);
+  head.writeBigUInt64LE(BigInt(Buffer.byteLength(text)), 16);
+  appendFileSync(join(log, '0'), text);
+  appendFileSync(join(log, 'log'), head);
+}
 
 export function readLog(log: string): readonly Noted[] {
-  const bytes = readFileSync(log);
-  const all: Noted[] = [];
-  for (let at = 0; at + headBytes <= bytes.length;) {
-    const start = at + headBytes;
-    const end = start + Number(bytes.readBigUInt64LE(at + 16));
-    // A kill may have cut the last record.
-    if (end > bytes.length) break;
-    const kind = kinds[bytes.readUInt32LE(at) - 1];
+  const heads = readFileSync(join(log, 'log'));
+  const contents = new Map<number, Buffer>();
+  return Array.from({ length: heads.length / headBytes }, (_, number) => {
+    const head = heads.subarray(number * headBytes);
+    const kind = kinds[head.readUInt32LE(0) - 1];
     if (kind === undefined) throw new Error('The log of writes has an unknown record.');
-    const offset = Number(bytes.readBigUInt64LE(at + 8));
-    const isSynced = bytes.readUInt32LE(at + 4) === 1;
-    all.push({ kind, isSynced, offset, bytes: bytes.subarray(start, end) });
-    at = end;
-  }
-  return all;
+    const [offset, length] = [Number(head.readBigUInt64LE(8)), Number(head.readBigUInt64LE(16))];
+    const process = head.readUInt32LE(24);
+    const rest = contents.get(process) ?? readFileSync(join(log, String(process)));
+    const bytes = rest.subarray(0, length);
+    contents.set(process, rest.subarray(bytes.length));
+    return { kind, isSynced: head.readUInt32LE(4) === 1, offset, bytes };
+  });
 }
 
 /** The fate of writes that are not on the disk: a random share of their units is kept. */

@@ -121,15 +121,16 @@ it('EventBridge gets an event, and answers with its id', async () => {
 
 it.each([
   ['sqs', 1_048_576],
-  ['sns', 262_144],
+  ['sns', 1_048_576],
   ['events', 1_048_576],
 ] as const)(
   '%s gets at most %i bytes, and a larger message fails permanently with a sentence',
   async (service, most) => {
+    const arn = service === 'sns' ? `${arns.sns}-large` : arns[service];
     const around = service === 'events' ? '{"headers":{},"body":""}svc-queuemessage'.length : 0;
     const bare = { headers: [] };
-    expect(await send(arns[service], 'x'.repeat(most - around), bare)).toMatchObject({ status: 200 });
-    expect(await send(arns[service], 'x'.repeat(most - around + 1), bare)).toMatchObject({
+    expect(await send(arn, 'x'.repeat(most - around), bare)).toMatchObject({ status: 200 });
+    expect(await send(arn, 'x'.repeat(most - around + 1), bare)).toMatchObject({
       status: 413,
       isFinal: true,
       error: expect.stringContaining(`has ${most + 1} bytes; `) as string,
@@ -137,6 +138,18 @@ it.each([
     expect(arrived).toHaveLength(1);
   },
 );
+
+it('A topic decides itself how many bytes it takes', async () => {
+  const bare = { headers: [] };
+  expect(await send(arns.sns, 'x'.repeat(262_144), bare)).toMatchObject({ status: 200 });
+  expect(await send(arns.sns, 'x'.repeat(262_145), bare)).toMatchObject({
+    status: 413,
+    isFinal: true,
+    error:
+      'The message is too large for the topic, whose attribute MaximumMessageSize may be raised: InvalidParameterException: Invalid parameter: Message too long',
+  });
+  expect(arrived).toHaveLength(1);
+});
 
 describe('an error of AWS becomes a status and a sentence', () => {
   const noRight = (what: string, action: string, arn: string) =>

@@ -36,7 +36,6 @@ describe.runIf(canWatch())('a store after a power failure', () => {
     'has everything that was on the disk, and only complete groups (seed %i)',
     async (seed) => {
       const { env, log } = watchWrites(folder, 'written');
-      rmSync(log, { force: true });
       const args = [
         '--import',
         'tsx',
