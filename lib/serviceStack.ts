@@ -111,7 +111,7 @@ export class ServiceStack extends Stack {
       shiftStepByStep(
         this,
         // A second version on instances doubles the execution environments, for a tenth of the invocations.
-        this.functions.filter(({ isOnInstances }) => !isOnInstances),
+        this.messageFunctions.filter(({ isOnInstances }) => !isOnInstances),
         this.monitoring.essential,
       );
     if (settings.gatewayLogRole) made.api.deploymentStage.node.addDependency(makeGatewayLogRole(this));

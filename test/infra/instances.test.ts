@@ -231,10 +231,9 @@ describe('the functions for long answers', () => {
 
   it('change at once with canary: a second version would double their instances', () => {
     const { service: canary } = synthesizeOne(everythingOn);
-    canary.resourceCountIs(
-      'AWS::CodeDeploy::DeploymentGroup',
-      functionsOf(canary).length - onInstances.length,
-    );
+    const groups = [...resources(canary, 'AWS::CodeDeploy::DeploymentGroup').keys()];
+    expect(groups.length).toBeGreaterThan(0);
+    for (const name of onInstances) expect(groups.filter((id) => id.startsWith(`${name}Canary`))).toEqual([]);
   });
 });
 
