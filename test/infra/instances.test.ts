@@ -253,7 +253,14 @@ describe('the instances', () => {
     expect(JSON.stringify(role?.Properties['ManagedPolicyArns'])).toContain(
       'AWSLambdaManagedEC2ResourceOperator',
     );
-    expect(JSON.stringify(role?.Properties['AssumeRolePolicyDocument'])).toContain('lambda.amazonaws.com');
+    expect(role?.Properties['AssumeRolePolicyDocument']).toMatchObject({
+      Statement: [
+        {
+          Principal: { Service: 'lambda.amazonaws.com' },
+          Condition: { StringEqualsIfExists: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+        },
+      ],
+    });
     // No function has it.
     for (const { Role } of functionsOf(service))
       expect(Role).not.toBe(PermissionsConfig.CapacityProviderOperatorRoleArn);
