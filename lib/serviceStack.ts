@@ -111,7 +111,7 @@ export class ServiceStack extends Stack {
       shiftStepByStep(
         this,
         // A second version on instances doubles the execution environments, for a tenth of the invocations.
-        this.functions.filter(({ isOnInstances }) => !isOnInstances),
+        this.messageFunctions.filter(({ isOnInstances }) => !isOnInstances),
         this.monitoring.essential,
       );
     if (settings.gatewayLogRole) made.api.deploymentStage.node.addDependency(makeGatewayLogRole(this));
@@ -152,14 +152,14 @@ export class ServiceStack extends Stack {
   }
 
   private monitor(settings: Settings, group: ScheduleGroup): Monitoring {
-    const { messagingApi } = this;
+    const { messagingApi, delivery } = this;
     return new Monitoring(this, 'Monitoring', {
       settings,
       queues: this.queues,
-      api: messagingApi.api,
       scheduleGroup: group.groupName,
       publish: messagingApi.functions.publish,
       messageFunctions: this.messageFunctions,
+      deliveries: [delivery.short, delivery.long, delivery.slow],
       apiFunctions: Object.values(messagingApi.functions),
       capacityProvider: this.instances?.provider.ref,
       managementApi: settings.regions[0] === this.region ? namesOf(settings).managementApi : undefined,

@@ -39,14 +39,18 @@ export const isSdkError = (error: unknown): error is SdkError =>
   error instanceof Error && (error.cause === undefined || error.cause instanceof Error);
 
 function note(service: AwsService, error: SdkError): void {
-  if (isThrottlingError(error)) count(`${service}Throttles`);
-  else if (
+  if (isThrottlingError(error)) {
+    count(`${service}Throttles`);
+    count('AwsThrottles');
+  } else if (
     service === 'Secrets' ||
     isServerError(error) ||
     isTransientError(error) ||
     refusals.test(error.name)
-  )
+  ) {
     count(`${service}Errors`);
+    count('AwsErrors');
+  }
 }
 
 /** The client must have made no call yet. */

@@ -70,6 +70,8 @@ export const metrics = {
   SchedulerThrottles: count('calls that EventBridge Scheduler throttled'),
   SecretsErrors: count('calls of Secrets Manager that failed or timed out'),
   SecretsThrottles: count('calls that Secrets Manager throttled'),
+  AwsErrors: count('the failed calls of all these services, for the alarm'),
+  AwsThrottles: count('the throttled calls of all these services, for the alarm'),
   Messages: {
     kind: 'count',
     per: 'account',

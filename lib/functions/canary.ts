@@ -1,6 +1,6 @@
 /**
- * Moves a region's aliases to a new release step by step, with the setting `canary`: CodeDeploy sends it one invocation in ten
- * for five minutes, then all. An alarm within these minutes moves the alias back and fails the deployment.
+ * Moves aliases to a new release step by step, with the setting `canary`: CodeDeploy sends it one invocation in ten for five
+ * minutes, then all. An alarm within these minutes moves the alias back and fails the deployment.
  */
 import { Aws, type Stack } from 'aws-cdk-lib';
 import type { Alarm } from 'aws-cdk-lib/aws-cloudwatch';
@@ -9,7 +9,10 @@ import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { accept } from '../acknowledge.ts';
 import type { SvcFunction } from './function.ts';
 
-/** @param alarms at most ten: "Quotas for CodeDeploy" */
+/**
+ * @param functions fewer than 15, because CodeDeploy throttles more deployment groups in a stack ("Rate exceeded")
+ * @param alarms at most ten: "Quotas for CodeDeploy"
+ */
 export function shiftStepByStep(
   stack: Stack,
   functions: readonly SvcFunction[],

@@ -3,7 +3,7 @@
  * an execution environment takes many invocations at once. EC2 bills the instances, used or not.
  */
 import { createHash } from 'node:crypto';
-import { ArnFormat, RemovalPolicy, type Stack } from 'aws-cdk-lib';
+import { ArnFormat, Aws, RemovalPolicy, type Stack } from 'aws-cdk-lib';
 import { ManagedPolicy, type PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, CfnCapacityProvider } from 'aws-cdk-lib/aws-lambda';
 import { LogGroup } from 'aws-cdk-lib/aws-logs';
@@ -130,7 +130,10 @@ export class Instances extends Construct {
   #makeOperator(): Role {
     const policy = 'AWSLambdaManagedEC2ResourceOperator';
     const role = new Role(this, 'Operator', {
-      assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+      // Lambda's documents do not say that it always sends the account.
+      assumedBy: new ServicePrincipal('lambda.amazonaws.com', {
+        conditions: { StringEqualsIfExists: { 'aws:SourceAccount': Aws.ACCOUNT_ID } },
+      }),
       managedPolicies: [ManagedPolicy.fromAwsManagedPolicyName(policy)],
     });
     accept(

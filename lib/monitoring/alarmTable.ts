@@ -19,8 +19,8 @@ interface AlarmShape {
   readonly essential?: true;
   /** Only made if there are managed instances. */
   readonly onInstances?: true;
-  /** The functions' own metrics, as a sum. Absent for metrics of AWS. */
-  readonly own?: readonly (MetricName<'count'> | MetricName<'time'>)[];
+  /** The functions' own metric. Absent for metrics of AWS. */
+  readonly own?: MetricName<'count'> | MetricName<'time'>;
   /** The statistic of times. The default is the sum. */
   readonly statistic?: 'p90';
   /** For CloudWatch Logs Insights. */
@@ -102,7 +102,7 @@ export const alarmTable = {
     atLeast: 1,
     periods: 1,
     essential: true,
-    own: ['WorkFaults'],
+    own: 'WorkFaults',
     query: { logs: 'workers', text: errors },
   },
   WorkOutages: {
@@ -110,7 +110,7 @@ export const alarmTable = {
     atLeast: 10,
     periods: 3,
     essential: true,
-    own: ['WorkOutages'],
+    own: 'WorkOutages',
     query: { logs: 'workers', text: awsErrors },
   },
   WorkParked: {
@@ -126,14 +126,14 @@ export const alarmTable = {
     atLeast: 1,
     periods: 1,
     essential: true,
-    own: ['GivenUp'],
+    own: 'GivenUp',
     query: { logs: 'workers', text: warnings },
   },
   Lateness: {
     meaning: 'For 15 minutes, one attempt in ten started a minute late or more, without waiting in a lane.',
     atLeast: 60_000,
     periods: 3,
-    own: ['Lateness'],
+    own: 'Lateness',
     statistic: 'p90',
     query: { logs: 'workers', text: slowest },
   },
@@ -146,20 +146,15 @@ export const alarmTable = {
   },
   FunctionErrors: {
     meaning:
-      'Five invocations or more in five minutes ended without an answer: they failed, took too long, or ran out of memory.',
+      'In five minutes, five invocations or more ended without an answer, because they failed or ran out of memory; or one took too ' +
+      'long.',
     atLeast: 5,
-    periods: 1,
-    query: { logs: 'all', text: ended },
-  },
-  NearTimeout: {
-    meaning: 'An invocation took 95 % of its function’s timeout or more.',
-    atLeast: 0.95,
     periods: 1,
     query: { logs: 'all', text: ended },
   },
   LambdaThrottles: {
     meaning:
-      'For 15 minutes, Lambda refused to invoke functions, because it had no capacity for more executions.',
+      'For 15 minutes, Lambda refused to invoke delivery functions, because it had no capacity for more executions.',
     atLeast: 10,
     periods: 3,
     query: { logs: 'workers', text: busiest },
@@ -186,40 +181,27 @@ export const alarmTable = {
     periods: 1,
     query: { logs: 'workers', text: busiest },
   },
-  DynamodbErrors: {
-    meaning: 'For ten minutes, calls of DynamoDB failed or timed out.',
-    atLeast: 10,
-    periods: 2,
-    own: ['DynamodbErrors'],
-    query: { logs: 'all', text: awsErrors },
-  },
-  DynamodbThrottles: {
-    meaning: 'For 15 minutes, DynamoDB throttled calls: a table, an index or a single key gets too many.',
-    atLeast: 10,
-    periods: 3,
-    own: ['DynamodbThrottles'],
-    query: { logs: 'all', text: awsErrors },
-  },
   SecretsErrors: {
     meaning:
       'Secrets Manager did not return a secret. Processes that have it continue; new ones cannot work.',
     atLeast: 1,
     periods: 2,
-    own: ['SecretsErrors'],
+    own: 'SecretsErrors',
     query: { logs: 'all', text: awsErrors },
   },
   AwsErrors: {
-    meaning: 'For ten minutes, calls of SQS, S3 or EventBridge Scheduler failed or timed out.',
+    meaning:
+      'For ten minutes, calls of DynamoDB, SQS, S3, EventBridge Scheduler or Secrets Manager failed or timed out.',
     atLeast: 10,
     periods: 2,
-    own: ['SqsErrors', 'S3Errors', 'SchedulerErrors'],
+    own: 'AwsErrors',
     query: { logs: 'all', text: awsErrors },
   },
   AwsThrottles: {
-    meaning: 'For 15 minutes, SQS, S3, EventBridge Scheduler or Secrets Manager throttled calls.',
+    meaning: 'For 15 minutes, DynamoDB, SQS, S3, EventBridge Scheduler or Secrets Manager throttled calls.',
     atLeast: 10,
     periods: 3,
-    own: ['SqsThrottles', 'S3Throttles', 'SchedulerThrottles', 'SecretsThrottles'],
+    own: 'AwsThrottles',
     query: { logs: 'all', text: awsErrors },
   },
   BudgetReached: {
@@ -227,7 +209,7 @@ export const alarmTable = {
       'An account reached its budget. Its messages are refused until the month ends or the budget is raised.',
     atLeast: 1,
     periods: 1,
-    own: ['BudgetReached'],
+    own: 'BudgetReached',
     query: {
       logs: 'all',
       text: lines(

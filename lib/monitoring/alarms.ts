@@ -1,6 +1,5 @@
 import { Duration } from 'aws-cdk-lib';
 import { type IMetric, MathExpression, Metric } from 'aws-cdk-lib/aws-cloudwatch';
-import type { SpecRestApi } from 'aws-cdk-lib/aws-apigateway';
 import { metrics } from '../../lambdas/aws/metricTable.ts';
 import {
   functionSecondsOf,
@@ -17,11 +16,11 @@ import type { Settings } from '../settings.ts';
 export interface Watched {
   readonly settings: Settings;
   readonly queues: Queues;
-  readonly api: SpecRestApi;
   readonly scheduleGroup: string;
   readonly publish: SvcFunction;
-  /** The functions that messages pass, including publish. The alarms on Lambda watch each separately. */
+  /** The functions that messages pass, including publish. */
   readonly messageFunctions: readonly SvcFunction[];
+  readonly deliveries: readonly SvcFunction[];
   readonly apiFunctions: readonly SvcFunction[];
   readonly capacityProvider: string | undefined;
   /** Its name in CloudWatch. Undefined outside its region. */
@@ -94,27 +93,17 @@ export const claimedConcurrency = (): Metric =>
     period,
   });
 
-export const lambdaMetrics = (
-  { messageFunctions }: Pick<Watched, 'messageFunctions'>,
-  metricName: string,
-  statistic: string,
-): readonly Metric[] => messageFunctions.map((fn) => ofFunction(fn, metricName, statistic));
+/** Lambda writes these lines at the level WARN ("System log level event mapping"). A timeout counts as five. */
+export const failedInvocations = {
+  metricName: 'FunctionErrors',
+  filters: [
+    { id: 'Failed', pattern: '{ $.type = "platform.report" && $.record.status != "success" }', value: '1' },
+    { id: 'TimedOut', pattern: '{ $.type = "platform.report" && $.record.status = "timeout" }', value: '4' },
+  ],
+} as const;
 
-export const environmentMetrics = (
-  { messageFunctions, capacityProvider }: Pick<Watched, 'messageFunctions' | 'capacityProvider'>,
-  metricName: string,
-): readonly Metric[] =>
-  messageFunctions.flatMap(({ functionName, isOnInstances }) =>
-    capacityProvider === undefined || !isOnInstances
-      ? []
-      : new Metric({
-          namespace: 'AWS/Lambda',
-          metricName,
-          dimensionsMap: { CapacityProviderName: capacityProvider, FunctionName: functionName },
-          statistic: 'Maximum',
-          period,
-        }),
-  );
+const onInstances = (all: readonly SvcFunction[]): readonly SvcFunction[] =>
+  all.filter(({ isOnInstances }) => isOnInstances);
 
 /** Seconds of the longest attempt in the queue, or 0. A message's age includes its attempt. */
 const longestJobSeconds = (name: QueueName, { longDelivery }: Settings): number =>
@@ -159,8 +148,9 @@ const awsMetrics: Readonly<Record<AwsAlarm, (watched: Watched) => IMetric>> = {
   SchedulerTarget: ({ scheduleGroup }) =>
     sumOf(
       'sends of Scheduler that failed',
-      ['TargetErrorCount', 'InvocationDroppedCount', 'InvocationsFailedToBeSentToDeadLetterCount'].map(
-        (name) => schedulerMetric(scheduleGroup, name),
+      // A dropped one goes to a queue with an alarm, or counts as the second of these.
+      ['TargetErrorCount', 'InvocationsFailedToBeSentToDeadLetterCount'].map((name) =>
+        schedulerMetric(scheduleGroup, name),
       ),
     ),
   Api5xx: (watched) =>
@@ -172,38 +162,42 @@ const awsMetrics: Readonly<Record<AwsAlarm, (watched: Watched) => IMetric>> = {
         : [apiMetric(watched.managementApi, stageName, '5XXError')]),
       ...(watched.settings.publishUrl ? [ofFunction(watched.publish, 'Url5xxCount', 'Sum')] : []),
     ]),
-  FunctionErrors: (watched) => sumOf('errors', lambdaMetrics(watched, 'Errors', 'Sum')),
-  NearTimeout: ({ messageFunctions }) =>
-    largestOf(
-      'part of the timeout',
-      messageFunctions.map((fn) => ({
-        of: ofFunction(fn, 'Duration', 'Maximum'),
-        as: (metric) => partOfTimeout(metric, fn),
-      })),
-    ),
-  LambdaThrottles: ({ messageFunctions }) =>
+  // Whether Lambda reports each invocation on instances is not documented.
+  FunctionErrors: ({ settings, messageFunctions }) =>
+    sumOf('errors', [
+      new Metric({
+        namespace: settings.name,
+        metricName: failedInvocations.metricName,
+        statistic: 'Sum',
+        period,
+      }),
+      ...onInstances(messageFunctions).map((fn) => ofFunction(fn, 'Errors', 'Sum')),
+    ]),
+  // A throttled request to the API is answered with 5XX. Others have capacity when these have.
+  LambdaThrottles: ({ settings, deliveries, publish }) =>
     sumOf(
       'throttles',
-      lambdaMetrics(
-        { messageFunctions: messageFunctions.filter(({ isOnInstances }) => !isOnInstances) },
-        'Throttles',
-        'Sum',
-      ),
+      [
+        ...deliveries.filter(({ isOnInstances }) => !isOnInstances),
+        ...(settings.publishUrl ? [publish] : []),
+      ].map((fn) => ofFunction(fn, 'Throttles', 'Sum')),
     ),
   InstancesFull: ({ messageFunctions }) =>
     sumOf(
       'throttles on instances',
-      lambdaMetrics(
-        { messageFunctions: messageFunctions.filter(({ isOnInstances }) => isOnInstances) },
-        'Throttles',
-        'Sum',
-      ),
+      onInstances(messageFunctions).map((fn) => ofFunction(fn, 'Throttles', 'Sum')),
     ),
-  InstancesMemory: (watched) =>
+  InstancesMemory: ({ messageFunctions, capacityProvider = '' }) =>
     largestOf(
       'part of the memory, %',
-      environmentMetrics(watched, 'ExecutionEnvironmentMemoryUtilization').map((of) => ({
-        of,
+      onInstances(messageFunctions).map(({ functionName }) => ({
+        of: new Metric({
+          namespace: 'AWS/Lambda',
+          metricName: 'ExecutionEnvironmentMemoryUtilization',
+          dimensionsMap: { CapacityProviderName: capacityProvider, FunctionName: functionName },
+          statistic: 'Maximum',
+          period,
+        }),
         as: (metric) => metric,
       })),
     ),
@@ -216,30 +210,11 @@ const awsMetrics: Readonly<Record<AwsAlarm, (watched: Watched) => IMetric>> = {
     }),
 };
 
-/**
- * The part of its timeout that an invocation took. On an instance the longest attempt leaves two of 90 minutes, so the part is
- * of these two.
- */
-function partOfTimeout(metric: string, fn: SvcFunction): string {
-  const ms = timeoutMs(fn);
-  if (!fn.isOnInstances) return `${metric} / ${ms.toString()}`;
-  const longestMs = longestTimeoutSeconds.instances * 1_000;
-  return `(${metric} - ${longestMs.toString()}) / ${(ms - longestMs).toString()}`;
-}
-
-function timeoutMs({ timeout, node }: SvcFunction): number {
-  if (timeout === undefined) throw new Error(`The function ${node.id} has no timeout.`);
-  return timeout.toMilliseconds();
-}
-
 const isOnAws = (name: AlarmName): name is AwsAlarm => name in awsMetrics;
 
 export function metricOf(name: AlarmName, watched: Watched): IMetric {
   if (isOnAws(name)) return awsMetrics[name](watched);
   const shape = alarmTable[name];
   const statistic = 'statistic' in shape ? shape.statistic : undefined;
-  return sumOf(
-    name,
-    shape.own.map((own) => ownMetric(watched, own, statistic)),
-  );
+  return ownMetric(watched, shape.own, statistic);
 }

@@ -1,24 +1,23 @@
-/** In the order of an operator's questions, row by row from the left. */
+/** One for all regions. In the order of an operator's questions, row by row from the left. */
 import {
+  AlarmStatusWidget,
   Dashboard,
+  DashboardVariable,
+  DefaultValue,
   GraphWidget,
+  type IAlarm,
   type IMetric,
   type IWidget,
-  AlarmStatusWidget,
-  type IAlarm,
+  SearchExpression,
+  Values,
+  VariableInputType,
+  VariableType,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
 import type { metrics } from '../../lambdas/aws/metricTable.ts';
-import {
-  apiMetric,
-  claimedConcurrency,
-  environmentMetrics,
-  lambdaMetrics,
-  ownMetric,
-  period,
-  schedulerMetric,
-  type Watched,
-} from './alarms.ts';
+import { stageName } from '../api/api.ts';
+import { namesOf } from '../names.ts';
+import { apiMetric, claimedConcurrency, ownMetric, schedulerMetric, type Watched } from './alarms.ts';
 
 type Own = keyof typeof metrics;
 
@@ -34,35 +33,50 @@ const graph = (title: string, left: readonly IMetric[], unit?: string): IWidget 
     leftYAxis: { min: 0, showUnits: false, ...(unit !== undefined && { label: unit }) },
   });
 
-const rowOfInstances = (watched: Watched): IWidget[] => [
-  graph('Instances: messages of an execution environment', [
-    ...environmentMetrics(watched, 'ExecutionEnvironmentConcurrency'),
-    ...environmentMetrics(watched, 'ExecutionEnvironmentConcurrencyLimit'),
-  ]),
-  graph('Instances: memory', environmentMetrics(watched, 'ExecutionEnvironmentMemoryUtilization'), '%'),
-  graph('Instances: CPU', environmentMetrics(watched, 'ExecutionEnvironmentCPUUtilization'), '%'),
-];
+const carrying = '(QueuesShort OR QueuesLong OR QueuesSlow OR QueuesFire)';
+const failed = '(QueuesDead OR QueuesUndeliveredFires OR QueuesParked)';
 
 export function makeDashboard(
   scope: Construct,
-  {
-    name,
-    watched,
-    alarms,
-  }: { readonly name: string; readonly watched: Watched; readonly alarms: readonly IAlarm[] },
-): Dashboard {
-  const { queues, settings, api, scheduleGroup } = watched;
+  { watched, alarms }: { readonly watched: Watched; readonly alarms: readonly IAlarm[] },
+): void {
+  const { settings, scheduleGroup } = watched;
+  const { name, regions } = settings;
+  const [region = '', ...others] = regions;
   const own = (...names: readonly Own[]): readonly IMetric[] => names.map((one) => ownMetric(watched, one));
   const times = (one: Own): readonly IMetric[] =>
     ['p50', 'p90', 'p99'].map((statistic) =>
       ownMetric(watched, one, statistic).with({ label: `${one} ${statistic}` }),
     );
-  const stage = api.deploymentStage.stageName;
   const ofApi = (metricName: string, statistic?: string): IMetric =>
-    apiMetric(settings.name, stage, metricName, statistic);
-  const carrying = [queues.short, queues.long, queues.fire];
-  return new Dashboard(scope, 'Dashboard', {
-    dashboardName: name,
+    apiMetric(name, stageName, metricName, statistic);
+  // A template does not know the names that CloudFormation gives to another region's resources.
+  const search = (schema: string, metricName: string, statistic: string, ids = ''): IMetric =>
+    new SearchExpression({
+      expression: `SEARCH('{${schema}} MetricName="${metricName}" ${name}-${region} ${ids}', '${statistic}')`,
+    });
+  const ofQueues = (metricName: string, ids: string): IMetric =>
+    search('AWS/SQS,QueueName', `Approximate${metricName}`, 'Maximum', ids);
+  const ofFunctions = (metricName: string, statistic: string): IMetric =>
+    search('AWS/Lambda,FunctionName', metricName, statistic);
+  const ofEnvironments = (metricName: string): IMetric =>
+    search('AWS/Lambda,CapacityProviderName,FunctionName', `ExecutionEnvironment${metricName}`, 'Maximum');
+  new Dashboard(scope, 'Dashboard', {
+    dashboardName: namesOf(settings).dashboard(region),
+    // It replaces the region in graphs, ARNs of alarms and searched names.
+    ...(others.length > 0 && {
+      variables: [
+        new DashboardVariable({
+          id: 'region',
+          type: VariableType.PATTERN,
+          inputType: VariableInputType.RADIO,
+          label: 'Region',
+          value: region,
+          values: Values.fromValues(...regions.map((value) => ({ value }))),
+          defaultValue: DefaultValue.value(region),
+        }),
+      ],
+    }),
     widgets: [
       [new AlarmStatusWidget({ title: 'Alarms', alarms: [...alarms], width: 3 * width, height: 4 })],
       [
@@ -73,27 +87,11 @@ export function makeDashboard(
       [
         graph('Late', times('Lateness'), 'ms'),
         graph('Destinations', times('DestinationTime'), 'ms'),
-        graph(
-          'In flight: jobs in functions',
-          carrying.map((queue) =>
-            queue.metricApproximateNumberOfMessagesNotVisible({ statistic: 'Maximum', period }),
-          ),
-        ),
+        graph('In flight: jobs in functions', [ofQueues('NumberOfMessagesNotVisible', carrying)]),
       ],
       [
-        graph(
-          'Due: jobs that wait for a function',
-          carrying.map((queue) =>
-            queue.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
-          ),
-        ),
-        graph(
-          'Age of the oldest job',
-          carrying.map((queue) =>
-            queue.metricApproximateAgeOfOldestMessage({ statistic: 'Maximum', period }),
-          ),
-          's',
-        ),
+        graph('Due: jobs that wait for a function', [ofQueues('NumberOfMessagesVisible', carrying)]),
+        graph('Age of the oldest job', [ofQueues('AgeOfOldestMessage', carrying)], 's'),
         graph('Waiting in lanes: the longest line', own('LongestLine')),
         graph('Destinations that are down', own('CircuitsOpened', 'CircuitsClosed', 'AttemptsHeldBack')),
       ],
@@ -128,30 +126,39 @@ export function makeDashboard(
       [
         graph(
           'Failed AWS calls',
-          own('DynamodbErrors', 'SqsErrors', 'S3Errors', 'SchedulerErrors', 'SecretsErrors'),
+          own('AwsErrors', 'DynamodbErrors', 'SqsErrors', 'S3Errors', 'SchedulerErrors', 'SecretsErrors'),
         ),
         graph(
           'Throttled AWS calls',
-          own('DynamodbThrottles', 'SqsThrottles', 'S3Throttles', 'SchedulerThrottles', 'SecretsThrottles'),
+          own(
+            'AwsThrottles',
+            'DynamodbThrottles',
+            'SqsThrottles',
+            'S3Throttles',
+            'SchedulerThrottles',
+            'SecretsThrottles',
+          ),
         ),
-        graph('Failed work: queues', [
-          queues.dead.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
-          queues.undeliveredFires.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
-          queues.parked.metricApproximateNumberOfMessagesVisible({ statistic: 'Maximum', period }),
-        ]),
+        graph('Failed work: queues', [ofQueues('NumberOfMessagesVisible', failed)]),
       ],
       [
-        graph('Executions at once', [
-          claimedConcurrency(),
-          ...lambdaMetrics(watched, 'ConcurrentExecutions', 'Maximum'),
-        ]),
+        graph('Executions at once', [claimedConcurrency(), ofFunctions('ConcurrentExecutions', 'Maximum')]),
         graph('Failed or throttled invocations', [
-          ...lambdaMetrics(watched, 'Errors', 'Sum'),
-          ...lambdaMetrics(watched, 'Throttles', 'Sum'),
+          ofFunctions('Errors', 'Sum'),
+          ofFunctions('Throttles', 'Sum'),
         ]),
-        graph('The longest invocations', lambdaMetrics(watched, 'Duration', 'Maximum'), 'ms'),
+        graph('The longest invocations', [ofFunctions('Duration', 'Maximum')], 'ms'),
       ],
-      ...(watched.capacityProvider === undefined ? [] : [rowOfInstances(watched)]),
+      watched.capacityProvider === undefined
+        ? []
+        : [
+            graph('Instances: messages of an execution environment', [
+              ofEnvironments('Concurrency'),
+              ofEnvironments('ConcurrencyLimit'),
+            ]),
+            graph('Instances: memory', [ofEnvironments('MemoryUtilization')], '%'),
+            graph('Instances: CPU', [ofEnvironments('CPUUtilization')], '%'),
+          ],
     ],
   });
 }

@@ -1,15 +1,15 @@
-/** A region's dashboard, its alarms with their topic, and a saved query for each alarm. */
+/** A region's alarms with their topic, a saved query for each, and in the first region the dashboard of all regions. */
 import { Aws, CfnOutput, Stack } from 'aws-cdk-lib';
 import { Alarm, ComparisonOperator, MathExpression, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { CfnQueryDefinition } from 'aws-cdk-lib/aws-logs';
+import { CfnQueryDefinition, FilterPattern, MetricFilter } from 'aws-cdk-lib/aws-logs';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import { accept } from '../acknowledge.ts';
 import { alarmList, type LogsOf } from './alarmTable.ts';
-import { metricOf, type Watched } from './alarms.ts';
+import { failedInvocations, metricOf, type Watched } from './alarms.ts';
 import { makeDashboard } from './dashboard.ts';
 import { namesOf } from '../names.ts';
 
@@ -24,7 +24,7 @@ export class Monitoring extends Construct {
   constructor(scope: Construct, id: string, watched: Watched) {
     super(scope, id);
     const { settings } = watched;
-    const { alarmTopic, dashboard, alarm } = namesOf(settings);
+    const { alarmTopic, alarm } = namesOf(settings);
     this.topic = this.makeTopic(alarmTopic);
     for (const address of settings.alarmEmails) {
       accept(
@@ -62,9 +62,12 @@ export class Monitoring extends Construct {
     });
     this.alarms = alarms.map(({ one }) => one);
     this.essential = alarms.flatMap(({ one, essential }) => (essential ? [one] : []));
-    if (!settings.forEmulator) this.saveQueries(watched, made);
-    if (!isEssential)
-      makeDashboard(this, { name: dashboard(Stack.of(this).region), watched, alarms: this.alarms });
+    if (!settings.forEmulator) {
+      this.saveQueries(watched, made);
+      if (!isEssential) this.countFailures(watched);
+    }
+    if (!isEssential && settings.regions[0] === Stack.of(this).region)
+      makeDashboard(this, { watched, alarms: this.alarms });
     new CfnOutput(scope, 'AlarmTopic', {
       value: this.topic.topicArn,
       description: 'The topic that alarms are sent to',
@@ -90,6 +93,19 @@ export class Monitoring extends Construct {
       }),
     );
     return topic;
+  }
+
+  private countFailures({ settings, messageFunctions }: Watched): void {
+    for (const { node, logGroup, isOnInstances } of messageFunctions)
+      for (const { id, pattern, value } of isOnInstances ? [] : failedInvocations.filters) {
+        new MetricFilter(this, `${node.id}${id}`, {
+          logGroup,
+          filterPattern: FilterPattern.literal(pattern),
+          metricNamespace: settings.name,
+          metricName: failedInvocations.metricName,
+          metricValue: value,
+        });
+      }
   }
 
   /** In a folder with the deployment's name. */

@@ -231,10 +231,9 @@ describe('the functions for long answers', () => {
 
   it('change at once with canary: a second version would double their instances', () => {
     const { service: canary } = synthesizeOne(everythingOn);
-    canary.resourceCountIs(
-      'AWS::CodeDeploy::DeploymentGroup',
-      functionsOf(canary).length - onInstances.length,
-    );
+    const groups = [...resources(canary, 'AWS::CodeDeploy::DeploymentGroup').keys()];
+    expect(groups.length).toBeGreaterThan(0);
+    for (const name of onInstances) expect(groups.filter((id) => id.startsWith(`${name}Canary`))).toEqual([]);
   });
 });
 
@@ -254,7 +253,14 @@ describe('the instances', () => {
     expect(JSON.stringify(role?.Properties['ManagedPolicyArns'])).toContain(
       'AWSLambdaManagedEC2ResourceOperator',
     );
-    expect(JSON.stringify(role?.Properties['AssumeRolePolicyDocument'])).toContain('lambda.amazonaws.com');
+    expect(role?.Properties['AssumeRolePolicyDocument']).toMatchObject({
+      Statement: [
+        {
+          Principal: { Service: 'lambda.amazonaws.com' },
+          Condition: { StringEqualsIfExists: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+        },
+      ],
+    });
     // No function has it.
     for (const { Role } of functionsOf(service))
       expect(Role).not.toBe(PermissionsConfig.CapacityProviderOperatorRoleArn);

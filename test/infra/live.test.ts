@@ -127,9 +127,16 @@ describe('with the setting canary', () => {
     });
   });
 
-  it('a tenth of the invocations of each function of a region goes to a new version for five minutes', () => {
+  it('a tenth of the invocations of the functions that messages pass goes to a new version for five minutes', () => {
     const groups = resources(canary, 'AWS::CodeDeploy::DeploymentGroup');
-    expect(groups.size).toBe(functionsOf(canary).length);
+    const shifted = ['CountOutcomes', 'DeliverAlone', 'DeliverLong', 'DeliverShort', 'DeliverSlow'];
+    // CodeDeploy throttles 15 groups in a stack.
+    expect([...groups.keys()].map((id) => id.replace(/Canary\w{8}$/, '')).sort()).toEqual([
+      ...shifted,
+      'Fire',
+      'FollowAccount',
+      'Publish',
+    ]);
     canary.allResourcesProperties('AWS::CodeDeploy::DeploymentGroup', {
       DeploymentConfigName: 'CodeDeployDefault.LambdaCanary10Percent5Minutes',
       AutoRollbackConfiguration: {
@@ -137,12 +144,14 @@ describe('with the setting canary', () => {
         Events: ['DEPLOYMENT_FAILURE', 'DEPLOYMENT_STOP_ON_ALARM'],
       },
     });
-    const policies = [...resources(canary, 'AWS::Lambda::Alias').keys()].map(
-      (id) => updatePolicy.parse(canary.toJSON()).Resources[id],
+    const policies = [...resources(canary, 'AWS::Lambda::Alias').keys()].flatMap(
+      (id) => updatePolicy.parse(canary.toJSON()).Resources[id]?.UpdatePolicy ?? [],
     );
     expect(
-      new Set(policies.map((one) => one?.UpdatePolicy?.CodeDeployLambdaAliasUpdate.DeploymentGroupName.Ref)),
-    ).toEqual(new Set(groups.keys()));
+      policies
+        .map(({ CodeDeployLambdaAliasUpdate }) => CodeDeployLambdaAliasUpdate.DeploymentGroupName.Ref)
+        .sort(),
+    ).toEqual([...groups.keys()].sort());
   });
 
   it.each([
@@ -160,7 +169,7 @@ describe('with the setting canary', () => {
         }),
       }),
     );
-    expect(watching.length).toBeGreaterThan(10);
+    expect(watching.length).toBeGreaterThan(5);
     for (const { AlarmConfiguration } of watching) {
       const names = AlarmConfiguration.Alarms.map(
         ({ Name }) => alarms.get(Name.Ref)?.Properties['AlarmName'],

@@ -131,6 +131,7 @@ function faultOf({ Namespace, MetricName, Dimensions }: Watched, template: Templ
         ? ofAws[Namespace]
         : undefined;
   if (known === undefined) {
+    if (Namespace === 'Svc' && MetricName === 'FunctionErrors' && dimensions.length === 0) return undefined;
     const isOwn = Namespace === 'Svc' && Object.hasOwn(metrics, MetricName);
     const hasOne =
       Dimensions.length === 1 && Dimensions[0]?.Name === 'service' && Dimensions[0].Value === 'messaging';
@@ -149,6 +150,30 @@ function faultOf({ Namespace, MetricName, Dimensions }: Watched, template: Templ
   }
   return undefined;
 }
+
+/** A region's dashboard. CloudFormation's references in it are `x`. */
+function dashboardIn(template: Template) {
+  const [body = ''] = properties(
+    template,
+    'AWS::CloudWatch::Dashboard',
+    z.object({
+      DashboardBody: z
+        .object({ 'Fn::Join': z.tuple([z.literal(''), z.array(z.unknown())]) })
+        .transform((join) =>
+          join['Fn::Join'][1].map((part) => (typeof part === 'string' ? part : 'x')).join(''),
+        ),
+    }),
+  ).map(({ DashboardBody }) => DashboardBody);
+  return z
+    .object({
+      variables: z.array(z.unknown()).optional(),
+      widgets: z.array(
+        z.object({ properties: z.object({ metrics: z.array(z.array(z.unknown())).default([]) }) }),
+      ),
+    })
+    .parse(JSON.parse(body));
+}
+const widgetsIn = (template: Template) => dashboardIn(template).widgets;
 
 /** The functions' code. */
 const sources = readdirSync(join(root, 'lambdas'), { recursive: true, encoding: 'utf8' })
@@ -185,7 +210,7 @@ describe('the alarms', () => {
 
   it('count metrics without data as 0 in a sum: CloudWatch would have no sum', () => {
     const sums = alarms.flatMap(({ Metrics }) => Metrics.flatMap(({ Expression }) => Expression ?? []));
-    expect(sums.length).toBeGreaterThan(5);
+    expect(sums.length).toBeGreaterThan(4);
     for (const sum of sums) {
       expect(sum.match(/\bm\d+/g)?.length).toBe(sum.match(/FILL\(m\d+, 0\)/g)?.length);
     }
@@ -201,7 +226,7 @@ describe('the alarms', () => {
 
   it('compute one series of metrics with one period, in the language of CloudWatch', () => {
     const computed = alarms.filter(({ Metrics }) => Metrics.length > 0);
-    expect(computed.length).toBeGreaterThan(5);
+    expect(computed.length).toBeGreaterThan(4);
     for (const { AlarmName, Metrics } of computed) {
       const ids = Metrics.flatMap(({ Id, MetricStat }) => (MetricStat === undefined ? [] : [Id]));
       const expressions = Metrics.flatMap(({ Expression }) => Expression ?? []);
@@ -253,6 +278,37 @@ describe('the alarms', () => {
     expect(home?.filter((one) => one.startsWith('Url5xxCount Publish'))).toHaveLength(1);
   });
 
+  it('count failed invocations in the logs of the functions that messages pass, and a timeout as five', () => {
+    const filters = properties(
+      service,
+      'AWS::Logs::MetricFilter',
+      z.object({
+        FilterPattern: z.string(),
+        LogGroupName: reference,
+        MetricTransformations: z.tuple([
+          z.object({
+            MetricName: z.literal('FunctionErrors'),
+            MetricNamespace: z.literal('Svc'),
+            MetricValue: z.string(),
+          }),
+        ]),
+      }),
+    );
+    expect(new Set(filters.map(({ LogGroupName }) => LogGroupName)).size).toBe(8);
+    const counted = (status: string): number =>
+      filters
+        .filter(({ LogGroupName }) => LogGroupName === filters[0]?.LogGroupName)
+        .filter(({ FilterPattern }) => {
+          const [, is, value] =
+            /^\{ \$\.type = "platform\.report" && \$\.record\.status (!?=) "(\w+)" \}$/.exec(FilterPattern) ??
+            [];
+          return (status === value) === (is === '=');
+        })
+        .reduce((sum, { MetricTransformations: [{ MetricValue }] }) => sum + Number(MetricValue), 0);
+    expect(['success', 'error', 'failure', 'timeout'].map(counted)).toEqual([0, 1, 1, 5]);
+    expect(alarms.find((one) => shortName(one) === 'FunctionErrors')?.Threshold).toBe(5);
+  });
+
   it('compare concurrency with the limit in the settings', () => {
     const raised = alarmsIn(synthesizeOne(tuned).service);
     const expressions = raised
@@ -261,14 +317,6 @@ describe('the alarms', () => {
     expect(expressions).toEqual(['claimed / 5000']);
   });
 });
-
-/** A function's timeout, in the unit of Lambda's durations. */
-function timeoutMs(functionId: string): number {
-  const { Timeout } = z
-    .object({ Timeout: z.number() })
-    .parse(resources(service, 'AWS::Lambda::Function').get(functionId)?.Properties);
-  return Timeout * 1_000;
-}
 
 interface OnAws {
   readonly namespace: keyof typeof documents;
@@ -289,7 +337,7 @@ const documents = {
 } as const;
 
 /** The alarms that no test here can trigger, because AWS writes their metrics. */
-const onAws: Readonly<Record<AwsAlarm, OnAws>> = {
+const onAws: Readonly<Record<Exclude<AwsAlarm, 'FunctionErrors'>, OnAws>> = {
   WorkInDeadQueue: {
     namespace: 'AWS/SQS',
     metrics: [
@@ -321,27 +369,14 @@ const onAws: Readonly<Record<AwsAlarm, OnAws>> = {
   },
   SchedulerTarget: {
     namespace: 'AWS/Scheduler',
-    metrics: ['TargetErrorCount', 'InvocationDroppedCount', 'InvocationsFailedToBeSentToDeadLetterCount'],
+    metrics: ['TargetErrorCount', 'InvocationsFailedToBeSentToDeadLetterCount'],
     statistic: 'Sum',
     value: 1,
   },
   Api5xx: { namespace: 'AWS/ApiGateway', metrics: ['5XXError', '5XXError'], statistic: 'Sum', value: 5 },
-  FunctionErrors: {
-    namespace: 'AWS/Lambda',
-    metrics: Array.from({ length: 8 }, () => 'Errors'),
-    statistic: 'Sum',
-    value: 5,
-  },
-  NearTimeout: {
-    namespace: 'AWS/Lambda',
-    metrics: Array.from({ length: 8 }, () => 'Duration'),
-    statistic: 'Maximum',
-    // Milliseconds.
-    value: (functionId) => 0.95 * timeoutMs(functionId),
-  },
   LambdaThrottles: {
     namespace: 'AWS/Lambda',
-    metrics: Array.from({ length: 8 }, () => 'Throttles'),
+    metrics: Array.from({ length: 3 }, () => 'Throttles'),
     statistic: 'Sum',
     value: 10,
   },
@@ -443,19 +478,17 @@ describe('with managed instances', () => {
     expect(old(/^QueuesSlow/, 900 + 1_200)).toBe(1_200);
   });
 
-  it('the longest attempt is not near its function’s timeout, unlike what would end there', () => {
-    const part = valueOf('NearTimeout');
-    for (const name of [/^DeliverLong/, /^DeliverAlone/]) {
-      expect(part(name, 5_300_000)).toBeLessThan(0.95);
-      expect(part(name, 5_399_000)).toBeGreaterThan(0.95);
-    }
-    expect(part(/^DeliverSlow/, 855_000)).toBe(0.95);
+  it('errors of the functions on them count by Lambda’s metric, and of the others by their logs', () => {
+    const errors = valueOf('FunctionErrors');
+    for (const name of [/^DeliverLong/, /^DeliverAlone/]) expect(errors(name, 5)).toBe(5);
+    expect(() => errors(/^DeliverShort/, 5)).toThrow('watches no');
+    withInstances.resourceCountIs('AWS::Logs::MetricFilter', 2 * 6);
   });
 
   it('Lambda’s throttles are distinguished by what has no room: the account, or the instances', () => {
     const watchedFunctions = (name: string): number =>
       alarmsWithInstances.filter((one) => shortName(one) === name).flatMap(watchedBy).length;
-    expect([watchedFunctions('LambdaThrottles'), watchedFunctions('InstancesFull')]).toEqual([6, 2]);
+    expect([watchedFunctions('LambdaThrottles'), watchedFunctions('InstancesFull')]).toEqual([2, 2]);
   });
 
   it('the dashboard shows their memory, CPU and messages, but not by default', () => {
@@ -534,36 +567,61 @@ describe('the metrics', () => {
   });
 
   it('are on the dashboard, all of the region, which has nothing that is not written', () => {
-    const [body = ''] = properties(
-      service,
-      'AWS::CloudWatch::Dashboard',
-      z.object({
-        DashboardBody: z
-          .object({
-            'Fn::Join': z.tuple([z.literal(''), z.array(z.union([z.string(), reference, z.unknown()]))]),
-          })
-          .transform((join) =>
-            join['Fn::Join'][1].map((part) => (typeof part === 'string' ? part : 'x')).join(''),
-          ),
-      }),
-    ).map(({ DashboardBody }) => DashboardBody);
-    const widgets = z
-      .object({
-        widgets: z.array(
-          z.object({ properties: z.object({ metrics: z.array(z.array(z.unknown())).default([]) }) }),
-        ),
-      })
-      .parse(JSON.parse(body)).widgets;
-    const shown = widgets.flatMap(({ properties: { metrics: all } }) =>
-      all.map(([space, name]) => ({ space, name })),
-    );
-    const own = shown.flatMap(({ space, name }) => (space === 'Svc' ? [String(name)] : []));
+    const shown = widgetsIn(withInstances).flatMap(({ properties: { metrics: all } }) => all);
+    const own = shown.flatMap(([space, name]) => (space === 'Svc' ? [String(name)] : []));
     const ofRegion = Object.entries(metrics).flatMap(([name, { per }]) => (per === 'region' ? [name] : []));
     expect([...new Set(own)].sort()).toEqual([...ofRegion].sort());
-    for (const { space, name } of shown.filter((one) => one.space !== 'Svc')) {
-      expect([...(ofAws[String(space)]?.metrics ?? []), ofTheAccount]).toContain(name);
+    const ofOthers = shown.flatMap(([space, name]) =>
+      typeof space === 'string' && space !== 'Svc' ? [`${space} ${String(name)}`] : [],
+    );
+    const known = Object.entries(ofAws).flatMap(([space, { metrics: all }]) =>
+      [...all, ofTheAccount].map((name) => `${space} ${name}`),
+    );
+    expect(ofOthers.filter((one) => !known.includes(one))).toEqual([]);
+  });
+
+  it('of queues and functions are searched by the beginning of the names that CloudFormation gives them', () => {
+    const searches = widgetsIn(withInstances).flatMap(({ properties: { metrics: all } }) =>
+      all.flatMap((parts) => z.object({ expression: z.string() }).safeParse(parts[0]).data?.expression ?? []),
+    );
+    expect(searches.length).toBeGreaterThan(10);
+    const queues = [...resources(withInstances, 'AWS::SQS::Queue').keys()];
+    for (const expression of searches) {
+      const [, space = '', dimensions = '', name = '', ids = ''] =
+        /^SEARCH\('\{(AWS\/\w+),([\w,]+)\} MetricName="(\w+)" Svc-eu-central-1 (?:\(([\w ]+)\))?', '(?:Maximum|Sum)'\)$/.exec(
+          expression,
+        ) ?? [];
+      const known = [ofAws[space], ofEnvironments].find((one) => one?.metrics.includes(name));
+      expect(known?.dimensions.replaceAll(' ', ','), expression).toBe(dimensions);
+      for (const id of ids === '' ? [] : ids.split(' OR '))
+        expect(
+          queues.filter((queue) => queue.startsWith(id)),
+          id,
+        ).toHaveLength(1);
     }
   });
+
+  it.each(['true', 'essential', 'false'])(
+    'have at most one dashboard for all regions: monitoring=%s',
+    (monitoring) => {
+      const [home, other] = synthesize({ monitoring }).regions;
+      const isShown = monitoring === 'true';
+      home?.service.resourceCountIs('AWS::CloudWatch::Dashboard', isShown ? 1 : 0);
+      other?.service.resourceCountIs('AWS::CloudWatch::Dashboard', 0);
+      if (!isShown || home === undefined) return;
+      // The first region's dashboard had this name before. CloudFormation would have to replace it for another.
+      home.service.hasResourceProperties('AWS::CloudWatch::Dashboard', { DashboardName: 'Svc-eu-central-1' });
+      expect(dashboardIn(home.service).variables).toEqual([
+        expect.objectContaining({
+          type: 'pattern',
+          pattern: 'eu-central-1',
+          defaultValue: 'eu-central-1',
+          values: [{ value: 'eu-central-1' }, { value: 'us-east-1' }],
+        }),
+      ]);
+      expect(dashboardIn(service).variables).toBeUndefined();
+    },
+  );
 
   it('are described in docs/metrics.md', () => {
     const document = readFileSync(join(root, 'docs/metrics.md'), 'utf8');

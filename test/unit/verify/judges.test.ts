@@ -228,9 +228,9 @@ describe('the bill', () => {
   it('has a forecast without messages', () => {
     const idle = new Map(forecastOf(new Map(), stacks).map(({ service, alone }) => [service, alone]));
     const month = 730 / 24;
-    // docs/cost.md: $1.20 for secrets, $10.90 and $6.00 for alarms and dashboards in two regions.
+    // docs/cost.md: $1.20 for secrets, $5.30 and $3.00 for alarms and the dashboard in two regions.
     expect((idle.get('AWS Secrets Manager') ?? 0) * month).toBeCloseTo(1.2, 3);
-    expect((idle.get('AmazonCloudWatch') ?? 0) * month).toBeCloseTo(16.9, 3);
+    expect((idle.get('AmazonCloudWatch') ?? 0) * month).toBeCloseTo(8.3, 3);
     expect([...idle.keys()].sort()).toEqual([
       'AWS Secrets Manager',
       'Amazon Simple Queue Service',
