@@ -7,38 +7,31 @@ import { withMetrics } from '../aws/metrics.ts';
 import { TransientError } from '../error/transientError.ts';
 import type { BulkJob } from '../job/job.ts';
 import type { GiveUpReason } from '../job/redelivery.ts';
-import type { Header } from '../shared/headers.ts';
+import { now } from '../shared/clock.ts';
 import { reportUsage } from '../usage/counter.ts';
-import { idFilters, parseFilter } from '../wire/filters.ts';
 import { sendStep } from './bulks.ts';
-import { listOf } from './filters.ts';
-import { entriesIn, findNext, operations } from './operations.ts';
+import { byId, findNext, leftOf } from './entries.ts';
+import { operations, type Answered } from './operations.ts';
 import { changeBulk, type Bulk } from './store/rows.ts';
 
 /** @returns how many entries of the step are done, those that are left, and the error that ends the operation */
 async function doEntries(account: Account, bulk: Bulk) {
   const { operation, ids } = bulk;
-  const list = listOf(operation);
-  const query = ids.map((id): Header => [idFilters[list], id]);
-  let done = 0;
-  let refusal: HttpError | undefined;
+  let answer: Answered = {};
   try {
     if (!isServed(account)) throw new HttpError(401, 'account_inactive', 'The account is not active.');
-    const answer = ids.length === 0 ? {} : await operations[operation].request(account, query, bulk);
+    if (ids.length > 0) answer = await operations[operation].request(account, byId(bulk), bulk);
     if (answer.cursor) throw new TransientError('The time was too short for the step.');
-    done = answer.cancelled ?? answer.deleted ?? (answer.responses ?? answer.workflowRuns ?? []).length;
   } catch (error) {
     if (!(error instanceof HttpError) || error.status >= 500) throw error;
-    refusal = error;
+    answer = { refusal: error };
   }
-  const left: string[] = [];
-  if (done < ids.length) {
-    for await (const { id, isSelected } of await entriesIn(list, account, parseFilter(list, query)))
-      if (isSelected) left.push(id);
-  }
+  const { refusal } = answer;
+  const done = answer.cancelled ?? answer.deleted ?? (answer.responses ?? answer.workflowRuns ?? []).length;
+  const left = answer.left ?? (done < ids.length ? await leftOf(account, bulk) : []);
   // An earlier try has done the others.
-  if (bulk.begun !== undefined || refusal !== undefined) done = ids.length - left.length;
-  return { done, left, refusal };
+  const isShared = bulk.begun !== undefined || refusal !== undefined;
+  return { done: isShared ? ids.length - left.length : done, left, refusal };
 }
 
 /**
@@ -51,18 +44,22 @@ export const doStep = withMetrics(async (account: Account, job: BulkJob, isAgain
   const { bulkId, step } = job;
   const begun = randomUUID();
   const { before: bulk, after: started } = await changeBulk(account.id, bulkId, (found) =>
-    found.state === 'running' && found.step === step ? { begun } : undefined,
+    found.state === 'running' && found.step === step
+      ? { begun, begunAt: found.begunAt ?? Math.max(now(), found.createdAt + 1) }
+      : undefined,
   );
   if (bulk === undefined || started === undefined) {
     // The worker that ended the step may have died before it sent the next.
     if (isAgain && bulk?.state === 'running' && bulk.step === step + 1) await sendStep(account.id, bulk);
     return;
   }
-  const { done, left, refusal } = await doEntries(account, bulk);
-  const { behind, isRead } = bulk;
-  const next = refusal === undefined ? await findNext(account, bulk) : { ids: left, behind, isRead };
+  const { done, left, refusal } = await doEntries(account, { ...bulk, begunAt: started.begunAt });
+  const next =
+    refusal === undefined
+      ? { ...(await findNext(account, bulk, operations[bulk.operation].atOnce)), begunAt: undefined }
+      : { ids: left };
   await reportUsage(account);
-  const isDone = refusal === undefined && next.isRead && next.ids.length === 0;
+  const isDone = 'isRead' in next && next.isRead && next.ids.length === 0;
   const { before, after } = await changeBulk(account.id, bulkId, (found) =>
     found.step === step && found.begun === begun
       ? {

@@ -71,6 +71,8 @@ const endpoints: Endpoints<'messages'> = {
   },
   'POST /v2/messages/{messageId}/publish': (call) =>
     publishAgain(call.caller.account, variable(call, 'messageId'), againRequest(call)),
+  // With `background=true`, the middleware answers.
+  'POST /v2/messages/publish': () => Promise.reject(badField('background is not given; allowed is true.')),
   'DELETE /v2/messages/{messageId}': async (call) => {
     await cancelMessage(call.caller.account, variable(call, 'messageId'));
     return ok({ cancelled: 1 });

@@ -132,7 +132,8 @@ const numbers: Readonly<Record<string, z.ZodMiniType<number>>> = {
 };
 
 /** Requests to these routes have settings for the messages that they send again. */
-const sendsAgain = /^\/v2\/(dlq\/retry|workflows\/(dlq|runs\/\{runId\})\/(resume|restart))\b/;
+const sendsAgain =
+  /^\/v2\/(messages\/publish|dlq\/retry|workflows\/(dlq|runs\/\{runId\})\/(resume|restart))\b/;
 
 /** Leaves out headers that describe the client or address its endpoint. */
 function settingsOf({ canonical: { prefix, config } }: Call): Changes {

@@ -32,6 +32,7 @@ export const auditActions = [
   'flowControl.resetRate',
   'circuit.close',
   'messages.cancel',
+  'messages.publish',
   'message.change',
   'message.complete',
   'dlq.delete',

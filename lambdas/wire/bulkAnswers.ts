@@ -6,8 +6,10 @@ import type { AuditAction } from './auditActions.ts';
 /** The operations that can run in the background, by their names in the audit trail. */
 export const bulkOperations = [
   'messages.cancel',
+  'messages.publish',
   'dlq.retry',
   'dlq.delete',
+  'runs.cancel',
   'runDlq.resume',
   'runDlq.restart',
   'runDlq.delete',
@@ -21,7 +23,7 @@ export const bulk = z.object({
   operation: oneOf(bulkOperations, 'As in the audit trail.'),
   filters: text('Those of the request, without values that may contain secrets.'),
   state: z.enum(['running', 'done', 'stopped', 'failed']),
-  done: whole('Entries that were cancelled, deleted, sent again or started again.'),
+  done: whole('Entries that were cancelled, deleted, sent, published or started again.'),
   failed: whole('Entries with which that failed. They are still there.'),
   error: z.optional(z.object({ code: z.string(), error: z.string() }).check(z.describe('Why it failed.'))),
   createdAt: whole('When it was requested. Later entries are left alone. Unix milliseconds.'),

@@ -81,8 +81,8 @@ const ofLog = [
 /** Bytes: the upper bound of a number of 15 digits. */
 export const mostTrimmed = 999_999_999_999_999;
 
-/** Reads `<id>@<createdAt>`. The id may contain `@`. */
-function runOf(text: string): RunIdentity {
+/** Reads `<id>@<createdAt>`. The id may contain `@`. @throws HttpError 400 */
+export function runOf(text: string): RunIdentity {
   const [, runId, createdAt] = /^(.+)@(\d{1,15})$/s.exec(text) ?? [];
   if (runId === undefined || createdAt === undefined) {
     throw badField(`workflowRuns has ${quote(text)}; allowed is <workflowRunId>@<workflowCreatedAt>.`);

@@ -1,6 +1,12 @@
 import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/workflowAnswers.ts';
-import { matchesRun, parseCancelQuery, type CancelQuery, type RunIdentity } from '../wire/workflowFilters.ts';
+import {
+  matchesRun,
+  parseCancelQuery,
+  runOf,
+  type CancelQuery,
+  type RunIdentity,
+} from '../wire/workflowFilters.ts';
 import type { Account } from '../account/account.ts';
 import { now, secondMs } from '../shared/clock.ts';
 import type { Header } from '../shared/headers.ts';
@@ -32,6 +38,19 @@ async function* selected(account: Account, query: CancelQuery, until: number): A
   }
 }
 
+/** @returns how many were active until now */
+async function cancelEach(account: Account, runs: readonly RunIdentity[]): Promise<number> {
+  let cancelled = 0;
+  await eachOf(runs, atOnce, async (run) => {
+    if (await refuseWhenBusy(() => endRun(account, run, { state: 'RUN_CANCELED' }))) cancelled += 1;
+  });
+  return cancelled;
+}
+
+/** @returns how many were active until now */
+export const cancelNamed = (account: Account, names: readonly string[]): Promise<number> =>
+  cancelEach(account, names.map(runOf));
+
 /**
  * Cancels the selected runs: all, or `count`, or as many as the time allows. Callers repeat the request until its answer is 0.
  *
@@ -48,18 +67,14 @@ export async function cancelRuns(
   const until = now() + budgetMs;
   let cancelled = 0;
   let some: RunIdentity[] = [];
-  const cancelSome = (): Promise<void> =>
-    eachOf(some, atOnce, async (run) => {
-      if (await refuseWhenBusy(() => endRun(account, run, { state: 'RUN_CANCELED' }))) cancelled += 1;
-    });
   for await (const run of selected(account, read, until)) {
     some.push(run);
     if (some.length < Math.min(atOnce, most - cancelled) && now() <= until) continue;
-    await cancelSome();
+    cancelled += await cancelEach(account, some);
     some = [];
     if (cancelled >= most || now() > until) break;
   }
-  await cancelSome();
+  cancelled += await cancelEach(account, some);
   if (cancelled === 0 && now() > until) {
     throw new HttpError(
       503,

@@ -3,12 +3,12 @@ import { countBudgetMs, countEach, listBudgetMs, orderedScope, placeAt, sealed }
 import { limitedScan, rowsWithoutSlot } from '../list/scans.ts';
 import { now } from '../shared/clock.ts';
 import type { Header } from '../shared/headers.ts';
-import type { Range } from '../table/shards.ts';
+import type { Ordered, Range } from '../table/shards.ts';
 import type { Answer, counted } from '../wire/answers.ts';
 import { jsonBytes, largestAnswer } from '../wire/answerSize.ts';
 import { longestPage } from '../wire/filters.ts';
 import type * as answers from '../wire/workflowAnswers.ts';
-import { parseCountQuery, parseRunsQuery, type RunsQuery } from '../wire/workflowFilters.ts';
+import { parseCountQuery, parseRunsQuery, type CountQuery, type RunsQuery } from '../wire/workflowFilters.ts';
 import { candidatesOf, mayBeWanted, rowsToCount } from './log/candidates.ts';
 import { findHangingRuns, type HangingRuns } from './hanging/find.ts';
 import { loadRunLog, type ShownRun } from './log/runLog.ts';
@@ -87,3 +87,10 @@ export async function countRuns(account: Account, query: readonly Header[]): Pro
   const rows = rowsToCount(account, read, range);
   return countEach(scope, rows, ({ state }) => state);
 }
+
+/** Selects active runs for a bulk operation. Their names also have their starts, because an id may be used again. */
+export const activeRuns = (account: Account, query: CountQuery & Range) => ({
+  rows: rowsToCount(account, query, query, true),
+  selected: ({ state }: { readonly state: unknown }) => state,
+  nameOf: ({ id, time }: Ordered): string => `${id}@${time}`,
+});

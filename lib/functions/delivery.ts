@@ -82,6 +82,8 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
   ...rights.authenticate(),
   rights.knowHosts(),
   rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem'),
+  // Past deliveries are found in the log, and published again.
+  rights.queryIndex('messages', 'log'),
   rights.on('dlq', 'GetItem', 'PutItem', 'UpdateItem', 'Query'),
   rights.on('usage', 'GetItem', 'PutItem'),
   rights.queryIndex('dlq', 'present'),
@@ -91,7 +93,7 @@ const rightsOfDelivery = (rights: Rights): readonly PolicyStatement[] => [
   rights.endRuns(),
   // The schedule for a wait's timeout is deleted when its event comes first.
   rights.endSchedules(),
-  ...rights.changeLanes(),
+  ...rights.ensureQueues(),
   // Tenants in lanes, whose rows are kept longer.
   rights.readTenants(),
   rights.on('lanes', 'UpdateItem'),

@@ -201,6 +201,148 @@ describe('dead letters in the background', () => {
   });
 });
 
+describe('runs in the background', () => {
+  const run = {
+    'Svc-Workflow-Init': 'true',
+    'Svc-Workflow-Sdk-Version': '1',
+    'Svc-Feature-Set': 'LazyFetch,InitialBody',
+    'Svc-Label': '東京',
+  };
+
+  it('are cancelled if they match and exist; the operation stops, resumes, and leaves later runs alone', async () => {
+    const by = await makeAccount();
+    const active = () => countIn(by, '/v2/workflows/runs');
+    const many = isFast ? 350 : 25;
+    await publishMany(by, many, run, 'https://example.com/東京');
+    await publishMany(by, 1, run, 'https://example.com/other');
+    const filters = { label: '東京', workflowUrl: 'https://example.com/%E6%9D%B1%E4%BA%AC' };
+    const bulkId = await start(by, 'DELETE', '/v2/workflows/runs', filters);
+    await publishMany(by, 1, run, 'https://example.com/東京');
+    await ok(stop(by, bulkId));
+    const stopped = await eventually(
+      async () => ({ ...(await look(by, bulkId)), active: await active() }),
+      (shown) => shown.done + shown.active === many + 2,
+    );
+    expect(['stopped', 'done']).toContain(stopped.state);
+    await ok(resume(by, bulkId));
+    expect(await ended(by, bulkId)).toMatchObject({
+      operation: 'runs.cancel',
+      state: 'done',
+      done: many,
+      failed: 0,
+    });
+    expect(await active()).toBe(2);
+  });
+
+  it.runIf(service.target === 'local')('are cancelled once each if the stage is killed', async () => {
+    let stage = await startStage();
+    try {
+      await publishMany(stage, 350, run);
+      const bulkId = await start(stage, 'DELETE', '/v2/workflows/runs', {});
+      await until(stage, bulkId, ({ done }) => done > 0);
+      await stage.kill();
+      stage = await startStage({ dataDir: stage.dataDir });
+      expect(await ended(stage, bulkId)).toMatchObject({ state: 'done', done: 350, failed: 0 });
+      expect(await countIn(stage, '/v2/workflows/runs')).toBe(0);
+    } finally {
+      await stage.remove();
+    }
+  });
+});
+
+describe('deliveries in the background', () => {
+  const idsIn = (deliveries: readonly { readonly headers: Readonly<Record<string, unknown>> }[]) =>
+    new Set(deliveries.map(({ headers }) => headers['svc-message-id']));
+
+  it('are published again once each with the request’s settings; another URL’s and later ones are left alone', async () => {
+    const by = await makeAccount();
+    const [inbox, other] = [receiver.inbox(), receiver.inbox()];
+    const label = { 'Svc-Label': '東京', 'Svc-Delay': '0s' };
+    await publishMany(by, 45, label, inbox.url);
+    await publishMany(by, 1, label, other.url);
+    await Promise.all([inbox.received(45), other.received(1)]);
+    const filters = { label: '東京', url: inbox.url };
+    await eventually(
+      async () =>
+        JSON.stringify(await ok(api('GET', `/v2/logs${query({ ...filters, state: 'DELIVERED' })}`, of(by)))),
+      (page) => page.split('"DELIVERED"').length === 46,
+    );
+    const again = () =>
+      start(by, 'POST', '/v2/messages/publish', filters, { headers: { 'Svc-Method': 'PUT' } });
+    const both = await Promise.all([again(), again()]);
+    for (const bulkId of both) {
+      expect(await ended(by, bulkId)).toMatchObject({
+        operation: 'messages.publish',
+        state: 'done',
+        done: 45,
+        failed: 0,
+      });
+    }
+    const all = await inbox.until((deliveries) => deliveries.length >= 135);
+    expect(idsIn(all).size).toBe(135);
+    expect(all.filter(({ method }) => method === 'PUT')).toHaveLength(90);
+    expect(other.deliveries).toHaveLength(1);
+    const trail = await eventually(
+      () => ok(api('GET', '/v2/audit?action=messages.publish', of(by))),
+      (page) => JSON.stringify(page).split('"number":45').length === 3,
+    );
+    expect(trail).toMatchObject({
+      entries: [
+        { actor: 'service', number: 45 },
+        { actor: 'service', number: 45 },
+        {
+          actor: 'token',
+          subject: 'background=true label=東京 url=…',
+          changes: [{ field: 'Svc-Method', after: 'PUT' }],
+        },
+      ],
+    });
+  });
+
+  it.runIf(service.target === 'local')('are published again once each if the stage is killed', async () => {
+    let stage = await startStage();
+    try {
+      const inbox = receiver.inbox();
+      const many = 300;
+      await publishMany(stage, many, { 'Svc-Delay': '0s' }, inbox.url);
+      await inbox.received(many);
+      await eventually(
+        async () => JSON.stringify(await ok(api('GET', '/v2/logs?state=DELIVERED', of(stage)))),
+        (page) => page.split('"DELIVERED"').length === many + 1,
+      );
+      const bulkId = await start(stage, 'POST', '/v2/messages/publish', {});
+      await until(stage, bulkId, ({ done }) => done > 0);
+      await stage.kill();
+      stage = await startStage({ dataDir: stage.dataDir });
+      expect(await ended(stage, bulkId)).toMatchObject({ state: 'done', done: many, failed: 0 });
+      const all = await inbox.until((deliveries) => idsIn(deliveries).size >= 2 * many);
+      expect(idsIn(all).size).toBe(2 * many);
+    } finally {
+      await stage.remove();
+    }
+  });
+
+  const publisherOf = async (by: By) => {
+    const body = { name: 'shop', scope: 'publish' };
+    return z
+      .object({ token: z.string() })
+      .parse(await ok(api('POST', '/v2/tokens', { ...of(by), body }), 201));
+  };
+
+  it('are not published again without background=true, or by a token that only reads or publishes', async () => {
+    const by = await makeAccount();
+    const answer = await api('POST', '/v2/messages/publish', of(by));
+    checkAnswer('POST /v2/messages/publish', answer);
+    expect(refusalOf(answer)).toMatchObject({ error: 'background is not given; allowed is true.' });
+    const reader = { token: by.read_only_token };
+    for (const narrow of [reader, await publisherOf(by)]) {
+      expect((await ask(narrow, 'POST', '/v2/messages/publish', {})).status).toBe(403);
+      expect((await ask(narrow, 'DELETE', '/v2/workflows/runs', {})).status).toBe(403);
+    }
+    expect(await listed(by)).toEqual([]);
+  });
+});
+
 describe('a request for the background', () => {
   it.each<[text: string, method: string, path: string, filters: Filters, init?: Parameters<typeof ask>[4]]>([
     ['background is "maybe"; allowed is true.', 'DELETE', '/v2/messages', { background: 'maybe' }],
@@ -214,7 +356,18 @@ describe('a request for the background', () => {
     ['The body has 2 bytes', 'DELETE', '/v2/messages', {}, { body: {} }],
     ['Svc-Retries is "many"', 'POST', '/v2/dlq/retry', {}, { headers: { 'Svc-Retries': 'many' } }],
     ['"background" is not a filter here', 'GET', '/v2/messages', {}],
-    ['"background" is not a filter here', 'DELETE', '/v2/workflows/runs', {}],
+    [
+      'workflowRunIds is given; with background=true',
+      'DELETE',
+      '/v2/workflows/runs',
+      { workflowRunIds: 'a' },
+    ],
+    ['count is given; with background=true', 'DELETE', '/v2/workflows/runs', { count: '5' }],
+    ['workflowUrlExactMatch is "東京"', 'DELETE', '/v2/workflows/runs', { workflowUrlExactMatch: '東京' }],
+    ['The body has 2 bytes', 'DELETE', '/v2/workflows/runs', {}, { body: {} }],
+    ['messageIds is given; with background=true', 'POST', '/v2/messages/publish', { messageIds: 'msg_1' }],
+    ['"state" is not a filter here', 'POST', '/v2/messages/publish', { state: 'FAILED' }],
+    ['Svc-Delay is "soon"', 'POST', '/v2/messages/publish', {}, { headers: { 'Svc-Delay': 'soon' } }],
   ])('is refused if %s, and begins nothing', async (text, method, path, filters, init) => {
     const by = await makeAccount();
     await publishMany(by, 1, {});
@@ -259,7 +412,7 @@ describe('a request for the background', () => {
     expect((await look(by, bulkId)).filters).toBe('label=nightly url=…');
     const trail = await eventually(
       () => ok(api('GET', '/v2/audit?action=messages.cancel', of(by))),
-      (page) => JSON.stringify(page).includes(bulkId),
+      (page) => JSON.stringify(page).includes('"number":3'),
     );
     expect(trail).toMatchObject({
       entries: [

@@ -212,6 +212,7 @@ describe('the API’s description', () => {
 
     const inBackground = await ask('DELETE', '/v2/messages?label=nothing&background=true');
     const { bulkId } = z.object({ bulkId: z.string() }).parse(inBackground.json);
+    await ask('POST', '/v2/messages/publish?label=nothing&background=true');
     await ask('GET', '/v2/bulk');
     await ask('GET', `/v2/bulk/${bulkId}`);
     await ask('DELETE', `/v2/bulk/${bulkId}`);

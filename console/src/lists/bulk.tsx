@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { chunksOf } from '../../../lambdas/shared/lists.ts';
-import { counted } from '../../../lambdas/wire/answers.ts';
-import { pagesOf, sentenceOf } from '../api/client.ts';
+import { counted, type Answer } from '../../../lambdas/wire/answers.ts';
+import { bulk, startedBulk } from '../../../lambdas/wire/bulkAnswers.ts';
+import { ask, pagesOf, path, sentenceOf, type Request } from '../api/client.ts';
 import { Opens, type SettingsProps, type OpensProps } from '../ui/action.tsx';
 import { count as shown, countOf, Visible } from '../ui/basics.tsx';
 import { Confirm } from '../ui/dialog.tsx';
@@ -118,6 +119,28 @@ function BulkDialog({ verb, done, noun, path, query, isDangerous = false, ...pro
       )}
     </Confirm>
   );
+}
+
+const lookEveryMs = 500;
+
+/** Lets the service do the work, and yields how much it has done since. Ending the loop stops it. */
+export async function* inBackground(request: Request, selected: URLSearchParams): AsyncGenerator<number> {
+  const query = new URLSearchParams([...selected, ['background', 'true']]);
+  const { bulkId } = await ask(startedBulk, { ...request, query });
+  const place = { path: path`v2/bulk/${bulkId}` };
+  let latest: Answer<typeof bulk> | undefined;
+  let done = 0;
+  try {
+    do {
+      if (latest !== undefined) await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+      latest = await ask(bulk, place);
+      yield latest.done - done;
+      ({ done } = latest);
+    } while (latest.state === 'running');
+    if (latest.error !== undefined) throw new Error(latest.error.error);
+  } finally {
+    if (latest?.state === 'running') await ask(bulk, { ...place, method: 'DELETE' });
+  }
 }
 
 function upToNow(query: URLSearchParams): URLSearchParams {

@@ -23,6 +23,8 @@ const bulkShape = z.object({
   behind: z.optional(z.object({ time: z.number(), id: z.string() })),
   isRead: z.boolean(),
   begun: z.optional(z.string()),
+  /** When the entries were first tried, later than `createdAt`. The ids of what is made of them follow from it. */
+  begunAt: z.optional(z.number()),
   /** The try that ended the step before. */
   ended: z.optional(z.string()),
   /** Raised by each change. */

@@ -112,18 +112,28 @@ interface CountedRun extends Ordered {
 const ifActive = (state: RunState | undefined): RunState | undefined =>
   state === undefined || hasEnded(state) ? undefined : state;
 
-async function* runsToCount(account: Account, query: CountQuery, range: Range): AsyncGenerator<CountedRun> {
-  const shards = runShardsOf(account.id).map((shard) => listRuns(shard, range));
+async function* runsToCount(
+  account: Account,
+  query: CountQuery,
+  range: Range,
+  isConsistent: boolean,
+): AsyncGenerator<CountedRun> {
+  const shards = runShardsOf(account.id).map((shard) => listRuns(shard, range, isConsistent));
   for await (const run of merged(shards, isNewer)) {
     const { time, id } = run;
     yield { time, id, state: matchesRun(query, run) ? ifActive(run.state) : undefined };
   }
 }
 
-export function rowsToCount(account: Account, query: CountQuery, range: Range): AsyncIterable<CountedRun> {
+export function rowsToCount(
+  account: Account,
+  query: CountQuery,
+  range: Range,
+  isConsistent = false,
+): AsyncIterable<CountedRun> {
   const { runIds } = query;
   return runIds === undefined
-    ? limitedScan(account.id, runsToCount(account, query, range))
+    ? limitedScan(account.id, runsToCount(account, query, range, isConsistent))
     : loadedRows(idRows(runIds.filter(isRunId), range.behind), loadedAtOnce, async (row) => ({
         ...row,
         state: ifActive((await loadSnapshot({ accountId: account.id, runId: row.id }))?.state),

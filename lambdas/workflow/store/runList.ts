@@ -105,8 +105,12 @@ async function* orderedRuns(rows: AsyncIterable<Row>): AsyncGenerator<ListedRun 
   for await (const row of rows) yield orderedRun(row);
 }
 
-export async function* listRuns(shard: string, range: Range): AsyncGenerator<ListedRun & Ordered> {
-  const rows = queryRows({ ...rangeQuery(shard, range), Limit: rowsPerRead });
+export async function* listRuns(
+  shard: string,
+  range: Range,
+  isConsistent = false,
+): AsyncGenerator<ListedRun & Ordered> {
+  const rows = queryRows({ ...rangeQuery(shard, range), ConsistentRead: isConsistent, Limit: rowsPerRead });
   for await (const run of orderedRuns(rows)) if (isBehind(run, range)) yield run;
 }
 

@@ -33,7 +33,7 @@ const screens: Readonly<Record<string, string>> = {
 };
 
 /** If a change affected many things, its subject is the filters that selected them. */
-const isOne = (subject: string): boolean => !/[= ]/.test(subject);
+const isOne = (subject: string): boolean => !/^blk_|[= ]/.test(subject);
 
 function Subject({ action, subject }: { readonly action: string; readonly subject: string }) {
   const screen = screens[action.replace(/\..*/, '')];

@@ -1,6 +1,6 @@
-import { rerunAnswer, cancelledRuns } from '../../../../lambdas/wire/workflowAnswers.ts';
+import { rerunAnswer } from '../../../../lambdas/wire/workflowAnswers.ts';
 import { ask, path, type Request } from '../../api/client.ts';
-import { Bulk } from '../../lists/bulk.tsx';
+import { Bulk, inBackground } from '../../lists/bulk.tsx';
 import { go } from '../../place.ts';
 import { ActionForm } from '../../ui/action.tsx';
 import { ChangedSettings } from '../../ui/settings.tsx';
@@ -77,15 +77,7 @@ export function CancelAll({ query, then }: { readonly query: URLSearchParams; re
       query={selected}
       isDangerous
       then={then}
-      work={async function* (query) {
-        // The operation has no cursor. It is repeated until it cancels nothing.
-        for (;;) {
-          const request = { method: 'DELETE', path: 'v2/workflows/runs', query } as const;
-          const { cancelled } = await ask(cancelledRuns, request);
-          if (cancelled === 0) return;
-          yield cancelled;
-        }
-      }}
+      work={(query) => inBackground({ method: 'DELETE', path: 'v2/workflows/runs' }, query)}
     />
   );
 }

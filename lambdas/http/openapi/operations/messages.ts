@@ -4,7 +4,7 @@ import { bulk, tooManyBulks } from '../parts/background.ts';
 import { bulkId, messageId, messageInAnyState, messagePage, runId } from '../parts/examples.ts';
 import type { Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
-import { counting } from '../parts/parameters.ts';
+import { counting, ofDeliveries } from '../parts/parameters.ts';
 import { tooManyQueues } from './queues.ts';
 
 const notWaiting = /* @__PURE__ */ made(
@@ -76,6 +76,7 @@ export const messagesRoutes = {
   'DELETE /v2/messages/{messageId}': { access: 'write', audit: 'messages.cancel' },
   'PATCH /v2/messages/{messageId}': { access: 'write', audit: 'message.change' },
   'POST /v2/messages/{messageId}/publish': { access: 'write' },
+  'POST /v2/messages/publish': { access: 'write', audit: 'messages.publish' },
   'DELETE /v2/messages': { access: 'write', audit: 'messages.cancel' },
   'POST /v2/messages/{messageId}/complete': { access: 'write', audit: 'message.complete' },
   // The destination has no token. The URL is valid for one attempt.
@@ -256,6 +257,22 @@ export const messages = /* @__PURE__ */ made((): Operations<typeof messagesRoute
         ['message_not_found', `The body of "${messageId}" is no longer kept.`],
       ],
       ...refusalsOfSendingAgain,
+    },
+  },
+  'POST /v2/messages/publish': {
+    id: 'publishMessagesAgain',
+    summary: 'Publish many messages again',
+    description:
+      'Those that were delivered between `fromDate` and `toDate` and match the filters: for a destination that has lost its data. Each is published again under a new id, as by `POST /v2/messages/{messageId}/publish`. Messages of runs, and those whose body is no longer kept, count as failed. It only runs in the background.',
+    shared: ofDeliveries,
+    configuration: 'retry',
+    isHeldToUsage: true,
+    answers: {},
+    errors: {
+      400: [
+        ['field_invalid', 'label is empty; a filter must have a value.'],
+        ['field_invalid', 'background is not given; allowed is true.'],
+      ],
     },
   },
   'DELETE /v2/messages/{messageId}': {

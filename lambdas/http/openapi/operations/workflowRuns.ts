@@ -163,7 +163,7 @@ export const runs = /* @__PURE__ */ made((): Operations<typeof runRoutes> => ({
     id: 'cancelRuns',
     summary: 'Cancel many runs',
     description:
-      'Either those with the given ids, or all active ones that match the filters. The ids and the beginning of the URL may also be in the body. There is no cursor: repeat it until it cancels none.',
+      'Either those with the given ids, or all active ones that match the filters. The ids and the beginning of the URL may also be in the body. There is no cursor: repeat it until it cancels none, or let it run in the background.',
     shared: ofCancelledRuns,
     body: { required: false, schema: 'RunsToCancel', example: { workflowRunIds: [runId] } },
     answers: {

@@ -199,6 +199,13 @@ export const uncounted = (parameters: NamedParameters): NamedParameters =>
     Object.entries(parameters).filter(([, { name }]) => name !== 'count' && name !== 'order'),
   );
 
+export const ofDeliveries: NamedParameters = {
+  ...fieldParameters('messages'),
+  ...Object.fromEntries(
+    Object.entries(pagingOf('messages')).filter(([, { name }]) => name === 'fromDate' || name === 'toDate'),
+  ),
+};
+
 export function filterParameters(list: List): NamedParameters {
   const ids = idFilters[list];
   const older = Object.entries(aliases).filter(([, field]) => known[list].some((one) => one === field));

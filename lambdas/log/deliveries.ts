@@ -1,0 +1,26 @@
+import type { Account } from '../account/account.ts';
+import { merged } from '../list/pages.ts';
+import { limitedScan } from '../list/scans.ts';
+import { listLog, type LogRow } from '../message/log.ts';
+import { timeOfId } from '../shared/ids.ts';
+import { isNewer, shardsOf } from '../table/shards.ts';
+import { matches, mayMatch, type Filter } from '../wire/filters.ts';
+
+const nameOf = ({ id }: LogRow): string => id.replace(/~.*$/, '');
+
+/**
+ * Selects deliveries by their time. Messages that were published after the period are left out: this operation may have made
+ * them, and a clock may be behind.
+ */
+export function deliveries(account: Account, filter: Filter) {
+  const { toDate = Infinity } = filter;
+  const shards = shardsOf(account).map((shard) => listLog(shard, filter));
+  const selected = (row: LogRow): unknown =>
+    row.textsOf?.('state').includes('DELIVERED') === true &&
+    timeOfId(nameOf(row)) <= toDate &&
+    mayMatch(filter, (name) => row.textsOf?.(name)) &&
+    matches(filter, row.subject)
+      ? row
+      : undefined;
+  return { rows: limitedScan(account.id, merged(shards, isNewer)), selected, nameOf };
+}
