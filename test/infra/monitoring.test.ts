@@ -373,10 +373,15 @@ const onAws: Readonly<Record<Exclude<AwsAlarm, 'FunctionErrors'>, OnAws>> = {
     statistic: 'Sum',
     value: 1,
   },
-  Api5xx: { namespace: 'AWS/ApiGateway', metrics: ['5XXError', '5XXError'], statistic: 'Sum', value: 5 },
+  Api5xx: {
+    namespace: 'AWS/ApiGateway',
+    metrics: ['5XXError', '5XXError', 'Url5xxCount'],
+    statistic: 'Sum',
+    value: 5,
+  },
   LambdaThrottles: {
     namespace: 'AWS/Lambda',
-    metrics: Array.from({ length: 3 }, () => 'Throttles'),
+    metrics: Array.from({ length: 4 }, () => 'Throttles'),
     statistic: 'Sum',
     value: 10,
   },
@@ -439,7 +444,11 @@ describe('an alarm on metrics of AWS', () => {
       const { stats, valueOf } = partsOf(alarm);
       const found = stats.map((one) => ({ ...one.metric, statistic: one.statistic }));
       expect(found, documents[namespace]).toMatchObject(
-        expected.map((MetricName) => ({ Namespace: namespace, MetricName, statistic })),
+        expected.map((MetricName) => ({
+          Namespace: MetricName.startsWith('Url') ? 'AWS/Lambda' : namespace,
+          MetricName,
+          statistic,
+        })),
       );
       for (const { id, metric: watched } of stats) {
         const least = typeof value === 'number' ? value : value(watched.Dimensions[0]?.Value ?? '');
@@ -488,7 +497,7 @@ describe('with managed instances', () => {
   it('Lambda’s throttles are distinguished by what has no room: the account, or the instances', () => {
     const watchedFunctions = (name: string): number =>
       alarmsWithInstances.filter((one) => shortName(one) === name).flatMap(watchedBy).length;
-    expect([watchedFunctions('LambdaThrottles'), watchedFunctions('InstancesFull')]).toEqual([2, 2]);
+    expect([watchedFunctions('LambdaThrottles'), watchedFunctions('InstancesFull')]).toEqual([3, 2]);
   });
 
   it('the dashboard shows their memory, CPU and messages, but not by default', () => {
@@ -701,9 +710,9 @@ describe('the essential alarms', () => {
     for (const name of wanted) expect(documented).toContain(`\`${name}\``);
   });
 
-  it('watch at most eleven metrics in a region, of which ten are free in an AWS account', () => {
+  it('watch at most twelve metrics in a region, of which ten are free in an AWS account', () => {
     const counts = essential.map(({ service: one }) => alarmsIn(one).flatMap(watchedBy).length);
-    expect(counts).toEqual([11, 10]);
+    expect(counts).toEqual([12, 11]);
   });
 });
 

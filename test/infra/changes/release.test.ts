@@ -52,6 +52,8 @@ const newHere: readonly string[] = [
   // `svc-queue recover` sends their jobs again: docs/recovery.md.
   'AWS::SQS::Queue QueuesParked7648A030 is gone',
   'AWS::SQS::Queue QueuesSlowBF74C2CE is gone',
+  // The previous release has it only with the setting `publishUrl`.
+  'AWS::Lambda::Url PublishLiveFunctionUrlD641DB43 is gone',
   'AWS::Logs::LogGroup AlarmsLog2A85566B is gone',
   'AWS::Logs::LogGroup DeliverSlowLog71D9C35D is gone',
   'AWS::Logs::LogGroup LookForAlarmsLogD45A3FF7 is gone',
