@@ -50,7 +50,7 @@ describe('the published client, with the publish URL as its base URL,', () => {
     const { workflowRunId } = await workflows.trigger({ url: inbox.url, body: { order: 1 }, retries: 0 });
     const [delivery] = await inbox.received(1);
     expect(delivery?.headers['upstash-workflow-runid']).toBe(workflowRunId);
-    const { runs } = await workflows.logs({ workflowRunId });
+    const { runs } = await workflows.logs({ filter: { workflowRunId } });
     expect(runs).toMatchObject([{ workflowRunId }]);
     await workflows.cancel(workflowRunId);
   });
