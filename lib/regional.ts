@@ -14,3 +14,9 @@ export const valuesOf = (list: readonly string[]): readonly string[] => list.map
 export const placesIn = (list: readonly string[]): readonly string[] => list.map((item) => split(item)[0]);
 
 export const regionOfArn = (arn: string): string => arn.split(':')[3] ?? '';
+
+/** https://docs.aws.amazon.com/lambda/latest/dg/urls-configuration.html */
+export const noFunctionUrls: readonly string[] = [
+  ...['ap-east-2', 'ap-south-2', 'ap-southeast-4', 'ap-southeast-5', 'ap-southeast-6', 'ap-southeast-7'],
+  ...['ca-west-1', 'eu-central-2', 'eu-south-2', 'il-central-1', 'me-central-1'],
+];

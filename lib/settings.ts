@@ -11,7 +11,7 @@ import { isStage, presets, stages } from './presets.ts';
 import { certificateFile } from './functions/certificateFile.ts';
 import { faultInLongDelivery, levers } from './functions/levers.ts';
 import { faultsInNetwork, network } from './functions/network/settings.ts';
-import { placesIn, regionOfArn, valuesIn } from './regional.ts';
+import { noFunctionUrls, placesIn, regionOfArn, valuesIn } from './regional.ts';
 import { refuseHalf } from './state/capacity.ts';
 import {
   allowedDestinationPattern,
@@ -167,6 +167,9 @@ export const settingNames: readonly string[] = Object.keys(shape.shape);
  */
 const longestPatterns = 1_000;
 
+const hasNoUrls = ({ regions }: { readonly regions: readonly string[] }): boolean =>
+  regions.some((one) => noFunctionUrls.includes(one));
+
 const refined = shape.superRefine((settings, context) => {
   const refuse = (name: keyof typeof settings, message: string): void => {
     context.addIssue({ code: 'custom', path: [name], message });
@@ -212,6 +215,8 @@ const refined = shape.superRefine((settings, context) => {
       'canary',
       'needs alarms, which take a bad release back, but monitoring is off: allowed are true and essential',
     );
+  if (settings.publishUrl === true && hasNoUrls(settings))
+    refuse('publishUrl', `is true, but there are no function URLs in ${noFunctionUrls.join(', ')}`);
   if (settings.canary && settings.forEmulator)
     refuse('canary', 'needs CodeDeploy, which emulators do not have: leave out canary or forEmulator');
   for (const place of new Set(placesIn(settings.domains))) {
@@ -232,7 +237,7 @@ const refined = shape.superRefine((settings, context) => {
 
 const together = refined.transform((settings) => ({
   ...settings,
-  publishUrl: settings.publishUrl ?? !settings.firewall,
+  publishUrl: settings.publishUrl ?? !(settings.firewall || settings.forEmulator || hasNoUrls(settings)),
 }));
 
 export type Settings = z.output<typeof together>;

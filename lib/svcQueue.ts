@@ -44,12 +44,12 @@ export class SvcQueue extends Construct {
     });
   }
 
-  /** The base URL of the API in the first region, without a slash at the end: the domain, or the publish URL if it is on. */
+  /** The base URL in the first region, without a slash at the end: of the domain, or the publish URL. */
   get url(): string {
     return this.#home.messagingApi.url;
   }
 
-  /** The base URL without API Gateway in front of messages, in the first region. Undefined if the prop `publishUrl` is off. */
+  /** Undefined if the prop `publishUrl` is off. */
   get publishUrl(): string | undefined {
     return this.#home.messagingApi.publishUrl?.url;
   }

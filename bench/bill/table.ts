@@ -66,7 +66,7 @@ export function leversOf({ api, url }: Counted): readonly Lever[] {
     saved: total(from) - total({ ...from, ...more }),
   });
   return [
-    lever('`batchingWindow`, batches of ten', { batch: 10 }),
+    lever('`batchingWindow`, batches of six', { batch: 10 }),
     lever('`writeCapacity`, `readCapacity`, 70 % used', { capacityUse: 0.7 }),
     lever('`deliveryMemory=256`', { memoryMb: 256 }),
     lever('`deliveryMemory=256`, answers after 1 s', { memoryMb: 256 }, { ...alone, answerMs: 1_000 }),

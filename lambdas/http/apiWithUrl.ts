@@ -8,8 +8,7 @@ import type { Result } from './request.ts';
 import { type MessagingFunction, routesIn } from './route.ts';
 
 /**
- * Makes the Lambda handler of a messaging API function behind API Gateway and, with the setting `publishUrl`, behind its own
- * URL.
+ * Makes the handler of a function behind API Gateway and, with `publishUrl`, its own URL.
  *
  * @param more middlewares of this function alone
  */

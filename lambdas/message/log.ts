@@ -126,7 +126,7 @@ export async function* listLate(shard: string, range: Range): AsyncGenerator<Log
   }
 }
 
-/** How far a list without rows has been read. */
+/** How far a list has been read. */
 export interface Mark extends Ordered {
   readonly isMark: true;
 }
@@ -155,7 +155,7 @@ export function readTo({ LastEvaluatedKey: key }: QueryCommandOutput): number | 
   return id === undefined ? undefined : timeOfId(id.replace(/~.*$/, ''));
 }
 
-/** Lists the prompt records: messages are read in the order in which they were accepted, and their records sorted. */
+/** Lists the prompt records. Messages are read as they were accepted, and their records sorted. */
 export async function* listPrompt(shard: string, range: Range): AsyncGenerator<LogRow | Mark> {
   const { first, last } = momentsOf(range);
   if (first > last) return;

@@ -32,7 +32,7 @@ const settleMs = 2 * secondMs;
 type Known = Iterable<KnownAttempt> | AsyncIterable<KnownAttempt>;
 type IsUnknown = (message: MessageKey, attempts: readonly AttemptOutline[]) => boolean;
 
-/** Reads the waiting lines of all lanes, and then the known attempts. */
+/** Reads all waiting lines, and then the known attempts. */
 async function unknownIn(known: Known, signal?: AbortSignal): Promise<IsUnknown> {
   const { waiting } = await laneJobsOf(await readLanes());
   const found = new Set(waiting);

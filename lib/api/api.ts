@@ -50,7 +50,8 @@ export interface MadeApi {
   readonly host: string;
   /** Without a slash at the end. */
   readonly url: string;
-  readonly hasDomain: boolean;
+  /** Its own, even if it also has a domain. */
+  readonly generatedUrl: string;
 }
 
 /**
@@ -94,8 +95,8 @@ export function makeApi(scope: Construct, props: ApiProps): MadeApi {
   if (domain !== undefined)
     makeDomain(scope, api, { name: domain, certificateArn, hostedZone: settings.hostedZone });
   if (settings.firewall) makeFirewall(scope, api, settings);
-  const hasDomain = domain !== undefined;
-  return { api, host, url: hasDomain ? `https://${domain}` : `https://${host}/${stageName}`, hasDomain };
+  const generatedUrl = `https://${host}/${stageName}`;
+  return { api, host, generatedUrl, url: domain === undefined ? generatedUrl : `https://${domain}` };
 }
 
 function acceptFindings(api: SpecRestApi, { firewall, tracing }: Settings): void {

@@ -17,7 +17,7 @@ interface MessagingApiProps {
 /** The resources are in the stack itself, so their logical ids are short and stay the same. */
 export class MessagingApi {
   readonly api: SpecRestApi;
-  /** For all operations: the domain if there is one, or the publish URL. Without a slash at the end. */
+  /** The domain's, or the publish URL, without a slash at the end. */
   readonly url: string;
   readonly functions: Readonly<Record<MessagingFunction, SvcFunction>>;
   readonly publishUrl: PublishUrl | undefined;
@@ -35,12 +35,12 @@ export class MessagingApi {
       timeout: answerTimeout,
       may: may.publish,
       reservedConcurrency: settings.publishConcurrency,
-      ...(settings.publishUrl && { variables: { API_URL: made.url } }),
+      ...(settings.publishUrl && { variables: { API_URL: made.generatedUrl } }),
     });
     // The URL is made after its function, so the function cannot be given the host and learns it: see docs/design.md, "No
     // loops".
     this.publishUrl = settings.publishUrl ? makePublishUrl(publish) : undefined;
-    this.url = made.hasDomain ? made.url : (this.publishUrl?.url ?? made.url);
+    this.url = made.url === made.generatedUrl ? (this.publishUrl?.url ?? made.url) : made.url;
     this.shared = this.publishUrl === undefined ? shared : withOwnHost(shared, this.publishUrl.host);
     const serve = (id: string, handler: MessagingFunction, description: string): SvcFunction =>
       new SvcFunction(stack, id, {

@@ -14,7 +14,7 @@ import type { StandIns } from './standIns.ts';
 
 const attempt = z.object({ accountId: z.string(), messageId: z.string(), attempt: z.number() });
 
-/** Entries that are read before others get their turn. */
+/** Entries before others get their turn. */
 const perTurn = 500;
 
 async function* valuesIn(store: Store, { from, to }: { readonly from: Buffer; readonly to: Buffer }) {

@@ -10,7 +10,7 @@ export const regions = ['eu-central-1', 'us-east-1'] as const;
 export type Region = (typeof regions)[number];
 
 const url = z.url().transform((text) => new URL(text));
-const service = z.object({ Url: url, PublishUrl: url });
+const service = z.object({ ApiUrl: url, PublishUrl: url });
 const outputsShape = z.object({
   'Svc-eu-central-1-Service': service,
   'Svc-us-east-1-Service': service,
@@ -94,8 +94,8 @@ export async function deploy(options: Parameters<typeof openCdk>[0]): Promise<De
   const { ManagementUrl, ManagementSecret } = outputs['Svc-Management'];
   return {
     urls: {
-      'eu-central-1': outputs['Svc-eu-central-1-Service'].Url,
-      'us-east-1': outputs['Svc-us-east-1-Service'].Url,
+      'eu-central-1': outputs['Svc-eu-central-1-Service'].ApiUrl,
+      'us-east-1': outputs['Svc-us-east-1-Service'].ApiUrl,
     },
     publishUrls: {
       'eu-central-1': outputs['Svc-eu-central-1-Service'].PublishUrl,

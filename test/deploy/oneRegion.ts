@@ -14,7 +14,7 @@ export const json = { 'content-type': 'application/json' };
 
 const url = z.url().transform((text) => new URL(text));
 const outputsShape = z.object({
-  [`Svc-${region}-Service`]: z.object({ Url: url }).optional(),
+  [`Svc-${region}-Service`]: z.object({ Url: url, ApiUrl: z.optional(url) }).optional(),
   'Svc-Management': z.object({ ManagementUrl: url, ManagementSecret: z.string() }).optional(),
 });
 
@@ -130,7 +130,7 @@ export async function withOneRegion(
     // The emulator may replace an API instead of changing it, which changes its URL: see `ministack_imports.py`.
     const noteUrls = (given: unknown): string | undefined => {
       const { [`Svc-${region}-Service`]: service, 'Svc-Management': management } = outputsShape.parse(given);
-      if (service !== undefined) apis.set('messaging', apiAt(service.Url));
+      if (service !== undefined) apis.set('messaging', apiAt(service.ApiUrl ?? service.Url));
       if (management !== undefined) apis.set('management', apiAt(management.ManagementUrl));
       return management?.ManagementSecret;
     };

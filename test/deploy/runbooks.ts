@@ -232,7 +232,7 @@ export async function followRunbooks({ port, awsUrl, scratch, say }: Running): P
           Outputs.map((output) => [`${StackName} ${output.OutputKey}`, output.OutputValue] as const),
         ),
     );
-    apis.messaging = apiAt(new URL(outputs.get(`Svc-${home}-Service Url`) ?? ''));
+    apis.messaging = apiAt(new URL(outputs.get(`Svc-${home}-Service ApiUrl`) ?? ''));
     apis.management = apiAt(new URL(outputs.get('Svc-Management ManagementUrl') ?? ''));
     const { context } = readConfig(folder);
     const regions = z.array(z.string()).default([home, 'us-east-1']).parse(context['regions']);

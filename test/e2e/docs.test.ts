@@ -67,7 +67,7 @@ async function readersEnv(fields: Readonly<Record<string, unknown>> = {}) {
 
 it('examples have a known language', () => {
   expect(new Set(blocks.map(({ language }) => language))).toEqual(
-    new Set(['sh', 'json', 'ts', 'js', 'python', 'yaml']),
+    new Set(['sh', 'json', 'ts', 'python', 'yaml']),
   );
 });
 

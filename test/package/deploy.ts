@@ -46,7 +46,7 @@ const settingsFor = (ownHost: string) => ({
 });
 
 const outputsShape = z.object({
-  [`${name}-${region}-Service`]: z.object({ Url: z.url() }),
+  [`${name}-${region}-Service`]: z.object({ ApiUrl: z.url() }),
   [`${name}-Management`]: z.object({ ManagementUrl: z.url(), ManagementSecret: z.string() }),
 });
 const shopShape = z.object({ Shop: z.object({ ApiUrl: z.url() }) });
@@ -121,7 +121,7 @@ export const deployPackage = ({ emptyFolder, run, app, archive }: Tools): Promis
         run(folder, 'npx', ['--yes', './svc-queue.tgz', ...args], { ...env, ...more });
       await svcQueue(['bootstrap']);
       const outputs = outputsShape.parse(JSON.parse(await svcQueue(['deploy', '--yes', '--json'])));
-      messaging = apiAt(new URL(outputs[`${name}-${region}-Service`]?.Url ?? ''));
+      messaging = apiAt(new URL(outputs[`${name}-${region}-Service`]?.ApiUrl ?? ''));
       management = apiAt(new URL(outputs[`${name}-Management`]?.ManagementUrl ?? ''));
       say('the command has deployed');
 

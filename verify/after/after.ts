@@ -70,9 +70,9 @@ async function findDeployment({ deployment: { settings }, front }: Asked) {
   const { ManagementUrl = '' } = await outputsIn(first, `${name}-Management`);
   const { username, password } = (await readLogin({ name, region: first })).login;
   const apis = regions.map(async (region) => {
-    const { Url = '', PublishUrl } = await outputsIn(region, `${name}-${region}-Service`);
+    const { ApiUrl = '', PublishUrl } = await outputsIn(region, `${name}-${region}-Service`);
     const publishUrl = PublishUrl === undefined ? undefined : reachable(PublishUrl, front);
-    return { region, url: reachable(Url, front), publishUrl };
+    return { region, url: reachable(ApiUrl, front), publishUrl };
   });
   return {
     managementUrl: reachable(ManagementUrl, front),

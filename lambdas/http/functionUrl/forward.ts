@@ -1,4 +1,4 @@
-/** Passes on the requests that the function behind its URL does not answer, so that one address serves the whole API. */
+/** Passes on requests that the function behind its URL does not answer. */
 import { request as overHttp, type IncomingMessage } from 'node:http';
 import { request as overHttps } from 'node:https';
 import { buffer } from 'node:stream/consumers';

@@ -1,7 +1,4 @@
-/**
- * The publish URL, a function URL of Lambda. No API Gateway is in front of it, so this file also makes the gateway's refusals
- * and access log. It passes on what does not publish.
- */
+/** The publish URL. No API Gateway is in front of it, so this file also makes the gateway's refusals and access log. */
 import type { Context, LambdaFunctionURLEvent } from 'aws-lambda';
 import { now } from '../../shared/clock.ts';
 import { largestHeaders, receivedHeader, valuesOf, type Header } from '../../shared/headers.ts';
@@ -58,8 +55,8 @@ function headBytes({ method, rawPath, headers }: ApiRequest, rawQueryString: str
 }
 
 /**
- * Whether a body may differ from the bytes sent. Lambda passes text types on as text and replaces bytes that are not UTF-8.
- * Then the length differs from `Content-Length` or, without that header, the body has the replacement character.
+ * Whether a body may differ from the bytes sent: Lambda replaces bytes of a text that are not UTF-8. Then the length differs
+ * from `Content-Length`, or the body has the replacement character.
  */
 function isDoubtful(
   { body = '', isBase64Encoded }: LambdaFunctionURLEvent,
@@ -87,7 +84,6 @@ function refusalOf(event: LambdaFunctionURLEvent, request: ApiRequest): HttpErro
       'The request cannot be read as HTTP; a path must be percent-encoded.',
     );
   }
-  // No request for another path is worth one of the gateway.
   if (!/\/v2\/|\/console(\/|$)/.test(rawPath))
     return notFound('path_not_found', `There is no ${method} ${rawPath}.`);
   if (isDoubtful(event, request)) {
@@ -109,7 +105,7 @@ async function answerOfApi(
 ): Promise<Result> {
   try {
     const { forward } = await import('./forward.ts');
-    // A plus may have become a space on the way.
+    // A plus may have become a space.
     const query = rawQueryString.replaceAll(' ', '+');
     return await forward(
       request,
@@ -123,7 +119,7 @@ async function answerOfApi(
   }
 }
 
-/** Writes API Gateway's access log line, without path, query and headers, which have destinations and tokens. */
+/** Writes API Gateway's access log line, which has no destinations and tokens. */
 function logRequest(
   { id, method, rawPath, callerIp }: ApiRequest,
   { statusCode, body, isBase64Encoded = false }: Result,

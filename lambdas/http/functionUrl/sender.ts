@@ -5,7 +5,7 @@ import { masterSecret } from '../../account/secrets.ts';
 import { isRecent, minuteMs, now } from '../../shared/clock.ts';
 import { valuesOf, type Header } from '../../shared/headers.ts';
 
-/** As a gateway's header, it is not forwarded to destinations. */
+/** It is not forwarded to destinations. */
 export const senderHeader = 'x-forwarded-sender';
 
 /** A request takes seconds, and clocks differ by less than a minute. */

@@ -1,4 +1,4 @@
-/** Reads the log for statistics: the index `log`, and the prompt records, which are not in it. Eventually consistent. */
+/** Reads the index `log`, and the prompt records, which are not in it. Eventually consistent. */
 import { QueryCommand, type QueryCommandOutput } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
@@ -76,7 +76,7 @@ const filterOf = ({ destinations, of }: WantedAttempts): Terms =>
       }
     : { terms: '#of = :of', names: { '#of': of[0] }, values: { ':of': { S: of[1] } } };
 
-/** Reads a shard's newest records: one call of the index, and as many of the prompt ones as reach as far. */
+/** Reads a shard's newest records: one call of the index, and prompt ones as far back. */
 export async function newestAttempts(shard: string, wanted: WantedAttempts): Promise<ReadAttempts> {
   const late = await newestLate(shard, wanted);
   const prompt = await newestPrompt(shard, wanted, late.readFrom ?? 0);
@@ -119,7 +119,6 @@ async function newestLate(shard: string, wanted: WantedAttempts): Promise<ReadAt
 /** A call may find only messages that wait. */
 const mostPromptCalls = 10;
 
-/** @param far how far back the other records are read, Unix milliseconds */
 async function newestPrompt(shard: string, wanted: WantedAttempts, far: number): Promise<ReadAttempts> {
   const { most, from = 0, to = Number.MAX_SAFE_INTEGER } = wanted;
   const { terms, names, values } = filterOf(wanted);

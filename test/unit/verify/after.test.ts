@@ -314,6 +314,11 @@ const short: readonly {
     context: contextOf(published, [{ bytes: 4 * 1_024 * 1_024 }]),
   },
   {
+    check: 'publish-url-api',
+    sentence: /A queue that does not exist was answered 503/,
+    context: contextOf({ 'GET /v2/queues/none': answerOf(503, '') }),
+  },
+  {
     check: 'domains',
     sentence: /queue\.example\.com answered the account 403 Forbidden/,
     context: {

@@ -83,6 +83,20 @@ export const doorChecks: readonly Check<After>[] = [
     },
   },
   {
+    name: 'publish-url-api',
+    shows: 'the publish URL passes other requests on to the API, and its answers back',
+    remedy: 'The function Publish gets the address of the API in API_URL: npx svc-queue drift.',
+    notOnEmulator: 'its functions do not reach its gateway',
+    run: async (after) => {
+      const answer = await urlOf(after).send('GET', '/v2/queues/none');
+      expectThat(
+        answer.status === 404 && isRefusal(answer),
+        `A queue that does not exist was answered ${shown(answer)}.`,
+      );
+      return 'a queue that does not exist was answered 404 by the API';
+    },
+  },
+  {
     name: 'domains',
     shows: 'the custom domains lead to the APIs, with a certificate that is trusted',
     remedy:
