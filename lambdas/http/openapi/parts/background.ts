@@ -18,18 +18,22 @@ export const tooManyBulks = [
   'The account has 5 bulk operations in the background, the most at one time; send this one again when another has ended, or stop one.',
 ] as const;
 
+const parameter = {
+  name: 'background',
+  in: 'query',
+  description:
+    'With `true`, the request only starts the operation, on the entries that exist now, and `/v2/bulk/{bulkId}` shows how far it is. Such a request has filters, but no ids, `count` or `cursor`.',
+  schema: { type: 'string', enum: ['true'] },
+  example: 'true',
+} as const;
+
 export const inBackground = (operation: Operation): Operation => ({
   ...operation,
   shared: {
     ...operation.shared,
-    'bulk.background': {
-      name: 'background',
-      in: 'query',
-      description:
-        'With `true`, the request only starts the operation, on the entries that exist now, and `/v2/bulk/{bulkId}` shows how far it is. Such a request has filters, but no ids, `count` or `cursor`.',
-      schema: { type: 'string', enum: ['true', 'false'] },
-      example: 'true',
-    },
+    ...(Object.keys(operation.answers).length === 0
+      ? { 'bulk.onlyBackground': { ...parameter, required: true } }
+      : { 'bulk.background': parameter }),
   },
   answers: {
     ...operation.answers,
