@@ -1,8 +1,9 @@
 /** The token of a completion URL. It is valid for one attempt. */
-import { createHmac } from 'node:crypto';
 import * as z from 'zod/mini';
-import { derive, isPassword, secretsOf } from './credentials.ts';
+import { isPassword, macOf, secretsOf } from './credentials.ts';
 import { masterSecret } from './secrets.ts';
+
+const purpose = 'completion';
 
 interface CompletionTarget {
   readonly accountId: string;
@@ -13,15 +14,10 @@ interface CompletionTarget {
   readonly startedAt: number;
 }
 
-const macOf = (secret: string, accountId: string, text: string): string =>
-  createHmac('sha256', derive(secret, 'completion', accountId, 0))
-    .update(text)
-    .digest('base64url');
-
 export async function completionToken(target: CompletionTarget): Promise<string> {
   const { accountId, messageId, attempt, startedAt } = target;
   const text = Buffer.from(JSON.stringify([accountId, messageId, attempt, startedAt])).toString('base64url');
-  return `${text}.${macOf((await masterSecret()).current, accountId, text)}`;
+  return `${text}.${macOf((await masterSecret()).current, purpose, accountId, text)}`;
 }
 
 /** Returns undefined if this deployment did not make the token. */
@@ -32,7 +28,9 @@ export async function readCompletionToken(token: string): Promise<CompletionTarg
   const read = shape.safeParse(jsonIn(text));
   if (!read.success) return undefined;
   const [accountId, messageId, attempt, startedAt] = read.data;
-  const isOurs = secretsOf(await masterSecret()).some((one) => isPassword(macOf(one, accountId, text), mac));
+  const isOurs = secretsOf(await masterSecret()).some((one) =>
+    isPassword(macOf(one, purpose, accountId, text), mac),
+  );
   return isOurs ? { accountId, messageId, attempt, startedAt } : undefined;
 }
 

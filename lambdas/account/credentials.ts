@@ -42,6 +42,12 @@ export const derive = (
     .update(JSON.stringify([purpose, accountId, generation]))
     .digest();
 
+/** @param purpose as of {@link derive} */
+export const macOf = (masterSecret: string, purpose: string, accountId: string, text: string): string =>
+  createHmac('sha256', derive(masterSecret, purpose, accountId, 0))
+    .update(text)
+    .digest('base64url');
+
 /** Each request needs a password, which depends only on the account as read. */
 const knownPasswords = new WeakMap<Account, Map<string, string>>();
 

@@ -14,10 +14,11 @@ import { type MessagingFunction, routesIn } from './route.ts';
 
 const token: Middleware = {
   before: async ({ context }) => {
-    if (context.call === undefined || context.call.route.access === 'open') return;
-    const { request } = context.call;
-    const call = { ...context.call, request: { ...request, callerIp: await callerIpOf(request) } };
-    context.call = call;
+    const { call } = context;
+    if (call === undefined || call.route.access === 'open') return;
+    const callerIp = await callerIpOf(call.request);
+    if (callerIp !== call.request.callerIp)
+      context.call = { ...call, request: { ...call.request, callerIp } };
     // Both are read together, so a publish does not wait for the rules later.
     const [caller] = await Promise.all([
       authenticate(tokenOf(call.request.headers, call.canonical)),

@@ -1,6 +1,5 @@
 /** The sealed address of the sender of a forwarded request. */
-import { createHmac } from 'node:crypto';
-import { derive, isPassword, secretsOf } from '../../account/credentials.ts';
+import { isPassword, macOf, secretsOf } from '../../account/credentials.ts';
 import { masterSecret } from '../../account/secrets.ts';
 import { isRecent, minuteMs, now } from '../../shared/clock.ts';
 import { valuesOf, type Header } from '../../shared/headers.ts';
@@ -11,14 +10,11 @@ export const senderHeader = 'x-forwarded-sender';
 /** A request takes seconds, and clocks differ by less than a minute. */
 const longestWayMs = 2 * minuteMs;
 
-const macOf = (secret: string, text: string): string =>
-  createHmac('sha256', derive(secret, 'sender', '', 0))
-    .update(text)
-    .digest('base64url');
+const sealOf = (secret: string, text: string): string => macOf(secret, 'sender', '', text);
 
 export async function sealed(callerIp: string): Promise<string> {
   const text = `${callerIp} ${now()}`;
-  return `${text} ${macOf((await masterSecret()).current, text)}`;
+  return `${text} ${sealOf((await masterSecret()).current, text)}`;
 }
 
 /** Returns undefined if this deployment did not forward the request just now. */
@@ -28,5 +24,5 @@ export async function senderIn(headers: readonly Header[]): Promise<string | und
   const [callerIp = '', time = '', mac = ''] = sender.split(' ');
   if (!isRecent(Number(time), longestWayMs, now())) return undefined;
   const secrets = secretsOf(await masterSecret());
-  return secrets.some((one) => isPassword(macOf(one, `${callerIp} ${time}`), mac)) ? callerIp : undefined;
+  return secrets.some((one) => isPassword(sealOf(one, `${callerIp} ${time}`), mac)) ? callerIp : undefined;
 }
