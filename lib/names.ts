@@ -25,6 +25,8 @@ export const namesOf = ({ name }: Pick<Settings, 'name'>) => ({
   managementApi: `${name}-management`,
   /** In the first region. */
   managementSecret: `${name}/management`,
+  /** The ARN of the secret of an app's account, in the first region. */
+  secretParameter: (accountId: string) => `/${name}/accounts/${accountId}/secret`,
 });
 
 export const scheduleGroupOf = ({ name, scheduleGroup }: Pick<Settings, 'name' | 'scheduleGroup'>): string =>

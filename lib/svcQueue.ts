@@ -82,13 +82,18 @@ export class SvcQueue extends Construct {
       throw new Error(`The props of the account '${id}' are not right:\n- ${faults.join('\n- ')}`);
     const { rotation } = props;
     const accountId = uuidOf(`${this.#settings.name}/${id}`);
-    const secret = this.#forAccounts.makeAccount(id, {
-      id: accountId,
+    const secret = this.#forAccounts.makeAccount(id, accountId, {
       fields: fieldsOf(id, props),
       url: this.url,
       rotation,
     });
-    const account = new SvcAccount(this, id, { accountId, secret, url: this.url, rotation });
+    const account = new SvcAccount(this, id, {
+      accountId,
+      secret,
+      secretArnIn: (stack) => this.#forAccounts.secretArnIn(stack, accountId),
+      url: this.url,
+      rotation,
+    });
     this.#accounts.set(id, account);
     return account;
   }

@@ -6,18 +6,26 @@ import { Code } from 'aws-cdk-lib/aws-lambda';
 import * as z from 'zod';
 import { templateResource, type TemplateResource } from './prices/resources.ts';
 import { OperateError } from '../operate/operateError.ts';
+import { largestEnvironment } from '../lib/functions/environmentSize.ts';
 import { readSettings, type Settings, SettingsError } from '../lib/settings.ts';
 import { makeStacks } from '../lib/stacks.ts';
 
 const cdkJson = z.object({ context: z.record(z.string(), z.unknown()).default({}) });
 
-const template = z.object({ Resources: z.record(z.string(), templateResource) });
+const template = z.object({
+  Resources: z.record(z.string(), templateResource),
+  Metadata: z
+    .object({ [largestEnvironment]: z.object({ name: z.string(), bytes: z.number() }).optional() })
+    .default({}),
+});
 
 export interface StackTemplate {
   readonly name: string;
   readonly region: string;
   /** By logical id. */
   readonly resources: Readonly<Record<string, TemplateResource>>;
+  /** The function with the most variables, and their bytes. */
+  readonly largestEnvironment: { readonly name: string; readonly bytes: number } | undefined;
   /** JSON, as the CLI sends it. */
   readonly text: string;
 }
@@ -27,6 +35,12 @@ export interface Deployment {
   readonly stacks: readonly StackTemplate[];
   /** The qualifier of `cdk bootstrap`. */
   readonly qualifier: string;
+}
+
+export function readTemplate(name: string, region: string, json: unknown): StackTemplate {
+  const { Resources: resources, Metadata } = template.parse(json);
+  const text = JSON.stringify(json);
+  return { name, region, resources, largestEnvironment: Metadata[largestEnvironment], text };
 }
 
 /**
@@ -43,15 +57,11 @@ export function readDeployment(context: Readonly<Record<string, string>>): Deplo
   const settings = settingsOf(app);
   const codeOf = (handler: string) => Code.fromInline(`// ${handler}`);
   makeStacks(app, { settings, account: undefined, codeOf });
-  const stacks = app.synth().stacks.map((stack): StackTemplate => {
-    const json: unknown = stack.template;
-    return {
-      name: stack.stackName,
-      region: stack.environment.region,
-      resources: template.parse(json).Resources,
-      text: JSON.stringify(json),
-    };
-  });
+  const stacks = app
+    .synth()
+    .stacks.map(({ stackName, environment, template: json }) =>
+      readTemplate(stackName, environment.region, json),
+    );
   const qualifier = z.string().default('hnb659fds');
   return {
     settings,

@@ -4,6 +4,7 @@
  */
 import { CustomResource, Duration, ReferenceStrength, Stack, type StackProps } from 'aws-cdk-lib';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
+import { StringParameter } from 'aws-cdk-lib/aws-ssm';
 import { Construct } from 'constructs';
 import { acceptSecret } from '../acknowledge.ts';
 import { setFlags } from '../flags.ts';
@@ -31,10 +32,12 @@ interface Provided {
 
 export class AccountsStack extends Stack {
   readonly #provision: SvcFunction;
+  readonly #names: ReturnType<typeof namesOf>;
 
   constructor(scope: Construct, id: string, { settings, home, codeOf, ...props }: AccountsStackProps) {
     super(scope, id, props);
     setFlags(this);
+    this.#names = namesOf(settings);
     this.#provision = new SvcFunction(this, 'Provision', {
       environment: home.variables,
       settings,
@@ -46,7 +49,7 @@ export class AccountsStack extends Stack {
     });
   }
 
-  makeAccount(id: string, input: Readonly<Record<string, unknown>>): Secret {
+  makeAccount(id: string, accountId: string, input: Readonly<Record<string, unknown>>): Secret {
     const place = new Construct(this, id);
     const secret = new Secret(place, 'Secret', {
       description: `The token and the signing keys of the account ${id}`,
@@ -59,8 +62,21 @@ export class AccountsStack extends Stack {
       'The service derives what is in it. A rotation is a command of the operator, and a deployment follows it.',
     );
     this.#provision.addToRolePolicy(allow(['secretsmanager:PutSecretValue'], secret.secretArn));
-    this.provide(place, 'Account', { ...input, kind: 'account', secret: secret.secretArn });
+    this.provide(place, 'Account', { ...input, id: accountId, kind: 'account', secret: secret.secretArn });
+    new StringParameter(place, 'SecretArn', {
+      parameterName: this.#names.secretParameter(accountId),
+      stringValue: secret.secretArn,
+    });
     return secret;
+  }
+
+  /**
+   * The ARN of an account's secret in another stack's template, for a dynamic reference. CloudFormation's pages do not say
+   * whether one may contain `Fn::GetStackOutput`; it may contain a parameter.
+   */
+  secretArnIn(other: Stack, accountId: string): string {
+    other.addStackDependency(this);
+    return StringParameter.valueForStringParameter(other, this.#names.secretParameter(accountId));
   }
 
   provide(scope: Construct, id: string, input: Provided): CustomResource {

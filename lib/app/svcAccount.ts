@@ -1,4 +1,4 @@
-import { Stack, Token } from 'aws-cdk-lib';
+import { SecretValue, Stack, Token } from 'aws-cdk-lib';
 import type { Grant, IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda';
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
@@ -175,6 +175,7 @@ function faultsInLimits(limits: SvcLimits): readonly string[] {
 interface Made {
   readonly accountId: string;
   readonly secret: ISecret;
+  readonly secretArnIn: (stack: Stack) => string;
   readonly url: string;
   readonly rotation: string | undefined;
 }
@@ -189,15 +190,13 @@ export class SvcAccount extends Construct {
    * `QSTASH_CURRENT_SIGNING_KEY` and `QSTASH_NEXT_SIGNING_KEY`.
    */
   readonly secret: ISecret;
-  readonly #url: string;
-  readonly #rotation: string | undefined;
+  readonly #made: Made;
 
   constructor(scope: Construct, id: string, made: Made) {
     super(scope, id);
     this.accountId = made.accountId;
     this.secret = made.secret;
-    this.#url = made.url;
-    this.#rotation = made.rotation;
+    this.#made = made;
   }
 
   /**
@@ -217,11 +216,13 @@ export class SvcAccount extends Construct {
         `${fn.node.path} is in ${placeOf(there)}, but the secret of ${this.node.id} is in ${placeOf(here)}. Give the stack of the ` +
           'function that region, and SvcQueue the AWS account of the stack (awsAccount), or neither of them one.',
       );
-    fn.addEnvironment('QSTASH_URL', this.#url);
-    for (const name of secretVariables)
-      fn.addEnvironment(name, this.secret.secretValueFromJson(name).unsafeUnwrap());
+    const { secretArnIn, url, rotation } = this.#made;
+    fn.addEnvironment('QSTASH_URL', url);
+    const arn = secretArnIn(there);
+    for (const jsonField of secretVariables)
+      fn.addEnvironment(jsonField, SecretValue.secretsManager(arn, { jsonField }).unsafeUnwrap());
     // CloudFormation reads the secret again only if another property of the function has changed.
-    if (this.#rotation !== undefined) fn.addEnvironment('SVC_ROTATION', this.#rotation);
+    if (rotation !== undefined) fn.addEnvironment('SVC_ROTATION', rotation);
   }
 
   /** Lets a function, or another identity, read the secret at run time. */

@@ -6,7 +6,10 @@ import { type Settings, SettingsError } from '../settings.ts';
 import type { SvcFunction } from './function.ts';
 
 /** Bytes of all variables of a function ("Lambda quotas": 4 KB). Lambda's refusal quotes the JSON that it measures. */
-const mostBytes = 4_096;
+export const mostBytes = 4_096;
+
+/** The name in a template's metadata for what `verify --before` reads. */
+export const largestEnvironment = 'LargestEnvironment';
 
 const account = '111122223333';
 const pseudoParameters: Readonly<Record<string, string>> = {
@@ -61,7 +64,8 @@ const textsOf = (settings: Settings): Readonly<Partial<Record<keyof Settings, re
 });
 
 /**
- * @param stacks with the resources in the variables. A logical id may be in two: then that of the last counts
+ * @param stacks with the resources in the variables, that of the functions first. A logical id may be in two: then that of the
+ *   last counts
  * @throws SettingsError if Lambda would refuse a function's variables, which only a deployment shows
  */
 export function refuseLargeEnvironments(
@@ -98,7 +102,9 @@ export function refuseLargeEnvironments(
   const [largest] = functions
     .map((fn) => ({ name: fn.node.id, variables: variablesOf(fn) }))
     .sort((one, other) => other.variables.length - one.variables.length);
-  if (largest === undefined || largest.variables.length <= mostBytes) return;
+  if (largest === undefined) return;
+  stacks[0]?.addMetadata(largestEnvironment, { name: largest.name, bytes: largest.variables.length });
+  if (largest.variables.length <= mostBytes) return;
   const json = largest.variables.toString();
   const taken = Object.entries(textsOf(settings))
     .map(([setting, texts]) => {

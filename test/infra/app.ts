@@ -108,7 +108,7 @@ function makeAccounts(): Template {
   if (home === undefined) throw new Error('There must be one service stack.');
   const env = { region: home.region };
   const accounts = new AccountsStack(app, 'Svc-Accounts', { env, settings, home, codeOf });
-  accounts.makeAccount('default', { id: 'an id', fields: {}, url: home.messagingApi.url });
+  accounts.makeAccount('default', 'an-id', { fields: {}, url: home.messagingApi.url });
   return Template.fromStack(accounts);
 }
 

@@ -148,9 +148,23 @@ describe('an account', () => {
       'QSTASH_URL',
       'SVC_ROTATION',
     ]);
-    expect(JSON.stringify(given['QSTASH_TOKEN'])).toMatch(
-      /"\{\{resolve:secretsmanager:",\{"Fn::GetStackOutput":\{"StackName":"Svc-Accounts","Region":"eu-central-1","OutputName":"[^"]*"\}\},":SecretString:QSTASH_TOKEN::\}\}"/,
-    );
+    const { 'Fn::Join': joined } = z
+      .object({
+        'Fn::Join': z.tuple([z.literal(''), z.array(z.union([z.string(), z.object({ Ref: z.string() })]))]),
+      })
+      .parse(given['QSTASH_TOKEN']);
+    const [before, reference, after] = joined[1];
+    expect([before, after]).toEqual(['{{resolve:secretsmanager:', ':SecretString:QSTASH_TOKEN::}}']);
+    const parameters = Template.fromStack(stack).findParameters('*', {
+      Type: 'AWS::SSM::Parameter::Value<String>',
+      Default: `/Svc/accounts/${account.accountId}/secret`,
+    });
+    expect(Object.keys(parameters)).toEqual([typeof reference === 'object' && reference.Ref]);
+    Template.fromStack(accounts()).hasResourceProperties('AWS::SSM::Parameter', {
+      Name: `/Svc/accounts/${account.accountId}/secret`,
+      Value: { Ref: 'defaultSecretA2B24F7F' },
+    });
+    expect(stack.dependencies).toContain(accounts());
     expect(JSON.stringify(Template.fromStack(accounts()).findOutputs('*'))).not.toContain('resolve');
   });
 

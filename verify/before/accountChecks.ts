@@ -1,5 +1,6 @@
 /** Checks what the AWS account and its organisation allow: quotas, certificates, function URLs. */
 import * as z from 'zod';
+import { mostBytes } from '../../lib/functions/environmentSize.ts';
 import { regionOfArn, valuesIn } from '../../lib/regional.ts';
 import { type Check, expectNone, expectThat, Skipped } from '../check.ts';
 import type { Quota } from './account.ts';
@@ -19,6 +20,14 @@ const isTableWrites = ({ code }: Quota): boolean => code === 'L-AB614373';
 
 /** The quota code for vCPUs of the instance families that managed instances use ("Running On-Demand Standard"). */
 const standardInstances = 'L-1216C47A';
+
+/**
+ * "New AWS accounts have reduced concurrency and memory quotas" ("Lambda quotas"), which no API tells. Lambda refuses more than
+ * 3,008 MB there; an account with all of the concurrent executions is no longer new.
+ */
+const newAccount = { memoryMb: 3_008, executions: 1_000 };
+
+const functionShape = z.object({ MemorySize: z.number().default(128) });
 
 const providerShape = z.object({ CapacityProviderScalingConfig: z.object({ MaxVCpuCount: z.number() }) });
 
@@ -103,6 +112,29 @@ export const accountChecks: readonly Check<Before>[] = [
         `EC2 lets ${vCPUs} vCPUs of standard instances run, of all programs together; the managed instances may have ${needed} while a deployment changes them.`,
       );
       return `EC2 lets ${vCPUs} vCPUs of standard instances run, the managed instances may have ${needed}`;
+    },
+  },
+  {
+    name: 'function-settings',
+    shows: 'Lambda takes the memory and the variables of the functions',
+    remedy:
+      'Ask AWS Support for more memory of functions, or lower deliveryMemory; shorten the longest texts of the settings.',
+    notOnEmulator: 'the emulator has no quotas of memory',
+    run: async ({ aws, stacks }) => {
+      const functions = stacks
+        .flatMap(({ resources }) => Object.values(resources))
+        .filter(({ Type }) => Type === 'AWS::Lambda::Function');
+      const memoryMb = Math.max(...functions.map((one) => functionShape.parse(one.Properties).MemorySize));
+      const { limit } = await aws.concurrency();
+      expectThat(
+        memoryMb <= newAccount.memoryMb || limit >= newAccount.executions,
+        `A function has ${memoryMb} MB of memory. With ${limit} concurrent executions the account is new, and AWS gives functions of new accounts ${newAccount.memoryMb} MB at most.`,
+      );
+      const [largest] = stacks.flatMap((one) => one.largestEnvironment ?? []);
+      const variables = largest && `${largest.name} has ${largest.bytes} of ${mostBytes} bytes of variables`;
+      return [`a function has ${memoryMb} MB of memory at most`, ...(variables ? [variables] : [])].join(
+        '; ',
+      );
     },
   },
   {

@@ -1,6 +1,7 @@
 /** `svc-queue verify --release`: an upgrade and a rollback, while messages are published and delivered. */
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { shortTimeoutMs } from '../../lambdas/aws/resources.ts';
 import { type Check, expectThat, Shortfall } from '../check.ts';
 import { publish, statesOf } from '../after/api.ts';
 import type { After } from '../after/context.ts';
@@ -20,6 +21,9 @@ const calmMs = 20_000;
 
 /** Some messages are delayed, so that they wait during a deployment. */
 const delays = ['0s', '10s', '60s'];
+
+/** Every second message goes by the queue `long`, which may be on managed instances. */
+const timeouts = [shortTimeoutMs, 2 * shortTimeoutMs].map((ms) => `${ms / 1_000}s`);
 
 /** Every fifth message fails at first, so that another release may make its retry. */
 const failing = 5;
@@ -79,6 +83,7 @@ function keepPublishing(
           body: `message ${number}`,
           headers: {
             'svc-delay': delays[number % delays.length] ?? '0s',
+            'svc-timeout': timeouts[number % timeouts.length] ?? '',
             'svc-retries': '3',
             'svc-retry-delay': '5000',
           },

@@ -3,8 +3,6 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { describe, expect, it } from 'vitest';
-import * as z from 'zod';
-import { templateResource } from '../../../verify/prices/resources.ts';
 import { readSettings } from '../../../lib/settings.ts';
 import { beforeChecks } from '../../../verify/before/checks.ts';
 import { verifyBefore } from '../../../verify/before/before.ts';
@@ -15,7 +13,7 @@ import type { Network, RouteTable } from '../../../verify/before/network.ts';
 import { namedTypes } from '../../../verify/before/names.ts';
 import { alarmQueriesIn } from '../../../verify/before/alarms.ts';
 import { changeSetCalls, changeSetClientsIn, readersIn, readingCalls } from '../../../verify/clients.ts';
-import type { Deployment } from '../../../verify/deployment.ts';
+import { type Deployment, readTemplate } from '../../../verify/deployment.ts';
 import { cdkContext, synthesize } from '../app.ts';
 import {
   type Context,
@@ -167,17 +165,12 @@ const stack = (of: Partial<Stack> = {}): Stack => ({
 });
 
 function deploymentOf(context: Context): Deployment {
-  const stacks = synthesize(context).stacks.map(({ name, region: where, template }) => ({
-    name,
-    region: where,
-    resources: templateShape.parse(template.toJSON()).Resources,
-    text: JSON.stringify(template.toJSON()),
-  }));
+  const stacks = synthesize(context).stacks.map(({ name, region: where, template }) =>
+    readTemplate(name, where, template.toJSON()),
+  );
   const settings = readSettings(new App({ context: { ...cdkContext, ...context } }));
   return { settings, stacks, qualifier: 'hnb659fds' };
 }
-
-const templateShape = z.object({ Resources: z.record(z.string(), templateResource) });
 
 const outcomesOf = (aws: Partial<AwsAccount>, context: Context = oneRegion) =>
   verifyBefore({
@@ -348,6 +341,13 @@ const short: readonly {
     sentence: /EC2 lets 16 vCPUs of standard instances run, .* may have 84 while a deployment/,
     aws: quotas({ ec2: [instanceQuota(16)] }),
     context: instances,
+  },
+  {
+    check: 'function-settings',
+    sentence:
+      /^A function has 3584 MB of memory\. With 900 concurrent executions the account is new, .* 3008 MB/,
+    aws: { concurrency: () => Promise.resolve({ limit: 900, unreserved: 900 }) },
+    context: { deliveryMemory: '1024', accountConcurrency: '900' },
   },
   {
     check: 'code-storage',
