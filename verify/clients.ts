@@ -54,7 +54,6 @@ export const clientsIn = (region: string) => ({
 
 export type Clients = ReturnType<typeof clientsIn>;
 
-/** Makes clients refuse calls whose names don't match. */
 function limitedTo(calls: RegExp, clients: Clients): Clients {
   const all: readonly { readonly middlewareStack: Pick<MiddlewareStack<object, object>, 'add'> }[] =
     Object.values(clients);

@@ -1,4 +1,3 @@
-/** Waiting, which can be cancelled. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Shortfall } from './check.ts';
 

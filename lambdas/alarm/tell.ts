@@ -13,7 +13,6 @@ import type { Alarms } from './alarm.ts';
 import { noticeDraft } from './draft.ts';
 import { saveAlarms } from './store/rows.ts';
 
-/** By then a check has ended, so remaining notices are from a check that died. */
 const staleMs = (timers.lookForAlarms.functionTimeoutSeconds + 15) * secondMs;
 
 /** Writes the next version of alarms. @returns undefined if others were faster */

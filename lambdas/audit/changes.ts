@@ -82,7 +82,6 @@ export function formatChanges(changes: Changes): string | undefined {
 export const parseChanges = (text: string | undefined): Changes =>
   text === undefined ? [] : z.array(change).parse(JSON.parse(text));
 
-/** Merges consecutive changes: from before the first to after the last. */
 export function joinedChanges(first: Changes, last: Changes): Changes {
   const later = new Map(last.map((one) => [one.field, one]));
   const known = new Set(first.map(({ field }) => field));

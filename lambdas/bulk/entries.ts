@@ -51,7 +51,6 @@ async function entriesIn(
 export const byId = ({ operation, ids }: Bulk): readonly Header[] =>
   ids.map((id) => [operation === 'messages.cancel' ? 'messageIds' : 'dlqIds', id]);
 
-/** Finds the entries of a step that were not done. */
 export async function leftOf(account: Account, bulk: Bulk): Promise<readonly string[]> {
   const { operation, ids } = bulk;
   // Repeated as a whole, these find out what was done.

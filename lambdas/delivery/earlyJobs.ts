@@ -18,7 +18,6 @@ const rowTimeoutMs = 30 * secondMs;
  */
 const leastReads = 15;
 
-/** Most rows are written a few milliseconds after their job. */
 const soonMs = [10, 30, 90];
 
 const isYoung = ({ messageId, madeAt = timeOfId(messageId) }: AttemptJob): boolean =>

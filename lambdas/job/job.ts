@@ -21,7 +21,6 @@ export type LaneKind = (typeof laneKinds)[number];
 export const deliveryQueues = ['short', 'long'] as const;
 export type DeliveryQueue = (typeof deliveryQueues)[number];
 
-/** Made in a function, so that functions that only send jobs leave it out. */
 const jobShape = /* @__PURE__ */ made(() => {
   const name = z.string().check(z.minLength(1));
   const place = z.int().check(z.nonnegative());

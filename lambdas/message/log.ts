@@ -65,7 +65,6 @@ function logRowOf(row: Row): LogRow {
   };
 }
 
-/** Parsed on demand, because most log rows are skipped. */
 class ListedLogRow implements LogRow {
   readonly id: string;
   readonly time: number;

@@ -63,7 +63,6 @@ export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly 
     nextDeliveryTime: nextDeliveryAt,
   };
   const failed = [entry(subject, 'ERROR', recordedAt, failure), ...active];
-  // The cancellation has separate entries.
   if (attempt.state === 'CANCELED') return failed;
   return [
     entry(subject, attempt.state, recordedAt, { ...retried, nextDeliveryTime: nextDeliveryAt }),

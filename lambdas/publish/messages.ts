@@ -53,7 +53,6 @@ export async function loadAccepted(account: Account, messageId: string): Promise
   return history;
 }
 
-/** DynamoDB may remove an expired row days after its body. */
 export const loadKeptBody = async ({ message, body }: MessageHistory): Promise<Uint8Array | undefined> =>
   message.expiresAt > now() ? loadBody(message.messageId, body) : undefined;
 

@@ -114,7 +114,6 @@ async function publishInSteps(
     try {
       outcomes.push(...(await publishStep(account, step, steps)));
     } catch (error) {
-      // Earlier steps need their answer.
       if (outcomes.length === 0) throw error;
       log.error('A step of a batch failed', { error: error instanceof Error ? error : String(error) });
       const refusal = error instanceof HttpError ? error : unknown();

@@ -62,7 +62,6 @@ export async function publishEach(
   return { responses: [...published], left: messageIds.filter((id) => !published.has(id)), refusal };
 }
 
-/** Leaves out a message that cannot be published again. */
 function ofEntry(error: unknown): undefined {
   if (!(error instanceof HttpError) || error.status >= 500) throw error;
 }

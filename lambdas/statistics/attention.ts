@@ -149,7 +149,6 @@ export async function getAttention(account: Account): Promise<Attention> {
       ? failed.isCut
       : looked[part].isCut || looked[part].found.length > mostShown,
   );
-  /** Nothing found in a part that was cut is unknown, not none. */
   const known = <V>(part: AttentionPart, found: number, value: V): V | undefined =>
     found > 0 || !cut.includes(part) ? value : undefined;
   const shown = <T>(part: AttentionPart, all: readonly T[]) =>

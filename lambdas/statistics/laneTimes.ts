@@ -10,7 +10,6 @@ import { parseName } from '../value/names.ts';
 import { readBack } from './readAttempts.ts';
 import { stepsOf } from './rules/hostTimes.ts';
 
-/** One query parameter is required. */
 interface Asked {
   readonly queueName?: string;
   readonly flowControlKey?: string;

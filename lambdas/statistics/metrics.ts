@@ -28,7 +28,6 @@ const pendingBudgetMs = 4 * secondMs;
 const busiestFirst = (time: number) => (one: Lane, other: Lane) =>
   waitingIn(other) - waitingIn(one) || slotsInUse(other, time) - slotsInUse(one, time);
 
-/** For each queue: its waiting messages, their age, and whether it is paused. */
 const seriesOfQueue = 3;
 
 export async function readMetrics(account: Account): Promise<string> {

@@ -12,7 +12,6 @@ export type GatewayAnswer = {
   readonly headers?: Readonly<Record<string, string>>;
 } & (
   | StatusAndCode
-  // The gateway's status is kept.
   | { readonly status?: never; readonly code: ErrorCode }
   // The body has the authorizer's code.
   | { readonly status: 401; readonly code: '$context.authorizer.code' }

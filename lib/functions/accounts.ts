@@ -26,7 +26,6 @@ export class Accounts {
       description: 'Applies an account’s change to a region',
       may: [
         rights.on('accounts', 'GetItem'),
-        // The named tokens of a deleted account.
         rights.removeTokens(),
         // The worker releases attempts that waited for their account, or deletes all data of a deleted account.
         ...rights.changeLanes(),

@@ -14,7 +14,6 @@ export const extraCaVariables = { NODE_EXTRA_CA_CERTS: `/opt/${fileName}` };
 export function makeExtraCaLayer(stack: Stack, { extraCaCertificates }: Settings): LayerVersion | undefined {
   if (extraCaCertificates === undefined) return undefined;
   const folder = mkdtempSync(join(tmpdir(), 'svc-queue-ca-'));
-  // The CDK has copied the folder by then.
   process.once('exit', () => {
     rmSync(folder, { recursive: true, force: true });
   });

@@ -8,7 +8,6 @@ export const [masterSecretName] = secretNames;
 
 export const storeName = 'store.mdb';
 
-/** Files that every data directory of a stage has. */
 export const needed = [...secretNames, storeName] as const;
 
 /** @throws StageError if the folder is not the data directory of a stage */

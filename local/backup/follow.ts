@@ -90,7 +90,6 @@ class Follower {
     this.#last = newest?.name === lastName ? last && (await this.#continue(last)) : undefined;
     if (this.#last === undefined || this.#isLong(places)) {
       this.base ??= this.#write((newest?.chain ?? 0) + 1);
-      // It is awaited later.
       this.base.catch(() => undefined);
     }
     const base = await (isLast ? this.base : Promise.race([this.base, Promise.resolve(undefined)]));
@@ -170,7 +169,6 @@ class Follower {
     }
   }
 
-  /** Gives a file its name. */
   #publish(made: Changes): void {
     renameSync(this.#hidden(made), this.#in(nameOf(made)));
     flushFolder(this.#folder);

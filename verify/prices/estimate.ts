@@ -45,7 +45,6 @@ interface Invocation {
   readonly memoryMb?: number;
   /** The slowest destination's answer time; none for publish. */
   readonly destinationMs?: number;
-  /** A measured time per message, instead of the assumed one. */
   readonly cpuMs?: number;
 }
 

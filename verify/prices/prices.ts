@@ -20,7 +20,6 @@ export const pricedRegionOf = (region: string): PricedRegion =>
  */
 export const pricedOn = '2026-11-26';
 
-/** A month on AWS's pages. */
 export const hoursOfMonth = 730;
 export const daysOfMonth = hoursOfMonth / 24;
 export const secondsOfMonth = hoursOfMonth * 3_600;

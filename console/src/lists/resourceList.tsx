@@ -16,7 +16,6 @@ type EmptyText = readonly [title: string, children?: ComponentChildren];
 
 interface ListTableProps<T> extends Omit<TableProps<T>, 'rows'> {
   readonly list: Paged<T>;
-  /** The actions on a row, for users who may write. */
   readonly acts?: (row: T, again: () => void) => ComponentChildren;
   /** Undefined if nothing is shown in place of an empty list. */
   readonly empty?: EmptyText;

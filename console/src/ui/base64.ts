@@ -1,5 +1,3 @@
-/** Decodes base64, which the API uses for bytes that are not text. */
-
 export const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 

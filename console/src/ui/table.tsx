@@ -12,7 +12,6 @@ export interface Column<T> {
   /** A text, which is cut if space is short. */
   readonly text?: (row: T) => string;
   readonly to?: (row: T) => string;
-  /** An address such as a URL: it is cut in its middle. */
   readonly address?: (row: T) => string;
   readonly hint?: (row: T) => string;
   readonly count?: (row: T) => number | undefined;

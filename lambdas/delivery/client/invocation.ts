@@ -14,7 +14,6 @@ export interface Invocation extends FunctionRequest {
 
 const clientIn = inEachRegion(openLambda);
 
-/** A throttle counts as the answer 429. */
 function refused(arn: string, error: SdkError): DestinationResponse {
   if (error.$metadata?.httpStatusCode === 429) {
     const { Reason: reason, retryAfterSeconds } = error;

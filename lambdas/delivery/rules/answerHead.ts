@@ -52,7 +52,6 @@ const isNamed =
 const isLength = isNamed('content-length');
 const isCoding = isNamed('transfer-encoding');
 
-/** Values in a list count as several headers. */
 const valuesIn = (lines: readonly Line[], picks: (line: Line) => boolean): readonly string[] =>
   lines.filter(picks).flatMap(({ value }) => value.split(',').map((part) => part.trim()));
 

@@ -3,7 +3,6 @@ export interface ArnKind {
   /** A resource in a sentence. */
   readonly what: string;
   readonly service: string;
-  /** One resource, and several, with the service. */
   readonly one: string;
   readonly many: string;
   /** The end of an ARN, after the account, in a refusal. */

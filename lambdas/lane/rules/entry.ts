@@ -13,7 +13,6 @@ const prefix = 'msg_';
 export const formatEntry = ({ messageId, attempt, queue }: Entry): string =>
   `${messageId.slice(prefix.length)}/${attempt}${queue === 'short' ? 's' : 'l'}`;
 
-/** A slot of a queue belongs to a message, so its entry is the first attempt's. */
 export const queueEntry = (entry: Omit<Entry, 'attempt'>): string => formatEntry({ ...entry, attempt: 0 });
 
 /** @throws Error for an invalid entry */

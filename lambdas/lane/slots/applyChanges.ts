@@ -20,7 +20,6 @@ export interface PendingChange {
   readonly fail: (error: unknown) => void;
 }
 
-/** A result, or the row that must be read first. */
 type Read<T> = (T & { readonly unread?: undefined }) | { readonly unread: Unread | 'rules' };
 
 interface Granting {

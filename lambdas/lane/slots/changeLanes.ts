@@ -33,7 +33,6 @@ interface LaneParts {
   readonly jobs: JobSender;
   readonly now: () => number;
   readonly sleep: (ms: number) => Promise<void>;
-  /** Returns a number from 0 to 1. */
   readonly random: () => number;
 }
 

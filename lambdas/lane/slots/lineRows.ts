@@ -39,7 +39,6 @@ export async function spillLane(lane: Lane): Promise<Spilled> {
   return { lane: pages.length === 0 ? lane : { ...lane, line }, pages, tenants: noTenants };
 }
 
-/** The rows known while a lane is changed. */
 export class LineRows {
   readonly #key: LaneKey;
   readonly #store: Pick<LaneStore, 'loadPage' | 'loadTenants'>;

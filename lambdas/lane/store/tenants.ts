@@ -31,7 +31,6 @@ export function storedTenant(fairId: string, row: Row): StoredTenant {
   return { name: part.slice(partsBegin(fairId).length), tenant: tenantOf(tenant), at };
 }
 
-/** Reads tenants; those without a row are left out. */
 export async function loadTenants(
   lane: LaneKey,
   fairId: string,

@@ -8,7 +8,6 @@ import { log } from '../../aws/log.ts';
 import { endedUndelivered } from '../../message/history.ts';
 import type { Draft } from '../prepare.ts';
 
-/** A message that is new, a duplicate, or undecided in time. */
 export interface Deduplicated {
   /** The message to accept under this id; undefined if the first one was accepted. */
   readonly draft: Draft | undefined;

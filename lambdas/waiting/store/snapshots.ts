@@ -37,7 +37,6 @@ export type Snapshot = Readable<z.infer<typeof snapshot>>;
 const part = z.object({ until: z.number(), parts: z.number(), bytes });
 /** A row has at most 400 KB. */
 const mostBytes = 350_000;
-/** Later, the log may have lost ends of its messages. */
 const lifetimeMs = dayMs;
 
 const ownerOf = (accountId: string): string => `waiting#${accountId}`;

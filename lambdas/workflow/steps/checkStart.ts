@@ -29,7 +29,6 @@ export async function checkStart(job: RunStartJob): Promise<void> {
   if (begun !== undefined) await finish(account, begun, job);
 }
 
-/** A resumed run exists from the moment at which the dead letter chose it. */
 async function checkRerun(account: Account, job: RunStartJob, dlqId: string): Promise<void> {
   const { runId } = job;
   if ((await chosenRun(account.id, dlqId)) !== runId) return;

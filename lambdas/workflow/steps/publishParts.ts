@@ -65,7 +65,6 @@ export async function publishParts(
 const isSubmission = (part: PreparedPart): part is PreparedPart<SubmissionMessage> =>
   part.message.kind === 'submission';
 
-/** Whether a part starts a run that no other run waits for. */
 const isFirst = (part: PreparedPart): part is PreparedPart<StartMessage> => part.message.kind === 'start';
 
 async function acceptParts(

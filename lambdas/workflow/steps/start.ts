@@ -87,7 +87,6 @@ export function startOf(
   };
 }
 
-/** A fire of a schedule gets the same draft each time it is handled. */
 export function draftOf(account: Account, part: PreparedPart<StartMessage>): StartDraft {
   const { message, request, options } = part;
   const { fire } = request;

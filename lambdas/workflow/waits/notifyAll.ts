@@ -132,7 +132,6 @@ async function wakeOfRun(
     try {
       return await wake(current, seqs);
     } catch (error) {
-      // A full run does not hold up the others.
       if (!(error instanceof HttpError)) throw error;
       refusal = error;
       return undefined;

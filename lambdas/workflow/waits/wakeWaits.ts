@@ -13,7 +13,6 @@ import type { Charges } from '../../usage/charge.ts';
 /** @throws HttpError 429 or 412 if a change of a run makes too many messages */
 export type GrantMessages = (messages: number) => void;
 
-/** A change that is decided several times counts once. */
 export function granter({ charge, giveBack }: Charges): GrantMessages {
   let granted = 0;
   return (messages) => {

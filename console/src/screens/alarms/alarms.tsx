@@ -1,4 +1,3 @@
-/** The account's alarms: those that are open, a test, and the settings. */
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import {

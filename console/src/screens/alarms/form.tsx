@@ -75,7 +75,6 @@ export const numbersOf = (
 /** A number's place in a request, to which the API's errors refer. */
 const pathOf = (kind: AlarmKind, name: string): string => (name === kind ? kind : `${kind}.${name}`);
 
-/** The numbers of a kind, with the current or the first values. */
 const numberFields = (kind: AlarmKind, of: Settings): FormFields<string> =>
   Object.fromEntries(
     Object.entries(kindTable[kind].numbers ?? {}).map(([name, { label, first }]) => {

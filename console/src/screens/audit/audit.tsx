@@ -38,7 +38,6 @@ const isOne = (subject: string): boolean => !/^blk_|[= ]/.test(subject);
 function Subject({ action, subject }: { readonly action: string; readonly subject: string }) {
   const screen = screens[action.replace(/\..*/, '')];
   const shown = <Cut text={subject} isCode />;
-  // A deleted thing has no page.
   const hasPage = screen !== undefined && isOne(subject) && !action.endsWith('.delete');
   return hasPage ? <a href={href([screen, subject])}>{shown}</a> : shown;
 }

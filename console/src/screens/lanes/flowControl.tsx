@@ -1,4 +1,3 @@
-/** Flow-control keys: their messages are delivered at a limited pace. */
 import { flowControl, flowControls, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
 import { oftenMs, useOnceTrue } from '../../api/useAsked.ts';

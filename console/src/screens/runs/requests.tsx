@@ -7,7 +7,6 @@ import type { Run } from './timeline.ts';
 
 type Request = NonNullable<Run['requests']>[number];
 
-/** Requests that are shown at first, newest first. */
 const mostShown = 50;
 
 export const Refused = ({ of: { code, message } }: { readonly of: NonNullable<Request['refusal']> }) => (
