@@ -6,6 +6,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import { ScanCommand, type AttributeValue } from '@aws-sdk/client-dynamodb';
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { vi } from 'vitest';
 import type { Account } from '../../lambdas/account/account.ts';
 import type { PublishAnswer } from '../../lambdas/publish/accept.ts';
 import { queueNames } from '../../lambdas/aws/resources.ts';
@@ -25,6 +26,10 @@ export interface Received<W extends Job = Job> {
   readonly handle: string;
   readonly queueUrl: string;
 }
+
+const realNow = Date.now.bind(Date);
+/** Longer than claims of a process hold. */
+const jobsComeBackMs = 10_000;
 
 export const idsOf = (deliveries: readonly Delivery[]): ReadonlySet<string | undefined> =>
   new Set(deliveries.map(({ headers }) => headers['svc-message-id']));
@@ -243,7 +248,11 @@ export async function openFixture(options?: InProcessOptions) {
           );
         const isAlive = fate === undefined || fate.hasCome;
         const isDone = isAlive ? await act() : ((await underFate(fate, act))?.value ?? false);
-        if (!isDone) givenBack.add(formatJob(job));
+        if (!isDone) {
+          givenBack.add(formatJob(job));
+          // SQS gives back a dead worker's jobs after minutes, when its claims have ended.
+          if (fate !== undefined) vi.spyOn(Date, 'now').mockImplementation(() => realNow() + jobsComeBackMs);
+        }
         const message = { QueueUrl: queueUrl, ReceiptHandle: handle };
         if (isDone) await sqs.send(new DeleteMessageCommand(message));
         else await sqs.send(new ChangeMessageVisibilityCommand({ ...message, VisibilityTimeout: 0 }));

@@ -1,5 +1,6 @@
 /** Checks many messages at once: how they share invocations, how long they take, and whether slow hosts delay others. */
 import * as z from 'zod';
+import { messagesInMemory } from '../../../lambdas/aws/resources.ts';
 import { chunksOf } from '../../../lambdas/shared/lists.ts';
 import { type Check, expectThat } from '../../check.ts';
 import { logLines } from '../../logs.ts';
@@ -123,10 +124,11 @@ export const loadChecks: readonly Check<After>[] = [
       const sizes = await batchesOf(after, startedAt);
       const refused = await countThrottles(after, startedAt);
       const mean = sizes.reduce((sum, size) => sum + size, 0) / Math.max(1, sizes.length);
+      const most = Math.min(10, messagesInMemory(after.settings.deliveryMemory));
       const batches =
         sizes.length === 0
           ? 'the workers wrote no metrics of their invocations'
-          : `${sizes.length} invocations made ${mean.toFixed(1)} attempts on average, ${Math.min(...sizes)} to ${Math.max(...sizes)} (docs/cost.md assumes 1 and 10)`;
+          : `${sizes.length} invocations made ${mean.toFixed(1)} attempts on average, ${Math.min(...sizes)} to ${Math.max(...sizes)} (docs/cost.md has the price of 1 and of ${most}, the most with this deliveryMemory)`;
       return [
         `${count} messages were published in ${(publishMs / 1_000).toFixed(1)} s and delivered after ${seconds.toFixed(1)} s, ${Math.round(count / seconds)} a second`,
         `${received.length - count} came twice`,
