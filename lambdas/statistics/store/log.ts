@@ -1,8 +1,8 @@
 /** Reads the index `log`, and the prompt records, which are not in it. Eventually consistent. */
-import { QueryCommand, type QueryCommandOutput } from '@aws-sdk/client-dynamodb';
+import type { QueryCommandInput, QueryCommandOutput } from '@aws-sdk/client-dynamodb';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod/mini';
-import { dynamodb, queryPages, type Key } from '../../aws/dynamodb.ts';
+import { queryPages, type Key } from '../../aws/dynamodb.ts';
 import { settings } from '../../aws/settings.ts';
 import { promptQuery, readTo } from '../../message/log.ts';
 import { attemptStates, type AttemptState } from '../../message/message.ts';
@@ -76,56 +76,59 @@ const filterOf = ({ destinations, of }: WantedAttempts): Terms =>
       }
     : { terms: '#of = :of', names: { '#of': of[0] }, values: { ':of': { S: of[1] } } };
 
+/** One of the two places of a shard's records. */
+interface Place {
+  readonly query: (shard: string, from: number, to: number) => QueryCommandInput;
+  /** The time that a call has read to, Unix milliseconds; undefined at the end. */
+  readonly readTo: (page: QueryCommandOutput) => number | undefined;
+  /** How far from that time, backwards, all records are read. */
+  readonly marginMs: number;
+  /** Rows for each record. */
+  readonly rows: number;
+  /** The most calls for the newest records. */
+  readonly calls: number;
+}
+
+const late: Place = {
+  query: (shard, from, to) => ({
+    TableName: settings.messagesTable,
+    IndexName: 'log',
+    KeyConditionExpression: '#shard = :shard AND #recordedAt BETWEEN :from AND :to',
+    ExpressionAttributeNames: { '#shard': 'shard' },
+    ExpressionAttributeValues: {
+      ':shard': { S: shard },
+      ':from': { N: String(from) },
+      ':to': { N: String(to) },
+    },
+  }),
+  readTo: ({ LastEvaluatedKey: last }) => last && Number(last['recordedAt']?.N),
+  marginMs: 0,
+  rows: 1,
+  calls: 1,
+};
+
+/** Each record has its message's row beside it, and a call may find only messages that wait. */
+const prompt: Place = { query: promptQuery, readTo, marginMs: promptMs + 1, rows: 2, calls: 10 };
+
 /** Reads a shard's newest records: one call of the index, and prompt ones as far back. */
 export async function newestAttempts(shard: string, wanted: WantedAttempts): Promise<ReadAttempts> {
-  const late = await newestLate(shard, wanted);
-  const prompt = await newestPrompt(shard, wanted, late.readFrom ?? 0);
-  const ends = [late.readFrom, prompt.readFrom].filter((one) => one !== undefined);
+  const index = await newest(late, shard, wanted);
+  const rest = await newest(prompt, shard, wanted, index.readFrom);
+  const ends = [index, rest].flatMap(({ readFrom }) => readFrom ?? []);
   return {
-    attempts: [...late.attempts, ...prompt.attempts],
+    attempts: [...index.attempts, ...rest.attempts],
     readFrom: ends.length === 0 ? undefined : Math.max(...ends),
   };
 }
 
-async function newestLate(shard: string, wanted: WantedAttempts): Promise<ReadAttempts> {
+async function newest(place: Place, shard: string, wanted: WantedAttempts, far = 0): Promise<ReadAttempts> {
   const { most, from = 0, to = Number.MAX_SAFE_INTEGER } = wanted;
   const { terms, names, values } = filterOf(wanted);
-  const page = await dynamodb.send(
-    new QueryCommand({
-      TableName: settings.messagesTable,
-      IndexName: 'log',
-      KeyConditionExpression: '#shard = :shard AND #recordedAt BETWEEN :from AND :to',
-      FilterExpression: terms,
-      ProjectionExpression: attemptAttributes.ProjectionExpression,
-      ExpressionAttributeNames: {
-        ...attemptAttributes.ExpressionAttributeNames,
-        '#shard': 'shard',
-        ...names,
-      },
-      ExpressionAttributeValues: {
-        ':shard': { S: shard },
-        ':from': { N: String(from) },
-        ':to': { N: String(to) },
-        ...values,
-      },
-      ScanIndexForward: false,
-      Limit: most,
-    }),
-  );
-  const last = page.LastEvaluatedKey?.['recordedAt']?.N;
-  return { attempts: attemptsIn(page), readFrom: last === undefined ? undefined : Number(last) };
-}
-
-/** A call may find only messages that wait. */
-const mostPromptCalls = 10;
-
-async function newestPrompt(shard: string, wanted: WantedAttempts, far: number): Promise<ReadAttempts> {
-  const { most, from = 0, to = Number.MAX_SAFE_INTEGER } = wanted;
-  const { terms, names, values } = filterOf(wanted);
-  const query = promptQuery(shard, from, to);
+  const query = place.query(shard, from, to);
+  const filters = [query.FilterExpression, terms && `(${terms})`].filter((one) => one !== undefined);
   const pages = queryPages({
     ...query,
-    ...(terms !== undefined && { FilterExpression: `${query.FilterExpression} AND (${terms})` }),
+    ...(filters.length > 0 && { FilterExpression: filters.join(' AND ') }),
     ProjectionExpression: attemptAttributes.ProjectionExpression,
     ExpressionAttributeNames: {
       ...query.ExpressionAttributeNames,
@@ -140,12 +143,12 @@ async function newestPrompt(shard: string, wanted: WantedAttempts, far: number):
   let calls = 0;
   for await (const page of pages) {
     attempts.push(...attemptsIn(page).filter(({ recordedAt }) => recordedAt >= from && recordedAt <= to));
-    const read = readTo(page);
+    const read = place.readTo(page);
     if (read === undefined) break;
-    const readFrom = read + promptMs + 1;
+    const readFrom = read + place.marginMs;
     calls += 1;
     const isEnough = readFrom <= Math.max(far, from) || attempts.length >= (most ?? 0);
-    if (readFrom <= to && (isEnough || calls >= mostPromptCalls)) return { attempts, readFrom };
+    if (readFrom <= to && (isEnough || calls >= place.calls)) return { attempts, readFrom };
   }
   return { attempts, readFrom: undefined };
 }
@@ -183,35 +186,15 @@ const endsIn = ({ Items = [] }: QueryCommandOutput): readonly LoggedEnd[] =>
  * @param behind Unix milliseconds, exclusive
  */
 export async function readEnds(shard: string, behind: number): Promise<LoggedEnds> {
-  const both = await Promise.all([lateEnds(shard, behind), promptEnds(shard, behind)]);
+  const both = await Promise.all([late, prompt].map((place) => endsFrom(place, shard, behind)));
   const ends = both.flatMap(({ readUntil }) => readUntil ?? []);
   const readUntil = ends.length === 0 ? undefined : Math.min(...ends);
   const isRead = ({ recordedAt }: LoggedEnd): boolean => recordedAt <= (readUntil ?? Infinity);
   return { records: both.flatMap(({ records }) => records).filter(isRead), readUntil };
 }
 
-async function lateEnds(shard: string, behind: number): Promise<LoggedEnds> {
-  const pages = queryPages({
-    TableName: settings.messagesTable,
-    IndexName: 'log',
-    KeyConditionExpression: '#shard = :shard AND #recordedAt > :behind',
-    ProjectionExpression: endAttributes.ProjectionExpression,
-    ExpressionAttributeNames: { ...endAttributes.ExpressionAttributeNames, '#shard': 'shard' },
-    ExpressionAttributeValues: { ':shard': { S: shard }, ':behind': { N: String(behind) } },
-    Limit: endsPerRead,
-  });
-  const records: LoggedEnd[] = [];
-  for await (const page of pages) {
-    records.push(...endsIn(page));
-    const last = page.LastEvaluatedKey?.['recordedAt']?.N;
-    // A read may end between records with the same time. The next read starts with those.
-    if (last !== undefined && Number(last) - 1 > behind) return { records, readUntil: Number(last) - 1 };
-  }
-  return { records, readUntil: undefined };
-}
-
-async function promptEnds(shard: string, behind: number): Promise<LoggedEnds> {
-  const query = promptQuery(shard, behind + 1, Infinity);
+async function endsFrom(place: Place, shard: string, behind: number): Promise<LoggedEnds> {
+  const query = place.query(shard, behind + 1, Number.MAX_SAFE_INTEGER);
   const pages = queryPages({
     ...query,
     ProjectionExpression: endAttributes.ProjectionExpression,
@@ -219,13 +202,13 @@ async function promptEnds(shard: string, behind: number): Promise<LoggedEnds> {
       ...query.ExpressionAttributeNames,
       ...endAttributes.ExpressionAttributeNames,
     },
-    // Each has its message's row beside it.
-    Limit: 2 * endsPerRead,
+    Limit: place.rows * endsPerRead,
   });
   const records: LoggedEnd[] = [];
   for await (const page of pages) {
     records.push(...endsIn(page).filter(({ recordedAt }) => recordedAt > behind));
-    const read = readTo(page);
+    // A read may end between records with the same time. The next read starts with those.
+    const read = place.readTo(page);
     if (read !== undefined && read - 1 > behind) return { records, readUntil: read - 1 };
   }
   return { records, readUntil: undefined };
