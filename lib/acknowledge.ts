@@ -23,7 +23,7 @@ export function acceptSecret(secret: Secret, reason: string): void {
   accept(
     secret,
     'NIST.800.53.R5-SecretsManagerUsingKMSKey',
-    'Secrets Manager encrypts it with a key of the AWS account, and the functions’ roles bound who reads it. A key of its own would ' +
+    'Secrets Manager encrypts it with a key of the AWS account, and the functions’ roles bound who reads it. A separate key would ' +
       'cost $1 a month in each region, and the secret would be lost with it.',
   );
 }
@@ -32,7 +32,7 @@ export function acceptLog(log: IConstruct): void {
   accept(
     log,
     'NIST.800.53.R5-CloudWatchLogGroupEncrypted',
-    'CloudWatch Logs encrypts it with a key of its own, and it has no token, key, body or query in it. A key of the operator would ' +
+    'CloudWatch Logs encrypts it with its own key, and it has no token, key, body or query in it. A key of the operator would ' +
       'be one that nothing works without.',
   );
 }
@@ -41,7 +41,7 @@ export function acceptOwnPolicy(role: IConstruct): void {
   accept(
     role,
     'NIST.800.53.R5-IAMNoInlinePolicy',
-    'The role is for one purpose, and nobody else may have its rights. A managed policy could be attached to others.',
+    'The role is for one purpose, and no one else may have its rights. A managed policy could be attached to others.',
   );
 }
 

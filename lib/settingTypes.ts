@@ -46,10 +46,10 @@ const arnPattern = (services: readonly ArnService[]) =>
 
 export const functionPattern = arnPattern(['lambda']);
 export const allowedFunctionPattern =
-  'the ARN of a Lambda function, in which * stands for any characters, such as arn:aws:lambda:eu-central-1:123456789012:function:orders-*';
+  'the ARN of a Lambda function, in which * means any characters, such as arn:aws:lambda:eu-central-1:123456789012:function:orders-*';
 
 export const destinationPattern = arnPattern(arnServices);
-export const allowedDestinationPattern = `the ARN of ${oneWithArn}, in which * stands for any characters, such as arn:aws:sqs:eu-central-1:123456789012:orders-*`;
+export const allowedDestinationPattern = `the ARN of ${oneWithArn}, in which * means any characters, such as arn:aws:sqs:eu-central-1:123456789012:orders-*`;
 
 /** Returns the service in an ARN pattern, or undefined for other text. */
 export const destinationServiceOf = (pattern: string): ArnService | undefined =>

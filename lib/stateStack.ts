@@ -171,7 +171,7 @@ function acceptPlainBucket(bucket: Bucket): void {
   accept(
     bucket,
     'NIST.800.53.R5-S3DefaultEncryptionKMS',
-    'S3 encrypts with keys of its own. A key of the operator would cost a call for each body, and bodies would be lost with it.',
+    'S3 encrypts with its own keys. A key of the operator would cost a call for each body, and bodies would be lost with it.',
   );
 }
 

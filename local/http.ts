@@ -95,7 +95,7 @@ interface Place {
 function explained(error: Error, { host, port, flag }: Place): Error {
   if (isSystemError(error, 'EADDRNOTAVAIL')) {
     return new StageError(
-      `This machine has no address ${host}: choose one of its own with --host, or 0.0.0.0 for all.`,
+      `This machine has no address ${host}: choose one of its addresses with --host, or 0.0.0.0 for all.`,
     );
   }
   if (isSystemError(error, 'EADDRINUSE')) {

@@ -11,7 +11,7 @@ export function run(args: readonly string[]): Promise<void> {
     const { restoredTo, isDryRun } = options;
     const made = await recover({ since: restoredTo - longestWorkMs, isDryRun });
     console.log(
-      `${isDryRun ? 'What would be made' : 'What was made'}: attempts ${made.attempts}, looks at records ${made.followUps}, ` +
+      `${isDryRun ? 'Would be recreated' : 'Recreated'}: attempts ${made.attempts}, looks at records ${made.followUps}, ` +
         `looks at lanes ${made.pumps}, schedules ${made.schedules}, deadlines of waits ${made.waits}. ` +
         `Attempts that stay in their lines: ${made.waiting}.`,
     );

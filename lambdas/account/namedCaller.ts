@@ -38,7 +38,12 @@ export async function callerWith(account: Account, password: string): Promise<Ca
     const own = destinations === undefined ? account : { ...account, scope: onlyTo(id, destinations) };
     return { account: own, access: accessOf[scope], named };
   }
-  return new HttpError(401, 'token_expired', `The token ended at ${new Date(endsAt).toISOString()}.`, bearer);
+  return new HttpError(
+    401,
+    'token_expired',
+    `The token expired at ${new Date(endsAt).toISOString()}.`,
+    bearer,
+  );
 }
 
 export const onlyPublishes = (): HttpError =>

@@ -16,7 +16,7 @@ export const credentialsFixed = (): HttpError =>
     'The token and the signing keys of this account are fixed while the local stage runs with --dev; start it without, to rotate them.',
   );
 
-const refusal = 'The account is being changed by others; send the request again.';
+const refusal = 'The account is being changed by other requests; send the request again.';
 
 /** @throws HttpError 403 if the keys are fixed, or 503 */
 export async function rotateSigningKeys(account: Account): Promise<Answer<typeof answers.signingKeys>> {

@@ -79,7 +79,7 @@ export function testDrafts(account: Account, receiver: Receiver, at: number): re
     id: newMessage(at),
     subject: '',
     title: 'A test of the alarms',
-    detail: 'Nothing is wrong: this test was sent by hand.',
+    detail: 'Nothing is wrong: this is a test that somebody sent by hand.',
     openedAt: at,
   };
   const test = draftOf(account, receiver, newMessage(at), at, { ...said, state: 'test' });

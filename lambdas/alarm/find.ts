@@ -34,7 +34,7 @@ async function deadLetters(
     if (read >= bounds.mostRead || now() > until) return { found: [], isCut: true };
   }
   if (counted <= above) return nothing;
-  const detail = `More than ${above} messages and runs failed for good within ${minutes} minutes.`;
+  const detail = `More than ${above} messages and runs failed permanently within ${minutes} minutes.`;
   return {
     found: [{ kind: 'deadLetters', subject: '', title: 'New dead letters', detail }],
     isCut: false,

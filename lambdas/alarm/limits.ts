@@ -42,7 +42,7 @@ export async function nearLimits(
             {
               kind: 'limits',
               subject,
-              title: `The limit ${subject} is near`,
+              title: `The limit ${subject} is nearly reached`,
               detail: `${value} ${name}, and ${most} are allowed.`,
             },
           ],

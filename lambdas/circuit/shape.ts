@@ -21,15 +21,15 @@ export const circuitInput = z
           'Whether messages wait while their host is down, unless they or their queue say otherwise.',
         ),
       ),
-    failures: circuitNumber('failures', 'Failures in a row that open a circuit.'),
+    failures: circuitNumber('failures', 'The number of consecutive failures that opens a circuit.'),
     open_seconds: circuitNumber(
       'open_seconds',
-      'Until the first probe; twice as long after each that fails.',
+      'The time until the first probe. It doubles after each failed probe.',
     ),
     longest_open_seconds: circuitNumber('longest_open_seconds', 'The longest time between two probes.'),
     longest_wait_seconds: circuitNumber(
       'longest_wait_seconds',
-      'After so long a delivery that waits fails for good.',
+      'How long a delivery may wait before it fails permanently.',
     ),
   } satisfies Record<keyof CircuitSettings, z.ZodMiniType>)
   .check(z.describe('Circuits, which hold messages back while a host is down; `null` for none.'));

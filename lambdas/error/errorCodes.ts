@@ -93,7 +93,7 @@ const requestErrors = {
   token_expired: {
     statuses: [401],
     meaning: 'The named token has expired.',
-    advice: 'Ask the operator of the service for a new one.',
+    advice: 'Create another named token with the account’s full token, or ask the operator of the service.',
   },
   wrong_region: {
     statuses: [401],

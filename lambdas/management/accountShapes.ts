@@ -81,7 +81,9 @@ const longestDestination = 200;
 const latestSeconds = 9_999_999_999;
 
 export const newTokenInput = z.strictObject({
-  name: z.string().check(z.minLength(1), z.maxLength(longestTokenName), z.describe('What it is for.')),
+  name: z
+    .string()
+    .check(z.minLength(1), z.maxLength(longestTokenName), z.describe('The purpose of the token.')),
   scope: z
     .enum(scopes)
     .check(

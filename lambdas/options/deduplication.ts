@@ -119,5 +119,5 @@ export const fields = {
   },
   debounce: { label: 'Debounce', placeholder: '30s', place: 'after', only: 'publish' },
   'debounce-id': { label: 'Debounce id', placeholder: 'cart-4711', place: 'after', only: 'publish' },
-  'debounce-max': { label: 'Debounce at most', placeholder: '10m', place: 'after', only: 'publish' },
+  'debounce-max': { label: 'Longest debounce', placeholder: '10m', place: 'after', only: 'publish' },
 } satisfies FormFields;

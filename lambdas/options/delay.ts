@@ -15,7 +15,7 @@ export const settings = {
     scopes: ['message', 'callback', 'retry', 'trigger', 'resume'],
   },
   'not-before': {
-    description: 'Unix time in seconds before which it is not delivered. It wins over the delay.',
+    description: 'Unix time in seconds before which it is not delivered. It takes precedence over the delay.',
     schema: { type: 'integer', format: 'int64', minimum: 0 },
     example: '1767225600',
     scopes: ['message', 'retry', 'trigger'],

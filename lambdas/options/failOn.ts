@@ -10,7 +10,7 @@ export type Gone = (typeof goneChoices)[number] | undefined;
 export const settings = {
   'fail-on': {
     description:
-      'Statuses that fail the message at once, without retries: statuses and ranges, with `!` before exceptions. Default: the account’s `fail_on`. Messages of runs have none.',
+      'Statuses that fail the message at once, without retries: statuses and ranges, with `!` before exceptions. Default: the account’s `fail_on`. It does not apply to messages of runs.',
     schema: { type: 'string', pattern: statusListForm },
     example: '400-499,!408,!429',
     scopes: ['message', 'callback', 'retry'],
@@ -58,6 +58,6 @@ export const show = ({ failOn, gone }: Options) => ({ failOn, gone });
 export const write = ({ failOn, gone }: Options) => ({ 'fail-on': failOn, gone });
 
 export const fields = {
-  'fail-on': { label: 'Fail at once on', placeholder: '400-499,!408,!429', place: 'delivery' },
+  'fail-on': { label: 'Permanent failure statuses', placeholder: '400-499,!408,!429', place: 'delivery' },
   gone: { label: 'Endpoint that answers 410', place: 'delivery', choices: goneChoices, isOfMessage: true },
 } satisfies FormFields;

@@ -35,7 +35,7 @@ export const write = ({ hideHeaders }: { readonly hideHeaders?: boolean | undefi
 
 export const fields = {
   'hide-headers': {
-    label: 'Of the service’s headers send only signatures, for third parties',
+    label: 'Send no headers of the service except signatures, for third parties',
     place: 'delivery',
     kind: 'switch',
   },

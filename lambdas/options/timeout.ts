@@ -68,5 +68,5 @@ export const write = (of: { readonly timeout: number; readonly deferred?: number
 
 export const fields = {
   timeout: { label: 'Timeout', placeholder: '30s', place: 'delivery' },
-  deferred: { label: 'Completed later, within', placeholder: '2h', place: 'delivery' },
+  deferred: { label: 'Time to complete later', placeholder: '2h', place: 'delivery' },
 } satisfies FormFields;

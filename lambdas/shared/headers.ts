@@ -47,7 +47,7 @@ export function readHeaders(field: string, headers: readonly Header[]): readonly
       validateHeaderValue(name, value);
     } catch {
       throw badField(
-        `${field}.${name} is no HTTP header, or its value is not allowed in one; allowed are letters, digits and "-" in a name, and text without control characters in a value.`,
+        `${field}.${name} is not a valid HTTP header; allowed are letters, digits and "-" in a name, and text without control characters in a value.`,
       );
     }
     return [name.toLowerCase(), value];

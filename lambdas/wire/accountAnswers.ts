@@ -7,15 +7,17 @@ import { limitMeanings } from './limitMeanings.ts';
 import { eachLimit } from '../value/limits.ts';
 
 const used = {
-  requests: whole('Messages that requests, schedules and retries made: the daily limits count these.'),
-  messages: whole('All messages, callbacks included: the budget counts these.'),
+  requests: whole('Messages that requests, schedules and retries created. The daily limits count these.'),
+  messages: whole('All messages, callbacks included. The budget counts these.'),
   calls: whole('Requests to the API, of every kind.'),
   bytes: whole('Bytes of requests’ bodies.'),
 };
 const ends = {
-  delivered: z.optional(whole('Messages that were delivered; absent until it is known, as the others.')),
+  delivered: z.optional(
+    whole('Messages that were delivered; like the others, absent until the number is known.'),
+  ),
   failed: z.optional(whole('Messages that failed after their last attempt.')),
-  cancelled: z.optional(whole('Messages that were cancelled, those of cancelled runs included.')),
+  cancelled: z.optional(whole('Messages that were cancelled, including those of cancelled runs.')),
 };
 const outcomes = {
   accepted: whole('Messages that were accepted for delivery, callbacks included.'),
@@ -34,7 +36,7 @@ export const ownStats = z.object({
   limits: z.object(eachLimit((name) => whole(limitMeanings[name]))),
   today: usedOnDay,
   days: z
-    .array(z.object({ day: text('As `2026-11-20`, UTC.'), ...usedOnDay.shape }))
+    .array(z.object({ day: text('The day in UTC, such as `2026-11-20`.'), ...usedOnDay.shape }))
     .check(z.describe('The last 30 days, today included, the oldest first.')),
   hours: z
     .array(z.object({ hour: time('The hour’s beginning.'), ...outcomes }))
@@ -44,7 +46,7 @@ export const ownStats = z.object({
     .check(z.describe('The last hour in twelve steps of five minutes, this one included, the oldest first.')),
   countedUntil: z.optional(
     time(
-      'Later outcomes are not all counted yet, because there were too many for one answer; the next answers continue. Absent if everything is counted.',
+      'Outcomes after this time are not all counted yet, because there were too many for one answer; later answers count the rest. Absent if everything is counted.',
     ),
   ),
   month: z.object({
@@ -54,7 +56,7 @@ export const ownStats = z.object({
     budget: whole('Dollars a month; 0 is no limit.'),
   }),
   inFlight: whole(
-    'The slots in use: by deliveries in flight, and for up to 70 s by workers for their next ones.',
+    'Slots in use by deliveries in flight, and for up to 70 s by workers for their next deliveries.',
   ),
   deadLetters: whole(
     'Kept dead letters, including those of workflows. Those that expire today count until the end of the day (UTC).',
@@ -67,14 +69,14 @@ export const signingKeys = z.object({
 });
 
 export const auditEntry = z.object({
-  time: time('Right before the change was made.'),
+  time: time('The time right before the change was made.'),
   actor: text(
     '`token`, `readOnlyToken`, the id of a named token, `operator`, or `service` for an endpoint that answered 410.',
   ),
   action: text('The action, such as `queue.pause`.'),
   subject: z.optional(
     text(
-      'What it was done to: a name or an id, the filters of a bulk operation, or the fields of an account that were set.',
+      'The subject of the change: a name or an id, the filters of a bulk operation, or the fields of an account that were set.',
     ),
   ),
   address: z.optional(text('The IP address of the last request.')),
@@ -87,13 +89,13 @@ export const auditEntry = z.object({
       .array(
         z.object({
           field: text('A setting, such as `parallelism` or `header.X-Tenant`.'),
-          before: z.optional(text('Its value before; absent if it had none.')),
-          after: z.optional(text('Its value after; absent if it has none.')),
+          before: z.optional(text('The earlier value; absent if there was none.')),
+          after: z.optional(text('The new value; absent if there is none.')),
         }),
       )
       .check(
         z.describe(
-          'What was changed, at most 2 KB: long values are cut, values of forwarded headers and failure callbacks are `…`, and a body is its size. For repetitions within a minute: from before the first to after the last.',
+          'The changes, at most 2 KB: long values are cut, values of forwarded headers and failure callbacks are `…`, and a body is its size. For repetitions within a minute: from before the first to after the last.',
         ),
       ),
   ),
@@ -107,13 +109,13 @@ export const account = z.object({
   customer_id: z.optional(text('The customer: an e-mail address or a team.')),
   id: z.uuid(),
   token: text('For all messaging operations.'),
-  read_only_token: text('For operations that change nothing.'),
+  read_only_token: text('For read-only operations.'),
   active: z.boolean().check(z.describe('Whether its tokens work and its messages are delivered.')),
   state: text('`active`, `passive` or `deleted`.'),
   modifying_state: z.optional(
-    text('`activated`, `suspended` or `deleted`, while a change of the state is on its way to all workers.'),
+    text('`activated`, `suspended` or `deleted`, while a change of the state has not reached all workers.'),
   ),
-  last_plan_upgrade_time: z.optional(seconds('When it went from the free plan to the paid one.')),
+  last_plan_upgrade_time: z.optional(seconds('When it changed from the free plan to the paid plan.')),
   ...eachLimit((name) => whole(limitMeanings[name])),
   prod_pack_enabled: z.boolean(),
   prometheus_enabled: z
@@ -139,14 +141,10 @@ export const testedCallback = z.object({
 
 export const namedToken = z.object({
   id: text('Its id, in the audit trail and to revoke it.'),
-  name: text('What it is for.'),
+  name: text('The purpose of the token.'),
   scope: z
     .enum(['full', 'read', 'publish'])
-    .check(
-      z.describe(
-        '`full`: everything. `read`: operations that change nothing. `publish`: publish and notify.',
-      ),
-    ),
+    .check(z.describe('`full`: everything. `read`: read-only operations. `publish`: publish and notify.')),
   destinations: z.optional(
     z
       .array(z.string())
@@ -157,10 +155,10 @@ export const namedToken = z.object({
       ),
   ),
   made_by: text(
-    'The id of the named token that made it, with which it is revoked; `token` for the account’s own token; `operator`.',
+    'Who created it: the id of a named token, with which it is revoked; `token` for the account’s own token; or `operator`.',
   ),
-  created_at: seconds('When it was made.'),
-  expires_at: z.optional(seconds('When it expires; absent if never.')),
+  created_at: seconds('When it was created.'),
+  expires_at: z.optional(seconds('When it expires; absent if it does not expire.')),
   last_used: z.optional(text('The last day on which it was used, such as `2026-11-20`, UTC.')),
 });
 export const namedTokens = z.array(namedToken);
@@ -177,8 +175,8 @@ export const accountStats = z.object({
   daily_calls: z.array(point).check(z.describe('Requests to the API, of every kind.')),
   daily_bandwidths: z.array(point).check(z.describe('Bytes of requests’ bodies.')),
   daily_billings: z.array(point).check(z.describe('Dollars, at the deployment’s price of a message.')),
-  total_monthly_requests: whole('Of this month.'),
-  total_monthly_messages: whole('Of this month.'),
-  total_monthly_bandwidth: whole('Of this month, in bytes.'),
-  total_monthly_billing: z.number().check(z.describe('Of this month, in dollars.')),
+  total_monthly_requests: whole('Requests of this month.'),
+  total_monthly_messages: whole('Messages of this month.'),
+  total_monthly_bandwidth: whole('Bytes of this month.'),
+  total_monthly_billing: z.number().check(z.describe('Dollars of this month.')),
 });

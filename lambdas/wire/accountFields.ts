@@ -140,7 +140,7 @@ const optionalFields = {
     allowed: `${allowedStatusList}, or null`,
     answer: z.optional(text(aboutFailOn)),
     form: {
-      label: 'Fail at once on',
+      label: 'Permanent failure statuses',
       placeholder: '400-499,!408,!429',
       hint: 'Statuses that are not retried, unless a message says otherwise.',
     },

@@ -45,10 +45,14 @@ const kinds = {
   deadLetters: {
     field: z
       .strictObject({
-        above: between(0, 1_000, 'The most new dead letters, failed runs included, that are no alarm.'),
-        minutes: between(5, 1_440, 'The last minutes in which they are counted.'),
+        above: between(
+          0,
+          1_000,
+          'The largest number of new dead letters, including failed runs, that is no alarm.',
+        ),
+        minutes: between(5, 1_440, 'The number of minutes over which they are counted.'),
       })
-      .check(z.describe('Tells when there are more new dead letters than this.')),
+      .check(z.describe('Notifies if there are more new dead letters than this.')),
     stored: z.object({ above: z.number(), minutes: z.number() }),
     allowed: {
       '': '{"above": 0 to 1000, "minutes": 5 to 1440}',
@@ -59,7 +63,7 @@ const kinds = {
     more: 'More dead letters',
     label: 'New dead letters',
     words: 'more than {above} dead letters in {minutes} minutes',
-    numbers: { above: { label: 'More than', first: 10 }, minutes: { label: 'Within minutes', first: 15 } },
+    numbers: { above: { label: 'More than', first: 10 }, minutes: { label: 'Within (minutes)', first: 15 } },
   },
   hosts: {
     ...flag('Whether to report a host that is down or fails.'),
@@ -83,14 +87,14 @@ const kinds = {
     words: 'runs that hang',
   },
   limits: {
-    field: between(1, 100, 'Tells when this part of a limit is used, in percent.'),
+    field: between(1, 100, 'Notifies if this percentage of a limit is used.'),
     stored: z.number(),
     allowed: { '': 'a whole number from 1 to 100, in percent' },
     severity: 'warning',
-    more: 'More limits are near',
-    label: 'A limit that is near',
+    more: 'More limits are nearly reached',
+    label: 'A limit that is nearly reached',
     words: 'limits used by {limits} %',
-    numbers: { limits: { label: 'From percent', first: 80 } },
+    numbers: { limits: { label: 'Percent used', first: 80 } },
   },
 } as const satisfies Readonly<Record<string, Kind>>;
 export type AlarmKind = keyof typeof kinds;
@@ -104,10 +108,10 @@ export const storedKinds = z.partial(z.object(partOfEach(kinds, 'stored'))).shap
 const quietHours = z
   .strictObject({
     from: clockTime('When they begin, such as `22:00`.'),
-    to: clockTime('When they end, such as `07:00`, on the next day if that is earlier.'),
+    to: clockTime('When they end, such as `07:00`; on the next day if that is before they begin.'),
     timezone: text('A name of the IANA time zone database, such as `Europe/Berlin`.'),
   })
-  .check(z.describe('The part of each day in which nothing is told.'));
+  .check(z.describe('The part of each day in which no notifications are sent.'));
 const routingKey = z
   .string()
   .check(z.regex(/^[A-Za-z0-9]{32}$/), z.describe('PagerDuty’s integration key: 32 letters and digits.'));
@@ -121,10 +125,12 @@ const openAlarm = z.object({
   subject: text(
     'The host, the schedule, the run or the limit; empty for dead letters, and `*` for all others of the kind above twenty.',
   ),
-  title: text('What it is, in a few words.'),
-  detail: text('A sentence about it, as of the moment when it opened.'),
+  title: text('A short description.'),
+  detail: text('A sentence about it, from the moment when it opened.'),
   openedAt: time('When it was found.'),
-  isTold: z.boolean().check(z.describe('Whether it was told: in quiet hours it waits for their end.')),
+  isTold: z
+    .boolean()
+    .check(z.describe('Whether a notification was sent. During quiet hours, it is sent when they end.')),
 });
 
 export const alarms = z.object({
@@ -137,9 +143,9 @@ export const alarms = z.object({
         headers: z.optional(headerLists('A read-only token sees `…` in the place of values.')),
         ...z.partial(z.object(told)).shape,
       })
-      .check(z.describe('Absent where the account has no alarms.')),
+      .check(z.describe('Absent if the account has no alarms.')),
   ),
-  open: z.array(openAlarm).check(z.describe('What is open now, the newest first.')),
+  open: z.array(openAlarm).check(z.describe('The alarms that are open now, the newest first.')),
 });
 
 export const testedAlarm = z.object({

@@ -14,7 +14,7 @@ export type Answer<Shape extends z.ZodMiniType> = Readable<z.infer<Shape>>;
 export type Given<Shape extends z.ZodMiniType> = Readable<z.input<Shape>>;
 
 export const time = (description: string) => whole(`${description} Unix milliseconds.`);
-export const cursor = z.optional(text('Where to go on; absent at the end.'));
+export const cursor = z.optional(text('The cursor of the next page; absent on the last page.'));
 
 export const messageId = z.string().check(z.regex(new RegExp(`^msg_${idPattern}$`)));
 export const dlqId = z.string().check(z.regex(new RegExp(`^dlq_${idPattern}$`)));
@@ -53,7 +53,7 @@ const addressed = {
 };
 
 const retriedFrom = z.optional(
-  text('The message that it was made from, by a retry of a dead letter or by publishing again.'),
+  text('The message that this one was created from, by retrying a dead letter or publishing again.'),
 );
 
 export const messageWithoutBody = z.object({
@@ -62,14 +62,14 @@ export const messageWithoutBody = z.object({
   notBefore: time('Before this it is not delivered.'),
   createdAt: time('When it was published.'),
   retriedFrom,
-  retriedAs: z.optional(text('The last message that was made from it so.')),
-  callbackOf: z.optional(text('The message that it tells of, as its callback or failure callback.')),
+  retriedAs: z.optional(text('The latest message that was created from this one in that way.')),
+  callbackOf: z.optional(text('The message that this one reports on, as its callback or failure callback.')),
 });
 
 export const body = {
-  body: z.optional(text('The body, where it is UTF-8 text, or its hash where it is redacted.')),
+  body: z.optional(text('The body if it is UTF-8 text, or its hash if it is redacted.')),
   bodyBase64: z.optional(
-    text('The body in base64, where it is not UTF-8 text, or too long for an answer as such.'),
+    text('The body in base64 if it is not UTF-8 text, or is too long to be sent as text.'),
   ),
 };
 
@@ -77,7 +77,7 @@ export const message = z.object({
   ...messageWithoutBody.shape,
   ...body,
   retried: whole('Attempts made so far.'),
-  nextDeliveryTime: time('When it is delivered next, at the earliest.'),
+  nextDeliveryTime: time('The earliest time of the next delivery.'),
 });
 
 const circuitStates = ['open', 'half-open', 'closing'] as const;
@@ -88,18 +88,16 @@ export const circuit = z.object({
     .enum(circuitStates)
     .check(
       z.describe(
-        '`open`: no delivery is made. `half-open`: one is made or may be made, the probe. `closing`: the host answers again, and what has waited is let go.',
+        '`open`: no delivery is made. `half-open`: one delivery may be made, the probe. `closing`: the host answers again, and waiting deliveries are released.',
       ),
     ),
-  waiting: whole(
-    'Deliveries that wait. One whose message was cancelled meanwhile counts until its turn comes.',
-  ),
-  inFlight: whole('Deliveries in flight of those that have waited.'),
-  openedAt: z.optional(time('Since when the host has been down; absent once it answers again.')),
-  nextProbeAt: z.optional(time('From when on a probe may be made; absent once the host answers again.')),
+  waiting: whole('Waiting deliveries. A delivery of a cancelled message counts until its turn comes.'),
+  inFlight: whole('Deliveries in flight that had been waiting.'),
+  openedAt: z.optional(time('When the host went down; absent once it answers again.')),
+  nextProbeAt: z.optional(time('The earliest time of the next probe; absent once the host answers again.')),
   failures: whole('Failures in a row.'),
   failedProbes: whole('Probes that have failed since it was opened.'),
-  lastStatus: whole('The status of the last failure; 0 where there was no answer.'),
+  lastStatus: whole('The status of the last failure; 0 if there was no answer.'),
   lastError: z.optional(text('Why there was no answer.')),
 });
 
@@ -107,17 +105,17 @@ const status = {
   state: z.enum(messageStates),
   retried: message.shape.retried,
   responseStatus: z.optional(
-    whole('Of the last answer; 0 where there was none; absent before the first attempt.'),
+    whole('The status of the last answer; 0 if there was no answer; absent before the first attempt.'),
   ),
-  nextDeliveryTime: z.optional(time('When it is delivered next, at the earliest; absent once it has ended.')),
+  nextDeliveryTime: z.optional(
+    time('The earliest time of the next delivery; absent once the message has ended.'),
+  ),
   completionDeadline: z.optional(
     time('With `ACTIVE`: when its attempt fails unless its destination completes it before.'),
   ),
   endedAt: z.optional(time('When it was delivered, failed or was cancelled.')),
   workflowRunId: z.optional(
-    text(
-      'The run of a workflow that it belongs to: it is cancelled with its run only, and published by it only.',
-    ),
+    text('The workflow run that it belongs to. Only the run can cancel it or publish it again.'),
   ),
 };
 export const listedMessage = z.object({ ...messageWithoutBody.shape, ...status });
@@ -133,7 +131,7 @@ export const messageInAnyState = z.object({
   callbackIds: z
     .array(messageId)
     .check(z.describe('Its callbacks, in the order of its attempts: each is a message.')),
-  dlqId: z.optional(text('Where it failed: its dead letter, which may have been taken out since.')),
+  dlqId: z.optional(text('If it failed, its dead letter, which may have been retried or deleted since.')),
 });
 export const messageAnswer = z.union([message, messageInAnyState]);
 
@@ -142,7 +140,7 @@ export const completed = z.object({
   retried: whole('The attempt that is completed: 0 for the first delivery.'),
   state: z
     .enum(['DELIVERED', 'RETRY', 'FAILED', 'CANCELED'])
-    .check(z.describe('What follows from the answer.')),
+    .check(z.describe('The effect of the answer on the message.')),
 });
 
 export const changedMessage = z.object({
@@ -155,16 +153,16 @@ export const listedDeadLetter = z.object({
   dlqId,
   retried: whole('Retries that were made.'),
   failedAt: time('When the last attempt failed.'),
-  expiresAt: time('Until when it is kept.'),
-  responseStatus: whole('Of the last answer; 0 where there was none.'),
-  responseHeader: headerLists('Of the last answer.'),
+  expiresAt: time('When it is deleted.'),
+  responseStatus: whole('The status of the last answer; 0 if there was no answer.'),
+  responseHeader: headerLists('The headers of the last answer.'),
   responseBody: z.optional(
     text(
-      'The last answer’s body, where it is UTF-8 text: in lists the first 1,024 bytes of it, of one dead letter as many as the account’s `max_events_size`.',
+      'The body of the last answer if it is UTF-8 text: the first 1,024 bytes in lists, and up to the account’s `max_events_size` for a single dead letter.',
     ),
   ),
   responseBodyBase64: z.optional(
-    text('The same in base64, where it is not UTF-8 text, or too long for an answer as such.'),
+    text('The same in base64 if it is not UTF-8 text, or is too long to be sent as text.'),
   ),
   error: z.optional(text('Why there was no answer.')),
 });
@@ -183,8 +181,8 @@ export const logEntry = z.object({
   retriedFrom,
   createdAt: time('When the message was published.'),
   notBefore: z.optional(time('With `CREATED`.')),
-  retried: z.optional(whole('Of attempts: 0 for the first delivery, n for the nth retry.')),
-  responseStatus: z.optional(whole('With `DELIVERED` and `ERROR`; 0 where there was no answer.')),
+  retried: z.optional(whole('Only for attempts: 0 for the first delivery, n for the nth retry.')),
+  responseStatus: z.optional(whole('Only with `DELIVERED` and `ERROR`; 0 if there was no answer.')),
   responseHeaders: z.optional(headerLists('With `ERROR`.')),
   responseBody: z.optional(
     text('With `ERROR`: in base64, as much of it as the account’s `max_events_size`.'),
@@ -197,8 +195,8 @@ export const event = z.object({
   ...logEntry.shape,
   retryDelayExpr: z.optional(text('`retryDelayExpression`, for older clients.')),
   responseHeader: z.optional(headerLists('`responseHeaders`, for older clients.')),
-  callbackHeaders: z.optional(headerLists('What the callback URL gets.')),
-  failureCallbackHeaders: z.optional(headerLists('What the failure callback URL gets.')),
+  callbackHeaders: z.optional(headerLists('The headers that the callback is sent with.')),
+  failureCallbackHeaders: z.optional(headerLists('The headers that the failure callback is sent with.')),
 });
 export const eventPage = z.object({
   cursor,
@@ -208,7 +206,7 @@ export const eventPage = z.object({
 });
 
 const oldestAt = z.optional(
-  time('When the oldest of them was published; absent in lists, and where there is none.'),
+  time('When the oldest of them was published; absent in lists, and if there are no messages.'),
 );
 
 const fairKeys = z.optional(
@@ -247,13 +245,17 @@ export const flowControl = z.object({
   ),
   rateMax: whole('Deliveries that may start in one period; 0 where that is not limited.'),
   rateCount: whole('Deliveries that started within the last period.'),
-  ratePeriod: whole('Seconds; 1 where none is given.'),
+  ratePeriod: whole('Seconds; 1 if no period is given.'),
   ratePeriodStart: whole(
-    'When the first of the deliveries started that `rateCount` counts, in Unix seconds; 0 where it counts none.',
+    'When the first of the deliveries started that `rateCount` counts, in Unix seconds; 0 if it counts no deliveries.',
   ),
   isPaused: z.boolean().check(z.describe('Whether its messages are held back.')),
-  isPinnedParallelism: z.boolean().check(z.describe('Whether its parallelism stays, whatever messages say.')),
-  isPinnedRate: z.boolean().check(z.describe('Whether its rate and period stay, whatever messages say.')),
+  isPinnedParallelism: z
+    .boolean()
+    .check(z.describe('Whether its parallelism is pinned, so that messages do not change it.')),
+  isPinnedRate: z
+    .boolean()
+    .check(z.describe('Whether its rate and period are pinned, so that messages do not change them.')),
 });
 export const flowControls = z.array(flowControl);
 
@@ -275,15 +277,17 @@ export const scheduleSettings = z.object({
   callerIp: text('The address it was created from.'),
 });
 export const cronZone = text(
-  'Its zone, by its name in the IANA time zone database; `UTC` where it names none.',
+  'Its zone, by its name in the IANA time zone database; `UTC` if the expression names no zone.',
 );
 const fireStates = z.record(z.string(), z.enum(['IN_PROGRESS', 'SUCCESS', 'FAIL']));
 export const scheduleWithoutBody = z.object({
   scheduleId: z.string(),
-  cron: text('As `Svc-Cron` has it.'),
+  cron: text('The cron expression, in the form of `Svc-Cron`.'),
   cronInWords: text('When it fires, in English. The times are those of its zone.'),
   timezone: cronZone,
-  destination: text('As it was given: a URL, without `user:password`, or the name of a URL group.'),
+  destination: text(
+    'The destination as it was given: a URL, without `user:password`, or the name of a URL group.',
+  ),
   createdAt: time('When it was created.'),
   ...scheduleSettings.shape,
   catchUp: z.optional(
@@ -296,7 +300,9 @@ export const scheduleWithoutBody = z.object({
   nextScheduleTime: z.optional(time('The minute of its next fire; absent while it is paused.')),
   lastScheduleStates: z.optional(
     fireStates.check(
-      z.describe('By the ids of the last fire’s messages; where it made none, by the reason.'),
+      z.describe(
+        'The states of the last fire’s messages by their ids; the reason if it published no message.',
+      ),
     ),
   ),
 });
@@ -325,7 +331,7 @@ export const deleted = z.object({ deleted: whole('How many entries were deleted.
 /** The answer to a count: all matches, or those that were counted within the time limit. */
 export const counted = z.object({
   count: z.optional(
-    whole('How many were counted in time; absent if unknown, because none was found in what was read.'),
+    whole('How many were counted in time; absent if it is unknown because no message was found in time.'),
   ),
   atLeast: z.optional(z.literal(true).check(z.describe('Whether there may be more: the cursor counts on.'))),
   read: z.optional(whole('With `atLeast`: how many entries were read.')),

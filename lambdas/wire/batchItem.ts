@@ -33,7 +33,7 @@ export const batchItem = z.object(
     destination,
     body: z.optional(body),
     headers: optionalField(
-      headersIn('What a publish takes as headers: `Svc-Retries`, `Content-Type` and so on.'),
+      headersIn('The headers that a publish accepts: `Svc-Retries`, `Content-Type` and so on.'),
     ),
     queue: optionalField(
       z.string('it is not a text; allowed is the name of a queue').check(

@@ -20,8 +20,8 @@ export const startedBulk = z.object({ bulkId: z.string().check(z.regex(new RegEx
 
 export const bulk = z.object({
   ...startedBulk.shape,
-  operation: oneOf(bulkOperations, 'As in the audit trail.'),
-  filters: text('Those of the request, without values that may contain secrets.'),
+  operation: oneOf(bulkOperations, 'The action, as in the audit trail.'),
+  filters: text('The filters of the request, without values that may contain secrets.'),
   state: z.enum(['running', 'done', 'stopped', 'failed']),
   done: whole('Entries that were cancelled, deleted, sent, published or started again.'),
   failed: whole('Entries with which that failed. They are still there.'),

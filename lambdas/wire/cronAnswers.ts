@@ -4,7 +4,7 @@ import { cronZone, time } from './answers.ts';
 
 export const nextFires = z.object({
   timezone: text('The zone of its cron expression.'),
-  isPaused: z.boolean().check(z.describe('While it is paused, it publishes at none of these times.')),
+  isPaused: z.boolean().check(z.describe('While it is paused, it does not publish at these times.')),
   fires: z.array(
     z.object({
       time: time('When it fires.'),

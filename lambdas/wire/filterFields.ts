@@ -178,7 +178,7 @@ export const fields = {
     attribute: 'labels',
   },
   responseStatus: {
-    description: 'The status of the last answer; 0 if there was none.',
+    description: 'The status of the last answer; 0 if there was no answer.',
     schema: { type: 'integer', minimum: 0, maximum: highestStatus },
     example: 503,
     valuesOf: ({ responseStatus }) => [numberText(responseStatus)],

@@ -4,7 +4,7 @@ import type { PerLimit } from '../value/limits.ts';
 export const limitMeanings: PerLimit<string> = {
   timeout: 'Seconds that a destination may take to answer.',
   max_message_size: 'Bytes.',
-  max_retries: 'How often a failed delivery may be tried again.',
+  max_retries: 'How often a failed delivery may be retried.',
   max_delay: 'Seconds.',
   max_requests_per_day: 'Messages a day, UTC, from which on answers carry a warning.',
   max_requests_per_day_hard: 'Messages a day, UTC, from which on they are refused.',

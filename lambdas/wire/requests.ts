@@ -15,7 +15,7 @@ export const scheduleChange = z.strictObject({
   body: optionalField(z.string()),
   headers: optionalField(
     headersIn(
-      'What the creation of a schedule takes as headers: `Svc-Cron`, `Svc-Retries`, `Content-Type` and so on. An empty value takes the header out.',
+      'The headers that the creation of a schedule accepts: `Svc-Cron`, `Svc-Retries`, `Content-Type` and so on. An empty value removes the header.',
     ),
   ),
 });
@@ -29,19 +29,19 @@ export const messageChange = z.strictObject({
   ),
   notBefore: optionalField(
     textOrNumber.check(
-      z.describe('Unix seconds before which its next attempt is not made. Wins over the delay.'),
+      z.describe('The earliest time of its next attempt, in Unix seconds. Takes precedence over the delay.'),
     ),
   ),
   retries: optionalField(
     textOrNumber.check(
-      z.describe('How often a failed delivery is tried again, those that were made included.'),
+      z.describe('How often a failed delivery is retried, including the retries that were already made.'),
     ),
   ),
   timeout: optionalField(z.string().check(z.describe('How long the destination may take to answer: `30s`.'))),
   label: optionalField(
     z
       .union([z.string(), z.array(z.string())])
-      .check(z.describe('Its labels, in place of those that it had; an empty text removes them.')),
+      .check(z.describe('Its new labels, which replace the earlier ones; an empty text removes them.')),
   ),
   headers: optionalField(
     headersIn(
@@ -61,18 +61,24 @@ export const queueSettings = z.strictObject({
       .int()
       .check(
         z.minimum(1),
-        z.describe('Messages that may be on their way at once; by default what it was, or else 1.'),
+        z.describe(
+          'The number of messages that may be in flight at once. Default: the current value, or 1 for a new queue.',
+        ),
       ),
   ),
   paused: optionalField(
-    z.boolean().check(z.describe('Whether its messages are held back; by default what it was, or else not.')),
+    z
+      .boolean()
+      .check(
+        z.describe('Whether the queue is paused. Default: the current value, or `false` for a new queue.'),
+      ),
   ),
   circuit: z.optional(
     z
       .nullable(z.enum(['on', 'off']))
       .check(
         z.describe(
-          'Whether its messages wait while their host is down; `null` leaves that to the account. By default what it was.',
+          'Whether its messages wait while their host is down; `null` uses the account’s setting. Default: the current value.',
         ),
       ),
   ),
@@ -100,7 +106,7 @@ const signatureSettings = z.strictObject({
     .check(z.meta({ description: 'The name of the header, such as `X-Acme-Signature`.', maxLength: 64 })),
   encoding: z.enum(signatureEncodings),
   prefix: optionalField(
-    z.string().check(z.meta({ description: 'Goes before the value: `sha256=`.', maxLength: 32 })),
+    z.string().check(z.meta({ description: 'Text before the value, such as `sha256=`.', maxLength: 32 })),
   ),
 });
 
@@ -134,7 +140,7 @@ export const rotatedSignatures = z.strictObject({
       .string()
       .check(
         z.describe(
-          'How long deliveries are signed with the secret before as well: `24h` by default, from `0s` to `7d`.',
+          'How long deliveries are also signed with the earlier secret: `24h` by default, from `0s` to `7d`.',
         ),
       ),
   ),
@@ -143,7 +149,7 @@ export const rotatedSignatures = z.strictObject({
 export const endedOverlaps = z.strictObject({ endpoints: endpointKeys });
 
 export const groupDefaults = z.object({
-  headers: headersIn('Headers of the service such as `Svc-Retries`; a request’s own win.'),
+  headers: headersIn('Headers of the service such as `Svc-Retries`. Headers of a request take precedence.'),
 });
 
 export const triggerItem = /* @__PURE__ */ made(() =>

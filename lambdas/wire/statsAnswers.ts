@@ -4,7 +4,7 @@ import { text, whole } from '../options/option.ts';
 import { counted, time } from './answers.ts';
 
 const host = text('The host, with its port if the URL has one.');
-const waiting = whole('What waits there.');
+const waiting = whole('The number of waiting messages.');
 
 /** The parts of {@link attention} that separate searches find. */
 export const attentionParts = [
@@ -21,17 +21,17 @@ export type AttentionPart = (typeof attentionParts)[number];
 
 const parts = z.object({
   hostsDown: z
-    .array(z.object({ host, waiting, openedAt: z.optional(time('Since when it has been down.')) }))
+    .array(z.object({ host, waiting, openedAt: z.optional(time('When it went down.')) }))
     .check(z.describe('Hosts whose circuit is open.')),
   failingHosts: z
     .array(
       z.object({
         host,
-        attempts: whole('The attempts that were looked at.'),
-        failures: whole('How many of those were no success.'),
+        attempts: whole('The number of attempts that were examined.'),
+        failures: whole('How many of them failed.'),
         failingSince: time('When the first of the failures since the last success was sent.'),
-        lastSuccess: z.optional(time('Absent where none was among the attempts that were looked at.')),
-        lastStatus: whole('Of the last attempt; 0 where there was no answer.'),
+        lastSuccess: z.optional(time('Absent if no examined attempt succeeded.')),
+        lastStatus: whole('The status of the last attempt; 0 if there was no answer.'),
       }),
     )
     .check(
@@ -45,13 +45,13 @@ const parts = z.object({
         workflowRunId: text('The run’s id.'),
         workflowCreatedAt: time('When it was started.'),
         workflowUrl: text('The URL that it was started with.'),
-        since: time('Since when nothing has been pending.'),
-        status: z.optional(whole('Of the last answer of its endpoint.')),
+        since: time('The time since which nothing has been pending.'),
+        status: z.optional(whole('The status of the last answer of its endpoint.')),
       }),
     )
     .check(
       z.describe(
-        'Runs that are active, but of which no delivery is pending, nothing is awaited, and nothing was submitted for a minute. At most 1,000 active runs are looked at, the newest, for a second.',
+        'Runs that hang: they are active, but have had no pending delivery, no wait and no new step for a minute. The newest 1,000 active runs at most are examined, for up to a second.',
       ),
     ),
   pausedQueues: z.array(z.object({ name: z.string(), waiting })),
@@ -61,30 +61,28 @@ const parts = z.object({
       z.object({
         scheduleId: z.string(),
         firedAt: time('The minute of its last fire.'),
-        error: z.optional(text('Why the fire made no message.')),
+        error: z.optional(text('Why the fire published no message.')),
       }),
     )
     .check(
       z.describe(
-        'Schedules whose last fire made no message, or a message that is among the dead letters since then. Those that are paused are left out.',
+        'Schedules whose last fire published no message, or a message that became a dead letter within that time. Paused schedules are left out.',
       ),
     ),
-  deadLetters: whole('Dead letters of messages since then, those of runs not included.'),
+  deadLetters: whole('New dead letters of messages since then, without those of runs.'),
   failedRuns: whole('Runs that have failed since then and can be resumed.'),
 } satisfies Record<AttentionPart, unknown>);
 export const attention = z.object({
-  since: time('From when on dead letters and failed runs are counted: a day ago.'),
+  since: time('The time since which dead letters and failed runs are counted: a day ago.'),
   ...z.partial(parts).shape,
   runsLookedFrom: z.optional(
-    time(
-      'Whether a run hangs was not looked at where it was started before; absent where all were looked at.',
-    ),
+    time('Runs that started before this time were not checked for hangs; absent if all were checked.'),
   ),
   isWhole: z
     .boolean()
     .check(
       z.describe(
-        'Whether all was looked at. At most 1,000 queues, keys, schedules, circuits and dead letters each are, for a second, but the first 300 in any case, and 100 of each are shown.',
+        'Whether everything was examined. At most 1,000 queues, keys, schedules, circuits and dead letters each are examined, for up to a second, but always the first 300; 100 of each are shown.',
       ),
     ),
   cut: z
@@ -98,30 +96,34 @@ export const attention = z.object({
 
 export const hostTimes = z.object({
   attempts: whole(
-    'The attempts that were looked at: among the last 1,000 records of the log at most, or, with `host`, among those of ten megabytes for each shard.',
+    'The number of attempts that were examined, in the last 1,000 records of the log at most, or, with `host`, in the last ten megabytes of each shard.',
   ),
-  from: z.optional(time('When the oldest of them ended; absent where there is none.')),
+  from: z.optional(time('When the oldest of them ended; absent if there are no attempts.')),
   lookedFrom: z.optional(
-    time('All attempts since then were looked at; absent where all were that are kept or were asked for.'),
+    time(
+      'All attempts since this time were examined; absent if all that are kept, or that the request asked for, were examined.',
+    ),
   ),
   hosts: z
     .array(
       z.object({
         host,
-        attempts: whole('How many of the attempts went there.'),
-        failures: whole('How many of those were no success.'),
+        attempts: whole('The number of attempts to this host.'),
+        failures: whole('How many of them failed.'),
         p50: z.optional(whole('Milliseconds within which half of the answers came; absent without answers.')),
         p95: z.optional(whole('Milliseconds within which 95 % of the answers came.')),
-        firstFailure: z.optional(time('Of the attempts that were looked at, as all that follow.')),
+        firstFailure: z.optional(
+          time('When the first failure ended. This and the following are about the examined attempts.'),
+        ),
         lastFailure: z.optional(time('When the newest failure ended.')),
         lastSuccess: z.optional(time('When the newest success ended.')),
         failingSince: z.optional(
           time(
-            'When the first of the failures since the last success was sent; absent where the last attempt was a success.',
+            'When the first of the failures since the last success was sent; absent if the last attempt succeeded.',
           ),
         ),
         failuresInRow: whole('The failures since the last success.'),
-        lastStatus: whole('Of the last attempt; 0 where there was no answer.'),
+        lastStatus: whole('The status of the last attempt; 0 if there was no answer.'),
       }),
     )
     .check(z.describe('The hosts with the most attempts first: at most 100.')),
@@ -130,8 +132,8 @@ export const hostTimes = z.object({
       .array(
         z.object({
           from: time('When the step begins.'),
-          attempts: whole('Those that ended within the step.'),
-          failures: whole('How many of those were no success.'),
+          attempts: whole('The number of attempts that ended within the step.'),
+          failures: whole('How many of them failed.'),
         }),
       )
       .check(
@@ -142,18 +144,18 @@ export const hostTimes = z.object({
 
 export const laneTimes = z.object({
   lookedFrom: z.optional(
-    time('All attempts since then were counted; absent where all of the 24 hours were.'),
+    time('All attempts since this time were counted; absent if those of all 24 hours were.'),
   ),
   hours: z
     .array(
       z.object({
         from: time('When the hour begins.'),
-        depth: whole('The most that waited in line in it.'),
+        depth: whole('The largest number of messages that waited in it.'),
         attempts: z.optional(whole('Attempts that ended in it; absent if it began before `lookedFrom`.')),
-        failures: z.optional(whole('How many of those were no success.')),
+        failures: z.optional(whole('How many of them failed.')),
       }),
     )
-    .check(z.describe('The last 24 hours, the oldest first; the last one is not over.')),
+    .check(z.describe('The last 24 hours, the oldest first; the last one has not ended.')),
 });
 
 export const countedMessages = z.object({
@@ -161,46 +163,46 @@ export const countedMessages = z.object({
   states: z.optional(
     z
       .object({
-        delayed: whole('Those whose first attempt is not due yet.'),
-        waiting: whole('Those whose first attempt is due: in line, or on its way.'),
-        retrying: whole('Those that failed and are retried.'),
-        open: whole('Those that were answered 202 and wait for their completion.'),
+        delayed: whole('Messages whose first attempt is not due yet.'),
+        waiting: whole('Messages whose first attempt is due: they wait for their turn or are in flight.'),
+        retrying: whole('Messages whose last attempt failed and that will be retried.'),
+        open: whole('Messages whose destination answered 202 and that wait for their completion.'),
       })
       .check(z.describe('How many of them are in each state; with `by=state`, unless `atLeast`.')),
   ),
 });
 
 const ofGroup = {
-  count: whole('How many dead letters have it.'),
+  count: whole('The number of dead letters in the group.'),
   firstFailedAt: time('When the oldest of them failed; with `atLeast`, of those that were counted.'),
   lastFailedAt: time('When the newest of them failed.'),
 };
 export const deadLetterGroup = z.object({
-  host: text('The host of the destination, with its port where it has one.'),
-  responseStatus: whole('Of the last answer; 0 where there was none.'),
+  host: text('The host of the destination, with its port if it has one.'),
+  responseStatus: whole('The status of the last answer; 0 if there was no answer.'),
   ...ofGroup,
 });
 export const deadLetterCount = z.object({
   ...counted.shape,
   grouped: z.optional(
     whole(
-      'How many the groups include, the newest, if all are counted but the time was too short to read them.',
+      'How many of the newest dead letters the groups include, if there was no time to read all of them.',
     ),
   ),
   groups: z
     .array(deadLetterGroup)
-    .check(z.describe('What was counted, by host and status, the most frequent first: at most 100 groups.')),
+    .check(z.describe('The dead letters by host and status, the most frequent first: at most 100 groups.')),
   errors: z
-    .array(z.object({ error: text('What the filter `error` takes.'), ...ofGroup }))
+    .array(z.object({ error: text('The value for the filter `error`.'), ...ofGroup }))
     .check(
       z.describe(
-        'What was counted, by its reason: what was thrown or answered, or why there was no answer. Its first line, with … in the place of numbers and ids. At most 100, as the following.',
+        'The dead letters by reason: the error that was thrown or answered, or why there was no answer. Only the first line is used, with … in place of numbers and ids. At most 100 groups, like the following lists.',
       ),
     ),
   labels: z
     .array(z.object({ label: z.string(), ...ofGroup }))
-    .check(z.describe('What was counted, by label. A dead letter with two labels counts in both groups.')),
+    .check(z.describe('The dead letters by label. A dead letter with two labels counts in both groups.')),
   urls: z
     .array(z.object({ url: z.string(), ...ofGroup }))
-    .check(z.describe('What was counted, by the URL of the message, or that of the workflow.')),
+    .check(z.describe('The dead letters by the URL of the message, or of the workflow.')),
 });

@@ -13,10 +13,12 @@ export const urlGroup = z.object({
       name: z.optional(z.string()),
       signature: z.optional(
         z.object({
-          header: text('The header that its deliveries have, besides the service’s own.'),
+          header: text('The signature header that its deliveries have in addition to the service’s own.'),
           encoding: z.enum(signatureEncodings),
-          prefix: z.optional(text('Goes before each value.')),
-          overlapEndsAt: z.optional(time('Until then it is signed with a replaced secret, too.')),
+          prefix: z.optional(text('Text before each value.')),
+          overlapEndsAt: z.optional(
+            time('Until this time, deliveries are also signed with a replaced secret.'),
+          ),
           mustRotate: z.optional(
             z
               .literal(true)
@@ -30,14 +32,14 @@ export const urlGroup = z.object({
       ),
     }),
   ),
-  headers: headerLists('Configuration of every message to the group, unless its request says otherwise.'),
+  headers: headerLists('Settings of every message to the group, unless its request overrides them.'),
 });
 export const endpointSecrets = z.object({
   endpoints: z.array(
     z.object({
       url: text('Without `user:password`.'),
       name: z.optional(z.string()),
-      signingSecret: text('The key of the HMAC, as it is. Shown here and never again.'),
+      signingSecret: text('The key of the HMAC. It is shown only here, and never again.'),
     }),
   ),
 });

@@ -21,7 +21,7 @@ export const startedRuns = z.array(startedRun);
 export const rerunAnswer = z.object(run);
 export const rerunAnswers = z.object({
   workflowRuns: z.array(rerunAnswer),
-  cursor: text('Where to go on; empty at the end.'),
+  cursor: text('The cursor of the next page; empty on the last page.'),
 });
 
 export const cancelledRuns = z.object({ cancelled: whole('How many runs this request has cancelled.') });
@@ -37,10 +37,10 @@ export const runEntries = z
   .check(z.describe('All that was recorded, in order; the first is the initial payload.'));
 
 export const waiter = z.object({
-  url: text('Where the run goes on.'),
-  deadline: whole('When it goes on without the event. Unix seconds.'),
-  headers: headerLists('Of the request to wait; the run’s id is among them.'),
-  timeoutUrl: z.optional(text('Where it goes on at the deadline.')),
+  url: text('The URL at which the run continues.'),
+  deadline: whole('When it continues without the event, in Unix seconds.'),
+  headers: headerLists('The headers of the request to wait, which include the run’s id.'),
+  timeoutUrl: z.optional(text('The URL at which it continues at the deadline.')),
   timeoutBody: z.optional(z.string()),
   timeoutHeaders: z.optional(headerLists('For the delivery at the deadline.')),
 });
@@ -50,10 +50,8 @@ export const notification = z.object({
   // Absent if the event is stored, or if not all fit into an answer.
   waiter: z.optional(waiter),
   messageId: published.shape.messageId,
-  error: text('Why it could not be woken; empty where it was.'),
-  code: z.optional(
-    text('The code of the refusal, where it could not be woken, as those of requests have it.'),
-  ),
+  error: text('Why it could not be woken; empty if it was woken.'),
+  code: z.optional(text('If it could not be woken, the code of the error, as in the answer to a request.')),
   deduplicated: published.shape.deduplicated,
   workflowRunId: z.optional(runId),
   workflowCreatedAt: z.optional(runCreatedAt),
@@ -64,7 +62,7 @@ export const notified = z
 
 const failureFunctionState = z.enum(failureFunctionStates);
 const failedFunction = {
-  responseStatus: z.optional(whole('Of its last answer; 0 where there was none.')),
+  responseStatus: z.optional(whole('The status of its last answer; 0 if there was no answer.')),
   responseBody: z.optional(
     text(
       'Its last answer. Published clients answer `{"result":…}` with what the function returned, or `{}`.',
@@ -77,15 +75,15 @@ export const listedRunDeadLetter = z.object({
   ...run,
   workflowUrl: text('The URL that the run was started with.'),
   failureFunctionState: z.optional(
-    failureFunctionState.check(z.describe('Absent where nobody is told of the failure.')),
+    failureFunctionState.check(z.describe('Absent if the failure is not reported.')),
   ),
-  failureCallbackHeader: z.optional(headerLists('What the failure function’s answer had.')),
+  failureCallbackHeader: z.optional(headerLists('The headers of the failure function’s answer.')),
   failureCallbackInfo: z.optional(
     z.object({
       state: failureFunctionState,
       ...failedFunction,
-      responseBodyBase64: z.optional(text('The same in base64, where it is not UTF-8 text.')),
-      responseHeaders: z.optional(headerLists('Of its last answer.')),
+      responseBodyBase64: z.optional(text('The same in base64 if it is not UTF-8 text.')),
+      responseHeaders: z.optional(headerLists('The headers of its last answer.')),
     }),
   ),
 });
@@ -94,9 +92,9 @@ export const runDeadLetterPage = z.object({ cursor, messages: z.array(listedRunD
 
 const attemptError = z.object({
   error: text('Why the attempt failed.'),
-  body: text('Of the answer.'),
-  headers: headerLists('Of the answer.'),
-  status: whole('Of the answer; 0 where there was none.'),
+  body: text('The body of the answer.'),
+  headers: headerLists('The headers of the answer.'),
+  status: whole('The status of the answer; 0 if there was no answer.'),
   time: time('When the attempt failed.'),
 });
 const errors = z.optional(z.array(attemptError).check(z.describe('Attempts that failed, oldest first.')));
@@ -104,7 +102,7 @@ const nextDeliveryTime = z.optional(time('When the next attempt is made.'));
 const delivered = {
   messageId,
   retries: whole('How often a failed delivery is retried.'),
-  retryDelay: z.optional(text('As `Svc-Retry-Delay` has it.')),
+  retryDelay: z.optional(text('The retry delay, in the form of `Svc-Retry-Delay`.')),
   state: z.enum(stepStates),
   nextDeliveryTime,
   errors,
@@ -112,22 +110,22 @@ const delivered = {
 
 const refusal = z
   .object({
-    code: text('As in the body of an error.'),
+    code: text('The code, as in the body of an error.'),
     message: z.string(),
-    time: time('When it was refused; of a run that failed by it, when the run failed.'),
+    time: time('When it was refused. If the run failed because of it, when the run failed.'),
   })
-  .check(z.describe('A request of the endpoint that the service refused for good.'));
+  .check(z.describe('A request from the endpoint that the service refused permanently.'));
 
 export const runRequest = z.object({
   messageId,
   retried: whole('0 for the first delivery of the message, n for the nth retry.'),
   startedAt: time('When it was sent.'),
   endedAt: time('When its outcome was recorded.'),
-  status: whole('Of the answer; 0 where there was none.'),
-  error: z.optional(text('Why it failed; absent where it did not.')),
+  status: whole('The status of the answer; 0 if there was no answer.'),
+  error: z.optional(text('Why it failed; absent if it did not fail.')),
   submitted: z
     .array(z.string())
-    .check(z.describe('The names of the steps that the endpoint submitted meanwhile.')),
+    .check(z.describe('The names of the steps that the endpoint submitted before it answered.')),
   returned: z.optional(z.literal(true).check(z.describe('The function returned, which ended the run.'))),
   refusal: z.optional(refusal),
 });
@@ -137,12 +135,12 @@ const hangingRun = z
     since: time('Nothing has been pending since.'),
     messageId: z.optional(messageId),
     requestedAt: z.optional(time('When the last request to the endpoint was sent.')),
-    status: z.optional(whole('Of the answer to it.')),
+    status: z.optional(whole('The status of the answer to that request.')),
     refusal: z.optional(refusal),
   })
   .check(
     z.describe(
-      'Present where the run is active, but no delivery of it is pending or in flight, nothing is awaited, and nothing was submitted for a minute: its endpoint answered, and submitted nothing. It does not go on by itself.',
+      'Present if the run hangs: it is active, but it has had no pending delivery, no wait and no new step for a minute, because its endpoint answered without submitting a step. The run does not continue by itself.',
     ),
   );
 
@@ -152,7 +150,7 @@ export const runStep = z.object({
   stepType: z.enum(stepTypes),
   callType: z
     .enum(callTypes)
-    .check(z.describe('Of a call `toCallback`, and `fromCallback` once it is answered.')),
+    .check(z.describe('Only for a call: `toCallback`, and `fromCallback` once it is answered.')),
   concurrent: whole('Branches of its parallel group; 1 for a step by itself.'),
   ...delivered,
   createdAt: time('When it was recorded.'),
@@ -165,26 +163,26 @@ export const runStep = z.object({
         ),
       ),
   ),
-  headers: headerLists('Those forwarded with its delivery, and the content type.'),
-  out: z.optional(text('Its result; absent while there is none.')),
+  headers: headerLists('The headers that are forwarded with its delivery, and the content type.'),
+  out: z.optional(text('Its result; absent until there is one.')),
   sleepFor: z.optional(whole('Milliseconds.')),
-  sleepUntil: z.optional(time('When it goes on.')),
+  sleepUntil: z.optional(time('When it continues.')),
   waitEventId: z.optional(z.string()),
-  waitTimeoutDuration: z.optional(text('As the user wrote it, such as `7d`.')),
-  waitTimeoutDeadline: z.optional(time('When it goes on without the event.')),
-  waitTimeout: z.optional(z.boolean().check(z.describe('Whether it went on without the event.'))),
+  waitTimeoutDuration: z.optional(text('The timeout as the user wrote it, such as `7d`.')),
+  waitTimeoutDeadline: z.optional(time('When it continues without the event.')),
+  waitTimeout: z.optional(z.boolean().check(z.describe('Whether it continued without the event.'))),
   callUrl: z.optional(z.string()),
   callMethod: z.optional(z.string()),
-  callHeaders: z.optional(headerLists('Of the request to the third party.')),
+  callHeaders: z.optional(headerLists('The headers of the request to the third party.')),
   callBody: z.optional(z.string()),
-  callResponseStatus: z.optional(whole('0 where there was no answer.')),
+  callResponseStatus: z.optional(whole('The status of the answer; 0 if there was no answer.')),
   callResponseBody: z.optional(z.string()),
-  callResponseHeaders: z.optional(headerLists('Of the third party’s answer.')),
+  callResponseHeaders: z.optional(headerLists('The headers of the third party’s answer.')),
   invokedWorkflowRunId: z.optional(z.string()),
   invokedWorkflowUrl: z.optional(z.string()),
   invokedWorkflowCreatedAt: z.optional(time('When the invoked run was started.')),
   invokedWorkflowRunBody: z.optional(z.string()),
-  invokedWorkflowRunHeaders: z.optional(headerLists('Of the invoked run.')),
+  invokedWorkflowRunHeaders: z.optional(headerLists('The headers of the invoked run.')),
 });
 
 export const nextStep = z.object({
@@ -203,16 +201,16 @@ export const stepGroup = z.union([
 
 export const failureFunction = z.object({
   messageId,
-  url: text('Where the failure is told.'),
+  url: text('The URL to which the failure is reported.'),
   state: failureFunctionState,
-  failHeaders: headerLists('Of the last answer to the delivery that failed.'),
-  failStatus: whole('Of the same; 0 where there was none.'),
-  failResponse: text('The body of the same.'),
+  failHeaders: headerLists('The headers of the last answer to the failed delivery.'),
+  failStatus: whole('The status of that answer; 0 if there was no answer.'),
+  failResponse: text('The body of that answer.'),
   dlqId,
   errors,
   ...failedFunction,
-  responseHeaders: z.optional(headerLists('Of its last answer.')),
-  maxRetries: z.optional(whole('How often its delivery is tried again.')),
+  responseHeaders: z.optional(headerLists('The headers of its last answer.')),
+  maxRetries: z.optional(whole('How often its delivery is retried.')),
   nextDeliveryTime,
 });
 
@@ -224,7 +222,7 @@ export const workflowRun = z.object({
   workflowState: z.enum(runStates),
   workflowRunCreatedAt: runCreatedAt,
   workflowRunCompletedAt: z.optional(time('When it ended.')),
-  workflowRunResponse: z.optional(text('What the function returned, as JSON.')),
+  workflowRunResponse: z.optional(text('The result of the function, as JSON.')),
   workflowRunCallerIp: z.optional(text('The address it was started from.')),
   invoker: z.optional(
     z
@@ -232,10 +230,10 @@ export const workflowRun = z.object({
       .check(z.describe('The run that waits for this one.')),
   ),
   resumedFrom: z.optional(
-    runInTime.check(z.describe('The run that it was made from, by a resume or a restart.')),
+    runInTime.check(z.describe('The run that this one was created from, by a resume or a restart.')),
   ),
   resumedAs: z.optional(
-    runInTime.check(z.describe('The run that was made from it after it had failed, or while it hung.')),
+    runInTime.check(z.describe('The run that was created from this one after it failed, or while it hung.')),
   ),
   failureFunction: z.optional(failureFunction),
   dlqId: z.optional(dlqId),
@@ -248,13 +246,13 @@ export const workflowRun = z.object({
       .array(runRequest)
       .check(
         z.describe(
-          'The requests to its endpoint that have ended, oldest first: the last 1,000 at most. Present where the request names the run by `workflowRunId`.',
+          'The requests to its endpoint that have ended, oldest first: the last 1,000 at most. Present if the request names the run by `workflowRunId`.',
         ),
       ),
   ),
   steps: z.array(stepGroup).check(z.describe('In order; the first is the initial payload.')),
 });
 export const runPage = z.object({
-  cursor: text('Where to go on; empty at the end.'),
+  cursor: text('The cursor of the next page; empty on the last page.'),
   runs: z.array(workflowRun),
 });

@@ -141,7 +141,7 @@ const texts = z.array(z.string().check(z.minLength(1))).check(z.minLength(1));
 
 /** The JSON body of a bulk cancellation, as clients of other languages send it. `{}` selects all. */
 export const cancelBody = z.strictObject({
-  workflowRunIds: optionalField(texts.check(z.describe('Given these, nothing else narrows.'))),
+  workflowRunIds: optionalField(texts.check(z.describe('If ids are given, other filters are ignored.'))),
   workflowUrl: optionalField(
     z
       .union([z.string().check(z.minLength(1)), texts])

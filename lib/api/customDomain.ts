@@ -42,7 +42,7 @@ export function makeDomain(scope: Construct, api: SpecRestApi, props: DomainProp
   if (hostedZone === undefined) {
     new CfnOutput(scope, 'DomainTarget', {
       value: domain.domainNameAliasDomainName,
-      description: `What the name ${name} must point to: a CNAME record`,
+      description: `The value of the CNAME record of ${name}`,
     });
     return;
   }

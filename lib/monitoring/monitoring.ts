@@ -82,7 +82,7 @@ export class Monitoring extends Construct {
       'NIST.800.53.R5-SNSEncryptedKMS',
       'An alarm’s text has names of alarms and metrics, and no secret; SNS stores it on encrypted disks ("Data encryption", SNS ' +
         'Developer Guide). CloudWatch cannot send with the key that SNS has for every AWS account ("Amazon SNS notifications when ' +
-        'an alarm changes state"), and a key of its own costs $1 a month in each region, $3 with rotation.',
+        'an alarm changes state"), and a separate key costs $1 a month in each region, $3 with rotation.',
     );
     topic.addToResourcePolicy(
       new PolicyStatement({

@@ -65,7 +65,7 @@ function* wholeObjects(store: Store): Generator<string> {
 }
 
 function count(found: Found, what: string, read: () => Iterable<unknown>): void {
-  noting(found, `What the store has of ${what}`, () => {
+  noting(found, `The part of the store of ${what}`, () => {
     let number = 0;
     for (const _one of read()) number += 1;
     found.counts[what] = number;

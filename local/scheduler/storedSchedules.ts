@@ -36,7 +36,7 @@ const isStored = (value: unknown): value is StoredSchedule =>
 
 export function fromBytes(value: Buffer): StoredSchedule {
   const schedule = jsonOrUndefined(value.toString());
-  if (!isStored(schedule)) throw new DamageError('The store is damaged: a schedule is none.');
+  if (!isStored(schedule)) throw new DamageError('The store is damaged: a schedule cannot be read.');
   return schedule;
 }
 

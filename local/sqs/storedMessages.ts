@@ -88,7 +88,7 @@ export function* storedMessageEntries(store: Store, at?: Snapshot, owner?: Owner
 
 export function fromBytes(value: Buffer): QueuedMessage {
   const message = jsonOrUndefined(value.toString());
-  if (!isQueued(message)) throw new DamageError('The store is damaged: a message of a queue is none.');
+  if (!isQueued(message)) throw new DamageError('The store is damaged: a message of a queue cannot be read.');
   return message;
 }
 

@@ -29,7 +29,7 @@ export class Owned {
   /** @throws DamageError if a page already has an owner or cannot have one */
   take(page: number, count = 1): void {
     const isThere = page >= 2 && count >= 1 && page + count - 1 <= this.#lastPage;
-    if (!isThere) throw new DamageError(`page ${page} is named, but is none of its pages`);
+    if (!isThere) throw new DamageError(`page ${page} is named, but is not one of its pages`);
     for (let next = page; next < page + count; next += 1) {
       if (this.has(next)) throw damageAt(next, 'is used twice');
       const at = next >> 3;

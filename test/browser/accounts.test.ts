@@ -44,11 +44,11 @@ describe('An operator', () => {
     expect(await barriersOf(page)).toEqual([]);
     const token = await shownToken(page, 'For all operations');
     expect(await statusOf(token)).toBe(200);
-    expect(await statusOf(await shownToken(page, 'For operations that change nothing'))).toBe(200);
+    expect(await statusOf(await shownToken(page, 'For read-only operations'))).toBe(200);
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.getByRole('button', { name: 'Copy the token' }).click();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(token);
-    await page.getByRole('button', { name: 'I have them' }).click();
+    await page.getByRole('button', { name: 'I have copied them' }).click();
     expect(await page.content()).not.toContain(token);
     await page.getByRole('link', { name: customer }).click();
     await page.getByRole('heading', { name: customer, level: 1 }).waitFor();

@@ -12,16 +12,16 @@ it('Alarms are set, tested and removed, and a mistake is shown under its field',
   const { token } = await makeAccount();
   const inbox = receiver.inbox();
   const page = await openConsole({ at: '#/alarms', token, refusals: [400] });
-  await page.getByLabel('As a message for').selectOption('pagerduty');
+  await page.getByLabel('Format').selectOption('pagerduty');
   await page.getByLabel('Integration key').fill('short');
   await page.getByRole('button', { name: 'Save' }).click();
   await wrongUnder(page, 'Integration key').waitFor();
   expect(await page.getByLabel('URL').inputValue()).toBe('https://events.pagerduty.com/v2/enqueue');
 
-  await page.getByLabel('As a message for').selectOption('json');
+  await page.getByLabel('Format').selectOption('json');
   await page.getByLabel('URL').fill('orders');
   await page.getByLabel('More than').fill('2000');
-  await page.getByLabel('Report nothing during part of the day').check();
+  await page.getByLabel('Send no notifications during part of the day').check();
   await page.getByLabel('Time zone').fill('Mars');
   for (const [label, sentence, mended] of [
     ['More than', /More than: Invalid input; allowed is a whole number from 0 to 1000/, '5'],
@@ -57,7 +57,7 @@ it('Alarms are set, tested and removed, and a mistake is shown under its field',
 
   await page.getByRole('button', { name: 'Remove…' }).click();
   await page.getByRole('button', { name: 'Remove', exact: true }).click();
-  await page.getByText('The alarms are removed.').waitFor();
+  await page.getByText('The alarms have been removed.').waitFor();
   expect(await ok(api('GET', '/v2/alarms', { token }))).toEqual({ open: [] });
 });
 
@@ -69,7 +69,7 @@ it('Alarms that are saved again keep settings that the form does not show, and c
   const page = await openConsole({ at: '#/alarms', token });
   await page.getByLabel('A schedule that fails').check();
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('The alarms are saved.').waitFor();
+  await page.getByText('The alarms have been saved.').waitFor();
   expect(await ok(api('GET', '/v2/alarms', { token }))).toEqual({
     settings: {
       url: inbox.url,

@@ -66,7 +66,7 @@ describe('A failed message', () => {
     const why = page.getByRole('region', { name: 'Why it failed' });
     await why.getByText('"the database is away"').waitFor();
     expect(await why.getByText('because').count()).toBe(1);
-    const happened = page.getByRole('region', { name: 'What happened' });
+    const happened = page.getByRole('region', { name: 'History' });
     await happened.getByText('Attempt 2: 503').waitFor();
     await happened.getByText('Attempt 1: 503').waitFor();
     const request = page.getByRole('region', { name: 'Request' });
@@ -206,7 +206,7 @@ describe('Many failed messages', () => {
     inbox.mend();
     const page = await openConsole({ at: `#/dead-letters?label=${label}` });
     await page.getByRole('button', { name: 'Retry the 3 matches…' }).click();
-    await page.getByLabel('At most this many a second').fill('1');
+    await page.getByLabel('Maximum per second').fill('1');
     const key = await page.getByText('They get the flow-control key').locator('code').innerText();
     expect(key).toMatch(/^retry-[\d-]+$/);
     expect(await barriersOf(page)).toEqual([]);

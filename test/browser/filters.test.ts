@@ -133,14 +133,14 @@ describe('A list', () => {
 
   it('has filters that are named, saved and deleted', async () => {
     const page = await openConsole({ at: '#/messages?label=nightly&state=FAILED' });
-    await page.getByRole('button', { name: 'Keep this filter…' }).click();
+    await page.getByRole('button', { name: 'Save this filter…' }).click();
     const keep = page.getByRole('button', { name: 'Keep', exact: true });
     await page.getByLabel('Name').fill(' ');
     expect(await keep.isDisabled()).toBe(true);
     await page.getByLabel('Name').fill('Broken nights');
     expect(await barriersOf(page)).toEqual([]);
     await keep.click();
-    await page.getByText('The filter “Broken nights” is kept in this browser.').waitFor();
+    await page.getByText('The filter “Broken nights” is saved in this browser.').waitFor();
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.waitForURL('**/console#/messages');
     await page.reload();

@@ -169,7 +169,7 @@ describe('Keys', () => {
     const list = page.getByRole('dialog', { name: 'Keys' });
     await list.getByText('Workflow runs').waitFor();
     expect(await barriersOf(page)).toEqual([]);
-    await list.getByLabel('Keys without Ctrl act').uncheck();
+    await list.getByLabel('Use shortcuts without Ctrl').uncheck();
     await page.keyboard.press('Escape');
     await list.waitFor({ state: 'detached' });
     await page.keyboard.press('g');
@@ -184,7 +184,7 @@ describe('The palette', () => {
   it('finds screens by name', async () => {
     const page = await openConsole({ at: '#/overview' });
     await page.getByRole('button', { name: 'Go to…' }).click();
-    const input = page.getByRole('combobox', { name: 'A screen, an id, a label or words of a body' });
+    const input = page.getByRole('combobox', { name: 'A screen, an id, a label or text in a body' });
     await input.fill('e');
     expect(await barriersOf(page)).toEqual([]);
     await input.fill('group');

@@ -26,7 +26,7 @@ it('Signing keys are shown on demand, and are rotated after a warning', async ()
 
   await page.getByRole('button', { name: 'Rotate…' }).click();
   await page.getByRole('button', { name: 'Rotate', exact: true }).click();
-  await page.getByText('The signing keys are rotated.').waitFor();
+  await page.getByText('The signing keys have been rotated.').waitFor();
   await page.getByRole('button', { name: 'Show Current key' }).click();
   await page.getByText(service.nextSigningKey, { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Show Next key' }).click();

@@ -53,7 +53,7 @@ describe('A queue', () => {
     await list.getByRole('row').nth(1).getByRole('link', { name: inbox.url }).waitFor();
     await page.getByText('The queue is paused: none of its messages is delivered.').waitFor();
     await page.getByText(/by the account’s token, /).waitFor();
-    await page.getByText('None of its messages ended recently.').waitFor();
+    await page.getByText('No message of it ended recently.').waitFor();
     expect(await barriersOf(page)).toEqual([]);
     await page.getByRole('link', { name: 'Show its messages' }).click();
     await page.getByRole('heading', { name: 'Messages', level: 1 }).waitFor();
@@ -120,7 +120,7 @@ describe('A queue', () => {
     expect(await next.nth(1).innerText()).toContain(good.url);
     await page.getByRole('img', { name: /^[\d.]+ a minute: 1 delivered, 0 failed or cancelled$/ }).waitFor();
     await page.getByText(/^Of the last 1 message of it that ended, /).waitFor();
-    await page.getByRole('img', { name: 'Most that waited: 1' }).waitFor();
+    await page.getByRole('img', { name: 'Peak of waiting messages: 1' }).waitFor();
     await page.getByRole('img', { name: 'Attempts: 1 succeeded, 1 failed' }).waitFor();
     expect(await barriersOf(page)).toEqual([]);
   });
@@ -135,7 +135,7 @@ describe('A queue', () => {
     await wrongUnder(page, 'Parallelism').getByText("the account's limit max_parallelism").waitFor();
     await page.getByLabel('Parallelism', { exact: true }).fill('7');
     await page.getByRole('button', { name: 'Save' }).click();
-    const shown = page.getByText('At once, at most').locator('xpath=..');
+    const shown = page.getByText('Maximum in flight').locator('xpath=..');
     await shown.getByText('7', { exact: true }).waitFor();
   });
 

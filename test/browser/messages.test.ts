@@ -311,7 +311,7 @@ describe('A viewed message', () => {
     expect(await getInAnyState(messageId)).toMatchObject({ state: 'CREATED' });
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Cancel the message' }).click();
-    await page.getByRole('status').getByText('The message is cancelled.').waitFor();
+    await page.getByRole('status').getByText('The message has been cancelled.').waitFor();
     await page.locator('.timeline').getByText('cancelled', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Cancel' }).waitFor({ state: 'detached' });
     expect(await getInAnyState(messageId)).toMatchObject({ state: 'CANCELED' });
@@ -331,7 +331,7 @@ describe('A viewed message', () => {
     await dialog.getByRole('button', { name: 'Change the message' }).click();
     await page
       .getByRole('status')
-      .getByText(/^The message is changed. Its next attempt is due at /)
+      .getByText(/^The message has been changed. Its next attempt is due at /)
       .waitFor();
     expect(await getInAnyState(messageId)).toMatchObject({ maxRetries: 1 });
   });

@@ -101,7 +101,7 @@ it('The audit trail shows who changed what, and is filtered', async () => {
   await page.getByRole('row', { name: 'queue.save' }).waitFor({ state: 'detached' });
   await page.getByRole('row', { name: 'queue.pause' }).getByText(queueName).waitFor();
   await page.getByLabel('Who').fill('operator');
-  await page.getByText('Nothing matches.').waitFor();
+  await page.getByText('No change matches these filters.').waitFor();
   await page.setViewportSize({ width: 400, height: 800 });
   await page.getByRole('button', { name: 'Clear' }).click();
   await page.getByRole('row', { name: 'token.create' }).waitFor();

@@ -143,7 +143,7 @@ describe('A failing host', () => {
     await line.click();
     await page.getByRole('heading', { name: host, level: 1 }).waitFor();
     await page
-      .getByText(/^Failing since \d\d:\d\d: the last 6 attempts failed, the newest with 503\./)
+      .getByText(/^Failing since \d\d:\d\d: the last 6 attempts failed, the most recent with 503\./)
       .waitFor();
     await page.getByRole('img', { name: 'Succeeded and failed: 1 succeeded, 6 failed' }).waitFor();
     await page.getByText('1 message has not ended').waitFor();

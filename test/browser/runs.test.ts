@@ -159,7 +159,7 @@ describe('A run', () => {
     await page.getByRole('link', { name: 'first', exact: true }).click();
     await page
       .locator('.step-details')
-      .getByText('Retries, at most')
+      .getByText('Maximum retries')
       .locator('xpath=..')
       .getByText('2')
       .waitFor();

@@ -130,7 +130,7 @@ describe('A schedule', () => {
     await page.getByRole('dialog', { name: 'Delete 1 schedule?' }).waitFor();
     expect(await barriersOf(page)).toEqual([]);
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
-    await page.getByText(`The schedule ${id} is deleted.`).waitFor();
+    await page.getByText(`The schedule ${id} has been deleted.`).waitFor();
     await page.getByRole('heading', { name: 'Schedules', level: 1 }).waitFor();
     expect((await api('GET', `/v2/schedules/${id}`)).status).toBe(404);
   });
@@ -176,7 +176,7 @@ describe('An edited schedule', () => {
     expect(await barriersOf(page)).toEqual([]);
     await page.getByLabel('Expression').fill('0 1 29 2 *');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('The schedule is saved.').waitFor();
+    await page.getByText('The schedule has been saved.').waitFor();
     const after = await get(id);
     expect(after).toEqual({
       ...before,
@@ -212,7 +212,7 @@ describe('An edited schedule', () => {
     await page.getByLabel('Callback', { exact: true }).fill('');
     await page.getByLabel('Timeout').fill('10s');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('The schedule is saved.').waitFor();
+    await page.getByText('The schedule has been saved.').waitFor();
     const after = await get(id);
     expect(after).toMatchObject({
       destination: 'https://example.com/b',
@@ -231,7 +231,7 @@ describe('An edited schedule', () => {
     const page = await openConsole({ at: `#/schedules/${id}/edit` });
     await page.getByLabel('Labels').fill('changed');
     await page.getByRole('button', { name: 'Save' }).click();
-    await page.getByText('The schedule is saved.').waitFor();
+    await page.getByText('The schedule has been saved.').waitFor();
     expect(await get(id)).toMatchObject({
       label: 'changed',
       bodyBase64: Buffer.from(body).toString('base64'),

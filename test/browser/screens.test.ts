@@ -204,11 +204,11 @@ describe('Nothing moves when an answer is late', () => {
   it.each([
     ['a message, with its dead letter', () => screens[2], '**/v2/dlq?dlqIds=**', 'Edit and publish'],
     ['dead letters, with their groups', () => 'dead-letters', '**/v2/dlq/count**', 'at handle'],
-    ['a form, with the words of its expression', () => 'schedules/new', '**/v2/cron?**', 'What it publishes'],
-    ['the overview, with its verdict', () => 'overview', '**/v2/stats/attention', 'How hosts answer'],
+    ['a form, with the words of its expression', () => 'schedules/new', '**/v2/cron?**', 'Message'],
+    ['the overview, with its verdict', () => 'overview', '**/v2/stats/attention', 'Hosts'],
     ['flow control, with hosts that are down', () => 'flow-control', '**/v2/circuits', '0 of 1 in 1 d'],
-    ['an account, with its tokens', () => `accounts/${account.id}`, '**/users/*/tokens', 'Of the plan'],
-    ['a schedule, with its times', () => `schedules/${schedule}`, '**/v2/cron?**', 'What it publishes'],
+    ['an account, with its tokens', () => `accounts/${account.id}`, '**/users/*/tokens', 'Plan default'],
+    ['a schedule, with its times', () => `schedules/${schedule}`, '**/v2/cron?**', 'Message'],
   ])('to %s', async (_what, screenOf, late, text) => {
     const page = await openConsole({ token: account.token, at: '#/keys', isOperator: true });
     await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();

@@ -68,11 +68,11 @@ describe('A URL group', () => {
     const second = await shown.locator('code').textContent();
     expect(second).toMatch(/^[\w-]{43}$/);
     expect(second).not.toBe(first);
-    await page.getByText('A replaced secret ends').waitFor();
+    await page.getByText('The replaced secret expires').waitFor();
     expect(await isTooWide(page)).toBe(false);
     await page.getByRole('button', { name: 'End the overlap of acme' }).click();
     await page.getByRole('button', { name: 'End it' }).click();
-    await page.getByText('A replaced secret ends').waitFor({ state: 'detached' });
+    await page.getByText('The replaced secret expires').waitFor({ state: 'detached' });
   });
 
   it('gets, changes and loses endpoints, and ends with the last one', async () => {

@@ -117,7 +117,7 @@ async function main(): Promise<void> {
       const args = ['--region', region, '--restored-to', new Date(before).toISOString()];
       const dry = await operate(deployed, 'recover', [...args, '--dry-run']);
       expectThat(
-        dry.status === 0 && dry.output.includes('What would be made: attempts 4,'),
+        dry.status === 0 && dry.output.includes('Would be recreated: attempts 4,'),
         'four would be sent',
       );
       const recovered = await operate(deployed, 'recover', args);

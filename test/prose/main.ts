@@ -1,6 +1,7 @@
 /**
  * `npm run prose -- <seed>` draws 60 comments and 60 sentences of documents, for a reader who does not know the code, and prints
- * the words of comments per line. `npm run prose -- --phrases` lists the phrases that the check refuses.
+ * the words of comments per line. `npm run prose -- --phrases` lists the phrases that the check refuses, and `npm run prose --
+ * texts [console]` the texts that users read, of all or of one folder.
  */
 import {
   codeFiles,
@@ -13,6 +14,7 @@ import {
 } from './texts.ts';
 import { randomOf } from '../support/simulatedClock.ts';
 import { foundPhrases } from './phrases.ts';
+import { userTexts } from './userTexts.ts';
 
 const drawn = 60;
 
@@ -48,10 +50,13 @@ function showDraw(seed: number): void {
   console.log(`\n${wordsPerLine().toFixed(2)} words of comments for each line of code outside of tests.`);
 }
 
-const [first = ''] = process.argv.slice(2);
+const [first = '', folder = ''] = process.argv.slice(2);
 if (first === '--phrases') for (const phrase of foundPhrases()) console.log(phrase);
-else if (/^\d+$/.test(first)) showDraw(Number(first));
+else if (first === 'texts') {
+  for (const { file, line, text } of userTexts())
+    if (file.startsWith(folder)) console.log(`${file}:${line}  ${text}`);
+} else if (/^\d+$/.test(first)) showDraw(Number(first));
 else {
-  console.error('Give a seed, such as 7; or --phrases.');
+  console.error('Give a seed, such as 7; or --phrases; or texts, with a folder if you like.');
   process.exitCode = 2;
 }

@@ -1,4 +1,5 @@
-import { allProse } from './texts.ts';
+import { allProse, sentencesOf } from './texts.ts';
+import { userTexts } from './userTexts.ts';
 
 /** Phrases with another language's word order, and what to write instead. `docs/writing.md` explains them. */
 interface Phrase {
@@ -59,6 +60,6 @@ export const phrasesIn = (sentence: string): readonly Phrase[] => {
 
 /** Lists the phrases of the repository, each with its place and what to write instead. */
 export const foundPhrases = (): readonly string[] =>
-  allProse().flatMap(({ file, line, text }) =>
+  [...allProse(), ...userTexts().flatMap(sentencesOf)].flatMap(({ file, line, text }) =>
     phrasesIn(text).map(({ instead }) => `${file}:${line}: ${text}\n    write ${instead}`),
   );

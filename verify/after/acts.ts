@@ -39,7 +39,7 @@ export async function deliverBytes(
   expectThat(
     received?.sha256 === createHash('sha256').update(body).digest('hex') &&
       received.contentType === contentType,
-    `Of ${body.length} bytes of ${contentType}, ${String(received?.bytes)} of ${String(received?.contentType)} arrived, and not the same.`,
+    `${body.length} bytes of ${contentType} were sent, and ${String(received?.bytes)} others of ${String(received?.contentType)} arrived.`,
   );
   return `${body.length} bytes arrived as they were`;
 }

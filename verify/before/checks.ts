@@ -64,7 +64,7 @@ export const beforeChecks: readonly Check<Before>[] = [
     name: 'names',
     shows: 'the fixed names are free, or those of this deployment',
     remedy:
-      'Delete what is left of an earlier deployment if nobody needs it, or deploy under another name (-c name=<another>).',
+      'Delete what is left of an earlier deployment if no one needs it, or deploy under another name (-c name=<another>).',
     run: async ({ stacks, aws }) => {
       const taken: string[] = [];
       let free = 0;

@@ -58,7 +58,7 @@ export function judgeTraffic({ accepted, refused }: Traffic, received: readonly 
   const twice = [...attempts.values()].filter((count) => count > 1).length;
   expectThat(
     twice <= mostTwice * accepted.size,
-    `Of ${accepted.size} messages ${twice} attempts were made twice.`,
+    `${twice} attempts were made twice, with ${accepted.size} messages.`,
   );
   expectThat(
     refused.length <= mostRefused * (accepted.size + refused.length),
@@ -189,7 +189,7 @@ export const releaseCheck = (runCommands: (signal: AbortSignal) => Promise<void>
         return lost.length === 0;
       },
       () =>
-        `Of ${sent.accepted.size} accepted messages ${lost.length} did not arrive: ${lost.slice(0, 3).join('; ')}.`,
+        `${lost.length} of ${sent.accepted.size} accepted messages did not arrive: ${lost.slice(0, 3).join('; ')}.`,
       { ...after.timeout, everyMs: 3_000, waitMs: waits * after.timeout.waitMs },
     );
     return judgeTraffic(sent, last);

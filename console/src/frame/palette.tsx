@@ -90,7 +90,7 @@ export function Palette({ screens, onClose }: ScreensProps) {
         <input
           type="text"
           role="combobox"
-          aria-label="A screen, an id, a label or words of a body"
+          aria-label="A screen, an id, a label or text in a body"
           aria-expanded="true"
           aria-controls={id}
           aria-activedescendant={found.length === 0 ? undefined : `${id}-${chosen}`}
@@ -98,7 +98,7 @@ export function Palette({ screens, onClose }: ScreensProps) {
           autocomplete="off"
           spellcheck={false}
           autofocus
-          placeholder="A screen, an id, a label or words of a body: msg_… wfr_… dlq_… scd_…"
+          placeholder="A screen, an id, a label or text in a body: msg_… wfr_… dlq_… scd_…"
           value={text}
           onInput={(event) => {
             setText(event.currentTarget.value);

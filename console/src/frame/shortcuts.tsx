@@ -73,10 +73,10 @@ function KeyList({ screens, onClose }: ScreensProps) {
     ...screens.flatMap(({ key: letter, name }) =>
       letter === undefined ? [] : [[['g', letter], name] as const],
     ),
-    [['?'], 'These keys'],
+    [['?'], 'Show the shortcuts'],
   ];
   return (
-    <Dialog title="Keys" onClose={onClose}>
+    <Dialog title="Keyboard shortcuts" onClose={onClose}>
       <dl class="keys">
         {keys.map(([pressed, what]) => (
           <div key={what}>
@@ -90,7 +90,7 @@ function KeyList({ screens, onClose }: ScreensProps) {
         ))}
       </dl>
       <Checkbox
-        label="Keys without Ctrl act"
+        label="Use shortcuts without Ctrl"
         checked={isOn}
         onInput={(turned) => {
           localStorage.setItem(key, turned ? 'on' : 'off');

@@ -42,7 +42,7 @@ export function Export<Shape extends z.ZodMiniType>({ name, shape, request, rows
     URL.revokeObjectURL(address);
     showToast(
       isCut
-        ? `The file has the first ${count(mostRows)} rows. There are more: narrow the filter for the others.`
+        ? `The file has the first ${count(mostRows)} rows. There are more: narrow the filter to get the rest.`
         : `The file has ${countOf(rows.length, 'row')}.`,
     );
   };

@@ -25,7 +25,7 @@ export function KeptFilters({ place, isFiltered }: { readonly place: Place; read
   return (
     <>
       {Object.keys(kept).length > 0 && (
-        <div class="presets" role="group" aria-label="Kept filters">
+        <div class="presets" role="group" aria-label="Saved filters">
           <Choices
             of={Object.entries(kept).map(([name, query]) => [query, name] as const)}
             chosen={current}
@@ -47,17 +47,22 @@ export function KeptFilters({ place, isFiltered }: { readonly place: Place; read
       )}
       {isFiltered && shown === undefined && (
         <ActionForm
-          name="Keep this filter…"
+          name="Save this filter…"
           kind="quiet"
-          title="Keep this filter"
-          yes="Keep"
+          title="Save this filter"
+          yes="Save"
           fields={{
-            name: { label: 'Name', required: true, autoFocus: true, hint: 'One with this name is replaced.' },
+            name: {
+              label: 'Name',
+              required: true,
+              autoFocus: true,
+              hint: 'A filter with the same name is replaced.',
+            },
           }}
           isReady={({ name }) => name.trim() !== ''}
           work={({ name }) => {
             keep({ ...kept, [name.trim()]: current });
-            return Promise.resolve(`The filter “${name.trim()}” is kept in this browser.`);
+            return Promise.resolve(`The filter “${name.trim()}” is saved in this browser.`);
           }}
         />
       )}

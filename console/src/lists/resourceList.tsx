@@ -146,7 +146,8 @@ export function Searched({
   return (
     <p class="hint" role="status">
       {count(found)} found in the {count(searched)} newest {searched === 1 ? 'body' : 'bodies'} within the
-      other filters. {hasMore ? 'There are older ones: load more to search them.' : 'That is all.'} Redacted
+      other filters.{' '}
+      {hasMore ? 'There are older ones: load more to search them.' : 'There are no older ones.'} Redacted
       bodies are not searched.
     </p>
   );

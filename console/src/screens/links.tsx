@@ -42,4 +42,4 @@ interface Hanging {
 }
 
 export const sayHanging = ({ since, status }: Hanging): string =>
-  `Nothing is pending since ${clockTime(since)}${status === undefined ? '' : `; the endpoint answered ${status} and submitted nothing`}.`;
+  `Nothing has been pending since ${clockTime(since)}${status === undefined ? '' : `; the endpoint answered ${status} and submitted nothing`}.`;

@@ -283,7 +283,7 @@ export function Secret({ title, text, copy }: SecretProps) {
       </div>
       <div class="row">
         <Copy text={text} label={copy} />
-        <Button onClick={know}>I have it</Button>
+        <Button onClick={know}>I have copied it</Button>
       </div>
     </div>
   );

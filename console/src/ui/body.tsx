@@ -69,7 +69,7 @@ export function Headers({ of, label }: { readonly of: RequestShownProps['header'
   const pairs = pairsOf(of).map(
     ([name, value]) => [name, !isShown && isSecretHeader(name, value) ? '…' : value] as const,
   );
-  if (pairs.length === 0) return <p class="hint">None.</p>;
+  if (pairs.length === 0) return <p class="hint">No headers.</p>;
   return (
     <>
       <dl class="headers code" aria-label={label}>

@@ -128,7 +128,7 @@ export const ChangedSettings = (props: Pick<FieldsProps, 'form' | 'texts' | 'onC
       onChange={(changed) => {
         props.onChange({ ...props.texts, ...changed });
       }}
-      none="As it was"
+      none="Unchanged"
     />
   </MoreFields>
 );

@@ -63,7 +63,8 @@ function streamedAnswer(payload: Uint8Array): DestinationResponse | undefined {
 
 const malformed = (payload: Uint8Array): DestinationResponse => ({
   status: 502,
-  error: 'The function returned an object with statusCode that is no HTTP answer; a status is 200 to 599.',
+  error:
+    'The function returned an object with a statusCode that is not a valid HTTP answer; a status is 200 to 599.',
   headers: [json],
   body: payload,
 });

@@ -73,7 +73,7 @@ const messaging: Api = {
   version: manifest.version,
   about: `A message queue with HTTP delivery.
 
-Every configuration header \`Svc-…\` may also be given as a query parameter named in lower case (\`svc-retries=3\`); the header wins. A name that ends in \`*\` means all names that begin with the rest. A deployment may accept more prefixes, with the same meaning.
+Every configuration header \`Svc-…\` may also be given as a query parameter named in lower case (\`svc-retries=3\`); the header takes precedence. A name that ends in \`*\` means all names that begin with the rest. A deployment may accept more prefixes, with the same meaning.
 
 ${refusals}`,
   routes,

@@ -24,7 +24,7 @@ const readAtOnce = 5;
 const answerShape = z.object({
   status: z.number(),
   body: optionalField(z.unknown()),
-  header: optionalField(headersIn('Of the answer.')),
+  header: optionalField(headersIn('The status of the answer.')),
 });
 
 function answerIn(text: string): z.infer<typeof answerShape> | undefined {

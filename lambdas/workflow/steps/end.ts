@@ -107,7 +107,7 @@ export async function followEndOrLeave(
     await followEnd(account, key, snapshot, record);
   } catch (error) {
     if (!isFault(error)) throw error;
-    log.error('What follows the end of a run is left to a job of its own', {
+    log.error('The work after the end of a run is left to a separate job', {
       runId: key.runId,
       error: error instanceof Error ? error : String(error),
     });

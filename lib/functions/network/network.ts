@@ -142,7 +142,7 @@ class Network extends Construct {
     accept(
       vpc,
       'NIST.800.53.R5-VPCDefaultSecurityGroupClosed',
-      'Nothing in it has the default group: the functions have one of their own. The CDK closes it with a function that would need ' +
+      'Nothing in it has the default group: the functions have a separate one. The CDK closes it with a function that would need ' +
         'rights to change groups.',
     );
     this.#placeInZones(vpc, setting);

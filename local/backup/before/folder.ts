@@ -27,7 +27,7 @@ export async function refusalOf(folder: string): Promise<string | undefined> {
     `${folder} has two stores, probably because an earlier release was started on it: ${await has([storeName])}, ` +
     `and of the earlier release ${await has([databaseName, walName])}. ` +
     `Nothing was changed. Move the store away that you do not need: ${storeName}; ` +
-    `or ${names.join(', ')} and the folder bodies. If you need both, give each a folder of its own.`
+    `or ${names.join(', ')} and the folder bodies. If you need both, give each its own folder.`
   );
 }
 

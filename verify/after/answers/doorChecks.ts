@@ -69,7 +69,7 @@ export const doorChecks: readonly Check<After>[] = [
         headers: { 'svc-forward-long': 'x'.repeat(bytes) },
       });
       const large = await deliver(after, client, plain(4));
-      expectThat(large?.bytes === 4 * megabyte, `Of 4 MB ${String(large?.bytes)} bytes arrived.`);
+      expectThat(large?.bytes === 4 * megabyte, `4 MB were sent, and ${String(large?.bytes)} bytes arrived.`);
       // Lambda's limit is 6 MB. It answers 413 with its own text ("Lambda quotas").
       const tooLarge = await client.send('POST', `/v2/publish/${url}`, plain(7));
       expectThat(tooLarge.status === 413, `7 MB were answered ${shown(tooLarge)}.`);

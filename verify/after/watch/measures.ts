@@ -40,7 +40,7 @@ async function measureLatency({ api: { client }, inbox }: After): Promise<string
     .map(({ made, at }) => at - made);
   expectThat(
     delivering.length === timed,
-    `Of ${timed} messages ${received.length} came, and the log has ${delivering.length}.`,
+    `${timed} messages were sent, ${received.length} arrived, and the log has ${delivering.length}.`,
   );
   return `publishing from here: ${timesOf(publishing)}; delivering: ${timesOf(delivering)}`;
 }

@@ -109,7 +109,7 @@ export const watchChecks: readonly Check<After>[] = [
   },
   {
     name: 'drift',
-    shows: 'nobody has changed what was deployed',
+    shows: 'no one has changed what was deployed',
     remedy:
       'npx svc-queue drift shows it in full; npx svc-queue deploy -- --revert-drift brings the deployment back to its templates.',
     run: async (after) => {

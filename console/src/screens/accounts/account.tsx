@@ -30,7 +30,7 @@ export function OneAccount({ id }: { readonly id: string }) {
         of.state === 'deleted' ? (
           <Act
             name="Restore"
-            work={sends({ api, path: path`v2/svc/users/${id}/restore` }, 'The account is restored.')}
+            work={sends({ api, path: path`v2/svc/users/${id}/restore` }, 'The account has been restored.')}
             then={then}
           />
         ) : (
@@ -67,7 +67,7 @@ function Actions({ of, then, onTokens }: ActionsProps) {
           yes="Suspend"
           isDangerous
           effect="Its tokens are refused, and its messages wait, until it is resumed."
-          work={sends(becomes('passive'), 'The account is suspended.')}
+          work={sends(becomes('passive'), 'The account has been suspended.')}
           then={then}
         />
       ) : (
@@ -78,7 +78,7 @@ function Actions({ of, then, onTokens }: ActionsProps) {
         title="Reset both tokens?"
         yes="Reset tokens"
         isDangerous
-        effect="The token and the read-only token end now. Requests with them are refused."
+        effect="The token and the read-only token stop working now. Requests that use them are refused."
         work={async () => {
           const rotate = path`v2/svc/rotate-token/${of.id}`;
           onTokens(await ask(account, { api, method: 'POST', path: rotate }));
@@ -90,9 +90,9 @@ function Actions({ of, then, onTokens }: ActionsProps) {
         name="Delete"
         title={`Delete ${of.customer_id ?? 'the account'}?`}
         yes="Delete the account"
-        effect="Its tokens end now, and its messages and schedules stop. It can be restored for seven days; then its data is removed."
+        effect="Its tokens stop working now, and its messages and schedules stop. It can be restored for seven days; then its data is removed."
         request={{ api, path: at }}
-        said="The account is deleted."
+        said="The account has been deleted."
         then={then}
       />
     </>
@@ -121,8 +121,8 @@ function Details({ of }: { readonly of: Account }) {
             ['Id', <code>{of.id}</code>],
             ['Plan', of.type],
             ['Region', of.region],
-            ['Made', <Time at={of.creation_time * 1_000} />],
-            ['Made by', of.created_by],
+            ['Created', <Time at={of.creation_time * 1_000} />],
+            ['Created by', of.created_by],
             ['Deleted', of.deletion_time > 0 ? <Time at={of.deletion_time * 1_000} /> : undefined],
             [
               'Failure callback',
@@ -135,7 +135,7 @@ function Details({ of }: { readonly of: Account }) {
                 </>
               ),
             ],
-            ['Fails at once on', of.fail_on],
+            ['Permanent failure statuses', of.fail_on],
             ['Destinations in AWS', of.destinations?.map((arn) => <div key={arn}>{arn}</div>)],
             ['Lambda destinations', of.lambda_destinations?.map((arn) => <div key={arn}>{arn}</div>)],
             ['TLS identities', of.tls_identities && tlsLines(of).map((line) => <div key={line}>{line}</div>)],
@@ -183,7 +183,7 @@ function Details({ of }: { readonly of: Account }) {
               cell: (name) => <span class="wrapped">{limitMeanings[name]}</span>,
             },
             { head: 'Value', count: (name) => of[name] },
-            { head: 'Of the plan', count: (name) => limitTable[name][of.type] },
+            { head: 'Plan default', count: (name) => limitTable[name][of.type] },
           ]}
         />
       </Card>

@@ -44,7 +44,7 @@ function AllAccounts({ place }: { readonly place: Place }) {
         { head: 'Plan', cell: ({ type }) => type },
         { head: 'Region', cell: ({ region }) => region },
         { head: 'This month', isNumber: true, cell: ({ id, budget }) => <Used id={id} budget={budget} /> },
-        { head: 'Made', time: ({ creation_time: seconds }) => seconds * 1_000 },
+        { head: 'Created', time: ({ creation_time: seconds }) => seconds * 1_000 },
       ]}
     >
       {made && <Tokens key={made.token} of={made} />}
@@ -87,7 +87,7 @@ function MakeAccount({ onMade, then }: MakeProps) {
         const given = { customer_id: customer_id || undefined, region: region || undefined };
         const body = { ...given, type, budget: Number(budget) };
         onMade(await ask(account, { api: 'management', method: 'POST', path: 'v2/svc/users', body }));
-        return 'The account is made.';
+        return 'The account has been created.';
       }}
     />
   );

@@ -31,13 +31,13 @@ export function Tokens({ of }: { readonly of: Account }) {
   return (
     <Card
       title={`The tokens of ${of.customer_id ?? of.id}`}
-      actions={<Button onClick={know}>I have them</Button>}
+      actions={<Button onClick={know}>I have copied them</Button>}
     >
       <p class="hint">Copy them now: the console does not show them again.</p>
       <DetailList
         of={[
           ['For all operations', <Token name="token" value={of.token} />],
-          ['For operations that change nothing', <Token name="read-only token" value={of.read_only_token} />],
+          ['For read-only operations', <Token name="read-only token" value={of.read_only_token} />],
         ]}
       />
     </Card>

@@ -69,13 +69,13 @@ export function NamedTokens({ place, of: asked }: NamedTokensProps) {
               columns={[
                 { head: 'Name', text: ({ name }) => name },
                 { head: 'Id', cell: ({ id }) => <code>{id}</code> },
-                { head: 'May', cell: (token) => <Scope of={token} /> },
+                { head: 'Permissions', cell: (token) => <Scope of={token} /> },
                 {
-                  head: 'Ends',
+                  head: 'Expires',
                   cell: ({ expires_at: end }) => (end === undefined ? 'never' : <Time at={end * 1_000} />),
                 },
                 { head: 'Last used', cell: ({ last_used: day }) => day ?? 'never' },
-                { head: 'Made', isExtra: true, time: ({ created_at: seconds }) => seconds * 1_000 },
+                { head: 'Created', isExtra: true, time: ({ created_at: seconds }) => seconds * 1_000 },
                 {
                   head: 'Revoke',
                   cell: (token) =>
@@ -116,9 +116,9 @@ const Revoke = ({ place: { api, path }, of: { id, name }, then }: RevokeProps) =
     label={`Revoke ${name}`}
     title={`Revoke ${name}?`}
     yes="Revoke"
-    effect="Requests with it are refused from now on. This cannot be undone."
+    effect="Requests that use it are refused from now on. This cannot be undone."
     request={{ api, path: `${path}/${id}` }}
-    said="The token is revoked."
+    said="The token has been revoked."
     then={then}
   />
 );
@@ -136,17 +136,17 @@ const MakeToken = ({ place, onMade, then }: MakeProps) => (
     yes="Create"
     then={then}
     fields={{
-      name: { label: 'Name', autoFocus: true, hint: 'What it is for.' },
-      scope: { label: 'It may do', value: 'publish', options: scopes.filter(([one]) => isFor(place, one)) },
+      name: { label: 'Name', autoFocus: true, hint: 'The purpose of the token.' },
+      scope: { label: 'Permissions', value: 'publish', options: scopes.filter(([one]) => isFor(place, one)) },
       destinations: {
         label: 'Destinations',
         rows: 3,
         isCode: true,
         isShown: ({ scope }) => scope === 'publish',
         placeholder: 'https://example.com/hooks/',
-        hint: 'One per line: the beginning of a URL, group:name for a URL group, or queue:name for a queue. Empty for all.',
+        hint: 'One per line: the beginning of a URL, group:name for a URL group, or queue:name for a queue. Leave empty to allow all.',
       },
-      expires_at: { label: 'Ends', type: 'datetime-local', hint: 'Empty for never.' },
+      expires_at: { label: 'Expires', type: 'datetime-local', hint: 'Leave empty if it never expires.' },
     }}
     work={async ({ name, scope, destinations, expires_at: end }) => {
       const lines = destinations
@@ -160,7 +160,7 @@ const MakeToken = ({ place, onMade, then }: MakeProps) => (
         expires_at: end === '' ? undefined : Math.floor(new Date(end).getTime() / 1_000),
       };
       onMade(await ask(madeToken, { ...place, method: 'POST', body }));
-      return 'The token is made.';
+      return 'The token has been created.';
     }}
   />
 );

@@ -39,8 +39,8 @@ export function Alarms() {
           {mayWrite ? (
             <AlarmsForm of={settings} then={again} key={String(settings !== undefined)} />
           ) : (
-            <Card title="What is told">
-              {settings === undefined ? <Empty title="No alarms are set." /> : <Settings of={settings} />}
+            <Card title="Notify about">
+              {settings === undefined ? <Empty title="No alarms are set up." /> : <Settings of={settings} />}
             </Card>
           )}
         </>
@@ -55,7 +55,7 @@ function Acts({ then }: { readonly then: () => void }) {
     setMessageId(undefined);
     const sent = await ask(testedAlarm, { method: 'POST', path: 'v2/alarms/test' });
     setMessageId(sent.messageId);
-    return 'The test is sent.';
+    return 'The test has been sent.';
   };
   return (
     <>
@@ -65,9 +65,9 @@ function Acts({ then }: { readonly then: () => void }) {
         name="Remove…"
         title="Remove the alarms?"
         yes="Remove"
-        effect="Alarms are no longer reported, nor is the end of those that are open."
+        effect="You are no longer notified when alarms begin, or when those that are open end."
         request={{ path: 'v2/alarms' }}
-        said="The alarms are removed."
+        said="The alarms have been removed."
         then={then}
       />
     </>
@@ -96,7 +96,7 @@ const OpenNow = ({ of }: { readonly of: readonly Open[] }) => (
         keyOf={({ kind, subject }) => `${kind} ${subject}`}
         columns={[
           {
-            head: 'What',
+            head: 'Alarm',
             isWide: true,
             cell: (one) => (
               <>
@@ -110,7 +110,7 @@ const OpenNow = ({ of }: { readonly of: readonly Open[] }) => (
             ),
           },
           { head: 'Since', time: ({ openedAt }) => openedAt },
-          { head: 'Told', cell: ({ isTold }) => (isTold ? 'yes' : 'after the quiet hours') },
+          { head: 'Notified', cell: ({ isTold }) => (isTold ? 'yes' : 'after the quiet hours') },
         ]}
       />
     )}
@@ -128,12 +128,12 @@ function Settings({ of }: { readonly of: NonNullable<Alarms['settings']> }) {
     <DetailList
       of={[
         [
-          'Where',
+          'Sent to',
           <>
             <Visible text={url} /> ({format})
           </>,
         ],
-        ['When there are', watched.join(', ')],
+        ['Notify about', watched.join(', ')],
         ['Quiet hours', quietHours && `${quietHours.from} to ${quietHours.to}, ${quietHours.timezone}`],
       ]}
     />

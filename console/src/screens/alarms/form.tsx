@@ -22,7 +22,7 @@ const placeholders: Readonly<Record<string, string>> = {
 const fieldsOf = (of: Settings, format: string) =>
   ({
     format: {
-      label: 'As a message for',
+      label: 'Format',
       value: of?.format ?? 'slack',
       options: [
         ['slack', 'Slack'],
@@ -35,7 +35,7 @@ const fieldsOf = (of: Settings, format: string) =>
       value: of?.url,
       required: true,
       placeholder: placeholders[format],
-      hint: of && 'A password in it is not shown, but kept.',
+      hint: of && 'A password in the URL is kept, but not shown.',
     },
     routingKey: {
       label: 'Integration key',
@@ -44,7 +44,7 @@ const fieldsOf = (of: Settings, format: string) =>
       type: 'password',
       autoComplete: 'off',
       required: true,
-      hint: 'Of an integration with the Events API v2.',
+      hint: 'The key of an integration with the Events API v2.',
     },
     headers: {
       label: 'Headers',
@@ -53,7 +53,7 @@ const fieldsOf = (of: Settings, format: string) =>
       rows: 2,
       isCode: true,
       placeholder: 'Authorization: Bearer …',
-      hint: 'One per line. Usually none are needed.',
+      hint: 'One per line. Most receivers need none.',
     },
     from: { label: 'From', type: 'time', value: of?.quietHours?.from ?? '22:00', required: true },
     to: { label: 'To', type: 'time', value: of?.quietHours?.to ?? '07:00', required: true },
@@ -151,7 +151,7 @@ export function AlarmsForm({ of, then }: FormProps) {
   );
   const save = async (): Promise<string> => {
     await ask(alarms, { method: 'PUT', path: 'v2/alarms', body: settingsOf(texts, numbers, parts) });
-    return 'The alarms are saved.';
+    return 'The alarms have been saved.';
   };
   return (
     <Form
@@ -161,11 +161,11 @@ export function AlarmsForm({ of, then }: FormProps) {
       yes="Save"
       end={(submit, error) => [error, <div>{submit}</div>]}
     >
-      <Card title="Where it is reported">
+      <Card title="Where notifications are sent">
         <div class="fields">{shown(['format', 'url', 'routingKey'])}</div>
         {shown(['headers'])}
       </Card>
-      <Card title="What is told">
+      <Card title="Notify about">
         <p class="hint">One message when an alarm begins, and one when it ends.</p>
         {alarmKinds.map((kind) => (
           <Fragment key={kind}>
@@ -179,11 +179,11 @@ export function AlarmsForm({ of, then }: FormProps) {
         ))}
       </Card>
       <Card title="Quiet hours">
-        {part('quietHours', 'Report nothing during part of the day')}
+        {part('quietHours', 'Send no notifications during part of the day')}
         {parts.has('quietHours') && (
           <>
             <div class="fields">{shown(['from', 'to', 'timezone'])}</div>
-            <p class="hint">Alarms that are still open at the end are reported then.</p>
+            <p class="hint">When they end, you are notified of alarms that are still open.</p>
           </>
         )}
       </Card>

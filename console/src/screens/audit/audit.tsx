@@ -18,7 +18,7 @@ const fields: readonly FilterField[] = [
     isMain: true,
   },
   { name: 'actor', label: 'Who', placeholder: 'operator', isMain: true },
-  { name: 'subject', label: 'What', isMain: true },
+  { name: 'subject', label: 'Subject', isMain: true },
   ...periodFields,
 ];
 
@@ -110,7 +110,7 @@ export function Audit({ place }: { readonly place: Place }) {
       path="v2/audit"
       rowsOf={({ entries }) => entries}
       file="audit"
-      noMatch="Nothing matches."
+      noMatch="No change matches these filters."
       empty={['There are no changes yet.']}
       caption="Changes, the newest first"
       keyOf={({ time, actor, action, subject = '' }) => [time, actor, action, subject].join(' ')}
@@ -127,7 +127,7 @@ export function Audit({ place }: { readonly place: Place }) {
           ),
         },
         {
-          head: 'What',
+          head: 'Subject',
           isWide: true,
           cell: (entry) => (
             <>

@@ -137,7 +137,7 @@ const Details = ({ of: letter }: { readonly of: Answer<typeof deadLetter> }) => 
       <DetailList
         of={[
           ['Message', linkTo('messages', letter.messageId)],
-          ['Made from', linkTo('messages', letter.retriedFrom)],
+          ['Created from', linkTo('messages', letter.retriedFrom)],
           ['Sent again as', linkTo('messages', letter.retriedAs)],
           ['Published', <Time at={letter.createdAt} isExact />],
           ['Published from', letter.callerIp],

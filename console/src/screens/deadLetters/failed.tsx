@@ -52,7 +52,7 @@ export const deadLetters: Failed = {
   hrefOf: hrefOfMessages,
   form: 'retry',
   hasPace: true,
-  afterDeletion: 'They can no longer be sent again or inspected.',
+  afterDeletion: 'After that, they cannot be retried or inspected.',
   selected: (count) => `${count} selected`,
 };
 
@@ -76,7 +76,7 @@ export const failedRuns: Failed = {
       yield page.workflowRuns.map(({ workflowRunId }) => workflowRunId);
   },
   form: 'resume',
-  afterDeletion: 'They can no longer be resumed. The log shows them while it is kept.',
+  afterDeletion: 'After that, they cannot be resumed. The log shows them as long as it is kept.',
   selected: (count) => `the ${count} selected`,
 };
 
@@ -183,7 +183,7 @@ function Pace({ texts, onChange }: SettingsProps) {
   const key = texts['flow-control-key'] ?? '';
   return (
     <Field
-      label="At most this many a second"
+      label="Maximum per second"
       type="number"
       placeholder="all at once"
       value={texts['period'] === '1s' ? rate : ''}

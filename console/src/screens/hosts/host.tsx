@@ -79,9 +79,9 @@ function Figures({ of }: { readonly of: Times }) {
       {failingSince !== undefined && (
         <p class="wrong">
           Failing since {clockTime(failingSince)}: the last {countOf(failuresInRow, 'attempt')} failed,{' '}
-          {lastStatus === 0 ? 'the newest without an answer' : `the newest with ${lastStatus}`}.{' '}
+          {lastStatus === 0 ? 'the most recent without an answer' : `the most recent with ${lastStatus}`}.{' '}
           {lastSuccess === undefined
-            ? 'There was no success in this period.'
+            ? 'No attempt succeeded in this period.'
             : `The last success was at ${clockTime(lastSuccess)}.`}
         </p>
       )}
@@ -110,7 +110,7 @@ function Waiting({ host }: { readonly host: string }) {
   const open = useAsked(counted, { path: 'v2/messages/count', query: { host } }, everyMs);
   return (
     <Card
-      title="What waits"
+      title="Waiting messages"
       actions={
         <>
           <ButtonLink kind="quiet" href={href(['messages'], { host, state: 'RETRY' })}>
@@ -179,7 +179,7 @@ function DeadLettersOf({ host, since }: { readonly host: string; readonly since:
     >
       {({ errors }) =>
         errors.length === 0 ? (
-          <p class="hint">None were found{since !== undefined && ` since ${clockTime(since)}`}.</p>
+          <p class="hint">No dead letters were found{since !== undefined && ` since ${clockTime(since)}`}.</p>
         ) : (
           <ul>
             {errors.slice(0, mostReasons).map(({ error, count: many }) => (

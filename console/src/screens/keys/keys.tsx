@@ -17,11 +17,11 @@ export const Keys = () => (
           yes="Rotate"
           isDangerous
           effect="Receivers that know both keys are not affected. Give them the new next key before you rotate again: after two rotations they would know neither. Receivers that only know the current key refuse deliveries from now on."
-          work={sends({ path: 'v2/keys/rotate' }, 'The signing keys are rotated.')}
+          work={sends({ path: 'v2/keys/rotate' }, 'The signing keys have been rotated.')}
           then={again}
         >
           <ol class="numbered">
-            <li>The current key is lost, and cannot be restored.</li>
+            <li>The current key is discarded and cannot be restored.</li>
             <li>The next key becomes the current key, which signs deliveries from now on.</li>
             <li>A new key becomes the next key.</li>
           </ol>

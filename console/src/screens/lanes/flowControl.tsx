@@ -53,12 +53,12 @@ function AllKeys({ place }: { readonly place: Place }) {
       path="v2/flowControl"
       rowsOf={(all) => all}
       isWaiting={!isKnown}
-      fields={[{ name: 'search', label: 'Key', placeholder: 'A part of it', isMain: true }]}
+      fields={[{ name: 'search', label: 'Key', placeholder: 'Part of a key', isMain: true }]}
       noMatch="No key contains this text."
       empty={[
         'No flow-control keys yet.',
         <p>
-          The first message with <code>Svc-Flow-Control-Key</code> makes its key.
+          The first message with <code>Svc-Flow-Control-Key</code> creates its key.
         </p>,
       ]}
       caption="Flow-control keys, by name"

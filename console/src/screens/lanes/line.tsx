@@ -118,13 +118,13 @@ export function Head({ of }: { readonly of: Queue }) {
   const { asked, head, isLong } = useHead(of);
   const [first] = head;
   return (
-    <LoadedCard title="What is next" of={asked}>
+    <LoadedCard title="Next in line" of={asked}>
       {() =>
         first === undefined ? (
           <p class="hint">
             {of.lag === 0
               ? 'No message waits here.'
-              : `Of ${countOf(of.lag, 'message')}, the first was not found in time.`}
+              : `${countOf(of.lag, 'message')} waiting; the first was not found in time.`}
           </p>
         ) : (
           <>
@@ -132,7 +132,7 @@ export function Head({ of }: { readonly of: Queue }) {
             <MessageTable caption="The next messages, the first at the top" of={head} />
             {of.fairKeys !== undefined && (
               <p class="hint">
-                These are the oldest. Fair keys take turns, so others may be delivered before.
+                These are the oldest. Fair keys take turns, so other messages may be delivered first.
               </p>
             )}
             {(isLong || of.lag > head.length) && (
@@ -165,7 +165,9 @@ export function Pace({ of: { name, lag } }: { readonly of: Queue }) {
         const ended = messages.flatMap(({ endedAt, state }) =>
           endedAt === undefined ? [] : [{ endedAt, isDelivered: state === 'DELIVERED' }],
         );
-        const none = asked.cursor ? 'None was found in time.' : 'None of its messages ended recently.';
+        const none = asked.cursor
+          ? 'No ended message was found in time.'
+          : 'No message of it ended recently.';
         if (ended.length === 0) return <p class="hint">{none}</p>;
         const from = Math.min(...ended.map(({ endedAt }) => endedAt), now - leastMs);
         const stepMs = (now - from) / bars;
@@ -191,7 +193,7 @@ export function Pace({ of: { name, lag } }: { readonly of: Queue }) {
               ]}
             />
             <p class="hint">
-              Of the last {countOf(ended.length, 'message')} of it that ended, since <Time at={from} />.
+              The last {countOf(ended.length, 'message')} that ended, since <Time at={from} />.
               {lag > 0 &&
                 ` At this pace, the ${count(lag)} that wait take ${duration((lag / perMinute) * leastMs)}.`}
             </p>

@@ -151,7 +151,7 @@ export function OverTime({ of }: { readonly of: { queueName: string } | { flowCo
       {({ hours, lookedFrom }) => (
         <>
           <Bars
-            title="Most that waited"
+            title="Peak of waiting messages"
             names={hours.map(({ from }) => timeToMinute(from))}
             summary={count(Math.max(...hours.map(({ depth }) => depth)))}
             series={[{ name: 'waiting', tone: 'warn', values: hours.map(({ depth }) => depth) }]}

@@ -65,9 +65,9 @@ const OneQueue = ({ name }: { readonly name: string }) => (
           name="Delete"
           title={`Delete “${name}”?`}
           yes="Delete the queue"
-          effect={`It has ${countOf(of.lag, 'message')}. Those that wait are cancelled; those that are on their way, ${count(of.parallelism)} at most, go on. The next message to it makes it again.`}
+          effect={`It has ${countOf(of.lag, 'message')}. Waiting messages are cancelled; those in flight, ${count(of.parallelism)} at most, continue. The next message to the queue creates it again.`}
           request={{ path: path`v2/queues/${name}` }}
-          said={`The queue “${name}” is deleted.`}
+          said={`The queue “${name}” has been deleted.`}
           leadsTo={href(list)}
         />
       </>
@@ -86,7 +86,7 @@ const OneQueue = ({ name }: { readonly name: string }) => (
               ],
               ['Waiting or in flight', count(of.lag)],
               ['Oldest published', of.oldestAt === undefined ? 'none' : <Time at={of.oldestAt} />],
-              ['At once, at most', count(of.parallelism)],
+              ['Maximum in flight', count(of.parallelism)],
               ['Created', <Time at={of.createdAt} />],
               ['Changed', <Time at={of.updatedAt} />],
             ]}
@@ -128,7 +128,7 @@ const EditQueue = ({ of, then }: { readonly of?: Queue; readonly then?: () => vo
     work={async ({ queueName, parallelism }) => {
       await change({ path: 'v2/queues', body: { queueName, parallelism: Number(parallelism) } });
       if (of === undefined) go(href([...list, queueName]));
-      return `The queue “${queueName}” is saved.`;
+      return `The queue “${queueName}” has been saved.`;
     }}
   />
 );

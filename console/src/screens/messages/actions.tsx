@@ -53,7 +53,7 @@ export function Actions({ of, isDead, then }: ActionsProps) {
           yes="Cancel the message"
           effect="It will not be delivered. An attempt that is in flight may still arrive."
           request={{ path: path`v2/messages/${messageId}` }}
-          said="The message is cancelled."
+          said="The message has been cancelled."
           then={then}
         />
       )}
@@ -78,7 +78,7 @@ const PublishAgain = ({ of: { messageId, endedAt, state }, isDead }: Pick<Action
     yes="Publish again"
     effect={`A new message is sent at once, with this one’s destination, body and settings. ${
       isDead
-        ? 'The dead letter stays: “Retry” sends it again and takes it out.'
+        ? 'The dead letter stays: “Retry” sends it again and removes it from the list.'
         : endedAt === undefined
           ? 'This one still waits, and is delivered, too.'
           : 'This one stays as it is.'
@@ -102,7 +102,7 @@ const Change = ({ of, then }: ActProps) => (
     fields={{
       delay: {
         label: 'Delay from now',
-        hint: 'Such as 90s or 2h. Leave empty to keep the time of its next attempt.',
+        hint: 'For example 90s or 2h. Leave empty to keep the time of its next attempt.',
       },
       retries: { label: 'Retries', value: String(of.maxRetries) },
       timeout: { label: 'Timeout', value: `${of.timeout}s` },
@@ -114,7 +114,7 @@ const Change = ({ of, then }: ActProps) => (
         path: path`v2/messages/${of.messageId}`,
         body: Object.fromEntries(changed),
       });
-      return `The message is changed. Its next attempt is due at ${exactTime(nextDeliveryTime)}.`;
+      return `The message has been changed. Its next attempt is due at ${exactTime(nextDeliveryTime)}.`;
     }}
   />
 );

@@ -102,7 +102,7 @@ function Status({ of, isDead }: { readonly of: Message; readonly isDead: boolean
               <a href={href(['dead-letters', dlqId])}>Retry or inspect the dead letter</a>
             ) : undefined,
           ],
-          ['Made from', linkTo('messages', of.retriedFrom)],
+          ['Created from', linkTo('messages', of.retriedFrom)],
           ['Sent again as', linkTo('messages', of.retriedAs)],
           ['Callback of', linkTo('messages', of.callbackOf)],
           ['Attempts', `${of.retried} of at most ${of.maxRetries + 1}`],

@@ -32,7 +32,7 @@ interface HistoryProps {
 export function History({ of, isOpen = false }: HistoryProps) {
   const happened = happeningsOf(of.items ?? []);
   return (
-    <Card title="What happened" actions={<Compare of={happened} />}>
+    <Card title="History" actions={<Compare of={happened} />}>
       <Listed list={of} empty={<p class="hint">The log no longer has it.</p>}>
         {() => (
           <ol class="timeline">

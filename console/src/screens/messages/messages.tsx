@@ -42,7 +42,7 @@ const fields: readonly FilterField[] = [
       ['', 'All'],
       ['published', 'Without runs and callbacks'],
       ['callback', 'Callbacks'],
-      ['run', 'Of runs'],
+      ['run', 'Messages of workflow runs'],
     ],
   },
   { name: 'messageIds', label: 'Message id', placeholder: 'msg_…', isMain: true },

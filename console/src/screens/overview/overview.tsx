@@ -110,7 +110,7 @@ function RunsUnderWay() {
 }
 
 const Today = ({ of: { today, countedUntil } }: { readonly of: Stats }) => (
-  <Card title="Today, UTC">
+  <Card title="Today (UTC)">
     <div class="figures">
       <Figure name="Accepted">{count(today.accepted)}</Figure>
       <Figure name="Delivered">{count(today.delivered)}</Figure>
@@ -120,7 +120,8 @@ const Today = ({ of: { today, countedUntil } }: { readonly of: Stats }) => (
       <RunsUnderWay />
     </div>
     <p class="hint">
-      Callbacks are included.{countedUntil !== undefined && ' Not everything that ended is counted yet.'}
+      Callbacks are included.
+      {countedUntil !== undefined && ' Some messages that have ended are not counted yet.'}
     </p>
   </Card>
 );
@@ -135,7 +136,7 @@ function WaitingNow() {
     waitingEveryMs,
   );
   return (
-    <LoadedCard title="What waits now" of={asked}>
+    <LoadedCard title="Waiting now" of={asked}>
       {({ states }) => (
         <div class="figures">
           <Figure name="Messages">{countedText(asked)}</Figure>
@@ -213,7 +214,7 @@ function Traffic({ of, place }: { readonly of: Stats; readonly place: Place }) {
         {waiting && 'Waiting messages are accepted and have not ended; their number is approximate (±1 %). '}
         {of.countedUntil !== undefined && (
           <>
-            What ended after <Time at={of.countedUntil} isExact /> is being counted.
+            Messages that ended after <Time at={of.countedUntil} isExact /> are still being counted.
           </>
         )}
       </p>
@@ -229,7 +230,7 @@ const mostHosts = 10;
 function Hosts() {
   const asked = useAsked(hostTimes, { path: 'v2/stats/hosts' }, hostsEveryMs);
   return (
-    <LoadedCard title="How hosts answer" of={asked}>
+    <LoadedCard title="Hosts" of={asked}>
       {({ attempts, from, hosts }) =>
         from === undefined ? (
           <p class="hint">No attempt was made recently.</p>
@@ -241,7 +242,7 @@ function Hosts() {
               keyOf={({ host }) => host}
               columns={[
                 { head: 'Host', text: ({ host }) => host, to: ({ host }) => hrefOfHost(host) },
-                { head: `Of the last ${countOf(attempts, 'attempt')}`, count: (one) => one.attempts },
+                { head: 'Attempts', count: (one) => one.attempts },
                 {
                   head: 'Failures',
                   isNumber: true,
@@ -254,7 +255,7 @@ function Hosts() {
               ]}
             />
             <p class="hint">
-              Of the last {countOf(attempts, 'attempt')}, since <Time at={from} />, retries and callbacks
+              The last {countOf(attempts, 'attempt')}, since <Time at={from} />, retries and callbacks
               included. The page of a host has those of a day.
               {hosts.length > mostHosts && ` The ${mostHosts} busiest of ${count(hosts.length)} hosts.`}
             </p>
@@ -269,7 +270,7 @@ function Failing({ hasNone }: { readonly hasNone: boolean }) {
   const groups = useAsked(deadLetterCount, hasNone ? undefined : { path: 'v2/dlq/count' });
   return (
     <Card
-      title="What fails most"
+      title="Most frequent failures"
       actions={
         hasNone ? undefined : (
           <ButtonLink kind="quiet" href={href(['dead-letters'])}>

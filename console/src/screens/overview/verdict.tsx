@@ -22,14 +22,14 @@ export const usedLimits = ({ today, month, limits, inFlight, deadLetters }: Stat
     label: 'Messages today, soft limit',
     value: today.requests,
     most: limits.max_requests_per_day,
-    note: 'Callbacks do not count. Above this, answers have a warning.',
+    note: 'Callbacks are not counted. Above this, answers have a warning.',
     address: href(['messages']),
   },
   {
     label: 'Messages today, hard limit',
     value: today.requests,
     most: limits.max_requests_per_day_hard,
-    note: 'Callbacks do not count. Above this, messages are refused.',
+    note: 'Callbacks are not counted. Above this, messages are refused.',
     address: href(['messages']),
   },
   {
@@ -51,7 +51,7 @@ export const usedLimits = ({ today, month, limits, inFlight, deadLetters }: Stat
     label: 'Deliveries in flight',
     value: inFlight,
     most: limits.max_global_parallelism,
-    note: 'More than this wait.',
+    note: 'Further deliveries wait.',
     address: href(['flow-control']),
     isFullFine: true,
   },
@@ -161,7 +161,7 @@ export function Verdict({ usage }: { readonly usage: Stats }) {
       )}
       {runsLookedFrom !== undefined && (
         <p class="hint">
-          Whether a run hangs was looked at for those started since <Time at={runsLookedFrom} isExact />.
+          Only runs that started after this time were checked for hangs: <Time at={runsLookedFrom} isExact />.
         </p>
       )}
     </>

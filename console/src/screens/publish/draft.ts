@@ -97,7 +97,7 @@ export function problemsOf(draft: Draft): Problems {
     const wrong = jsonProblem(draft.body);
     if (wrong !== undefined) {
       problems['body'] =
-        `The content type is ${draft.contentType}, but the body is not JSON: ${wrong}. Mend it, or change the content type.`;
+        `The content type is ${draft.contentType}, but the body is not JSON: ${wrong}. Correct it, or change the content type.`;
     }
   }
   return problems;

@@ -48,7 +48,11 @@ export function Requests({ of }: { readonly of: readonly Request[] }) {
               <span class={error === undefined ? undefined : 'wrong'}>{statusOfRun(status)}</span>
             ),
           },
-          { head: 'Took', isNumber: true, cell: ({ startedAt, endedAt }) => duration(endedAt - startedAt) },
+          {
+            head: 'Duration',
+            isNumber: true,
+            cell: ({ startedAt, endedAt }) => duration(endedAt - startedAt),
+          },
           { head: 'Submitted', isWide: true, cell: (one) => <Submitted of={one} /> },
         ]}
       />

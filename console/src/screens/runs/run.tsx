@@ -68,7 +68,7 @@ const Actions = ({ run, then }: ActionsProps) =>
         yes="Cancel the run"
         effect="Its remaining steps are dropped. A cancelled run cannot be resumed."
         request={requestFor(run)}
-        said="The run is cancelled."
+        said="The run has been cancelled."
         then={then}
       />
     </>
@@ -102,7 +102,7 @@ function FailedActions({ run, then }: ActionsProps) {
       {told === 'CALLBACK_INPROGRESS' && (
         <Act
           name="Cancel failure function"
-          work={sends({ method: 'DELETE', path: callback }, 'The failure function is cancelled.')}
+          work={sends({ method: 'DELETE', path: callback }, 'The failure function has been cancelled.')}
           then={afterwards}
         />
       )}
@@ -110,9 +110,9 @@ function FailedActions({ run, then }: ActionsProps) {
         name="Delete"
         title="Delete the dead letter of the run?"
         yes="Delete"
-        effect="The run can no longer be resumed. The log shows it while it is kept."
+        effect="After that, the run cannot be resumed. The log shows it as long as it is kept."
         request={{ path: path`v2/workflows/dlq/${dlqId}` }}
-        said="The dead letter is deleted."
+        said="The dead letter has been deleted."
         then={afterwards}
       />
     </>
@@ -165,12 +165,12 @@ function Notify({ run, then }: ActionsProps) {
 function Hangs({ hanging }: { readonly hanging: NonNullable<Run['hanging']> }) {
   const { requestedAt, messageId, refusal } = hanging;
   return (
-    <Card title="It hangs">
+    <Card title="The run hangs">
       <p class="wrong">{sayHanging(hanging)}</p>
       <DetailList
         of={[
           ['Last request', exactly(requestedAt)],
-          ['Its message', linkTo('messages', messageId)],
+          ['Message', linkTo('messages', messageId)],
           ['Answer', hanging.status],
           ['Last refusal', refusal && <Refused of={refusal} />],
         ]}
@@ -205,13 +205,13 @@ function Details({ run }: { readonly run: Run }) {
         <DetailList
           of={[
             ['Started', <Time at={from} />],
-            ['Took', until && duration(until - from)],
+            ['Duration', until && duration(until - from)],
             ['Labels', run.labels?.join(', ')],
             ['Flow-control key', linkTo('flow-control', run.flowControlKey)],
             ['Started from', run.workflowRunCallerIp],
             ['Invoked by', linkToRun(invoker)],
-            ['Made from', linkToRun(run.resumedFrom)],
-            ['Went on as', linkToRun(run.resumedAs)],
+            ['Created from', linkToRun(run.resumedFrom)],
+            ['Continued as', linkToRun(run.resumedAs)],
           ]}
         />
       </Card>
@@ -240,7 +240,7 @@ function Details({ run }: { readonly run: Run }) {
                 ['State', <State state={failureFunction.state} />],
                 ['URL', <code>{failureFunction.url}</code>],
                 ['Status', failureFunction.responseStatus],
-                ['Retries, at most', failureFunction.maxRetries],
+                ['Maximum retries', failureFunction.maxRetries],
               ]}
             />
             <Errors of={failureFunction.errors} label="failed call" />

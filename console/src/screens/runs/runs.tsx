@@ -104,7 +104,10 @@ const AllRuns = ({ place }: { readonly place: Place }) => (
     rowsOf={({ runs }) => runs}
     actions={({ again }) => <CancelAll query={filtersOf(place, fieldsOfAll)} then={again} />}
     noMatch={noMatch}
-    empty={['No runs yet.', <p>A client starts them, or a POST to v2/trigger/ and the workflow’s URL.</p>]}
+    empty={[
+      'No runs yet.',
+      <p>A client starts runs, or a POST to v2/trigger/ followed by the workflow’s URL.</p>,
+    ]}
     caption="Workflow runs, the newest first"
     keyOf={({ workflowRunId, workflowRunCreatedAt }) => `${workflowRunId}@${workflowRunCreatedAt}`}
     columns={[
@@ -118,7 +121,7 @@ const AllRuns = ({ place }: { readonly place: Place }) => (
       { head: 'Label', labels: ({ labels }) => labels },
       { head: 'Started', time: ({ workflowRunCreatedAt }) => workflowRunCreatedAt },
       {
-        head: 'Took',
+        head: 'Duration',
         isNumber: true,
         cell: ({ workflowRunCreatedAt: from, workflowRunCompletedAt: until }) =>
           until === undefined ? '–' : duration(until - from),

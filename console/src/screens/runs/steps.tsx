@@ -146,9 +146,9 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
       <DetailList
         of={[
           ['Message', linkTo('messages', step.messageId)],
-          ['Began', exactly(from)],
+          ['Started', exactly(from)],
           ['Ended', exactly(/PROGRESS|RETRY/.test(step.state) ? undefined : until)],
-          ['Retries, at most', step.retries],
+          ['Maximum retries', step.retries],
           ['Retry delay', step.retryDelay],
           ['Next attempt', exactly(step.nextDeliveryTime)],
           ['Sleeps for', step.sleepFor && duration(step.sleepFor)],
@@ -161,10 +161,10 @@ function Details({ bar: { step, from, until } }: { readonly bar: Bar }) {
               </code>
             ),
           ],
-          ['For at most', step.waitTimeoutDuration],
+          ['Timeout', step.waitTimeoutDuration],
           ['Continues without it', exactly(step.waitTimeoutDeadline)],
           [
-            'Went on',
+            'Continued',
             step.waitTimeout === undefined
               ? undefined
               : step.waitTimeout

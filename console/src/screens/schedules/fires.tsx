@@ -73,7 +73,7 @@ export function NextFires({ of: { description, nextFires, ...of } }: { readonly 
   return (
     <>
       <p role="status">
-        {description} <span class="hint">Times of {timezone}</span>
+        {description} <span class="hint">Times in {timezone}</span>
       </p>
       <h3>Next fires in your time ({zone})</h3>
       <ol class="fires">

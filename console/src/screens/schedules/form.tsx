@@ -196,7 +196,7 @@ function ScheduleForm({ of }: { readonly of?: One }) {
             body: changeOf(before, draft),
           });
     go(hrefOfSchedule(scheduleId));
-    return 'The schedule is saved.';
+    return 'The schedule has been saved.';
   };
   const shown = (...only: readonly (keyof Texts)[]) => (
     <FieldsOf
@@ -228,7 +228,7 @@ function ScheduleForm({ of }: { readonly of?: One }) {
         {shown('cron')}
         {cron.answer && <NextFires of={cron.answer} />}
       </Card>
-      <Card title="What it publishes">
+      <Card title="Message">
         {of && (
           <p class="hint">
             Fields that you do not change keep their values, including those that are not shown: redacted

@@ -33,7 +33,7 @@ export const Schedule = ({ scheduleId }: { readonly scheduleId: string }) => (
           yes="Delete"
           effect={[<strong>{scheduleId}</strong>, ' no longer fires. Its published messages stay.']}
           request={{ path: path`v2/schedules/${scheduleId}` }}
-          said={`The schedule ${scheduleId} is deleted.`}
+          said={`The schedule ${scheduleId} has been deleted.`}
           leadsTo={list}
         />
       </>
@@ -80,7 +80,7 @@ function Details({ of }: { readonly of: Answer<typeof schedule> }) {
         {explained.answer && <NextFires of={explained.answer} />}
       </Card>
       {hasFired && <LastFires scheduleId={of.scheduleId} of={fires} />}
-      <Card title="What it publishes">
+      <Card title="Message">
         <p class="happened row">
           <code>
             {of.method} {of.destination}

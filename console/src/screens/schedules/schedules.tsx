@@ -26,7 +26,7 @@ export function Schedules({ place }: { readonly place: Place }) {
 const search: FilterField = {
   name: 'search',
   label: 'Schedule',
-  placeholder: 'A part of its id or destination',
+  placeholder: 'Part of its id or destination',
   isMain: true,
 };
 /** The API has no filter or order for schedules, so these apply to the loaded ones. */
@@ -86,7 +86,7 @@ function List({ place }: { readonly place: Place }) {
     <Page title="Schedules" actions={create}>
       {hasFilters && <FilterBar place={place} fields={fields} />}
       {isPart && (
-        <p class="hint">These are of the {count(list.items?.length ?? 0)} schedules that are loaded.</p>
+        <p class="hint">Only the {count(list.items?.length ?? 0)} schedules that are loaded are searched.</p>
       )}
       <ListTable
         list={{ ...list, items }}

@@ -33,9 +33,9 @@ export const UrlGroup = ({ name }: { readonly name: string }) => (
           name="Delete"
           title={`Delete “${name}”?`}
           yes="Delete the group"
-          effect={`It has ${countOf(endpoints.length, 'endpoint')}. Nothing can be published to it after that, not even by a schedule. Published messages are delivered.`}
+          effect={`It has ${countOf(endpoints.length, 'endpoint')}. After that, nothing can be published to it, not even by a schedule. Messages that are already published are still delivered.`}
           request={{ path: path`v2/topics/${name}` }}
-          said={`The URL group “${name}” is deleted.`}
+          said={`The URL group “${name}” has been deleted.`}
           leadsTo={groups}
         />
       </>
@@ -147,7 +147,7 @@ const EditEndpoint = ({ group, endpoint, onSecrets, then }: EditProps) => (
           body: { endpoints: [{ url: endpoint.url, name: endpoint.name }] },
         });
       }
-      return 'The endpoint is saved.';
+      return 'The endpoint has been saved.';
     }}
   />
 );
@@ -167,7 +167,7 @@ function RemoveEndpoint({ group, endpoint, then }: GroupProps & { readonly endpo
         isLast && ' It is the last one: the group is removed with it.',
       ]}
       request={{ path: endpointsOf(group), body: { endpoints: [endpoint] } }}
-      said="The endpoint is removed."
+      said="The endpoint has been removed."
       {...(isLast ? { leadsTo: groups } : { then })}
     />
   );
@@ -197,7 +197,7 @@ const DefaultHeaders = ({ group: { name, headers }, then }: GroupProps) => (
           work={async ({ headers: text }) => {
             const body = { headers: listsOf(fromLines(text)) };
             await change({ method: 'PATCH', path: path`v2/topics/${name}`, body });
-            return 'The default headers are saved.';
+            return 'The default headers have been saved.';
           }}
         />
       )
@@ -220,7 +220,7 @@ const signatureFields = ({ signature }: Partial<Endpoint>) =>
       placeholder: 'X-Acme-Signature',
       required: signature !== undefined,
       hint: signature
-        ? 'To have none, remove the endpoint and add it again.'
+        ? 'To remove the header, remove the endpoint and add it again.'
         : 'Optional: for a receiver that verifies an HMAC-SHA-256 of the body in its own header.',
     },
     encoding: {
@@ -252,7 +252,7 @@ function SignatureCell({ signature }: Endpoint) {
       )}
       {signature.overlapEndsAt !== undefined && (
         <p class="hint">
-          A replaced secret ends <Time at={signature.overlapEndsAt} />
+          The replaced secret expires <Time at={signature.overlapEndsAt} />
         </p>
       )}
     </>
@@ -279,7 +279,7 @@ function SignatureActions({ group, endpoint, onSecrets, then }: Required<EditPro
           const body = { endpoints, overlap };
           const rotated = await ask(endpointSecrets, { method: 'POST', path: place, body });
           onSecrets(rotated.endpoints);
-          return 'The secret is rotated.';
+          return 'The secret has been rotated.';
         }}
       />
       {endpoint.signature?.overlapEndsAt !== undefined && (

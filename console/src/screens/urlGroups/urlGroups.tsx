@@ -55,7 +55,7 @@ const MakeGroup = ({ taken }: { readonly taken: readonly string[] }) => (
       if (taken.includes(name)) throw new Error(`There is a URL group “${name}” already.`);
       await change({ path: path`v2/topics/${name}/endpoints`, body: { endpoints: [{ url }] } });
       go(href(['url-groups', name]));
-      return `The URL group “${name}” is made.`;
+      return `The URL group “${name}” has been created.`;
     }}
   />
 );

@@ -193,7 +193,7 @@ export const accounts = /* @__PURE__ */ made((): Operations<typeof accountsRoute
       'Calls `failure_callback` with an invented failure, signed like a delivery, and waits up to 20 s for the answer. Nothing is stored or retried. This call does not come from a VPC, even if deliveries do.',
     answers: {
       200: {
-        description: 'What it answered.',
+        description: 'The answer of the failure callback.',
         schema: 'TestedCallback',
         example: { status: 200, body: 'ok' },
       },

@@ -322,7 +322,7 @@ export const messages = /* @__PURE__ */ made((): Operations<typeof messagesRoute
   'POST /v2/bulk/{bulkId}/resume': {
     id: 'resumeBulkOperation',
     summary: 'Resume a bulk operation in the background',
-    description: 'Goes on where it was stopped or failed. Safe to repeat.',
+    description: 'Continues where it was stopped or failed. Safe to repeat.',
     answers: { 200: { description: 'It runs.', schema: 'Bulk', example: bulk } },
     errors: {
       404: [noSuchBulk],

@@ -27,10 +27,10 @@ export const stats = /* @__PURE__ */ made((): Operations<typeof statsRoutes> => 
     id: 'getAttention',
     summary: 'Get what needs attention',
     description:
-      'Hosts that are down or fail, hanging runs, paused queues and flow-control keys with the number of waiting messages, schedules whose last fire failed, and the numbers of dead letters and failed runs of the last day. If all is well, the lists are empty and both numbers are 0. What could not be read in time is in `cut`, and is absent if nothing of it was found.',
+      'Hosts that are down or fail, hanging runs, paused queues and flow-control keys with the number of waiting messages, schedules whose last fire failed, and the numbers of dead letters and failed runs of the last day. If all is well, the lists are empty and both numbers are 0. Parts that could not be read in time are named in `cut`, and are absent if nothing of them was found.',
     answers: {
       200: {
-        description: 'What needs attention.',
+        description: 'The things that need attention.',
         schema: 'Attention',
         example: {
           since: 1_767_139_200_000,
@@ -153,7 +153,7 @@ export const stats = /* @__PURE__ */ made((): Operations<typeof statsRoutes> => 
     id: 'getStats',
     summary: 'Get the account’s usage and outcomes',
     description:
-      'Hours and days are in UTC. Each list has all of them, even those without messages. Any token of the account is accepted, and `access` shows its rights.\n\nWhat is used, and what is `accepted`, is counted by many processes that add up what they have counted in steps: it is right within a hundred messages of a day, or a hundredth of them. `delivered`, `failed` and `cancelled` are counted from the log, each in the hour in which it happened, and are exact but for two things: a record that AWS takes more than two minutes to store is left out, and a message that was cancelled on its way and arrived all the same counts as both. What waits, or is retried, has no outcome yet.',
+      'Hours and days are in UTC. Each list has all of them, even those without messages. Any token of the account is accepted, and `access` shows its rights.\n\nWhat is used, and what is `accepted`, is counted by many processes that add up what they have counted in steps: it is right within a hundred messages of a day, or a hundredth of them. `delivered`, `failed` and `cancelled` are counted from the log, each in the hour in which it happened, and are exact but for two things: a record that AWS takes more than two minutes to store is left out, and a message that was cancelled on its way and arrived all the same counts as both. Messages that wait or are retried have no outcome yet.',
     answers: {
       200: {
         description: 'The statistics, here of a day and an hour.',
@@ -189,7 +189,7 @@ export const stats = /* @__PURE__ */ made((): Operations<typeof statsRoutes> => 
         schema: { type: 'string' },
         example: 'queue.pause,queue.resume',
       },
-      subject: { description: 'What was changed.', schema: { type: 'string' }, example: 'orders' },
+      subject: { description: 'The changes.', schema: { type: 'string' }, example: 'orders' },
       count: {
         description: 'The most entries on a page, by default 100.',
         schema: { type: 'integer', minimum: 1, maximum: 100 },

@@ -22,7 +22,7 @@ const parameter = {
   name: 'background',
   in: 'query',
   description:
-    'With `true`, the request only starts the operation, on the entries that exist now, and `/v2/bulk/{bulkId}` shows how far it is. Such a request has filters, but no ids, `count` or `cursor`.',
+    'With `true`, the request only starts the operation, on the entries that exist now, and `/v2/bulk/{bulkId}` shows its progress. Such a request has filters, but no ids, `count` or `cursor`.',
   schema: { type: 'string', enum: ['true'] },
   example: 'true',
 } as const;

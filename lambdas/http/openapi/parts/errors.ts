@@ -123,7 +123,7 @@ const shared: readonly Shared[] = [
       ['token_invalid', 'The token is malformed; use it exactly as it was issued.'],
       ['token_invalid', 'The token is not valid.'],
       ['token_invalid', 'The token was revoked.'],
-      ['token_expired', 'The token ended at 2026-01-02T00:00:00.000Z.'],
+      ['token_expired', 'The token expired at 2026-01-02T00:00:00.000Z.'],
       ['wrong_region', 'The token belongs to the region us-east-1; this is eu-central-1.'],
       ['account_inactive', 'The account is not active.'],
     ],

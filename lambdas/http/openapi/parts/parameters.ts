@@ -60,7 +60,7 @@ function bothForms(name: string, entry: Setting, description: string): readonly 
       {
         name: header.toLowerCase(),
         in: 'query',
-        description: `The header \`${header}\`, which wins, as a query parameter.`,
+        description: `The header \`${header}\`, which takes precedence, as a query parameter.`,
         ...common,
       },
     ],

@@ -112,6 +112,6 @@ test('its own hosts are refused as destinations: names of the machine, and the p
 
 test('a used port and another machine’s address are refused by name', async () => {
   await expect(startStage({ args: ['--host', '203.0.113.1'] })).rejects.toThrow(
-    'This machine has no address 203.0.113.1: choose one of its own with --host, or 0.0.0.0 for all.',
+    'This machine has no address 203.0.113.1: choose one of its addresses with --host, or 0.0.0.0 for all.',
   );
 });
