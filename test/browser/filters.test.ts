@@ -134,7 +134,7 @@ describe('A list', () => {
   it('has filters that are named, saved and deleted', async () => {
     const page = await openConsole({ at: '#/messages?label=nightly&state=FAILED' });
     await page.getByRole('button', { name: 'Save this filter…' }).click();
-    const keep = page.getByRole('button', { name: 'Keep', exact: true });
+    const keep = page.getByRole('button', { name: 'Save', exact: true });
     await page.getByLabel('Name').fill(' ');
     expect(await keep.isDisabled()).toBe(true);
     await page.getByLabel('Name').fill('Broken nights');

@@ -166,7 +166,7 @@ describe('Keys', () => {
     expect(await page.getByLabel('Key').inputValue()).toBe('gm?');
     await page.getByLabel('Key').blur();
     await page.keyboard.press('?');
-    const list = page.getByRole('dialog', { name: 'Keys' });
+    const list = page.getByRole('dialog', { name: 'Keyboard shortcuts' });
     await list.getByText('Workflow runs').waitFor();
     expect(await barriersOf(page)).toEqual([]);
     await list.getByLabel('Use shortcuts without Ctrl').uncheck();

@@ -119,7 +119,7 @@ describe('A queue', () => {
     expect(await next.nth(0).innerText()).toContain(bad.url);
     expect(await next.nth(1).innerText()).toContain(good.url);
     await page.getByRole('img', { name: /^[\d.]+ a minute: 1 delivered, 0 failed or cancelled$/ }).waitFor();
-    await page.getByText(/^Of the last 1 message of it that ended, /).waitFor();
+    await page.getByText(/^The last 1 message that ended, /).waitFor();
     await page.getByRole('img', { name: 'Peak of waiting messages: 1' }).waitFor();
     await page.getByRole('img', { name: 'Attempts: 1 succeeded, 1 failed' }).waitFor();
     expect(await barriersOf(page)).toEqual([]);

@@ -17,7 +17,7 @@ describe('An operator', () => {
     await page.getByText('No named tokens.').waitFor();
     await page.getByRole('button', { name: 'New token' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('a dashboard');
-    await page.getByLabel('It may do').selectOption('read');
+    await page.getByLabel('Permissions').selectOption('read');
     expect(await page.getByLabel('Destinations').count()).toBe(0);
     expect(await barriersOf(page)).toEqual([]);
     await page.getByRole('button', { name: 'Create' }).click();
@@ -26,7 +26,7 @@ describe('An operator', () => {
     const shown = page.getByRole('status').filter({ hasText: 'The token a dashboard' });
     const token = (await shown.locator('code').textContent()) ?? '';
     expect(await statusOf(token)).toBe(200);
-    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
     expect(await page.content()).not.toContain(token);
     const row = page.getByRole('row', { name: 'a dashboard' });
     await row.getByText('Read only').waitFor();
@@ -52,12 +52,12 @@ describe('An operator', () => {
     await page.getByRole('button', { name: 'New token' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('shop');
     await page.getByLabel('Destinations').fill('ftp://example.com');
-    await page.getByLabel('Ends').fill('2099-12-31T12:00');
+    await page.getByLabel('Expires').fill('2099-12-31T12:00');
     await page.getByRole('button', { name: 'Create' }).click();
     await wrongUnder(page, 'Destinations').getByText('Destinations is "ftp://example.com"').waitFor();
     await page.getByLabel('Destinations').fill('https://example.com/hooks/\norders');
     await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
     await page.getByText('https://example.com/hooks/, orders').waitFor();
     expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
     const [token] = z
@@ -116,14 +116,14 @@ describe('An account', () => {
     const page = await openConsole({ at: '#/keys', token });
     await page.getByRole('button', { name: 'New token' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('Ada');
-    expect(await page.getByLabel('It may do').locator('option').allTextContents()).toEqual([
+    expect(await page.getByLabel('Permissions').locator('option').allTextContents()).toEqual([
       'Read only',
       'Publish only',
     ]);
-    await page.getByLabel('It may do').selectOption('read');
+    await page.getByLabel('Permissions').selectOption('read');
     expect(await barriersOf(page)).toEqual([]);
     await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByRole('button', { name: 'I have it' }).click();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
     // The account cannot revoke the operator’s token.
     expect(await page.getByRole('button', { name: 'Revoke the deployment' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Revoke Ada' }).click();

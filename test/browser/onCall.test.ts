@@ -72,7 +72,7 @@ describe('A hanging run', () => {
     const page = await open(owner, '#/overview');
     const verdict = page.getByRole('region', { name: '1 thing needs attention' });
     const line = verdict.getByRole('link', {
-      name: /hangs\. Nothing is pending since \d\d:\d\d; the endpoint answered 200 and submitted nothing\./,
+      name: /hangs\. Nothing has been pending since \d\d:\d\d; the endpoint answered 200 and submitted nothing\./,
     });
     await line.waitFor();
     await page
@@ -82,8 +82,8 @@ describe('A hanging run', () => {
     await fits(page);
     await line.click();
     await page.getByRole('heading', { name: run.runId, level: 1 }).waitFor();
-    const why = page.getByRole('region', { name: 'It hangs' });
-    await why.getByText(/Nothing is pending since/).waitFor();
+    const why = page.getByRole('region', { name: 'The run hangs' });
+    await why.getByText(/Nothing has been pending since/).waitFor();
     await why.getByRole('link', { name: /^msg_/ }).waitFor();
     await page.getByRole('main').getByText('hanging', { exact: true }).waitFor();
     const requests = page.getByRole('table', { name: 'Requests to the endpoint' }).getByRole('row');

@@ -411,7 +411,7 @@ describe('Runs', () => {
     const ended = app.serve(async (context) => context.run('quick', () => 'done'));
     const { workflowRunId } = await app.client.trigger({ url: ended });
     const page = await openRun(workflowRunId, { viewport: { width: 400, height: 800 } });
-    await page.getByRole('term').getByText('Took').waitFor();
+    await page.getByRole('term').getByText('Duration').waitFor();
     const gap = async (): Promise<number> => {
       const title = await page.getByRole('heading', { level: 1 }).boundingBox();
       const card = await page.getByRole('main').locator('.card').first().boundingBox();

@@ -61,7 +61,7 @@ describe('A URL group', () => {
     const first = await shown.locator('code').textContent();
     expect(first).toMatch(/^[\w-]{43}$/);
     expect(await barriersOf(page)).toEqual([]);
-    await shown.getByRole('button', { name: 'I have it' }).click();
+    await shown.getByRole('button', { name: 'I have copied it' }).click();
     await page.getByRole('cell', { name: 'X-Acme-Signature', exact: true }).waitFor();
     await page.getByRole('button', { name: 'Rotate the secret of acme' }).click();
     await page.getByRole('button', { name: 'Rotate', exact: true }).click();
