@@ -62,9 +62,12 @@ type HostTimes = Answer<typeof answers.hostTimes>;
 
 export async function getHostTimes(account: Account): Promise<HostTimes> {
   const { attempts, from, before } = await readNewest(account);
+  const oldest = oldestOf(attempts);
   return {
     attempts: attempts.length,
-    from: oldestOf(attempts),
+    from: oldest,
+    steps:
+      oldest === undefined ? undefined : [...stepsOf(attempts, oldest, Math.max(now(), oldest + 1), steps)],
     lookedFrom: from === 0 ? undefined : from,
     hosts: [...withBefore(hostTimesOf(attempts, mostHosts), attempts, before)],
   };

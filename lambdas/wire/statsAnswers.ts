@@ -112,6 +112,7 @@ export const hostTimes = z.object({
         failures: whole('How many of them failed.'),
         p50: z.optional(whole('Milliseconds within which half of the answers came; absent without answers.')),
         p95: z.optional(whole('Milliseconds within which 95 % of the answers came.')),
+        p99: z.optional(whole('Milliseconds within which 99 % of the answers came.')),
         firstFailure: z.optional(
           time('When the first failure ended. This and the following are about the examined attempts.'),
         ),
@@ -134,10 +135,16 @@ export const hostTimes = z.object({
           from: time('When the step begins.'),
           attempts: whole('The number of attempts that ended within the step.'),
           failures: whole('How many of them failed.'),
+          p50: z.optional(
+            whole('Milliseconds within which half of the answers came; absent without answers.'),
+          ),
+          p99: z.optional(whole('Milliseconds within which 99 % of the answers came.')),
         }),
       )
       .check(
-        z.describe('With `host`: its attempts over time, in 48 steps of equal length, the oldest first.'),
+        z.describe(
+          'The examined attempts over time, in 48 steps of equal length, the oldest first; absent if there are no attempts, unless `host` is given.',
+        ),
       ),
   ),
 });

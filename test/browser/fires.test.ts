@@ -124,7 +124,7 @@ describe('Schedules', () => {
     const page = await open('#/schedules/new', { timezoneId: 'Asia/Kolkata' });
     await page.getByText('Next fires in your time (Asia/Kolkata)').waitFor();
     expect(await page.getByLabel('Expression').inputValue()).toContain('CRON_TZ=Asia/Kolkata ');
-    await page.getByText('Times of Asia/Kolkata').waitFor();
+    await page.getByText('Times in Asia/Kolkata').waitFor();
   });
 
   it('show their next fires in aligned columns', async () => {

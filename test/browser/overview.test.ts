@@ -76,7 +76,28 @@ describe('The overview of an account', () => {
     await page.getByRole('button', { name: '1 hour' }).click();
     expect(page.url()).toMatch(/#\/overview\?over=hour$/);
     await page.getByRole('img', { name: 'Delivered and failed: 2 delivered, 3 failed' }).waitFor();
-    expect(await page.locator('figure g').count()).toBe(12);
+    const chart = page.locator('figure').filter({ hasText: 'Delivered and failed' });
+    // The same numbers by key, by pointer and in the table, with the hour’s twelve steps.
+    await chart.getByRole('img').focus();
+    const read = async (key: string) => {
+      await page.keyboard.press(key);
+      return (await chart.getByRole('status').textContent()) ?? '';
+    };
+    const steps: string[] = [await read('Home')];
+    for (let step = 1; step < 12; step += 1) steps.push(await read('ArrowRight'));
+    expect(await read('ArrowRight')).toBe(steps.at(-1));
+    expect(await read('ArrowLeft')).toBe(steps.at(-2));
+    await chart.getByText('Table', { exact: true }).click();
+    const rows = chart.getByRole('table').getByRole('row');
+    expect(await rows.count()).toBe(1 + 12);
+    const cells = await rows.locator('td').allTextContents();
+    expect(cells.reduce((sum, cell) => sum + Number(cell), 0)).toBe(2 + 3);
+    expect(steps.map((text) => text.replace(/^.*: /, '')).join(', ')).toBe(
+      cells.map((cell, at) => `${cell} ${at % 2 === 0 ? 'delivered' : 'failed'}`).join(', '),
+    );
+    const box = await chart.getByRole('img').boundingBox();
+    await page.mouse.move((box?.x ?? 0) + (box?.width ?? 0) - 2, (box?.y ?? 0) + 20);
+    expect(await chart.getByRole('status').textContent()).toBe(steps.at(-1));
     const [words, drawing] = await Promise.all([
       page.locator('.chart-top').first().boundingBox(),
       page.locator('.chart svg').first().boundingBox(),
@@ -98,11 +119,12 @@ describe('The overview of an account', () => {
     const row = table.getByRole('row').filter({ hasText: host });
     await row.waitFor();
     expect(await row.textContent()).toMatch(
-      new RegExp(`^${host}42 \\(50 %\\)(now|\\d+ s ago)\\d+(\\.\\d)? m?s\\d+(\\.\\d)? m?s$`),
+      new RegExp(`^${host}42 \\(50 %\\)(now|\\d+ s ago)(\\d+(\\.\\d)? m?s){3}$`),
     );
     const away = table.getByRole('row').filter({ hasText: '127.0.0.1:1' }).first();
     await away.getByText('1 (100 %)').waitFor();
     await page.getByText(/^The last 5 attempts, since/).waitFor();
+    await page.getByRole('img', { name: /^Answer time: up to \d+(\.\d)? m?s/ }).waitFor();
   });
 
   it('shows what fails most, with a link to those dead letters', async () => {

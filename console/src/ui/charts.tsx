@@ -1,6 +1,7 @@
-/** Small SVG charts. Each describes itself in words. */
+/** Small SVG charts with axes. A pointer, a finger or the arrow keys read a moment's values; a table has all of them. */
+import { useState } from 'preact/hooks';
 import { count } from './basics.tsx';
-import { Time, timeToMinute } from './time.tsx';
+import { inMs, Time, timeToMinute } from './time.tsx';
 
 interface Series {
   readonly name: string;
@@ -8,15 +9,24 @@ interface Series {
   readonly values: readonly (number | undefined)[];
 }
 
-interface BarsProps {
+interface ChartProps {
   readonly title: string;
+  /** The times of the values. */
   readonly names: readonly string[];
-  /** The stacked parts of each bar, lowest first. */
+  /** Stacked in bars, the lowest first. */
   readonly series: readonly Series[];
-  /** The length of time of a bar, in words. */
+  /** The length of time of a value, in words. */
   readonly per?: string;
   /** The summary in words, if the sums of the series mean nothing. */
   readonly summary?: string;
+}
+
+interface PlotProps extends ChartProps {
+  /** The largest value. */
+  readonly most: number;
+  readonly show?: (value: number | undefined) => string;
+  /** Draws the series. @param top the value at the full height */
+  readonly draw: (top: number) => preact.ComponentChildren;
 }
 
 /** Units of the drawing, which is scaled to its space. */
@@ -30,49 +40,66 @@ function niceAbove(value: number): number {
   return [1, 2, 5, 10].map((factor) => factor * power).find((nice) => nice >= value) ?? value;
 }
 
-export function Bars({ title, names, series, per = '', summary = '' }: BarsProps) {
-  const totals = names.map((_, place) => series.reduce((sum, { values }) => sum + (values[place] ?? 0), 0));
-  const top = niceAbove(Math.max(0, ...totals));
+const steps: Readonly<Record<string, number>> = {
+  ArrowLeft: -1,
+  ArrowRight: 1,
+  Home: -Infinity,
+  End: Infinity,
+};
+
+function Plot({ title, names, series, per = '', summary = '', most, show = count, draw }: PlotProps) {
+  const [read, setRead] = useState<number>();
+  const top = niceAbove(most);
   const step = width / names.length;
-  const bar = Math.max(1, step - Math.min(4, step / 4));
-  const sums = series.map(
-    ({ name, values }) => `${count(values.reduce<number>((sum, one = 0) => sum + one, 0))} ${name}`,
-  );
+  const last = names.length - 1;
+  const valuesAt = (place: number): string =>
+    series.map(({ name, values }) => `${show(values[place])} ${name}`).join(', ');
   return (
     <figure class="chart">
       <div class="chart-top row spread">
-        <span>{title}</span>
-        <span>
-          full height: {count(top)} {per}
-        </span>
+        <span>{[title, per].join(' ')}</span>
+        <output>{read !== undefined && read <= last && `${names[read]}: ${valuesAt(read)}`}</output>
       </div>
-      <svg
-        viewBox={`0 0 ${width} ${height}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`${title}: ${summary || sums.join(', ')}`}
-      >
-        {names.map((name, place) => {
-          let from = height;
-          const told = series.map((one) => `${count(one.values[place])} ${one.name}`).join(', ');
-          return (
-            <g key={name}>
-              <title>{`${name}: ${told}`}</title>
-              <rect class="back" x={place * step} y={0} width={step} height={height} />
-              {series.map(({ name: of, tone, values }) => {
-                const value = values[place] ?? 0;
-                if (value === 0) return null;
-                // A tiny value is still visible.
-                const tall = Math.max(2, (value / top) * height);
-                from -= tall;
-                return <rect key={of} class={tone} x={place * step} y={from} width={bar} height={tall} />;
-              })}
-            </g>
-          );
-        })}
-      </svg>
+      <div class="plot">
+        <div class="scale" aria-hidden="true">
+          {[top, top / 2, 0].map((value) => (
+            <span key={value}>{Number.isInteger(value) ? show(value) : ''}</span>
+          ))}
+        </div>
+        <svg
+          viewBox={`0 0 ${width} ${height}`}
+          preserveAspectRatio="none"
+          role="img"
+          tabIndex={0}
+          aria-label={`${title}: ${summary}. The arrow keys read its values.`}
+          onPointerMove={({ currentTarget, clientX }) => {
+            const { left, width: shown } = currentTarget.getBoundingClientRect();
+            setRead(Math.max(0, Math.min(last, Math.floor(((clientX - left) / shown) * names.length))));
+          }}
+          onPointerLeave={() => {
+            setRead(undefined);
+          }}
+          onBlur={() => {
+            setRead(undefined);
+          }}
+          onKeyDown={(event) => {
+            const by = steps[event.key];
+            if (by === undefined) return;
+            event.preventDefault();
+            setRead(Math.max(0, Math.min(last, (read ?? (by < 0 ? names.length : -1)) + by)));
+          }}
+        >
+          <path class="grid" d={`M0 1H${width}M0 ${height / 2}H${width}`} />
+          {read !== undefined && <rect class="back" x={read * step} width={step} height={height} />}
+          {draw(top)}
+        </svg>
+        <div class="times row spread" aria-hidden="true">
+          {[...new Set([0, Math.floor(last / 2), last])].map((place) => (
+            <span key={place}>{names[place]}</span>
+          ))}
+        </div>
+      </div>
       <figcaption class="row spread">
-        <span>{names[0]}</span>
         <span class="legend row">
           {series.map(({ name, tone }) => (
             <span key={name} class={`key ${tone}`}>
@@ -80,13 +107,108 @@ export function Bars({ title, names, series, per = '', summary = '' }: BarsProps
             </span>
           ))}
         </span>
-        <span>{names.at(-1)}</span>
+        <details>
+          <summary>Table</summary>
+          <table>
+            <caption>{title}</caption>
+            <tr>
+              <th scope="col">Time</th>
+              {series.map(({ name }) => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
+              ))}
+            </tr>
+            {names.map((name, place) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                {series.map((one) => (
+                  <td key={one.name}>{show(one.values[place])}</td>
+                ))}
+              </tr>
+            ))}
+          </table>
+        </details>
       </figcaption>
     </figure>
   );
 }
 
-interface AttemptsProps extends Pick<BarsProps, 'title' | 'per'> {
+export function Bars({ summary = '', ...chart }: ChartProps) {
+  const { names, series } = chart;
+  const totals = names.map((_, place) => series.reduce((sum, { values }) => sum + (values[place] ?? 0), 0));
+  const step = width / names.length;
+  const bar = Math.max(1, step - Math.min(4, step / 4));
+  const sums = series.map(
+    ({ name, values }) => `${count(values.reduce<number>((sum, one = 0) => sum + one, 0))} ${name}`,
+  );
+  return (
+    <Plot
+      {...chart}
+      summary={summary || sums.join(', ')}
+      most={Math.max(0, ...totals)}
+      draw={(top) =>
+        names.map((name, place) => {
+          let from = height;
+          return series.map(({ name: of, tone, values }) => {
+            const value = values[place] ?? 0;
+            if (value === 0) return null;
+            // A tiny value is still visible.
+            const tall = Math.max(2, (value / top) * height);
+            from -= tall;
+            const key = `${name} ${of}`;
+            return <rect key={key} class={tone} x={place * step} y={from} width={bar} height={tall} />;
+          });
+        })
+      }
+    />
+  );
+}
+
+interface LatencyProps {
+  readonly steps: readonly {
+    readonly from: number;
+    readonly p50?: number | undefined;
+    readonly p99?: number | undefined;
+  }[];
+}
+
+/** Answer times. A step without answers is a gap. */
+export function Latency({ steps: shown }: LatencyProps) {
+  const series = [
+    { name: 'p50', tone: 'good', values: shown.map(({ p50 }) => p50) },
+    { name: 'p99', tone: 'warn', values: shown.map(({ p99 }) => p99) },
+  ] as const;
+  const most = Math.max(0, ...series.flatMap(({ values }) => values.map((value = 0) => value)));
+  const step = width / shown.length;
+  return (
+    <Plot
+      title="Answer time"
+      names={shown.map(({ from }) => timeToMinute(from))}
+      series={series}
+      summary={`up to ${inMs(most)}`}
+      most={most}
+      show={inMs}
+      draw={(top) =>
+        series.map(({ name, tone, values }) => (
+          <path
+            key={name}
+            class={`line ${tone}`}
+            d={values
+              .map((value, place) =>
+                value === undefined
+                  ? ''
+                  : `${values[place - 1] === undefined ? 'M' : 'L'}${place * step} ${height - (value / top) * height}h${step}`,
+              )
+              .join('')}
+          />
+        ))
+      }
+    />
+  );
+}
+
+interface AttemptsProps extends Pick<ChartProps, 'title' | 'per'> {
   readonly steps: readonly {
     readonly from: number;
     readonly attempts?: number | undefined;
@@ -96,18 +218,18 @@ interface AttemptsProps extends Pick<BarsProps, 'title' | 'per'> {
   readonly lookedFrom: number | undefined;
 }
 
-export const Attempts = ({ steps, lookedFrom, ...bars }: AttemptsProps) => (
+export const Attempts = ({ steps: shown, lookedFrom, ...bars }: AttemptsProps) => (
   <>
     <Bars
       {...bars}
-      names={steps.map(({ from }) => timeToMinute(from))}
+      names={shown.map(({ from }) => timeToMinute(from))}
       series={[
         {
           name: 'succeeded',
           tone: 'good',
-          values: steps.map(({ attempts, failures = 0 }) => attempts && attempts - failures),
+          values: shown.map(({ attempts, failures = 0 }) => attempts && attempts - failures),
         },
-        { name: 'failed', tone: 'bad', values: steps.map(({ failures }) => failures) },
+        { name: 'failed', tone: 'bad', values: shown.map(({ failures }) => failures) },
       ]}
     />
     {lookedFrom !== undefined && (

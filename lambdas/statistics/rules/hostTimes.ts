@@ -18,6 +18,7 @@ export interface HostTime {
   /** Milliseconds; undefined without answers. */
   readonly p50: number | undefined;
   readonly p95: number | undefined;
+  readonly p99: number | undefined;
   /** Unix milliseconds, like the following; undefined without a failure. */
   readonly firstFailure: number | undefined;
   readonly lastFailure: number | undefined;
@@ -34,13 +35,16 @@ export interface HostTime {
 const percentile = (sorted: readonly number[], part: number): number | undefined =>
   sorted[Math.max(0, Math.ceil(sorted.length * part) - 1)];
 
+/** In ascending order. An attempt without an answer only shows the timeout. */
+const answerTimesOf = (attempts: readonly Timed[]): readonly number[] =>
+  attempts
+    .flatMap(({ status, startedAt, recordedAt }) => (status === 0 ? [] : [recordedAt - startedAt]))
+    .sort((one, other) => one - other);
+
 const isSuccess = ({ state }: Timed): boolean => state === 'DELIVERED';
 
 function hostTimeOf(host: string, attempts: readonly Timed[]): HostTime {
-  // An attempt without an answer only shows the timeout.
-  const times = attempts
-    .flatMap(({ status, startedAt, recordedAt }) => (status === 0 ? [] : [recordedAt - startedAt]))
-    .sort((one, other) => one - other);
+  const times = answerTimesOf(attempts);
   const inOrder = attempts.toSorted((one, other) => one.recordedAt - other.recordedAt);
   const failures = inOrder.filter((attempt) => !isSuccess(attempt));
   const lastSuccess = inOrder.findLast(isSuccess)?.recordedAt;
@@ -51,6 +55,7 @@ function hostTimeOf(host: string, attempts: readonly Timed[]): HostTime {
     failures: failures.length,
     p50: percentile(times, 0.5),
     p95: percentile(times, 0.95),
+    p99: percentile(times, 0.99),
     firstFailure: failures[0]?.recordedAt,
     lastFailure: failures.at(-1)?.recordedAt,
     lastSuccess,
@@ -92,6 +97,8 @@ interface Step {
   readonly from: number;
   readonly attempts: number;
   readonly failures: number;
+  readonly p50: number | undefined;
+  readonly p99: number | undefined;
 }
 
 /** Counts attempts in steps of equal length. @param from Unix milliseconds, as `until` */
@@ -102,16 +109,17 @@ export function stepsOf(
   number: number,
 ): readonly Step[] {
   const length = Math.max(1, (until - from) / number);
-  const steps = Array.from({ length: number }, (_, index) => ({
-    from: Math.round(from + index * length),
-    attempts: 0,
-    failures: 0,
-  }));
-  for (const attempt of attempts) {
-    const step = steps[Math.min(number - 1, Math.floor((attempt.recordedAt - from) / length))];
-    if (step === undefined) continue;
-    step.attempts += 1;
-    if (!isSuccess(attempt)) step.failures += 1;
-  }
-  return steps;
+  const ended = Array.from({ length: number }, (): Timed[] => []);
+  for (const attempt of attempts)
+    ended[Math.min(number - 1, Math.floor((attempt.recordedAt - from) / length))]?.push(attempt);
+  return ended.map((own, index) => {
+    const times = answerTimesOf(own);
+    return {
+      from: Math.round(from + index * length),
+      attempts: own.length,
+      failures: own.filter((attempt) => !isSuccess(attempt)).length,
+      p50: percentile(times, 0.5),
+      p99: percentile(times, 0.99),
+    };
+  });
 }

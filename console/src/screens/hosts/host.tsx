@@ -7,7 +7,7 @@ import { href, type Place } from '../../place.ts';
 import { Act } from '../../ui/action.tsx';
 import { Loaded, LoadedCard } from '../../ui/resourcePage.tsx';
 import { ButtonLink, Card, count, countOf, DetailList, Page, State, percentOf } from '../../ui/basics.tsx';
-import { Attempts } from '../../ui/charts.tsx';
+import { Attempts, Latency } from '../../ui/charts.tsx';
 import { FilterChoices } from '../../ui/filters.tsx';
 import { clockTime, exactTime, exactly, inMs } from '../../ui/time.tsx';
 import { deadLetters, FailedActs } from '../deadLetters/failed.tsx';
@@ -55,7 +55,10 @@ export function Host({ place }: { readonly place: Place }) {
               <Figures of={times} />
             )}
             {(attempts > 0 || lookedFrom !== undefined) && (
-              <Attempts title="Succeeded and failed" steps={steps} lookedFrom={lookedFrom} />
+              <>
+                <Attempts title="Succeeded and failed" steps={steps} lookedFrom={lookedFrom} />
+                <Latency steps={steps} />
+              </>
             )}
           </>
         )}

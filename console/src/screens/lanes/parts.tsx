@@ -156,7 +156,7 @@ export function OverTime({ of }: { readonly of: { queueName: string } | { flowCo
             summary={count(Math.max(...hours.map(({ depth }) => depth)))}
             series={[{ name: 'waiting', tone: 'warn', values: hours.map(({ depth }) => depth) }]}
           />
-          <Attempts title="Attempts" per="an hour" steps={hours} lookedFrom={lookedFrom} />
+          <Attempts title="Attempts" per="per hour" steps={hours} lookedFrom={lookedFrom} />
         </>
       )}
     </LoadedCard>

@@ -22,7 +22,7 @@ import {
   percentOf,
 } from '../../ui/basics.tsx';
 import { Body } from '../../ui/body.tsx';
-import { Bars, Meter } from '../../ui/charts.tsx';
+import { Bars, Latency, Meter } from '../../ui/charts.tsx';
 import { FilterChoices } from '../../ui/filters.tsx';
 import { Table } from '../../ui/table.tsx';
 import { inMs, Time, timeToMinute } from '../../ui/time.tsx';
@@ -231,11 +231,12 @@ function Hosts() {
   const asked = useAsked(hostTimes, { path: 'v2/stats/hosts' }, hostsEveryMs);
   return (
     <LoadedCard title="Hosts" of={asked}>
-      {({ attempts, from, hosts }) =>
+      {({ attempts, from, hosts, steps = [] }) =>
         from === undefined ? (
           <p class="hint">No attempt was made recently.</p>
         ) : (
           <>
+            <Latency steps={steps} />
             <Table
               caption="Attempts, failures and answer times by host"
               rows={hosts.slice(0, mostHosts)}
@@ -251,7 +252,8 @@ function Hosts() {
                 },
                 { head: 'Failing since', isExtra: true, time: ({ failingSince }) => failingSince },
                 { head: 'p50', isNumber: true, cell: ({ p50 }) => inMs(p50) },
-                { head: 'p95', isNumber: true, cell: ({ p95 }) => inMs(p95) },
+                { head: 'p95', isNumber: true, isExtra: true, cell: ({ p95 }) => inMs(p95) },
+                { head: 'p99', isNumber: true, cell: ({ p99 }) => inMs(p99) },
               ]}
             />
             <p class="hint">

@@ -228,7 +228,7 @@ function ScheduleForm({ of }: { readonly of?: One }) {
         {shown('cron')}
         {cron.answer && <NextFires of={cron.answer} />}
       </Card>
-      <Card title="Message">
+      <Card title="Message to publish">
         {of && (
           <p class="hint">
             Fields that you do not change keep their values, including those that are not shown: redacted

@@ -80,7 +80,7 @@ function Details({ of }: { readonly of: Answer<typeof schedule> }) {
         {explained.answer && <NextFires of={explained.answer} />}
       </Card>
       {hasFired && <LastFires scheduleId={of.scheduleId} of={fires} />}
-      <Card title="Message">
+      <Card title="Message to publish">
         <p class="happened row">
           <code>
             {of.method} {of.destination}

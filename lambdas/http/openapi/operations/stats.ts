@@ -100,6 +100,7 @@ export const stats = /* @__PURE__ */ made((): Operations<typeof statsRoutes> => 
               failures: 12,
               p50: 84,
               p95: 910,
+              p99: 1_204,
               firstFailure: 1_767_229_140_000,
               lastFailure: 1_767_229_200_000,
               lastSuccess: 1_767_229_100_000,

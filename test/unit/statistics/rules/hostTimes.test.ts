@@ -100,13 +100,25 @@ describe('a host', () => {
   });
 
   it('has its attempts over time, with those of the last millisecond in the last step', () => {
-    expect(stepsOf(run('a.example', '+--+-'), 0, 4_000, 2)).toEqual([
+    expect(stepsOf(run('a.example', '+--+-'), 0, 4_000, 2)).toMatchObject([
       { from: 0, attempts: 2, failures: 1 },
       { from: 2_000, attempts: 3, failures: 2 },
     ]);
     expect(stepsOf([], 0, 10, 2)).toEqual([
-      { from: 0, attempts: 0, failures: 0 },
-      { from: 5, attempts: 0, failures: 0 },
+      { from: 0, attempts: 0, failures: 0, p50: undefined, p99: undefined },
+      { from: 5, attempts: 0, failures: 0, p50: undefined, p99: undefined },
+    ]);
+  });
+
+  it('has its answer times over time, without attempts that got no answer', () => {
+    const times = Array.from({ length: 100 }, (_, ms) => ({ startedAt: 1_000 - ms, recordedAt: 1_000 }));
+    const attempts = [
+      ...times.map((time) => attempt('a.example', 0, time)),
+      attempt('a.example', 0, { startedAt: 0, recordedAt: 1_000, status: 0, state: 'RETRY' }),
+    ];
+    expect(stepsOf(attempts, 0, 4_000, 2)).toEqual([
+      { from: 0, attempts: 101, failures: 1, p50: 49, p99: 98 },
+      { from: 2_000, attempts: 0, failures: 0, p50: undefined, p99: undefined },
     ]);
   });
 });
