@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { readFile } from 'node:fs/promises';
-import { makeAccount } from '../support/accounts.ts';
+import { makeAccount, publishAs } from '../support/accounts.ts';
 import { api, ok } from '../support/api.ts';
 import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
 
@@ -193,5 +193,44 @@ describe('A list', () => {
     await page.getByRole('dialog').getByRole('combobox').fill('nightly');
     await page.keyboard.press('Enter');
     await page.waitForURL('**/console#/messages?label=nightly');
+  });
+});
+
+describe('On a telephone', () => {
+  const viewport = { width: 390, height: 844 };
+
+  it('filters are folded, and those that are set are shown', async () => {
+    const { token } = await makeAccount();
+    const page = await openConsole({ at: '#/messages?label=nightly', token, viewport });
+    await page.getByText('No message matches these filters.').waitFor();
+    expect(await valueOf(page, 'Label')).toBe('nightly');
+    expect(await page.getByLabel('Host', { exact: true }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Filters' }).click();
+    await page.getByLabel('Host', { exact: true }).fill('東京.example.com');
+    await page.waitForURL(/host=/);
+    await page.getByRole('button', { name: 'Clear' }).click();
+    expect(await page.getByLabel('Label', { exact: true }).count()).toBe(0);
+  });
+
+  it('the list begins in the first screen, and the button of a form is in view', async () => {
+    const account = await makeAccount();
+    await ok(publishAs(account, 'https://hooks.example.com/orders', { headers: { 'Svc-Delay': '1h' } }));
+    const page = await openConsole({ at: '#/messages', token: account.token, viewport });
+    const row = page.getByRole('row').filter({ hasText: 'hooks.example.com' });
+    await row.waitFor();
+    const { y = Infinity, height = 0 } = (await row.boundingBox()) ?? {};
+    expect(y + height).toBeLessThan(viewport.height);
+    for (const [screen, name] of [
+      ['publish', 'Publish'],
+      ['schedules/new', 'Create'],
+      ['alarms', 'Save'],
+    ] as const) {
+      await page.evaluate(`location.hash = '#/${screen}'`);
+      const button = page.getByRole('main').getByRole('button', { name, exact: true });
+      await button.waitFor();
+      const box = await button.boundingBox();
+      expect([screen, (box?.y ?? Infinity) + (box?.height ?? 0) <= viewport.height]).toEqual([screen, true]);
+      expect(await barriersOf(page)).toEqual([]);
+    }
   });
 });

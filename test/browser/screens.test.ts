@@ -127,7 +127,7 @@ async function show(page: Page, screen: string): Promise<void> {
 
 describe('Every screen and dialogue', () => {
   it.each([
-    [400, 'light'],
+    [320, 'light'],
     [800, 'dark'],
     [1_440, 'light'],
   ] as const)('is complete and correct at %i px, %s, with any content', async (width, colorScheme) => {

@@ -123,12 +123,17 @@ const Presets = ({ onRange }: { readonly onRange: (() => void) | false }) => (
   </div>
 );
 
+/** Whether filters are folded, so that the list begins in the first screen. */
+const isNarrow = (): boolean => matchMedia('(max-width: 40rem)').matches;
+
 export function FilterBar({ place, fields, values = {}, file }: FilterBarProps) {
   const isSet = ({ name }: FilterField): boolean => place.query.has(name);
   const [isOpen, setOpen] = useState(false);
   const [isRange, setRange] = useState(false);
+  const isFolded = isNarrow() && !isOpen;
   const shown = fields.filter(
-    (field) => isOpen || field.isMain === true || isSet(field) || (isRange && field.isTime === true),
+    (field) =>
+      isOpen || (field.isMain === true && !isFolded) || isSet(field) || (isRange && field.isTime === true),
   );
   const hasHiddenTimes = fields.some((field) => field.isTime === true && !shown.includes(field));
   const showRange = (): void => {
@@ -146,7 +151,9 @@ export function FilterBar({ place, fields, values = {}, file }: FilterBarProps) 
       {shown.map((field) => (
         <Filter key={field.name} field={field} place={place} values={values[field.name] ?? []} />
       ))}
-      {fields.some(({ name }) => name === 'fromDate') && <Presets onRange={hasHiddenTimes && showRange} />}
+      {!isFolded && fields.some(({ name }) => name === 'fromDate') && (
+        <Presets onRange={hasHiddenTimes && showRange} />
+      )}
       <div class="filters-end">
         {shown.length < fields.length && (
           <Button
@@ -155,7 +162,7 @@ export function FilterBar({ place, fields, values = {}, file }: FilterBarProps) 
               setOpen(true);
             }}
           >
-            More filters
+            {isFolded ? 'Filters' : 'More filters'}
           </Button>
         )}
         {fields.some(isSet) && (
