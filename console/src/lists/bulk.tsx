@@ -77,7 +77,7 @@ function BulkDialog({ verb, done, noun, path, query, isDangerous = false, ...pro
   };
   return (
     <Confirm
-      title={isKnown ? `${verb} ${number}?` : `${verb} …`}
+      title={isKnown ? `${verb} ${number}?` : `How many to ${verb.toLowerCase()}?`}
       yes={isKnown ? `${verb} ${number}` : verb}
       isDangerous={isDangerous}
       isReady={count > 0}
@@ -100,6 +100,11 @@ function BulkDialog({ verb, done, noun, path, query, isDangerous = false, ...pro
               </p>
             )}
             <p>{props.effect}</p>
+            {!isOver && error === undefined && (
+              <p class="hint" role="status">
+                Counting…
+              </p>
+            )}
             {props.settings?.({ texts, onChange: setTexts })}
           </div>
           {(isRunning || changed > 0) && (

@@ -1,3 +1,4 @@
+import { Fragment } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { bytesOf, textOf } from './base64.ts';
 import { Button, bytes, Copy, useSwitch, Visible } from './basics.tsx';
@@ -38,8 +39,18 @@ export function Body({ text: given, base64, type, label }: BodyProps) {
   return (
     <div class="body">
       <pre class="code" tabIndex={0} role="region" aria-label={label}>
-        <Visible text={isCut ? shown.slice(0, shownAtFirst) : shown} />
+        <Isolated text={isCut ? shown.slice(0, shownAtFirst) : shown} />
       </pre>
+      {decodedIn(text).map(([name, decoded]) => (
+        <details key={name}>
+          <summary>
+            <code>{name}</code>, decoded
+          </summary>
+          <pre class="code" tabIndex={0} role="region" aria-label={`${name} of ${label}`}>
+            <Isolated text={laidOut(decoded).slice(0, shownAtFirst)} />
+          </pre>
+        </details>
+      ))}
       <div class="row end">
         {isCut && (
           <Button kind="quiet" onClick={showWhole}>
@@ -50,6 +61,39 @@ export function Body({ text: given, base64, type, label }: BodyProps) {
       </div>
     </div>
   );
+}
+
+const rightToLeft = /[\u0590-\u08FF\uFB1D-\uFEFC]/;
+const strings = /("(?:[^"\\]|\\.)*")/;
+
+/** A string of JSON that is written from right to left does not reorder the characters around it. */
+const Isolated = ({ text }: { readonly text: string }) =>
+  rightToLeft.test(text) ? (
+    <>
+      {text.split(strings).map((part, index) => {
+        const Part = index % 2 === 0 ? Fragment : 'bdi';
+        return (
+          <Part key={index}>
+            <Visible text={part} />
+          </Part>
+        );
+      })}
+    </>
+  ) : (
+    <Visible text={text} />
+  );
+
+/** The bodies in a callback, which are in base64. */
+function decodedIn(text: string): readonly (readonly [string, string])[] {
+  const value = parsed(text);
+  if (typeof value !== 'object' || value === null || !('sourceMessageId' in value)) return [];
+  return Object.entries(value).flatMap(([name, base64]: [string, unknown]) => {
+    const decoded =
+      ['body', 'sourceBody'].includes(name) && typeof base64 === 'string' && base64 !== ''
+        ? textOf(base64)
+        : undefined;
+    return decoded === undefined ? [] : [[name, decoded] as const];
+  });
 }
 
 export function laidOut(text: string): string {

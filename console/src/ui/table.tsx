@@ -171,6 +171,7 @@ export function Listed<T>({ list, empty, children }: ListedProps<T>) {
       )}
       {hasItems && children(items)}
       {items?.length === 0 &&
+        error === undefined &&
         (more ? <p class="hint">Nothing found so far; there is more to search.</p> : empty)}
       {more !== undefined && (
         <p class="more">
