@@ -217,4 +217,4 @@ class Recorded implements ListedMessage {
   }
 }
 
-const outlined = ['id', 'attempt', 'state', 'recordedAt', 'after', 'nextDeliveryAt', 'response'];
+export const outlined = ['id', 'attempt', 'state', 'recordedAt', 'after', 'nextDeliveryAt', 'response'];

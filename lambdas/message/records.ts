@@ -70,11 +70,19 @@ export const statusRecord = (history: StatusHistory & { readonly message: Messag
     retried: history.attempts.length,
     responseStatus: history.attempts.at(-1)?.response.status,
     nextDeliveryTime: nextDeliveryAt,
+    debounced: state === 'CREATED' && history.message.debounce !== undefined ? (true as const) : undefined,
     completionDeadline: state === 'ACTIVE' ? history.open?.until : undefined,
     endedAt,
     workflowRunId: history.message.workflow?.runId,
   };
 };
+
+export const listedRecord = (
+  history: Parameters<typeof statusRecord>[0],
+): Answer<typeof answers.listedMessage> => ({
+  ...messageRecord(history.message),
+  ...statusRecord(history),
+});
 
 /** For lists: a kilobyte costs one write unit. */
 export const listedResponseBytes = 1_024;

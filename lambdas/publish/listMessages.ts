@@ -2,7 +2,7 @@ import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { longestPage, matches, mayMatch, type Filter } from '../wire/filters.ts';
 import { filterable } from '../message/logEntries.ts';
-import { messageRecord, statusRecord } from '../message/records.ts';
+import { listedRecord } from '../message/records.ts';
 import type { Account } from '../account/account.ts';
 import { timeOfId } from '../shared/ids.ts';
 import { isOver } from '../message/message.ts';
@@ -64,9 +64,6 @@ export async function listMessages(
   const page = await pageOf(rows, range, limits, ({ listed, time }) =>
     listed !== undefined && isWanted(listed, time) ? [listed] : [],
   );
-  const { records, cursor } = await show(scope, page.entries, page.next, (listed) => ({
-    ...messageRecord(listed.message),
-    ...statusRecord(listed),
-  }));
+  const { records, cursor } = await show(scope, page.entries, page.next, listedRecord);
   return { messages: records, cursor };
 }

@@ -110,6 +110,11 @@ const status = {
     whole('Of the last answer; 0 where there was none; absent before the first attempt.'),
   ),
   nextDeliveryTime: z.optional(time('When it is delivered next, at the earliest; absent once it has ended.')),
+  debounced: z.optional(
+    z
+      .literal(true)
+      .check(z.describe('With `CREATED`: others with its `Svc-Debounce-Id` may replace it until it is due.')),
+  ),
   completionDeadline: z.optional(
     time('With `ACTIVE`: when its attempt fails unless its destination completes it before.'),
   ),
@@ -121,7 +126,25 @@ const status = {
   ),
 };
 export const listedMessage = z.object({ ...messageWithoutBody.shape, ...status });
-export const messagePage = z.object({ cursor, messages: z.array(listedMessage) });
+export const messagePage = z.object({
+  cursor,
+  messages: z.array(listedMessage),
+  count: z.optional(whole('With `order=due`, if `isWhole`: how many are due in the period.')),
+  steps: z.optional(
+    z
+      .array(z.object({ from: time('When the step begins.'), count: whole('How many are due in it.') }))
+      .check(z.describe('With `order=due` and `steps`, if `isWhole`: the earliest first.')),
+  ),
+  isWhole: z.optional(
+    z
+      .boolean()
+      .check(
+        z.describe(
+          'With `order=due`: whether all waiting messages are known. If not, later ones may be missing; the next request reads on.',
+        ),
+      ),
+  ),
+});
 /** A message in any state, for `GET /v2/messages/{messageId}?state=ALL`. */
 export const messageInAnyState = z.object({
   ...messageWithoutBody.shape,

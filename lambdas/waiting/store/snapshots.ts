@@ -26,8 +26,11 @@ const snapshot = z.object({
       /** An index of `subjects`. */
       of: z.number(),
       state: z.enum(messageStates),
+      attempt: z.number(),
       dueAt: z.number(),
       since: z.number(),
+      failedAt: z.optional(z.number()),
+      isDebounced: z.optional(z.boolean()),
       expiresAt: z.number(),
     }),
   ),
