@@ -16,13 +16,12 @@ import { minuteMs, now, secondMs } from '../shared/clock.ts';
 import { eachOf } from '../shared/lists.ts';
 import { precedes, shardsOf, type Sharded } from '../table/shards.ts';
 import type { Filterable } from '../wire/filterFields.ts';
-import type { MessageState } from '../wire/states.ts';
 import { loadSnapshot, type Snapshot } from './store/snapshots.ts';
 
 export interface OpenMessage {
   /** Shared by messages that no filter distinguishes. */
   readonly subject: Filterable;
-  readonly state: MessageState;
+  readonly state: ReturnType<typeof statusOf>['state'];
   /** The next attempt, or the open one: 0 for the first. */
   readonly attempt: number;
   /** When that is due, or when the open one fails without a completion, Unix milliseconds. */
@@ -196,7 +195,7 @@ class OpenMessages {
   /** Replaces what is known of a message by its history, undefined if its rows are gone. */
   correct(id: string, history: MessageHistory | undefined): void {
     const known = this.#messages.get(id);
-    // Another request has meanwhile read its end, or a later record.
+    // Another request has read its end or a later record since.
     if (known === undefined) return;
     if (history === undefined || isOver(history)) this.#messages.delete(id);
     else {

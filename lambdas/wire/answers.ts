@@ -300,7 +300,7 @@ export const scheduleSettings = z.object({
 export const cronZone = text(
   'Its zone, by its name in the IANA time zone database; `UTC` where it names none.',
 );
-const fireStates = z.record(z.string(), z.enum(['IN_PROGRESS', 'SUCCESS', 'FAIL']));
+export const fireStates = z.record(z.string(), z.enum(['IN_PROGRESS', 'SUCCESS', 'FAIL']));
 export const scheduleWithoutBody = z.object({
   scheduleId: z.string(),
   cron: text('As `Svc-Cron` has it.'),
@@ -325,20 +325,6 @@ export const scheduleWithoutBody = z.object({
 });
 export const schedule = z.object({ ...scheduleWithoutBody.shape, ...body });
 export const schedules = z.array(schedule);
-export const scheduleFires = z.object({
-  fires: z
-    .array(
-      z.object({
-        time: time('The minute that it fired for.'),
-        messages: z.optional(whole('How many messages it made; absent where that was not noted.')),
-        states: z.optional(
-          fireStates.check(z.describe('By the ids of its messages, of the first 50 of all fires together.')),
-        ),
-        error: z.optional(text('Why it made no message.')),
-      }),
-    )
-    .check(z.describe('The newest first: at most 10, of the last 16 days.')),
-});
 export const scheduled = z.object({ scheduleId: z.string() });
 export const messageIdAnswer = z.object({ messageId });
 export const retriedPage = z.object({ cursor, responses: z.array(messageIdAnswer) });

@@ -139,7 +139,7 @@ describe.runIf(service.target === 'local')('the upcoming messages', () => {
     await cancel({ label: 'moved' });
   });
 
-  it('are on one page each if they are due in the same millisecond, and messages end meanwhile', async () => {
+  it('are on one page each if they are due in the same millisecond, and messages end in between', async () => {
     const at = String(Math.ceil((Date.now() + 30 * 24 * hourMs) / 1_000));
     const ids: string[] = [];
     for (let sent = 0; sent < 9; sent += 1)

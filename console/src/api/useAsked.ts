@@ -160,7 +160,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   request: Request | undefined,
   itemsOf: (page: Readable<z.infer<Shape>>) => readonly T[],
   everyMs = oftenMs,
-): Paged<T> {
+): Paged<T> & { readonly first: Readable<z.infer<Shape>> | undefined } {
   const key = request && keyOf(request);
   const [loaded, setLoaded] = useState<Loaded<Readable<z.infer<Shape>>> | undefined>(() =>
     foundAgain(shape, key),
@@ -202,6 +202,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
 
   return {
     items,
+    first: first.answer,
     error: failure ?? first.error,
     more: cursor === undefined ? undefined : () => void more(),
     isLoading:

@@ -80,7 +80,7 @@ describe('upcoming messages that another process changes', () => {
     expect(await firstNow()).toBe(far.messageId);
   });
 
-  it('move although neither was looked at meanwhile', async () => {
+  it('move although neither was looked at for days', async () => {
     const [near, far] = await storeAll(noon + 20 * dayMs, noon + 30 * dayMs);
     expect(await firstNow()).toBe(near.messageId);
     setTime(noon + 3 * dayMs);
@@ -91,7 +91,7 @@ describe('upcoming messages that another process changes', () => {
   });
 
   it('are known to a process that starts from what was saved before', async () => {
-    const [near, far] = await storeAll(noon + 2 * dayMs, noon + 9 * dayMs);
+    const [, far] = await storeAll(noon + 2 * dayMs, noon + 9 * dayMs);
     expect(await lambdas.saveOpenMessages(account, noon + minuteMs)).toBe(true);
     setTime(noon + 60 * minuteMs);
     await begin(far.messageId);

@@ -113,6 +113,9 @@ function Waiting({ host }: { readonly host: string }) {
       title="What waits"
       actions={
         <>
+          <ButtonLink kind="quiet" href={href(['upcoming'], { host })}>
+            Upcoming
+          </ButtonLink>
           <ButtonLink kind="quiet" href={href(['messages'], { host, state: 'RETRY' })}>
             Being retried
           </ButtonLink>

@@ -1,12 +1,10 @@
-import { dateSchema } from '../../../wire/filterFields.ts';
-import { mostSteps } from '../../../wire/filters.ts';
 import { made } from '../../../options/option.ts';
 import type { RouteTable } from '../../route.ts';
 import { bulk, tooManyBulks } from '../parts/background.ts';
 import { bulkId, messageId, messageInAnyState, messagePage, runId } from '../parts/examples.ts';
 import type { Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
-import { counting, ofDeliveries } from '../parts/parameters.ts';
+import { counting, dueParameters, ofDeliveries } from '../parts/parameters.ts';
 import { tooManyQueues } from './queues.ts';
 
 const notWaiting = /* @__PURE__ */ made(
@@ -130,29 +128,7 @@ export const messages = /* @__PURE__ */ made((): Operations<typeof messagesRoute
     description:
       'Waiting messages, or those in the requested states: newest first, one entry for each, without their bodies. A message that has ended is listed as long as the log keeps it. Filters are ANDed, and the values of one filter are ORed. If few messages match, a page may have fewer than requested and still a cursor. With `order=due` it lists those that have not ended by the time of their next attempt, or of the end of an open one, the earliest first; without `from`, those that are due and wait in a line come first. A message that is moved while the pages are read may be in none or in two of them.',
     filters: 'listedMessages',
-    query: {
-      order: {
-        description: 'Lists waiting messages by the time at which they are due.',
-        schema: { type: 'string', enum: ['due'] },
-        example: 'due',
-      },
-      from: {
-        description: 'With `order=due`: the earliest due time, in Unix milliseconds, inclusive.',
-        schema: dateSchema,
-        example: 1_767_225_600_000,
-      },
-      to: {
-        description: 'With `order=due`: the latest due time, in Unix milliseconds, inclusive.',
-        schema: dateSchema,
-        example: 1_767_312_000_000,
-      },
-      steps: {
-        description:
-          'With `order=due`, `from` and `to`: also counts what is due in each of so many equal parts of the period.',
-        schema: { type: 'integer', minimum: 1, maximum: mostSteps },
-        example: 24,
-      },
-    },
+    query: dueParameters,
     answers: { 200: { description: 'A page of them.', schema: 'MessagePage', example: messagePage } },
     errors: {
       400: [
