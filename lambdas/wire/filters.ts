@@ -108,8 +108,8 @@ export function parseFilter(
   const values = wantedIn(given, list);
   const due = list === 'listedMessages' ? dueIn(given, ids ?? values.get('messageId')) : undefined;
   given.end([
-    ...known[list],
     ...(list === 'listedMessages' ? ['order', 'from', 'to', 'steps'] : []),
+    ...known[list],
     ...(isSearched ? ['body'] : []),
     'fromDate',
     'toDate',
