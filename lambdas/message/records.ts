@@ -6,7 +6,9 @@ import { shownHeaders } from '../shared/headers.ts';
 import type { DeliverySettings, KeptResponse, Message } from './message.ts';
 import { noRedaction, redacted, redactHeaders } from './redaction.ts';
 import type { Redaction } from '../options/redaction.ts';
-import { statusOf, type StatusHistory } from './status.ts';
+import { beginningOf } from '../shared/bytes.ts';
+import { failureText } from '../value/failureText.ts';
+import { statusOf, type AttemptOutline, type StatusHistory } from './status.ts';
 import type { Every } from '../options/option.ts';
 import { showOptions } from '../options/options.ts';
 import { shownUrlOf } from './logSubject.ts';
@@ -76,6 +78,13 @@ export const statusRecord = (history: StatusHistory & { readonly message: Messag
     workflowRunId: history.message.workflow?.runId,
   };
 };
+
+/** Why an attempt failed, without the numbers and ids that differ. */
+export const reasonOf = ({ status, error, body }: AttemptOutline['response']): string =>
+  failureText(
+    { error, responseBody: body && Buffer.from(beginningOf(body, listedResponseBytes)).toString() },
+    status,
+  );
 
 export const listedRecord = (
   history: Parameters<typeof statusRecord>[0],

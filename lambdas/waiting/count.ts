@@ -23,6 +23,8 @@ type Wanted = Pick<Filter, 'values'> & Partial<Pick<Filter, 'fromDate' | 'toDate
 
 /** The filters whose values a subject does not have. */
 const ofMessages: ReadonlySet<string> = new Set<Field>(['messageId', 'state']);
+/** The filters whose values only an answer has. */
+export const ofAnswers: ReadonlySet<string> = new Set<Field>(['responseStatus', 'error']);
 
 /** The messages that match and are not expired. */
 export function* wantedOf(

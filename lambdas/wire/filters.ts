@@ -106,9 +106,12 @@ export function parseFilter(
     bodyTexts: isSearched ? given.list('body') : undefined,
   };
   const values = wantedIn(given, list);
-  const due = list === 'listedMessages' ? dueIn(given, ids ?? values.get('messageId')) : undefined;
+  const due =
+    list === 'listedMessages' && hasCount
+      ? dueIn(given, ids !== undefined || unsorted.some((field) => values.has(field)))
+      : undefined;
   given.end([
-    ...(list === 'listedMessages' ? ['order', 'from', 'to', 'steps'] : []),
+    ...(list === 'listedMessages' && hasCount ? ['order', 'from', 'to', 'steps'] : []),
     ...known[list],
     ...(isSearched ? ['body'] : []),
     'fromDate',
@@ -121,8 +124,11 @@ export function parseFilter(
   return { ...filter, values, due };
 }
 
+/** The filters that the list by due time lacks. */
+const unsorted = ['messageId', 'responseStatus', 'error'] as const satisfies readonly Field[];
+
 /** @throws HttpError 400 */
-function dueIn(given: QueryReader, ids: Iterable<string> | undefined): Filter['due'] {
+function dueIn(given: QueryReader, isUnsorted: boolean): Filter['due'] {
   const order = given.oneOf('order', ['due']);
   const period = given.period('from', 'to');
   const steps = given.whole('steps', 1, mostSteps);
@@ -134,7 +140,7 @@ function dueIn(given: QueryReader, ids: Iterable<string> | undefined): Filter['d
     if (other !== undefined) throw badField(`${other} is given; it is allowed only with order=due.`);
     return undefined;
   }
-  if (ids !== undefined) throw badField('order is due; with ids no order is allowed.');
+  if (isUnsorted) throw badField(`order is due; messageIds, ${unsorted.join(', ')} are not allowed with it.`);
   if (steps !== undefined && (period.fromDate === undefined || period.toDate === undefined))
     throw badField('steps is given; it is allowed only with from and to.');
   return { ...period, steps };

@@ -156,32 +156,18 @@ export const laneTimes = z.object({
     .check(z.describe('The last 24 hours, the oldest first; the last one is not over.')),
 });
 
-export const countedMessages = z.object({
-  ...counted.shape,
-  states: z.optional(
-    z
-      .object({
-        delayed: whole('Those whose first attempt is not due yet.'),
-        waiting: whole('Those whose first attempt is due: in line, or on its way.'),
-        retrying: whole('Those that failed and are retried.'),
-        open: whole('Those that were answered 202 and wait for their completion.'),
-      })
-      .check(z.describe('How many of them are in each state; with `by=state`, unless `atLeast`.')),
-  ),
-});
-
 const ofGroup = {
-  count: whole('How many dead letters have it.'),
-  firstFailedAt: time('When the oldest of them failed; with `atLeast`, of those that were counted.'),
-  lastFailedAt: time('When the newest of them failed.'),
+  count: whole('How many have it.'),
+  firstFailedAt: time('When the first of them failed; with `atLeast`, of those that were counted.'),
+  lastFailedAt: time('When the last of them failed.'),
 };
 export const deadLetterGroup = z.object({
   host: text('The host of the destination, with its port where it has one.'),
   responseStatus: whole('Of the last answer; 0 where there was none.'),
   ...ofGroup,
 });
-export const deadLetterCount = z.object({
-  ...counted.shape,
+/** What failures have in common. */
+const failureGroups = {
   grouped: z.optional(
     whole(
       'How many the groups include, the newest, if all are counted but the time was too short to read them.',
@@ -199,8 +185,24 @@ export const deadLetterCount = z.object({
     ),
   labels: z
     .array(z.object({ label: z.string(), ...ofGroup }))
-    .check(z.describe('What was counted, by label. A dead letter with two labels counts in both groups.')),
+    .check(z.describe('What was counted, by label. One with two labels counts in both groups.')),
   urls: z
     .array(z.object({ url: z.string(), ...ofGroup }))
     .check(z.describe('What was counted, by the URL of the message, or that of the workflow.')),
+};
+export const deadLetterCount = z.object({ ...counted.shape, ...failureGroups });
+
+export const countedMessages = z.object({
+  ...counted.shape,
+  ...z.partial(z.object(failureGroups)).shape,
+  states: z.optional(
+    z
+      .object({
+        delayed: whole('Those whose first attempt is not due yet.'),
+        waiting: whole('Those whose first attempt is due: in line, or on its way.'),
+        retrying: whole('Those that failed and are retried.'),
+        open: whole('Those that were answered 202 and wait for their completion.'),
+      })
+      .check(z.describe('How many of them are in each state; with `by=state`, unless `atLeast`.')),
+  ),
 });

@@ -148,8 +148,9 @@ export const messages = /* @__PURE__ */ made((): Operations<typeof messagesRoute
     counts: 'messages',
     query: {
       by: {
-        description: 'Also counts them by state.',
-        schema: { type: 'string', enum: ['state'] },
+        description:
+          '`state` also counts them by state. `failure` counts those that have failed and will be retried, and what they have in common, also with the filters of the list.',
+        schema: { type: 'string', enum: ['state', 'failure'] },
         example: 'state',
       },
     },
@@ -163,7 +164,7 @@ export const messages = /* @__PURE__ */ made((): Operations<typeof messagesRoute
     errors: {
       400: [
         ['field_invalid', 'label is empty; a filter must have a value.'],
-        ['field_invalid', 'by is "label"; allowed is state.'],
+        ['field_invalid', 'by is "label"; allowed is state or failure.'],
       ],
     },
   },
