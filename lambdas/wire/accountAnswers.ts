@@ -180,5 +180,10 @@ export const accountStats = z.object({
   total_monthly_requests: whole('Of this month.'),
   total_monthly_messages: whole('Of this month.'),
   total_monthly_bandwidth: whole('Of this month, in bytes.'),
+  failed_today: z.optional(whole('Messages that failed for good since midnight, UTC, as last counted.')),
+  waiting: z.optional(whole('Messages that had not ended, as last counted.')),
+  counted_at: z.optional(
+    whole('When both were counted, in Unix seconds: hourly. What was not counted yet is absent.'),
+  ),
   total_monthly_billing: z.number().check(z.describe('Of this month, in dollars.')),
 });

@@ -166,7 +166,7 @@ export const deadLetterGroup = z.object({
   responseStatus: whole('Of the last answer; 0 where there was none.'),
   ...ofGroup,
 });
-/** What failures have in common. */
+/** The groups of failures. */
 const failureGroups = {
   grouped: z.optional(
     whole(

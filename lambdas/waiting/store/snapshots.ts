@@ -43,7 +43,7 @@ const mostBytes = 350_000;
 /** Later, the log may have lost ends of its messages. */
 const lifetimeMs = dayMs;
 
-const ownerOf = (accountId: string): string => `waiting#${accountId}`;
+export const ownerOf = (accountId: string): string => `waiting#${accountId}`;
 
 export async function saveSnapshot(accountId: string, saved: Snapshot): Promise<void> {
   const { until } = saved;
@@ -53,6 +53,7 @@ export async function saveSnapshot(accountId: string, saved: Snapshot): Promise<
     owner: ownerOf(accountId),
     id: String(number).padStart(4, '0'),
     until,
+    waiting: saved.messages.length,
     parts,
     bytes: packed.subarray(number * mostBytes, (number + 1) * mostBytes),
     expiresAt: epochSeconds(until + lifetimeMs),
