@@ -177,7 +177,7 @@ describe('a scrape', () => {
       // Reads the account’s lane, the number of dead letters, and the earlier counts.
       GetItem: 3,
       // Reads the index of the log of each of the eight shards twice, its prompt records, its new messages, and the names of
-      // queues, keys and open circuits.
+      // queues, keys and open circuits, and changes of messages.
       Query: 4 * 8 + 4,
       // Reads the queue and the key.
       BatchGetItem: 2,
