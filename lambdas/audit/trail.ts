@@ -2,7 +2,8 @@ import type * as answers from '../wire/accountAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { Account } from '../account/account.ts';
 import { badField, quote } from '../error/httpError.ts';
-import { auditActions } from '../wire/auditActions.ts';
+import { minuteMs } from '../shared/clock.ts';
+import { auditActions, type AuditAction } from '../wire/auditActions.ts';
 import { isBehind } from '../table/shards.ts';
 import { limitedScan } from '../list/scans.ts';
 import { listBudgetMs, pageOf, placeAt, show } from '../list/pages.ts';
@@ -80,4 +81,18 @@ export async function readTrail(
   );
   const { records, cursor } = await show(scope, page.entries, page.next, entryOf);
   return { cursor, entries: records };
+}
+
+/**
+ * Lists the subjects of changes that were made, or are being made. Repetitions within a minute have the time of the first.
+ *
+ * @param since Unix milliseconds
+ */
+export async function* subjectsSince(
+  accountId: string,
+  action: AuditAction,
+  since: number,
+): AsyncGenerator<string> {
+  for await (const entry of listEntries(accountId, { fromDate: since - minuteMs }))
+    if (entry.action === action && entry.subject !== undefined) yield entry.subject;
 }

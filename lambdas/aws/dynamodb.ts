@@ -84,8 +84,14 @@ export async function updateOnce(input: UpdateItemCommandInput): Promise<UpdateI
   }
 }
 
-export async function getRow(table: string, key: object, consistent: boolean): Promise<Row | undefined> {
-  const { Item } = await dynamodb.send(
+export async function getRow(
+  table: string,
+  key: object,
+  consistent: boolean,
+  region?: string,
+): Promise<Row | undefined> {
+  const client = region === undefined ? dynamodb : dynamodbIn(region);
+  const { Item } = await client.send(
     new GetItemCommand({ TableName: table, Key: toItem(key), ConsistentRead: consistent }),
   );
   return Item === undefined ? undefined : unmarshall(Item);

@@ -4,12 +4,10 @@ import type { deadLetterCount } from '../wire/statsAnswers.ts';
 import { fitting, type ShownAs } from '../wire/answerSize.ts';
 import type { Filterable } from '../wire/filterFields.ts';
 import { longestPage, matches, type Filter } from '../wire/filters.ts';
-import { bodyRecord, messageRecord, responseRecord } from '../message/records.ts';
+import { bodyRecord, messageRecord, reasonOf, responseRecord } from '../message/records.ts';
 import type { Account } from '../account/account.ts';
 import { now, secondMs } from '../shared/clock.ts';
-import { hostOf } from '../destination/place.ts';
 import { shownUrlOf } from '../message/logSubject.ts';
-import { failureText } from '../value/failureText.ts';
 import { notFound, quote } from '../error/httpError.ts';
 import { logSubjectOf } from '../message/logSubject.ts';
 import {
@@ -39,6 +37,7 @@ import {
 import { limitedScan } from '../list/scans.ts';
 import { searchedPage } from '../list/search.ts';
 import { findInBodies } from '../message/list.ts';
+import { FailureGroups } from './failureGroups.ts';
 import { removeDeadLetters } from './size.ts';
 
 export const noSuchDeadLetter = (dlqId: string): Error =>
@@ -58,13 +57,16 @@ const deadLetterRecord = (
   ...responseRecord({ status: responseStatus, headers: responseHeaders, body: responseBody, error }, bodies),
 });
 
-const errorOf = ({ error, responseBody, responseStatus }: DeadLetter): string =>
-  failureText({ error, responseBody: responseBody && Buffer.from(responseBody).toString() }, responseStatus);
+const answerOf = ({ responseStatus: status, error, responseBody: body }: DeadLetter) => ({
+  status,
+  error,
+  body,
+});
 
 const filterableOf = (deadLetter: DeadLetter): Filterable => ({
   ...logSubjectOf(deadLetter.message),
   responseStatus: deadLetter.responseStatus,
-  errorOf: () => errorOf(deadLetter),
+  errorOf: () => reasonOf(answerOf(deadLetter)),
   run: deadLetter.workflow,
 });
 
@@ -199,37 +201,6 @@ export async function deleteDeadLetters(
   return { deleted, cursor };
 }
 
-const mostGroups = 100;
-
-interface Times {
-  readonly count: number;
-  readonly firstFailedAt: number;
-  readonly lastFailedAt: number;
-}
-
-class Groups {
-  readonly #times = new Map<string, Times>();
-
-  add(name: string, failedAt: number): void {
-    const { count, firstFailedAt, lastFailedAt } = this.#times.get(name) ?? {
-      count: 0,
-      firstFailedAt: failedAt,
-      lastFailedAt: failedAt,
-    };
-    this.#times.set(name, {
-      count: count + 1,
-      firstFailedAt: Math.min(firstFailedAt, failedAt),
-      lastFailedAt: Math.max(lastFailedAt, failedAt),
-    });
-  }
-
-  largest(): readonly (readonly [name: string, times: Times])[] {
-    return [...this.#times]
-      .sort(([, one], [, other]) => other.count - one.count || other.lastFailedAt - one.lastFailedAt)
-      .slice(0, mostGroups);
-  }
-}
-
 const hasNoFilter = ({ ids, cursor, fromDate, toDate, values }: Filter): boolean =>
   (ids ?? cursor ?? fromDate ?? toDate) === undefined && values.size === 0;
 
@@ -251,26 +222,26 @@ export async function countDeadLetters(
   isWanted: (deadLetter: DeadLetter) => deadLetter is DeadLetter = isOfMessage,
 ): Promise<Answer<typeof deadLetterCount>> {
   const { scope, rows, selected } = await selection(account, filter, isWanted);
-  const [byHost, byError, byLabel, byUrl] = [new Groups(), new Groups(), new Groups(), new Groups()];
+  const groups = new FailureGroups();
   const areAll = isWanted === isOfMessage && hasNoFilter(filter);
   const note = (deadLetter: DeadLetter): void => {
-    const { message, responseStatus, failedAt, workflow } = deadLetter;
-    byHost.add(`${responseStatus} ${hostOf(message.url)}`, failedAt);
-    byError.add(errorOf(deadLetter), failedAt);
-    for (const label of new Set(message.labels)) byLabel.add(label, failedAt);
-    byUrl.add(shownUrlOf({ ...message, url: workflow?.url ?? message.url }), failedAt);
+    const { message, failedAt, workflow } = deadLetter;
+    const { url, labels } = message;
+    const shown = shownUrlOf({ ...message, url: workflow?.url ?? url });
+    groups.add({
+      url,
+      shown,
+      labels,
+      answer: answerOf(deadLetter),
+      firstFailedAt: failedAt,
+      lastFailedAt: failedAt,
+    });
   };
   const until = now() + (areAll ? groupsBudgetMs : countBudgetMs);
   const counted = await countEach(scope, rows, selected, note, until);
   const all = areAll && counted.atLeast === true ? await countAll(account) : undefined;
   return {
     ...(all === undefined ? counted : { count: all, grouped: counted.count ?? 0 }),
-    groups: byHost.largest().map(([name, times]) => {
-      const at = name.indexOf(' ');
-      return { host: name.slice(at + 1), responseStatus: Number(name.slice(0, at)), ...times };
-    }),
-    errors: byError.largest().map(([error, times]) => ({ error, ...times })),
-    labels: byLabel.largest().map(([label, times]) => ({ label, ...times })),
-    urls: byUrl.largest().map(([url, times]) => ({ url, ...times })),
+    ...groups.shown(),
   };
 }

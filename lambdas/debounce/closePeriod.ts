@@ -1,5 +1,5 @@
 import { settings } from '../aws/settings.ts';
-import { isAhead, isRecent, now, secondMs } from '../shared/clock.ts';
+import { clockMarginMs, isAhead, isRecent, now, secondMs } from '../shared/clock.ts';
 import { periodRow } from './period.ts';
 import { update } from '../aws/writes.ts';
 
@@ -32,8 +32,9 @@ export async function closePeriod(
 
 const close = (key: string, id: string, version: number) =>
   update(settings.deduplicationTable, { id: key }, 'SET isClosed = :yes', {
-    onlyIf: 'messageId = :id AND version = :version',
-    values: { id, version, yes: true },
+    // A job that comes much too early counts as one from before the clock stepped back, but a publish may have moved the end.
+    onlyIf: 'messageId = :id AND version = :version AND (dueAt <= :now OR joinedAt > :ahead)',
+    values: { id, version, yes: true, now: now(), ahead: now() + clockMarginMs },
   });
 
 /** Ends the period of a message that is about to be cancelled. */

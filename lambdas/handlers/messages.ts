@@ -18,6 +18,8 @@ import { changeMessage } from '../publish/change.ts';
 import { publishAgain, type AgainRequest } from '../publish/again.ts';
 import { listMessages } from '../publish/listMessages.ts';
 import { getMessage, getMessageInAnyState } from '../publish/messages.ts';
+import { countFailing } from '../waiting/failing.ts';
+import { listUpcoming } from '../waiting/upcoming.ts';
 import { cancelMessage, cancelMessages, countMessages } from '../publish/cancel.ts';
 
 /** Shows a waiting message; with `state=ALL`, also one that has ended. */
@@ -52,13 +54,22 @@ async function complete(
 }
 
 const endpoints: Endpoints<'messages'> = {
-  'GET /v2/messages': async ({ canonical, caller }) =>
-    ok(await listMessages(caller.account, parseFilter('listedMessages', canonical.otherQuery))),
+  'GET /v2/messages': async ({ canonical, caller }) => {
+    const filter = parseFilter('listedMessages', canonical.otherQuery);
+    const { due } = filter;
+    return ok(
+      due === undefined
+        ? await listMessages(caller.account, filter)
+        : await listUpcoming(caller.account, filter, due),
+    );
+  },
   'GET /v2/messages/count': async ({ canonical, caller }) => {
     const query = canonical.otherQuery.filter(([name]) => name !== 'by');
     const by = valuesOf(canonical.otherQuery, 'by');
-    const other = by.find((one) => one !== 'state');
-    if (other !== undefined) throw badField(`by is ${quote(other)}; allowed is state.`);
+    const other = by.find((one, index) => !['state', 'failure'].includes(one) || index > 0);
+    if (other !== undefined) throw badField(`by is ${quote(other)}; allowed is state or failure.`);
+    if (by.includes('failure'))
+      return ok(await countFailing(caller.account, parseFilter('listedMessages', query, 'uncounted')));
     const filter = parseFilter('messages', query, 'uncounted');
     return ok(await countMessages(caller.account, filter, by.length > 0));
   },

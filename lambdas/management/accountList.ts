@@ -22,6 +22,7 @@ const pageFields: Readonly<
     isRight: (value) => settings.regions.includes(value),
     allowed: settings.regions.join(' or '),
   },
+  search: { isRight: (value) => value.trim() !== '', allowed: 'a text that is not empty' },
   after: { isRight: (value) => accountId.safeParse(value).success, allowed: 'the id of an account' },
 };
 
@@ -44,11 +45,18 @@ function readPage(query: readonly Header[]): Readonly<Record<string, string>> {
  * Reads the first accounts that a region serves. If it does not answer, this region's replica is read, which may be some
  * seconds old.
  */
-async function firstOf(region: string, after: string | undefined, most: number): Promise<readonly Account[]> {
+async function firstOf(
+  region: string,
+  after: string | undefined,
+  most: number,
+  search: string,
+): Promise<readonly Account[]> {
+  const isFound = ({ id, customerId = '', createdBy = '' }: Account): boolean =>
+    [id, customerId, createdBy].some((text) => text.toLowerCase().includes(search));
   const take = async (replica: string): Promise<readonly Account[]> => {
     const accounts: Account[] = [];
     for await (const account of accountsOf(region, replica, after)) {
-      accounts.push(account);
+      if (isFound(account)) accounts.push(account);
       if (accounts.length === most) break;
     }
     return accounts;
@@ -58,9 +66,10 @@ async function firstOf(region: string, after: string | undefined, most: number):
 }
 
 /**
- * Lists accounts, region by region.
+ * Lists accounts, region by region. A search reads the table of accounts until the page is full, or to its end: some 1,400
+ * accounts a megabyte.
  *
- * @param query `count`, and where to continue: `region` and `after`
+ * @param query `count`, `search`, and where to continue: `region` and `after`
  * @returns a page, and the query of the next page if there is one
  * @throws HttpError 400
  */
@@ -68,15 +77,17 @@ export async function listAccounts(query: readonly Header[]): Promise<{
   readonly accounts: Answer<typeof answers.accounts>;
   readonly next: Readonly<Record<string, string>> | undefined;
 }> {
-  const { count: countText, region: first = settings.regions[0] ?? '', after } = readPage(query);
+  const { count: countText, search, region: first = settings.regions[0] ?? '', after } = readPage(query);
+  const wanted = search?.trim().toLowerCase() ?? '';
   const count = countText === undefined ? longestAccountPage : Number(countText);
   const accounts: Answer<typeof answers.account>[] = [];
   let last = { region: first, after: after ?? '' };
   for (const region of settings.regions.slice(settings.regions.indexOf(first))) {
     const left = count - accounts.length;
     // One more account than fits shows that there is another page.
-    for (const account of await firstOf(region, region === first ? after : undefined, left + 1)) {
-      if (accounts.length === count) return { accounts, next: { count: String(count), ...last } };
+    for (const account of await firstOf(region, region === first ? after : undefined, left + 1, wanted)) {
+      if (accounts.length === count)
+        return { accounts, next: { count: String(count), ...(search && { search }), ...last } };
       accounts.push(accountRecord(account, await masterSecret(), now()));
       last = { region, after: account.id };
     }

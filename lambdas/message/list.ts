@@ -12,6 +12,7 @@ import { getRows, queryItems, type Row } from '../aws/dynamodb.ts';
 import { ListedItem } from '../table/listedItem.ts';
 import { idBounds, isBehind, rowsPerRead, type Ordered, type Range } from '../table/shards.ts';
 import {
+  attemptId,
   endedAtOf,
   endOf,
   keyOf,
@@ -108,6 +109,18 @@ export async function storedMessages(keys: readonly MessageKey[]): Promise<Reado
   return new Set(rows.map(messageIdOf));
 }
 
+/** Reads the answers to attempts, eventually consistent. @returns by the message's id */
+export async function loadAnswers(
+  accountId: string,
+  attempts: readonly (readonly [messageId: string, attempt: number])[],
+): Promise<ReadonlyMap<string, AttemptOutline['response']>> {
+  const keys = attempts.map(([messageId, attempt]) =>
+    keyOf({ accountId, messageId }, attemptId(messageId, attempt)),
+  );
+  const rows = await getRows(settings.messagesTable, keys, projectionOf(['shard', ...outlined]));
+  return new Map(rows.map((row) => [messageIdOf(row), outlineOf(row).response]));
+}
+
 const statusAttributes = [
   'held',
   'open',
@@ -124,7 +137,12 @@ const statusAttributes = [
 ];
 
 /** The rows with a message's status come before its own if newest first, otherwise after it. */
-export async function* listMessages(shard: string, range: Range): AsyncGenerator<ListedMessage> {
+export async function* listMessages(
+  shard: string,
+  range: Range,
+  /** More attributes of attempts. */
+  more: readonly string[] = [],
+): AsyncGenerator<ListedMessage> {
   const bounds = idBounds('msg', range);
   const isEarliestFirst = range.order === 'earliestFirst';
   // DynamoDB refuses empty ranges.
@@ -132,7 +150,7 @@ export async function* listMessages(shard: string, range: Range): AsyncGenerator
   const items = queryItems({
     TableName: settings.messagesTable,
     KeyConditionExpression: '#shard = :shard AND #id BETWEEN :first AND :last',
-    ...projectionOf([...listedAttributes(), ...statusAttributes]),
+    ...projectionOf([...listedAttributes(), ...statusAttributes, ...more]),
     ExpressionAttributeValues: {
       ':shard': { S: shard },
       ':first': { S: bounds.first },
@@ -217,4 +235,4 @@ class Recorded implements ListedMessage {
   }
 }
 
-const outlined = ['id', 'attempt', 'state', 'recordedAt', 'after', 'nextDeliveryAt', 'response'];
+export const outlined = ['id', 'attempt', 'state', 'recordedAt', 'after', 'nextDeliveryAt', 'response'];

@@ -19,7 +19,7 @@ import {
   type Range,
 } from '../table/shards.ts';
 import { endIn, loadMessageRows } from './history.ts';
-import type { LoggedMessage } from './list.ts';
+import { outlined, type LoggedMessage } from './list.ts';
 import {
   attemptOf,
   heldAttemptOf,
@@ -27,11 +27,13 @@ import {
   isHeld,
   isOpen,
   openOf,
+  outlineOf,
   ownMessageOf,
   promptMs,
   recordedAtOf,
   subjectOf,
 } from './rows.ts';
+import type { AttemptOutline } from './status.ts';
 
 /**
  * A record's place in the log is the time at which its attempt ended, but it is written after up to four AWS calls, which time
@@ -47,6 +49,8 @@ export interface LogRow extends Ordered {
   readonly held: number | undefined;
   /** The attempt that was left open. */
   readonly open: OpenAttempt | undefined;
+  /** The attempt without its answer's body. */
+  readonly outline?: AttemptOutline | undefined;
   /** Does not parse the whole row. */
   readonly textsOf?: (name: string) => readonly string[];
 }
@@ -83,6 +87,10 @@ class ListedLogRow implements LogRow {
 
   get attempt(): Attempt | undefined {
     return this.#item.has('attempt') ? attemptOf(this.#item.row) : undefined;
+  }
+
+  get outline(): AttemptOutline | undefined {
+    return this.#item.has('attempt') ? outlineOf(this.#item.only(outlined)) : undefined;
   }
 
   get held(): number | undefined {

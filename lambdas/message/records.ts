@@ -6,7 +6,9 @@ import { shownHeaders } from '../shared/headers.ts';
 import type { DeliverySettings, KeptResponse, Message } from './message.ts';
 import { noRedaction, redacted, redactHeaders } from './redaction.ts';
 import type { Redaction } from '../options/redaction.ts';
-import { statusOf, type StatusHistory } from './status.ts';
+import { beginningOf } from '../shared/bytes.ts';
+import { failureText } from '../value/failureText.ts';
+import { statusOf, type AttemptOutline, type StatusHistory } from './status.ts';
 import type { Every } from '../options/option.ts';
 import { showOptions } from '../options/options.ts';
 import { shownUrlOf } from './logSubject.ts';
@@ -70,11 +72,26 @@ export const statusRecord = (history: StatusHistory & { readonly message: Messag
     retried: history.attempts.length,
     responseStatus: history.attempts.at(-1)?.response.status,
     nextDeliveryTime: nextDeliveryAt,
+    debounced: state === 'CREATED' && history.message.debounce !== undefined ? (true as const) : undefined,
     completionDeadline: state === 'ACTIVE' ? history.open?.until : undefined,
     endedAt,
     workflowRunId: history.message.workflow?.runId,
   };
 };
+
+/** Why an attempt failed, without the numbers and ids that differ. */
+export const reasonOf = ({ status, error, body }: AttemptOutline['response']): string =>
+  failureText(
+    { error, responseBody: body && Buffer.from(beginningOf(body, listedResponseBytes)).toString() },
+    status,
+  );
+
+export const listedRecord = (
+  history: Parameters<typeof statusRecord>[0],
+): Answer<typeof answers.listedMessage> => ({
+  ...messageRecord(history.message),
+  ...statusRecord(history),
+});
 
 /** For lists: a kilobyte costs one write unit. */
 export const listedResponseBytes = 1_024;

@@ -18,7 +18,10 @@ const outline = z.object({
   state,
   recordedAt,
   nextDeliveryAt,
-  response: z.object({ status: z.number() }),
+  response: z.partial(z.pick(shapes.keptResponse, { status: true, error: true, body: true }), {
+    error: true,
+    body: true,
+  }),
 });
 
 /** Ends other than by attempts: cancelled, or not accepted after all. */

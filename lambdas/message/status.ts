@@ -19,7 +19,8 @@ export const nextAttemptOf = ({ attempts }: Pick<Timing, 'attempts'>): number =>
 };
 
 export type AttemptOutline = Pick<Attempt, 'number' | 'state' | 'recordedAt' | 'nextDeliveryAt'> & {
-  readonly response: Pick<KeptResponse, 'status'>;
+  /** The reason only if it was asked for. */
+  readonly response: Pick<KeptResponse, 'status'> & Partial<Pick<KeptResponse, 'error' | 'body'>>;
 };
 
 export interface StatusHistory {

@@ -2,7 +2,7 @@ import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { longestPage, matches, mayMatch, type Filter } from '../wire/filters.ts';
 import { filterable } from '../message/logEntries.ts';
-import { messageRecord, statusRecord } from '../message/records.ts';
+import { listedRecord, reasonOf } from '../message/records.ts';
 import type { Account } from '../account/account.ts';
 import { timeOfId } from '../shared/ids.ts';
 import { isOver } from '../message/message.ts';
@@ -20,8 +20,9 @@ interface Listed extends Ordered {
 
 const loadedAtOnce = 10;
 
-async function* stored(account: Account, range: Range): AsyncGenerator<Listed> {
-  const shards = shardsOf(account).map((shard) => listStored(shard, range));
+async function* stored(account: Account, range: Range, { values }: Filter): AsyncGenerator<Listed> {
+  const reason = values.has('error') ? ['response.error', 'response.body'] : [];
+  const shards = shardsOf(account).map((shard) => listStored(shard, range, reason));
   for await (const listed of merged(shards, isNewer)) yield { id: listed.id, time: listed.time, listed };
 }
 
@@ -47,7 +48,9 @@ export async function listMessages(
   const limits = { count: filter.count ?? longestPage, budgetMs: listBudgetMs };
   const ids = filter.ids ?? filter.values.get('messageId');
   const rows =
-    ids === undefined ? limitedScan(account.id, stored(account, range)) : ofIds(account, new Set(ids), range);
+    ids === undefined
+      ? limitedScan(account.id, stored(account, range, filter))
+      : ofIds(account, new Set(ids), range);
 
   const isWanted = (listed: NonNullable<Listed['listed']>, time: number): boolean => {
     if (listed.end === 'REJECTED') return false;
@@ -59,14 +62,13 @@ export async function listMessages(
     if (!filter.values.has('state') && isOver(listed)) return false;
     const { state } = statusOf(listed);
     if (!filter.values.has('state') && !waitingStates.some((one) => one === state)) return false;
-    return matches(filter, { ...filterable(listed.message), state });
+    const response = listed.attempts.at(-1)?.response;
+    const failure = { responseStatus: response?.status, errorOf: response && (() => reasonOf(response)) };
+    return matches(filter, { ...filterable(listed.message), ...failure, state });
   };
   const page = await pageOf(rows, range, limits, ({ listed, time }) =>
     listed !== undefined && isWanted(listed, time) ? [listed] : [],
   );
-  const { records, cursor } = await show(scope, page.entries, page.next, (listed) => ({
-    ...messageRecord(listed.message),
-    ...statusRecord(listed),
-  }));
+  const { records, cursor } = await show(scope, page.entries, page.next, listedRecord);
   return { messages: records, cursor };
 }

@@ -1,5 +1,6 @@
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
+import type { scheduleFires } from '../wire/cronAnswers.ts';
 import { cached } from '../shared/cached.ts';
 import { minuteMs } from '../shared/clock.ts';
 import { eachOf } from '../shared/lists.ts';
@@ -48,7 +49,7 @@ export async function lastStates({ accountId, lastFire }: Schedule): Promise<Sta
     : { [lastFire.error]: 'FAIL' };
 }
 
-type Fire = Answer<typeof answers.scheduleFires>['fires'][number];
+type Fire = Answer<typeof scheduleFires>['fires'][number];
 
 const mostFires = 10;
 /** The most states read for all fires: a fire to a URL group may have a hundred messages. */
@@ -62,7 +63,7 @@ const mostStates = 50;
 export async function getFires(
   { id: accountId }: Account,
   scheduleId: string,
-): Promise<Answer<typeof answers.scheduleFires>> {
+): Promise<Answer<typeof scheduleFires>> {
   const schedule = await loadSchedule(accountId, scheduleId);
   if (schedule === undefined) throw noSuchSchedule(scheduleId);
   const handled = await lastFires(accountId, scheduleId, mostFires);

@@ -2,6 +2,7 @@ import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { timeOfId } from '../shared/ids.ts';
 import { matches, type Filter } from '../wire/filters.ts';
+import type { Field } from '../wire/filterFields.ts';
 import type { MessageKind } from '../wire/states.ts';
 import { openMessagesOf, type OpenMessage } from './openMessages.ts';
 
@@ -20,6 +21,32 @@ const kindOf = ({ state, dueAt }: OpenMessage, time: number): WaitingKind => {
 
 type Wanted = Pick<Filter, 'values'> & Partial<Pick<Filter, 'fromDate' | 'toDate'>>;
 
+/** The filters whose values a subject does not have. */
+const ofMessages: ReadonlySet<string> = new Set<Field>(['messageId', 'state']);
+/** The filters whose values only an answer has. */
+export const ofAnswers: ReadonlySet<string> = new Set<Field>(['responseStatus', 'error']);
+
+/** The messages that match and are not expired. */
+export function* wantedOf(
+  messages: Iterable<readonly [messageId: string, message: OpenMessage]>,
+  { values, fromDate = 0, toDate = Infinity }: Wanted,
+) {
+  const time = now();
+  const hasDates = fromDate > 0 || toDate < Infinity;
+  const ofSubject = new Map([...values].filter(([field]) => !ofMessages.has(field)));
+  const ofMessage = new Map([...values].filter(([field]) => ofMessages.has(field)));
+  const areWanted = new Map<OpenMessage['subject'], boolean>();
+  for (const one of messages) {
+    const [messageId, { subject, state, expiresAt }] = one;
+    const isWanted = areWanted.get(subject) ?? matches({ values: ofSubject }, subject);
+    areWanted.set(subject, isWanted);
+    if (!isWanted || expiresAt <= time) continue;
+    if (hasDates && !isBetween(timeOfId(messageId), fromDate, toDate)) continue;
+    if (ofMessage.size > 0 && !matches({ values: ofMessage }, { ...subject, messageId, state })) continue;
+    yield one;
+  }
+}
+
 /**
  * Counts the messages that have not ended, with those of runs.
  *
@@ -28,23 +55,14 @@ type Wanted = Pick<Filter, 'values'> & Partial<Pick<Filter, 'fromDate' | 'toDate
  */
 export async function countWaiting(
   account: Account,
-  { values, fromDate = 0, toDate = Infinity }: Wanted,
+  wanted: Wanted,
   until: number,
 ): Promise<PerKind | undefined> {
   const messages = openMessagesOf(account);
   if (!(await messages.catchUp(until))) return undefined;
   const time = now();
-  const hasDates = fromDate > 0 || toDate < Infinity;
-  const areWanted = new Map<OpenMessage['subject'], boolean>();
   const counts = { delayed: 0, waiting: 0, retrying: 0, open: 0 };
-  for (const [messageId, message] of messages) {
-    const { subject, expiresAt } = message;
-    const isWanted = areWanted.get(subject) ?? matches({ values }, subject);
-    areWanted.set(subject, isWanted);
-    if (!isWanted || expiresAt <= time) continue;
-    if (hasDates && !isBetween(timeOfId(messageId), fromDate, toDate)) continue;
-    counts[kindOf(message, time)] += 1;
-  }
+  for (const [, message] of wantedOf(messages, wanted)) counts[kindOf(message, time)] += 1;
   return counts;
 }
 

@@ -2,30 +2,36 @@
  * The messages of an account that have not ended, in the memory of this process, so that they are counted without reading them
  * again. A request first reads what was published and recorded since the last one. Rows that are read twice change nothing.
  */
+import { subjectsSince } from '../audit/trail.ts';
 import { limitedScan } from '../list/scans.ts';
 import { merged } from '../list/pages.ts';
-import { loadMessage } from '../message/history.ts';
+import { loadMessage, type MessageHistory } from '../message/history.ts';
 import { promptMs } from '../message/rows.ts';
-import { listMessages, type ListedMessage } from '../message/list.ts';
+import { listMessages, loadMessages, type ListedMessage } from '../message/list.ts';
 import { listLate, settledAfterMs, type LogRow } from '../message/log.ts';
 import { filterable } from '../message/logEntries.ts';
 import { isOver } from '../message/message.ts';
-import { dueTimeOf, statusOf } from '../message/status.ts';
+import { dueTimeOf, nextAttemptOf, statusOf } from '../message/status.ts';
 import { minuteMs, now, secondMs } from '../shared/clock.ts';
 import { eachOf } from '../shared/lists.ts';
 import { precedes, shardsOf, type Sharded } from '../table/shards.ts';
 import type { Filterable } from '../wire/filterFields.ts';
-import type { MessageState } from '../wire/states.ts';
 import { loadSnapshot, type Snapshot } from './store/snapshots.ts';
 
 export interface OpenMessage {
   /** Shared by messages that no filter distinguishes. */
   readonly subject: Filterable;
-  readonly state: MessageState;
-  /** When its first attempt is due, Unix milliseconds. */
+  readonly state: ReturnType<typeof statusOf>['state'];
+  /** The next attempt, or the open one: 0 for the first. */
+  readonly attempt: number;
+  /** When that is due, or when the open one fails without a completion, Unix milliseconds. */
   readonly dueAt: number;
-  /** When it came into this state, Unix milliseconds: older records that are read again do not change it. */
+  /** When it came into this state, Unix milliseconds. */
   readonly since: number;
+  /** When its first attempt failed, Unix milliseconds, if one did. */
+  readonly failedAt?: number | undefined;
+  /** Whether its quiet period may still move its first attempt. */
+  readonly isDebounced?: boolean | undefined;
   /** Unix milliseconds. */
   readonly expiresAt: number;
 }
@@ -38,7 +44,11 @@ const settlingEveryMs = 3 * minuteMs;
 const longestPauseMs = 10 * minuteMs;
 const settlingBudgetMs = 200;
 
-/** About 90 MB, of all accounts together. */
+/** Older records that are read again do not change a message. */
+const progressOf = ({ attempt, state }: Pick<OpenMessage, 'attempt' | 'state'>): number =>
+  2 * attempt + (state === 'ACTIVE' ? 1 : 0);
+
+/** About 110 MB, of all accounts together. */
 export const mostMessages = 500_000;
 const mostAccounts = 1_000;
 const mostSubjects = 10_000;
@@ -53,6 +63,8 @@ class OpenMessages {
   #settledUntil: number | undefined;
   /** The log is read from here, Unix milliseconds: for older messages, their own rows say enough. */
   #logFrom = 0;
+  /** Changes of messages are read from here, Unix milliseconds. */
+  #changedFrom = 0;
   #reading: Promise<boolean> = Promise.resolve(true);
 
   constructor(account: Sharded) {
@@ -63,7 +75,7 @@ class OpenMessages {
     return this.#messages.size;
   }
 
-  [Symbol.iterator](): Iterator<[messageId: string, message: OpenMessage]> {
+  [Symbol.iterator](): IterableIterator<[messageId: string, message: OpenMessage]> {
     return this.#messages.entries();
   }
 
@@ -85,14 +97,17 @@ class OpenMessages {
     const settledAt = begunAt - settledAfterMs;
     if (this.#settledUntil === undefined || begunAt < this.#from) {
       // A new process; or the clock was set back, and what was published since may have any time.
+      this.#messages.clear();
       this.#from = this.#settledUntil === undefined ? await this.#restore(begunAt) : 0;
       this.#logFrom = this.#from === 0 ? settledAt : this.#from;
+      this.#changedFrom = this.#from === 0 ? begunAt : this.#from;
       this.#settledUntil = settledAt;
     } else if (begunAt - this.#settledUntil > longestPauseMs) {
       this.#from = Math.min(this.#from, this.#settledUntil);
       this.#settledUntil = settledAt;
     }
     const cutAt = await this.#take(this.#from, undefined, until);
+    if (cutAt === undefined) await this.#readMoved(begunAt);
     this.#from = cutAt ?? begunAt - usualDelayMs;
     if (cutAt === undefined && settledAt - this.#settledUntil > settlingEveryMs) {
       const settlingUntil = now() + settlingBudgetMs;
@@ -152,17 +167,62 @@ class OpenMessages {
     return cutAt;
   }
 
-  #note(listed: Omit<ListedMessage, 'time' | 'isOfRun'>): void {
-    const { id, attempts, open } = listed;
-    if (isOver(listed)) this.#messages.delete(id);
-    else if (!this.#messages.has(id)) {
-      const { message } = listed;
-      const { state } = statusOf(listed);
-      const subject = this.#shared(filterable(message));
-      const since = Math.max(0, attempts.at(-1)?.recordedAt ?? 0, open?.startedAt ?? 0);
-      const dueAt = dueTimeOf({ message, attempts }, 0);
-      this.#messages.set(id, { subject, state, dueAt, since, expiresAt: message.expiresAt });
+  /** Reads again what moves without a record: changed messages, and quiet periods. */
+  async #readMoved(time: number): Promise<void> {
+    const ids = new Set<string>();
+    const since = this.#changedFrom - settledAfterMs;
+    for await (const id of subjectsSince(this.#account.id, 'message.change', since)) ids.add(id);
+    this.#changedFrom = time;
+    for (const [id, { isDebounced, dueAt }] of this.#messages)
+      if (isDebounced === true && dueAt <= time) ids.add(id);
+    const known = [...ids].filter((id) => this.#messages.has(id));
+    for (const [id, message] of await loadMessages(this.#account.id, known)) {
+      const before = this.#messages.get(id);
+      if (before === undefined || before.state === 'ACTIVE') continue;
+      const { attempt } = before;
+      const dueAt = attempt === 0 ? dueTimeOf({ message, attempts: [] }, 0) : message.change?.dueAt[attempt];
+      this.#messages.set(id, {
+        ...before,
+        subject: this.#shared(filterable(message)),
+        dueAt: dueAt ?? before.dueAt,
+        // A publish that has joined its period in time may write its row a little later.
+        isDebounced: before.isDebounced === true && message.notBefore > time - minuteMs,
+        expiresAt: message.expiresAt,
+      });
     }
+  }
+
+  /** Replaces what is known of a message by its history, undefined if its rows are gone. */
+  correct(id: string, history: MessageHistory | undefined): void {
+    const known = this.#messages.get(id);
+    // Another request has read its end or a later record since.
+    if (known === undefined) return;
+    if (history === undefined || isOver(history)) this.#messages.delete(id);
+    else {
+      const read = this.#openMessageOf(history);
+      if (progressOf(read) >= progressOf(known)) this.#messages.set(id, read);
+    }
+  }
+
+  #note(listed: Omit<ListedMessage, 'time' | 'isOfRun'>): void {
+    const { id } = listed;
+    if (isOver(listed)) this.#messages.delete(id);
+    else if (!this.#messages.has(id)) this.#messages.set(id, this.#openMessageOf(listed));
+  }
+
+  #openMessageOf(listed: Pick<ListedMessage, 'message' | 'attempts' | 'open' | 'endedAt'>): OpenMessage {
+    const { message, attempts, open } = listed;
+    const attempt = open?.number ?? nextAttemptOf({ attempts });
+    return {
+      subject: this.#shared(filterable(message)),
+      state: statusOf(listed).state,
+      attempt,
+      dueAt: open?.until ?? dueTimeOf({ message, attempts }, attempt),
+      since: Math.max(0, attempts.at(-1)?.recordedAt ?? 0, open?.startedAt ?? 0),
+      failedAt: attempts[0]?.recordedAt,
+      isDebounced: message.debounce !== undefined && attempt === 0 && open === undefined,
+      expiresAt: message.expiresAt,
+    };
   }
 
   /** @param unknown gets the ids of messages whose own rows were stored too late to be read */
@@ -175,8 +235,16 @@ class OpenMessages {
       this.#messages.delete(messageId);
       unknown.delete(messageId);
     } else if (known === undefined) unknown.add(messageId);
-    else if (since >= known.since && (recorded === 'RETRY' || row.open !== undefined)) {
-      this.#messages.set(messageId, { ...known, state: recorded === 'RETRY' ? 'RETRY' : 'ACTIVE', since });
+    else {
+      const { open, outline } = row;
+      const next =
+        recorded === 'RETRY'
+          ? ({ state: 'RETRY', attempt: (outline?.number ?? 0) + 1, dueAt: outline?.nextDeliveryAt } as const)
+          : open && ({ state: 'ACTIVE', attempt: open.number, dueAt: open.until } as const);
+      if (next === undefined || progressOf(next) <= progressOf(known)) return;
+      const failedAt = known.failedAt ?? (recorded === 'RETRY' ? since : undefined);
+      const { dueAt = known.dueAt } = next;
+      this.#messages.set(messageId, { ...known, ...next, dueAt, since, failedAt, isDebounced: false });
     }
   }
 

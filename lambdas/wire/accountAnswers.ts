@@ -178,5 +178,12 @@ export const accountStats = z.object({
   total_monthly_requests: whole('Requests of this month.'),
   total_monthly_messages: whole('Messages of this month.'),
   total_monthly_bandwidth: whole('Bytes of this month.'),
+  failed_today: z.optional(
+    whole('Messages that failed permanently since midnight, UTC, when they were last counted.'),
+  ),
+  waiting: z.optional(whole('Messages that had not ended when they were last counted.')),
+  counted_at: z.optional(
+    whole('When both were last counted, in Unix seconds. They are counted hourly, and absent before that.'),
+  ),
   total_monthly_billing: z.number().check(z.describe('Dollars of this month.')),
 });

@@ -110,6 +110,11 @@ const status = {
   nextDeliveryTime: z.optional(
     time('The earliest time of the next delivery; absent once the message has ended.'),
   ),
+  debounced: z.optional(
+    z
+      .literal(true)
+      .check(z.describe('With `CREATED`: others with its `Svc-Debounce-Id` may replace it until it is due.')),
+  ),
   completionDeadline: z.optional(
     time('With `ACTIVE`: when its attempt fails unless its destination completes it before.'),
   ),
@@ -119,7 +124,25 @@ const status = {
   ),
 };
 export const listedMessage = z.object({ ...messageWithoutBody.shape, ...status });
-export const messagePage = z.object({ cursor, messages: z.array(listedMessage) });
+export const messagePage = z.object({
+  cursor,
+  messages: z.array(listedMessage),
+  count: z.optional(whole('With `order=due`, if `isWhole`: how many are due in the period.')),
+  steps: z.optional(
+    z
+      .array(z.object({ from: time('When the step begins.'), count: whole('How many are due in it.') }))
+      .check(z.describe('With `order=due` and `steps`, if `isWhole`: the earliest first.')),
+  ),
+  isWhole: z.optional(
+    z
+      .boolean()
+      .check(
+        z.describe(
+          'With `order=due`: whether all waiting messages are known. If not, later ones may be missing; the next request reads on.',
+        ),
+      ),
+  ),
+});
 /** A message in any state, for `GET /v2/messages/{messageId}?state=ALL`. */
 export const messageInAnyState = z.object({
   ...messageWithoutBody.shape,
@@ -279,7 +302,7 @@ export const scheduleSettings = z.object({
 export const cronZone = text(
   'Its zone, by its name in the IANA time zone database; `UTC` if the expression names no zone.',
 );
-const fireStates = z.record(z.string(), z.enum(['IN_PROGRESS', 'SUCCESS', 'FAIL']));
+export const fireStates = z.record(z.string(), z.enum(['IN_PROGRESS', 'SUCCESS', 'FAIL']));
 export const scheduleWithoutBody = z.object({
   scheduleId: z.string(),
   cron: text('The cron expression, in the form of `Svc-Cron`.'),
@@ -308,20 +331,6 @@ export const scheduleWithoutBody = z.object({
 });
 export const schedule = z.object({ ...scheduleWithoutBody.shape, ...body });
 export const schedules = z.array(schedule);
-export const scheduleFires = z.object({
-  fires: z
-    .array(
-      z.object({
-        time: time('The minute that it fired for.'),
-        messages: z.optional(whole('How many messages it made; absent where that was not noted.')),
-        states: z.optional(
-          fireStates.check(z.describe('By the ids of its messages, of the first 50 of all fires together.')),
-        ),
-        error: z.optional(text('Why it made no message.')),
-      }),
-    )
-    .check(z.describe('The newest first: at most 10, of the last 16 days.')),
-});
 export const scheduled = z.object({ scheduleId: z.string() });
 export const messageIdAnswer = z.object({ messageId });
 export const retriedPage = z.object({ cursor, responses: z.array(messageIdAnswer) });

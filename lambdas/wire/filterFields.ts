@@ -251,7 +251,7 @@ const common = [
 export const known = {
   /** The messages that a bulk cancellation selects. */
   messages: common,
-  listedMessages: [...common, 'messageId', 'state', 'kind'],
+  listedMessages: [...common, 'messageId', 'state', 'kind', 'responseStatus', 'error'],
   dlq: [...common, 'messageId', 'responseStatus', 'error'],
   listedDlq: [...common, 'messageId', 'responseStatus', 'error'],
   deadRuns: [

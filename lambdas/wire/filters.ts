@@ -1,7 +1,7 @@
 /** Filters of lists and bulk operations. An entry matches if each filter has one of its values. */
 import type { Order, Place } from '../table/cursor.ts';
 import type { Header } from '../shared/headers.ts';
-import { badRequest } from '../error/httpError.ts';
+import { badField, badRequest } from '../error/httpError.ts';
 import { fieldOf, fields, known, type Field, type Filterable, type FilterField } from './filterFields.ts';
 import { QueryReader, type Period } from './queryReader.ts';
 
@@ -29,8 +29,11 @@ export interface Filter extends Period {
   /** Texts of which a message's body must contain one. Undefined if bodies are not searched. */
   readonly bodyTexts?: readonly string[] | undefined;
   readonly values: ReadonlyMap<Field, ReadonlySet<string>>;
+  /** Set for the list of messages by the time at which they are due: the due times, and the parts of them to count. */
+  readonly due?: (Period & { readonly steps: number | undefined }) | undefined;
 }
 
+export const mostSteps = 100;
 export const longestPage = 100;
 /** The largest `count` of a list or a bulk operation. */
 export const mostAtOnce: Readonly<Record<List, number>> = {
@@ -103,7 +106,12 @@ export function parseFilter(
     bodyTexts: isSearched ? given.list('body') : undefined,
   };
   const values = wantedIn(given, list);
+  const due =
+    list === 'listedMessages' && hasCount
+      ? dueIn(given, ids !== undefined || unsorted.some((field) => values.has(field)))
+      : undefined;
   given.end([
+    ...(list === 'listedMessages' && hasCount ? ['order', 'from', 'to', 'steps'] : []),
     ...known[list],
     ...(isSearched ? ['body'] : []),
     'fromDate',
@@ -113,7 +121,29 @@ export function parseFilter(
     'cursor',
     idFilters[list],
   ]);
-  return { ...filter, values };
+  return { ...filter, values, due };
+}
+
+/** The filters that the list by due time lacks. */
+const unsorted = ['messageId', 'responseStatus', 'error'] as const satisfies readonly Field[];
+
+/** @throws HttpError 400 */
+function dueIn(given: QueryReader, isUnsorted: boolean): Filter['due'] {
+  const order = given.oneOf('order', ['due']);
+  const period = given.period('from', 'to');
+  const steps = given.whole('steps', 1, mostSteps);
+  if (order === undefined) {
+    const [other] =
+      Object.entries({ from: period.fromDate, to: period.toDate, steps }).find(
+        ([, value]) => value !== undefined,
+      ) ?? [];
+    if (other !== undefined) throw badField(`${other} is given; it is allowed only with order=due.`);
+    return undefined;
+  }
+  if (isUnsorted) throw badField(`order is due; messageIds, ${unsorted.join(', ')} are not allowed with it.`);
+  if (steps !== undefined && (period.fromDate === undefined || period.toDate === undefined))
+    throw badField('steps is given; it is allowed only with from and to.');
+  return { ...period, steps };
 }
 
 /**

@@ -53,12 +53,12 @@ export class QueryReader {
   }
 
   /** Unix milliseconds, inclusive. */
-  period(): Period {
+  period(from = 'fromDate', to = 'toDate'): Period {
     const period = {
-      fromDate: this.whole('fromDate', 0, latestDateMs),
-      toDate: this.whole('toDate', 0, latestDateMs),
+      fromDate: this.whole(from, 0, latestDateMs),
+      toDate: this.whole(to, 0, latestDateMs),
     };
-    checkPeriod(period);
+    checkPeriod(period, from, to);
     return period;
   }
 
@@ -82,10 +82,14 @@ export interface Period {
 export const latestDateMs = 999_999_999_999_999;
 
 /** @throws HttpError 400 for a period that ends before it begins */
-export function checkPeriod({ fromDate = 0, toDate = Infinity }: Period): void {
+export function checkPeriod(
+  { fromDate = 0, toDate = Infinity }: Period,
+  from = 'fromDate',
+  to = 'toDate',
+): void {
   if (fromDate > toDate) {
     throw badField(
-      `fromDate is ${fromDate}, which is after toDate, ${toDate}; allowed is the same or earlier.`,
+      `${from} is ${fromDate}, which is after ${to}, ${toDate}; allowed is the same or earlier.`,
     );
   }
 }

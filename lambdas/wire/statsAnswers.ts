@@ -165,8 +165,43 @@ export const laneTimes = z.object({
     .check(z.describe('The last 24 hours, the oldest first; the last one has not ended.')),
 });
 
+const ofGroup = {
+  count: whole('The number of messages or dead letters in the group.'),
+  firstFailedAt: time('When the first of them failed; with `atLeast`, of those that were counted.'),
+  lastFailedAt: time('When the last of them failed.'),
+};
+export const deadLetterGroup = z.object({
+  host: text('The host of the destination, with its port if it has one.'),
+  responseStatus: whole('The status of the last answer; 0 if there was no answer.'),
+  ...ofGroup,
+});
+/** The groups of failures. */
+const failureGroups = {
+  grouped: z.optional(
+    whole('How many of the newest failures the groups include, if there was no time to read all of them.'),
+  ),
+  groups: z
+    .array(deadLetterGroup)
+    .check(z.describe('The failures by host and status, the most frequent first: at most 100 groups.')),
+  errors: z
+    .array(z.object({ error: text('The value for the filter `error`.'), ...ofGroup }))
+    .check(
+      z.describe(
+        'The failures by reason: the error that was thrown or answered, or why there was no answer. Only the first line is used, with … in place of numbers and ids. At most 100 groups, like the following lists.',
+      ),
+    ),
+  labels: z
+    .array(z.object({ label: z.string(), ...ofGroup }))
+    .check(z.describe('The failures by label. A message with two labels counts in both groups.')),
+  urls: z
+    .array(z.object({ url: z.string(), ...ofGroup }))
+    .check(z.describe('The failures by the URL of the message, or of the workflow.')),
+};
+export const deadLetterCount = z.object({ ...counted.shape, ...failureGroups });
+
 export const countedMessages = z.object({
   ...counted.shape,
+  ...z.partial(z.object(failureGroups)).shape,
   states: z.optional(
     z
       .object({
@@ -177,39 +212,4 @@ export const countedMessages = z.object({
       })
       .check(z.describe('How many of them are in each state; with `by=state`, unless `atLeast`.')),
   ),
-});
-
-const ofGroup = {
-  count: whole('The number of dead letters in the group.'),
-  firstFailedAt: time('When the oldest of them failed; with `atLeast`, of those that were counted.'),
-  lastFailedAt: time('When the newest of them failed.'),
-};
-export const deadLetterGroup = z.object({
-  host: text('The host of the destination, with its port if it has one.'),
-  responseStatus: whole('The status of the last answer; 0 if there was no answer.'),
-  ...ofGroup,
-});
-export const deadLetterCount = z.object({
-  ...counted.shape,
-  grouped: z.optional(
-    whole(
-      'How many of the newest dead letters the groups include, if there was no time to read all of them.',
-    ),
-  ),
-  groups: z
-    .array(deadLetterGroup)
-    .check(z.describe('The dead letters by host and status, the most frequent first: at most 100 groups.')),
-  errors: z
-    .array(z.object({ error: text('The value for the filter `error`.'), ...ofGroup }))
-    .check(
-      z.describe(
-        'The dead letters by reason: the error that was thrown or answered, or why there was no answer. Only the first line is used, with … in place of numbers and ids. At most 100 groups, like the following lists.',
-      ),
-    ),
-  labels: z
-    .array(z.object({ label: z.string(), ...ofGroup }))
-    .check(z.describe('The dead letters by label. A dead letter with two labels counts in both groups.')),
-  urls: z
-    .array(z.object({ url: z.string(), ...ofGroup }))
-    .check(z.describe('The dead letters by the URL of the message, or of the workflow.')),
 });

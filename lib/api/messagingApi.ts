@@ -89,7 +89,7 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
     ],
     messages: [
       ...answer,
-      rights.on('messages', 'Query', 'GetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem'),
+      rights.on('messages', 'Query', 'GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'BatchWriteItem'),
       rights.queryIndex('messages', 'log'),
       rights.endPeriods(),
       rights.onBodies('GetObject', 'PutObject'),

@@ -164,7 +164,7 @@ export class Rights {
   countOutcomes(): PolicyStatement[] {
     return [
       this.queryIndex('messages', 'log'),
-      this.on('messages', 'Query'),
+      this.on('messages', 'Query', 'BatchGetItem'),
       this.on('usage', 'GetItem', 'PutItem'),
     ];
   }

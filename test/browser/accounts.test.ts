@@ -57,6 +57,26 @@ describe('An operator', () => {
     expect(await page.content()).not.toContain(token);
   });
 
+  it.each([
+    [390, 'light'],
+    [768, 'dark'],
+    [1_280, 'light'],
+  ] as const)('finds an account by a part of its name, at %i px, %s', async (width, colorScheme) => {
+    const customer = `${unique('東京')}@example.com`;
+    const { token } = await makeAccount({ customer_id: customer });
+    await publishAs({ token }, 'https://later.example.com/', { headers: { 'Svc-Delay': '1h' } });
+    const viewport = { width, height: 900 };
+    const page = await openConsole({ at: '#/accounts', ...asOperator, viewport, colorScheme });
+    await page.getByLabel('Search').fill(customer.slice(0, -7).toUpperCase());
+    const row = page.getByRole('row', { name: customer });
+    await row.getByText(/1 message, . failed, . waiting/).waitFor();
+    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
+    const folder = process.env['SVC_SHOTS'];
+    if (folder !== undefined) await page.screenshot({ path: `${folder}/accounts-${width}.png` });
+    await page.getByLabel('Search').fill('nobody at all');
+    await page.getByText('No account matches.').waitFor();
+  });
+
   it('suspends an account and resumes it', async () => {
     const account = await makeAccount();
     const page = await openConsole({ at: `#/accounts/${account.id}`, ...asOperator });

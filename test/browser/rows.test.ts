@@ -28,7 +28,7 @@ describe('A row', () => {
       at: `#/messages?messageIds=${messageId}`,
       viewport: { width, height: 800 },
     });
-    await rows(page).getByText('+9').waitFor();
+    await rows(page).getByText('8'.padEnd(98, 'y'), { exact: true }).waitFor();
     expect(await isTooWide(page)).toBe(false);
     const frame = await page.evaluate<number>(
       '(() => { const of = document.querySelector(".table-frame"); return of.scrollWidth - of.clientWidth; })()',

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { basic, changeAccount, makeAccount, manage, publishAs, recordOf } from '../support/accounts.ts';
-import { api, ok } from '../support/api.ts';
+import { api, ok, query } from '../support/api.ts';
 import { checkAnswer } from '../support/contract.ts';
 import { eventually } from '../support/eventually.ts';
 import { errorOf, messageIdOf, service } from '../support/publish.ts';
@@ -74,6 +74,30 @@ describe('an account', () => {
     }
     expect(mine.every((id) => seen.includes(id))).toBe(true);
     expect(new Set(seen).size).toBe(seen.length);
+  });
+
+  it('is found by a part of its customer, creator or id, in any case, page by page', async () => {
+    const name = `東京 ${randomUUID()} Shop`;
+    const mine = [
+      await makeAccount({ customer_id: `1 ${name}` }),
+      await makeAccount({ customer_id: `2 ${name}` }),
+      await makeAccount({ customer_id: `3 ${name}` }),
+    ].map(({ id }) => id);
+    const find = async (search: string) =>
+      list.parse((await manage('GET', `${users}${query({ search })}`)).json).map(({ id }) => id);
+    expect((await find(name.toUpperCase())).toSorted()).toEqual(mine.toSorted());
+    expect(await find(mine[0]?.slice(2).toUpperCase() ?? '')).toEqual([mine[0]]);
+    expect(await find(randomUUID())).toEqual([]);
+    await expectRefusal(manage('GET', `${users}?search=%20`), 400, 'search is " "; allowed is a text');
+    const seen: string[] = [];
+    let path: string | undefined = `${users}${query({ search: name, count: 2 })}`;
+    while (path !== undefined) {
+      const answer = await manage('GET', path);
+      seen.push(...list.parse(answer.json).map(({ id }) => id));
+      const next = /^<([^>]+)>; rel="next"$/.exec(answer.headers.get('link') ?? '')?.[1];
+      path = next === undefined ? undefined : `${users}${next}`;
+    }
+    expect(seen.toSorted()).toEqual(mine.toSorted());
   });
 
   it('has the other dialect’s paths, too', async () => {

@@ -171,7 +171,11 @@ describe.runIf(service.target === 'local')('the number of waiting messages', () 
   });
 
   it('is divided by state only', async () => {
-    await expectRefusal(api('GET', '/v2/messages/count?by=label'), 400, 'by is "label"; allowed is state.');
+    await expectRefusal(
+      api('GET', '/v2/messages/count?by=label'),
+      400,
+      'by is "label"; allowed is state or failure.',
+    );
   });
 });
 

@@ -96,8 +96,13 @@ export function useAsked<Shape extends z.ZodMiniType>(
 }
 
 /** A count in words: `12`, `12+` if there may be more, `?` if it is unknown. */
-export const countedText = ({ answer, cursor }: Asked<{ readonly count?: number | undefined }>): string =>
-  `${count(answer?.count)}${cursor === undefined || answer?.count === undefined ? '' : '+'}`;
+export const countedText = ({
+  answer,
+  cursor,
+}: Asked<{ readonly count?: number | undefined; readonly atLeast?: true | undefined }>): string => {
+  const isPart = cursor !== undefined || answer?.atLeast === true;
+  return `${count(answer?.count)}${isPart && answer?.count !== undefined ? '+' : ''}`;
+};
 
 export const isSettled = ({ answer, error }: Pick<Asked<unknown>, 'answer' | 'error'>): boolean =>
   answer !== undefined || error !== undefined;
@@ -160,7 +165,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
   request: Request | undefined,
   itemsOf: (page: Readable<z.infer<Shape>>) => readonly T[],
   everyMs = oftenMs,
-): Paged<T> {
+): Paged<T> & { readonly first: Readable<z.infer<Shape>> | undefined } {
   const key = request && keyOf(request);
   const [loaded, setLoaded] = useState<Loaded<Readable<z.infer<Shape>>> | undefined>(() =>
     foundAgain(shape, key),
@@ -202,6 +207,7 @@ export function usePages<Shape extends z.ZodMiniType, T>(
 
   return {
     items,
+    first: first.answer,
     error: failure ?? first.error,
     more: cursor === undefined ? undefined : () => void more(),
     isLoading:

@@ -9,4 +9,5 @@ export { Queues } from '../screens/lanes/queues.tsx';
 export { Publish } from '../screens/publish/publish.tsx';
 export { Runs } from '../screens/runs/runs.tsx';
 export { Schedules } from '../screens/schedules/schedules.tsx';
+export { Upcoming } from '../screens/messages/upcoming.tsx';
 export { UrlGroups } from '../screens/urlGroups/urlGroups.tsx';

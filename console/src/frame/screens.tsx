@@ -34,6 +34,7 @@ const later = (screen: keyof typeof Later, path: string, name: string, more: Par
 export const screens: readonly Screen[] = [
   { path: 'overview', name: 'Overview', api: 'messaging', Screen: Overview, key: 'o' },
   { path: 'messages', name: 'Messages', api: 'messaging', Screen: Messages, key: 'm' },
+  later('Upcoming', 'upcoming', 'Upcoming', { key: 'n' }),
   {
     path: 'dead-letters',
     name: 'Dead letters',

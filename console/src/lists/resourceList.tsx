@@ -55,7 +55,8 @@ export interface ResourceListProps<Shape extends z.ZodMiniType, T>
   readonly isSticky?: boolean;
   /** The number of bodies that a page has searched, if the list can be searched by body. */
   readonly searchedIn?: (page: Readable<z.infer<Shape>>) => number | undefined;
-  readonly below?: (list: Paged<T>) => ComponentChildren;
+  /** @param page the first page */
+  readonly below?: (list: Paged<T>, page: Readable<z.infer<Shape>> | undefined) => ComponentChildren;
   /** Whether the list waits until what is above it is loaded. */
   readonly isWaiting?: boolean;
   /** Replaces the list, which is then not loaded. */
@@ -103,7 +104,7 @@ export function ResourceList<Shape extends z.ZodMiniType, T extends Row>(props: 
           }
         />
       )}
-      {below?.(list)}
+      {below?.(list, found.first)}
       {isSearch && found.items && <Searched of={found.items} hasMore={list.more !== undefined} />}
       {instead || (
         <ListTable

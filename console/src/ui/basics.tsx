@@ -1,6 +1,6 @@
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 import { useContext, useEffect, useId, useReducer, useState } from 'preact/hooks';
-import { asLeft, markBack } from '../place.ts';
+import { asLeft, href, markBack, type Place } from '../place.ts';
 import { product, Whose } from '../title.ts';
 
 export const classes = (...names: readonly (string | false | undefined)[]): string =>
@@ -124,6 +124,26 @@ export const Choices = ({ of, chosen, onChoose, labelOf }: ChoicesProps) => (
       </Button>
     ))}
   </>
+);
+
+interface TabsProps {
+  readonly place: Place;
+  readonly of: readonly (readonly [list: string, name: ComponentChildren])[];
+}
+
+/** Links to the lists of a screen, which the address names. */
+export const Tabs = ({ place: { path, query }, of }: TabsProps) => (
+  <nav class="tabs" aria-label="Lists">
+    {of.map(([list, name]) => (
+      <a
+        key={list}
+        href={href(path, { list })}
+        aria-current={(query.get('list') ?? '') === list ? 'page' : undefined}
+      >
+        {name}
+      </a>
+    ))}
+  </nav>
 );
 
 type Tone = 'good' | 'bad' | 'warn' | 'busy' | 'idle';

@@ -184,16 +184,16 @@ export function Listed<T>({ list, empty, children }: ListedProps<T>) {
   );
 }
 
-/** The labels of a row: the first one, and how many others there are. All of them are in the tooltip. */
+/** The labels of a row; long ones are whole in the tooltip. */
 function Labels({ of = [] }: { readonly of?: readonly string[] | undefined }) {
-  const [first, ...others] = of;
-  if (first === undefined) return null;
+  if (of.length === 0) return null;
   return (
     <span class="labels" title={of.join(', ')}>
-      <bdi class="cut">
-        <Visible text={first} />
-      </bdi>
-      {others.length > 0 && <span class="hint">+{others.length}</span>}
+      {of.map((label) => (
+        <bdi key={label} class="cut">
+          <Visible text={label} />
+        </bdi>
+      ))}
     </span>
   );
 }

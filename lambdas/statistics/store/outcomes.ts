@@ -48,8 +48,12 @@ const keyOf = (accountId: string) => ({ owner: accountId, id: 'outcomes' });
  *
  * @returns undefined if all counts are too old to be shown
  */
-export async function loadOutcomes(accountId: string, consistent = false): Promise<KeptOutcomes | undefined> {
-  const row = await getRow(settings.usageTable, keyOf(accountId), consistent);
+export async function loadOutcomes(
+  accountId: string,
+  consistent = false,
+  region?: string,
+): Promise<KeptOutcomes | undefined> {
+  const row = await getRow(settings.usageTable, keyOf(accountId), consistent, region);
   if (row === undefined) return undefined;
   const { steps, hours, days, retries, ...kept } = outcomesRow.parse(row);
   return {

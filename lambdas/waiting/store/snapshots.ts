@@ -26,8 +26,11 @@ const snapshot = z.object({
       /** An index of `subjects`. */
       of: z.number(),
       state: z.enum(messageStates),
+      attempt: z.number(),
       dueAt: z.number(),
       since: z.number(),
+      failedAt: z.optional(z.number()),
+      isDebounced: z.optional(z.boolean()),
       expiresAt: z.number(),
     }),
   ),
@@ -39,7 +42,7 @@ const part = z.object({ until: z.number(), parts: z.number(), bytes });
 const mostBytes = 350_000;
 const lifetimeMs = dayMs;
 
-const ownerOf = (accountId: string): string => `waiting#${accountId}`;
+export const ownerOf = (accountId: string): string => `waiting#${accountId}`;
 
 export async function saveSnapshot(accountId: string, saved: Snapshot): Promise<void> {
   const { until } = saved;
@@ -49,6 +52,7 @@ export async function saveSnapshot(accountId: string, saved: Snapshot): Promise<
     owner: ownerOf(accountId),
     id: String(number).padStart(4, '0'),
     until,
+    waiting: saved.messages.length,
     parts,
     bytes: packed.subarray(number * mostBytes, (number + 1) * mostBytes),
     expiresAt: epochSeconds(until + lifetimeMs),

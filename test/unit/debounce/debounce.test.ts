@@ -66,6 +66,17 @@ describe('messages with one debounce id', () => {
     expect(bodies()).toEqual(['3', '4']);
   });
 
+  it('wait for the end of a quiet time that a publish moved by more than workers may come early', async () => {
+    const config = { ...quietly, debounce: '15m' };
+    await publish('1', config);
+    await laneFixture.fleet.advance(14 * minuteMs);
+    await publish('2', config);
+    await laneFixture.fleet.advance(14 * minuteMs);
+    expect(bodies()).toEqual([]);
+    await laneFixture.fleet.advance(minuteMs + 2 * secondMs);
+    expect(bodies()).toEqual(['2']);
+  });
+
   it('are delivered after the longest time at the latest, with the newest body', async () => {
     const config = { ...quietly, 'debounce-max': '1m' };
     for (let body = 0; body < 9; body += 1) {

@@ -4,7 +4,8 @@ import { ask, path } from '../../api/client.ts';
 import { useAsked } from '../../api/useAsked.ts';
 import { ResourceList } from '../../lists/resourceList.tsx';
 import { href, type Place } from '../../place.ts';
-import { dollars } from '../../ui/basics.tsx';
+import { count, countOf, dollars } from '../../ui/basics.tsx';
+import { exactTime } from '../../ui/time.tsx';
 import { OneAccount } from './account.tsx';
 import { ActionForm } from '../../ui/action.tsx';
 import { firstFields, Tokens, type Account } from './parts.tsx';
@@ -17,6 +18,10 @@ export function Accounts({ place }: { readonly place: Place }) {
   return id === undefined ? <AllAccounts place={place} /> : <OneAccount id={id} />;
 }
 
+const fields = [
+  { name: 'search', label: 'Search', placeholder: 'name, e-mail or id', isMain: true },
+] as const;
+
 function AllAccounts({ place }: { readonly place: Place }) {
   const [made, setMade] = useState<Account>();
   return (
@@ -26,11 +31,13 @@ function AllAccounts({ place }: { readonly place: Place }) {
       shape={accounts}
       api="management"
       path="v2/svc/users"
+      fields={fields}
       query={{ count: pageLength }}
       rowsOf={(all) => all}
       // The list contains the tokens of all accounts, so it is loaded only once.
       everyMs={0}
       actions={({ again }) => <MakeAccount onMade={setMade} then={again} />}
+      noMatch="No account matches."
       empty={['No accounts yet.']}
       caption="Accounts by region"
       keyOf={({ id }) => id}
@@ -43,7 +50,11 @@ function AllAccounts({ place }: { readonly place: Place }) {
         { head: 'State', state: ({ state }) => state },
         { head: 'Plan', cell: ({ type }) => type },
         { head: 'Region', cell: ({ region }) => region },
-        { head: 'This month', isNumber: true, cell: ({ id, budget }) => <Used id={id} budget={budget} /> },
+        {
+          head: 'This month, and today',
+          isNumber: true,
+          cell: ({ id, budget }) => <Used id={id} budget={budget} />,
+        },
         { head: 'Created', time: ({ creation_time: seconds }) => seconds * 1_000 },
       ]}
     >
@@ -52,11 +63,27 @@ function AllAccounts({ place }: { readonly place: Place }) {
   );
 }
 
+/** Milliseconds. Failures and waiting messages are counted hourly. */
+const usedEveryMs = 60_000;
+
 function Used({ id, budget }: { readonly id: string; readonly budget: number }) {
-  const { answer, error } = useAsked(accountStats, { api: 'management', path: path`v2/svc/stats/${id}` });
+  const request = { api: 'management', path: path`v2/svc/stats/${id}` } as const;
+  const { answer, error } = useAsked(accountStats, request, usedEveryMs);
   if (answer === undefined) return <span title={error}>{error === undefined ? '…' : 'not known'}</span>;
   const cost = dollars(answer.total_monthly_billing);
-  return <>{budget === 0 ? cost : `${cost} of ${dollars(budget)}`}</>;
+  const { failed_today: failed, waiting, counted_at: at } = answer;
+  const counts = `${count(failed)} failed, ${count(waiting)} waiting`;
+  return (
+    <div>
+      {budget === 0 ? cost : `${cost} of ${dollars(budget)}`}
+      <div
+        class="hint"
+        title={at === undefined ? undefined : `Failures and waiting messages as of ${exactTime(at * 1_000)}`}
+      >
+        {countOf(answer.daily_messages.at(-1)?.y, 'message')}, {counts}
+      </div>
+    </div>
+  );
 }
 
 interface MakeProps {

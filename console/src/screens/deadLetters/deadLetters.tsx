@@ -1,19 +1,29 @@
 /** Dead letters: messages that failed permanently, with the reasons, and buttons that retry them. */
-import { deadLetter, deadLetterPage, type Answer } from '../../../../lambdas/wire/answers.ts';
+import { deadLetter, deadLetterPage, messagePage, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { path } from '../../api/client.ts';
+import { countedText, isSettled } from '../../api/useAsked.ts';
+import { ResourceList } from '../../lists/resourceList.tsx';
 import { go, href, type Place } from '../../place.ts';
-import { Card, DetailList } from '../../ui/basics.tsx';
+import { Card, DetailList, Failure, Tabs } from '../../ui/basics.tsx';
 import { RequestView } from '../../ui/body.tsx';
-import { bodyField, destinationFields, originFields, periodFields, valuesIn } from '../../ui/filters.tsx';
+import {
+  bodyField,
+  destinationFields,
+  filtersOf,
+  originFields,
+  periodFields,
+  valuesIn,
+} from '../../ui/filters.tsx';
 import { ResourcePage } from '../../ui/resourcePage.tsx';
 import { settingDetails } from '../../ui/settings.tsx';
 import { Id } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { hrefOfMessages, linkTo } from '../links.tsx';
 import { History, useLog } from '../messages/history.tsx';
+import { messageColumns } from '../messages/messageTable.tsx';
 import { deadLetters, FailedActs } from './failed.tsx';
-import { FailedList } from './failedList.tsx';
-import { kindsOfMessages, Status } from './groups.tsx';
+import { FailedList, useFailures } from './failedList.tsx';
+import { Groups, kindsOfMessages, Status } from './groups.tsx';
 
 const fields = [
   ...destinationFields.filter(({ name }) => name === 'host'),
@@ -29,6 +39,7 @@ const fields = [
 export function DeadLetters({ place }: { readonly place: Place }) {
   const [, dlqId] = place.path;
   if (dlqId !== undefined) return <DeadLetter dlqId={dlqId} place={place} />;
+  if (place.query.get('list') === 'failing') return <Failing place={place} />;
   return (
     <FailedList
       of={deadLetters}
@@ -72,7 +83,56 @@ export function DeadLetters({ place }: { readonly place: Place }) {
         { head: 'Message', cell: ({ messageId }) => <Id of={messageId} /> },
         { head: 'Failed', time: ({ failedAt }) => failedAt },
       ]}
-    />
+    >
+      <Tabs place={place} of={lists} />
+    </FailedList>
+  );
+}
+
+const lists = [
+  ['', 'Dead letters'],
+  ['failing', 'Failing, will be retried'],
+] as const;
+
+/** Messages whose last attempt failed: an outage is seen here hours before its dead letters. */
+function Failing({ place }: { readonly place: Place }) {
+  const own = fields.filter(({ name }) => name !== 'body' && name !== 'messageId');
+  const query = filtersOf(place, own);
+  const counted = useFailures('v2/messages/count', new URLSearchParams([...query, ['by', 'failure']]));
+  return (
+    <ResourceList
+      title="Dead letters"
+      place={place}
+      fields={own}
+      shape={messagePage}
+      path="v2/messages"
+      query={{ state: 'RETRY' }}
+      rowsOf={({ messages }) => messages}
+      valuesOf={valuesIn}
+      isWaiting={!isSettled(counted)}
+      below={() => (
+        <>
+          {counted.error !== undefined && <Failure error={counted.error} again={counted.again} />}
+          {counted.answer && (
+            <Groups
+              place={place}
+              counts={counted.answer}
+              kinds={kindsOfMessages}
+              total={countedText(counted)}
+              noun="Messages"
+              hasSingle
+            />
+          )}
+        </>
+      )}
+      noMatch="No failing message matches these filters."
+      empty={['No message fails.', 'Messages whose last attempt failed are shown here until their next one.']}
+      caption="Failing messages, the newest first"
+      keyOf={({ messageId }) => messageId}
+      columns={messageColumns}
+    >
+      <Tabs place={place} of={lists} />
+    </ResourceList>
   );
 }
 

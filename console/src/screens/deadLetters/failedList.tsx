@@ -32,6 +32,15 @@ interface FailedListProps<Shape extends z.ZodMiniType, T> extends Omit<
 const countedEveryMs = 10_000;
 const mostCountedOften = 1_000;
 
+/** Counts failures, and groups them. @param query undefined if they are not counted */
+export function useFailures(path: string, query: URLSearchParams | undefined) {
+  const [isLarge, setLarge] = useState(false);
+  const counted = useAsked(deadLetterCount, query && { path, query }, isLarge ? undefined : countedEveryMs);
+  if (counted.answer !== undefined && isLarge !== (counted.answer.count ?? 0) > mostCountedOften)
+    setLarge(!isLarge);
+  return counted;
+}
+
 export function FailedList<Shape extends z.ZodMiniType, T extends Row & { readonly dlqId: string }>(
   props: FailedListProps<Shape, T>,
 ) {
@@ -39,17 +48,11 @@ export function FailedList<Shape extends z.ZodMiniType, T extends Row & { readon
   const { place, fields } = list;
   const query = filtersOf(place, fields);
   const isSearch = query.has('body');
-  const [isLarge, setLarge] = useState(false);
-  const counted = useAsked(
-    deadLetterCount,
-    // Search results are not counted, because the user selects them one by one.
-    isSearch ? undefined : { path: `${of.path}/count`, query },
-    isLarge ? undefined : countedEveryMs,
-  );
+  // Search results are not counted, because the user selects them one by one.
+  const counted = useFailures(`${of.path}/count`, isSearch ? undefined : query);
   const mayWrite = useMayWrite();
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const { count: number } = counted.answer ?? { count: 0 };
-  if (counted.answer !== undefined && isLarge !== (number ?? 0) > mostCountedOften) setLarge(!isLarge);
   const total = countedText(counted);
   const matches = `the ${total} ${number === 1 ? 'match' : 'matches'}`;
   return (

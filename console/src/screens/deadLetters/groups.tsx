@@ -69,15 +69,17 @@ interface GroupsProps {
   readonly kinds: readonly Kind[];
   readonly total: string;
   readonly noun: string;
+  /** Whether single groups are shown, for their times. */
+  readonly hasSingle?: boolean;
 }
 
-/** Shows nothing if every grouping has a single group. */
-export function Groups({ place, counts, kinds, total, noun }: GroupsProps) {
+/** By default, shows nothing if every grouping has a single group. */
+export function Groups({ place, counts, kinds, total, noun, hasSingle = false }: GroupsProps) {
   const [isOpen, turn] = useSwitch();
   const dividing = kinds.filter(({ of }) => of(counts).length > 1);
   const offered = kinds.filter(({ of }) => of(counts).length > 0);
-  const kind = offered.find(({ by }) => by === place.query.get('by')) ?? dividing[0];
-  if (dividing.length === 0 || kind === undefined) return null;
+  const kind = offered.find(({ by }) => by === place.query.get('by')) ?? dividing[0] ?? offered[0];
+  if ((dividing.length === 0 && !hasSingle) || kind === undefined) return null;
   const groups = kind.of(counts);
   const linkTo = (filters: Group['filters']): string => {
     const query = new URLSearchParams(place.query);

@@ -116,7 +116,10 @@ function Waiting({ host }: { readonly host: string }) {
       title="Waiting messages"
       actions={
         <>
-          <ButtonLink kind="quiet" href={href(['messages'], { host, state: 'RETRY' })}>
+          <ButtonLink kind="quiet" href={href(['upcoming'], { host })}>
+            Upcoming
+          </ButtonLink>
+          <ButtonLink kind="quiet" href={href(['dead-letters'], { list: 'failing', host })}>
             Being retried
           </ButtonLink>
           <ButtonLink kind="quiet" href={href(['messages'], { host, state: 'CREATED' })}>

@@ -144,7 +144,9 @@ function WaitingNow() {
             <>
               <Figure name="Delayed">{count(states.delayed)}</Figure>
               <Figure name="Waiting">{count(states.waiting)}</Figure>
-              <Figure name="Retrying">{count(states.retrying)}</Figure>
+              <Figure name="Retrying">
+                <a href={href(['dead-letters'], { list: 'failing' })}>{count(states.retrying)}</a>
+              </Figure>
               <Figure name="Open">{count(states.open)}</Figure>
             </>
           )}

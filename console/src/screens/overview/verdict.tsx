@@ -193,6 +193,11 @@ export function Verdict({ usage }: { readonly usage: Stats }) {
           </li>
         ))}
       </ul>
+      {[...(answer.hostsDown ?? []), ...(answer.failingHosts ?? [])].length > 0 && (
+        <p>
+          <a href={href(['dead-letters'], { list: 'failing' })}>Who is hit: messages that will be retried</a>
+        </p>
+      )}
       {isCut}
     </Frame>
   );

@@ -4,8 +4,8 @@ import { runDeadLetterPage, runPage } from '../../../../lambdas/wire/workflowAns
 import { firstLineOf } from '../../../../lambdas/value/failureText.ts';
 import { countedText, useAsked } from '../../api/useAsked.ts';
 import { ResourceList } from '../../lists/resourceList.tsx';
-import { href, type Place } from '../../place.ts';
-import { Cut } from '../../ui/basics.tsx';
+import type { Place } from '../../place.ts';
+import { Cut, Tabs } from '../../ui/basics.tsx';
 import { filtersOf, type FilterField, periodFields, stateOptions } from '../../ui/filters.tsx';
 import { duration } from '../../ui/time.tsx';
 import { failedRuns } from '../deadLetters/failed.tsx';
@@ -78,17 +78,16 @@ function FailedCount() {
   );
 }
 
-const Tabs = ({ isFailed = false }: { readonly isFailed?: boolean }) => (
-  <nav class="tabs" aria-label="Lists">
-    <a href={href(['runs'])} aria-current={isFailed ? undefined : 'page'}>
-      All runs
-    </a>
-    <a href={href(['runs'], { list: 'failed' })} aria-current={isFailed ? 'page' : undefined}>
+const lists = [
+  ['', 'All runs'],
+  [
+    'failed',
+    <>
       Failed, can be resumed
       <FailedCount />
-    </a>
-  </nav>
-);
+    </>,
+  ],
+] as const;
 
 const noMatch = 'No run matches these filters.';
 
@@ -128,7 +127,7 @@ const AllRuns = ({ place }: { readonly place: Place }) => (
       },
     ]}
   >
-    <Tabs />
+    <Tabs place={place} of={lists} />
   </ResourceList>
 );
 
@@ -163,6 +162,6 @@ const FailedRuns = ({ place }: { readonly place: Place }) => (
       { head: 'Failed', time: ({ failedAt }) => failedAt },
     ]}
   >
-    <Tabs isFailed />
+    <Tabs place={place} of={lists} />
   </FailedList>
 );

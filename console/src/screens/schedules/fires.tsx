@@ -1,7 +1,7 @@
 /** A schedule's next fires, with its cron expression in words, and its last ones. The API explains it, because the API runs it. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { messagePage, type schedule, scheduleFires, type Answer } from '../../../../lambdas/wire/answers.ts';
-import { explainedCron } from '../../../../lambdas/wire/cronAnswers.ts';
+import { messagePage, type schedule, type Answer } from '../../../../lambdas/wire/answers.ts';
+import { explainedCron, scheduleFires } from '../../../../lambdas/wire/cronAnswers.ts';
 import { path } from '../../api/client.ts';
 import { oftenMs, useAsked, type Asked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';

@@ -82,6 +82,12 @@ export const accounts = /* @__PURE__ */ made((): Operations<typeof accountsRoute
         schema: { type: 'string' },
         example: 'eu-central-1',
       },
+      search: {
+        description:
+          'Only accounts whose customer, creator or id contains this text, in upper or lower case.',
+        schema: { type: 'string', pattern: '\\S' },
+        example: 'example.com',
+      },
       after: {
         description:
           'The account in that region after which the page begins: the last one of the page before.',

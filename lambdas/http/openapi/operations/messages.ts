@@ -4,7 +4,7 @@ import { bulk, tooManyBulks } from '../parts/background.ts';
 import { bulkId, messageId, messageInAnyState, messagePage, runId } from '../parts/examples.ts';
 import type { Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
-import { counting, ofDeliveries } from '../parts/parameters.ts';
+import { counting, dueParameters, ofDeliveries } from '../parts/parameters.ts';
 import { tooManyQueues } from './queues.ts';
 
 const notWaiting = /* @__PURE__ */ made(
@@ -126,8 +126,9 @@ export const messages = /* @__PURE__ */ made((): Operations<typeof messagesRoute
     id: 'listMessages',
     summary: 'List the messages',
     description:
-      'Waiting messages, or those in the requested states: newest first, one entry for each, without their bodies. A message that has ended is listed as long as the log keeps it. Filters are ANDed, and the values of one filter are ORed. If few messages match, a page may have fewer than requested and still a cursor.',
+      'Waiting messages, or those in the requested states: newest first, one entry for each, without their bodies. A message that has ended is listed as long as the log keeps it. Filters are ANDed, and the values of one filter are ORed. If few messages match, a page may have fewer than requested and still a cursor. With `order=due` it lists those that have not ended by the time of their next attempt, or of the end of an open one, the earliest first; without `from`, those that are due and wait in a line come first. A message that is moved while the pages are read may be in none or in two of them.',
     filters: 'listedMessages',
+    query: dueParameters,
     answers: { 200: { description: 'A page of them.', schema: 'MessagePage', example: messagePage } },
     errors: {
       400: [
@@ -136,6 +137,7 @@ export const messages = /* @__PURE__ */ made((): Operations<typeof messagesRoute
           'state is "DONE"; allowed are CREATED, ACTIVE, RETRY, DELIVERED, FAILED, CANCELED, CANCELLED, ALL.',
         ],
         ['field_invalid', 'count is "500"; allowed is a whole number from 1 to 100.'],
+        ['field_invalid', 'from is given; it is allowed only with order=due.'],
       ],
     },
   },
@@ -146,8 +148,9 @@ export const messages = /* @__PURE__ */ made((): Operations<typeof messagesRoute
     counts: 'messages',
     query: {
       by: {
-        description: 'Also counts them by state.',
-        schema: { type: 'string', enum: ['state'] },
+        description:
+          '`state` also counts them by state. `failure` counts those that have failed and will be retried, and what they have in common, also with the filters of the list.',
+        schema: { type: 'string', enum: ['state', 'failure'] },
         example: 'state',
       },
     },
@@ -161,7 +164,7 @@ export const messages = /* @__PURE__ */ made((): Operations<typeof messagesRoute
     errors: {
       400: [
         ['field_invalid', 'label is empty; a filter must have a value.'],
-        ['field_invalid', 'by is "label"; allowed is state.'],
+        ['field_invalid', 'by is "label"; allowed is state or failure.'],
       ],
     },
   },

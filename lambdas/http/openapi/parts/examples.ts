@@ -233,6 +233,9 @@ export const accountStats: Shown<'AccountStats'> = {
   total_monthly_requests: 160,
   total_monthly_messages: 200,
   total_monthly_bandwidth: 81_920,
+  failed_today: 3,
+  waiting: 42,
+  counted_at: 1_767_225_600,
   total_monthly_billing: 0.002,
 };
 

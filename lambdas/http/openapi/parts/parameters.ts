@@ -15,6 +15,7 @@ import {
   orderedLists,
   searchedLists,
   mostIds,
+  mostSteps,
   type List,
 } from '../../../wire/filters.ts';
 import {
@@ -45,6 +46,31 @@ function valueOf({ schema, example }: Setting): unknown {
 }
 
 export type QueryParameter = PathVariable & Pick<Parameter, 'required'>;
+
+/** For the list of messages by due time. */
+export const dueParameters: Readonly<Record<string, QueryParameter>> = {
+  order: {
+    description: 'Lists waiting messages by the time at which they are due.',
+    schema: { type: 'string', enum: ['due'] },
+    example: 'due',
+  },
+  from: {
+    description: 'With `order=due`: the earliest due time, in Unix milliseconds, inclusive.',
+    schema: dateSchema,
+    example: 1_767_225_600_000,
+  },
+  to: {
+    description: 'With `order=due`: the latest due time, in Unix milliseconds, inclusive.',
+    schema: dateSchema,
+    example: 1_767_312_000_000,
+  },
+  steps: {
+    description:
+      'With `order=due`, `from` and `to`: also counts what is due in each of so many equal parts of the period.',
+    schema: { type: 'integer', minimum: 1, maximum: mostSteps },
+    example: 24,
+  },
+};
 
 type Named = readonly [key: string, parameter: Parameter];
 

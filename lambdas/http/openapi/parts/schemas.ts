@@ -9,7 +9,7 @@ import {
 import * as accountAnswers from '../../../wire/accountAnswers.ts';
 import * as alarms from '../../../wire/alarms.ts';
 import * as bulks from '../../../wire/bulkAnswers.ts';
-import { explainedCron, nextFires } from '../../../wire/cronAnswers.ts';
+import { explainedCron, nextFires, scheduleFires } from '../../../wire/cronAnswers.ts';
 import * as answers from '../../../wire/answers.ts';
 import * as errors from '../../../wire/errorAnswers.ts';
 import * as statsAnswers from '../../../wire/statsAnswers.ts';
@@ -89,7 +89,7 @@ const shapes = {
   RetriedPage: answers.retriedPage,
   Schedule: answers.schedule,
   Schedules: answers.schedules,
-  ScheduleFires: answers.scheduleFires,
+  ScheduleFires: scheduleFires,
   NextFires: nextFires,
   Scheduled: answers.scheduled,
   ScheduleChange: scheduleChange,
