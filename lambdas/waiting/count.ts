@@ -2,6 +2,7 @@ import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { timeOfId } from '../shared/ids.ts';
 import { matches, type Filter } from '../wire/filters.ts';
+import type { Filterable } from '../wire/filterFields.ts';
 import type { MessageKind } from '../wire/states.ts';
 import { openMessagesOf, type OpenMessage } from './openMessages.ts';
 
@@ -17,6 +18,9 @@ const kindOf = ({ state, dueAt }: OpenMessage, time: number): WaitingKind => {
   if (state === 'ACTIVE') return 'open';
   return dueAt > time ? 'delayed' : 'waiting';
 };
+
+type OldestOpen = Pick<OpenMessage, 'since'> &
+  Pick<Filterable, 'url' | 'labels'> & { readonly messageId: string };
 
 type Wanted = Pick<Filter, 'values'> & Partial<Pick<Filter, 'fromDate' | 'toDate'>>;
 
@@ -47,6 +51,22 @@ export async function countWaiting(
   }
   return counts;
 }
+
+/** The longest waiting of the messages whose destination answers later, those of runs included, after they were counted. */
+export const oldestOpen = (account: Account, { values }: Wanted, most: number): readonly OldestOpen[] =>
+  [...openMessagesOf(account)]
+    .filter(([, { state, subject }]) => state === 'ACTIVE' && matches({ values }, subject))
+    .sort(([, one], [, other]) => one.since - other.since)
+    .slice(0, most)
+    .map(
+      ([
+        messageId,
+        {
+          since,
+          subject: { url, labels },
+        },
+      ]) => ({ messageId, since, url, labels }),
+    );
 
 /** As {@link countWaiting}, without the messages of runs: these are cancelled with their run. */
 export const countCancellable = (account: Account, filter: Wanted, until: number) =>

@@ -1,7 +1,7 @@
 /** The shapes of answers with statistics; see `answers.ts`. */
 import * as z from 'zod/mini';
 import { text, whole } from '../options/option.ts';
-import { counted, time } from './answers.ts';
+import { counted, messageId, time } from './answers.ts';
 
 const host = text('The host, with its port if the URL has one.');
 const waiting = whole('What waits there.');
@@ -167,6 +167,22 @@ export const countedMessages = z.object({
         open: whole('Those that were answered 202 and wait for their completion.'),
       })
       .check(z.describe('How many of them are in each state; with `by=state`, unless `atLeast`.')),
+  ),
+  awaited: z.optional(
+    z
+      .array(
+        z.object({
+          messageId,
+          url: text('The destination, without `user:password`.'),
+          labels: z.optional(z.array(z.string())),
+          since: time('When the destination answered 202.'),
+        }),
+      )
+      .check(
+        z.describe(
+          'With `states`: the 5 messages that have waited longest for their completion, those of workflow runs included.',
+        ),
+      ),
   ),
 });
 

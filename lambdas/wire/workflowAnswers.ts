@@ -120,7 +120,7 @@ const refusal = z
 
 export const runRequest = z.object({
   messageId,
-  retried: whole('0 for the first delivery of the message, n for the nth retry.'),
+  retried: whole('The retries before this attempt: 0 for attempt 1.'),
   startedAt: time('When it was sent.'),
   endedAt: time('When its outcome was recorded.'),
   status: whole('Of the answer; 0 where there was none.'),
