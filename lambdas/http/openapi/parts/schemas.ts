@@ -4,6 +4,7 @@ import {
   changedAccountInput,
   newAccountInput,
   newOwnTokenInput,
+  rotatedTokenInput,
   newTokenInput,
 } from '../../../management/accountShapes.ts';
 import * as accountAnswers from '../../../wire/accountAnswers.ts';
@@ -118,6 +119,8 @@ const shapes = {
   AnewRun: workflows.rerunAnswer,
   AnewRuns: workflows.rerunAnswers,
   SigningKeys: accountAnswers.signingKeys,
+  OwnTokens: accountAnswers.ownTokens,
+  RotatedToken: rotatedTokenInput,
   OwnStats: accountAnswers.ownStats,
   Attention: statsAnswers.attention,
   HostTimes: statsAnswers.hostTimes,
