@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { refuseWhileDraining, type Account } from '../account/account.ts';
 import type { Caller } from '../account/caller.ts';
+import { changesBetween, type Changes, type Values } from '../audit/changes.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
 import { notFound } from '../error/httpError.ts';
 import { acceptAll } from '../publish/accept.ts';
@@ -47,6 +48,24 @@ export const getAlarms = async ({ account, access }: Caller): Promise<Answer<typ
 const isSamePlace = (one: AlarmSettings, other: AlarmSettings): boolean =>
   one.url === other.url && one.format === other.format && one.routingKey === other.routingKey;
 
+const valuesOf = ({ headers, ...settings }: AlarmSettings): Values => ({
+  ...settings,
+  ...Object.fromEntries(
+    headers.map(([name]) => [
+      `headers.${name}`,
+      headers.filter(([other]) => other === name).map(([, value]) => value),
+    ]),
+  ),
+});
+
+/** A webhook's URL, a key and the values of headers are secrets. */
+const shownInTrail = (field: string, text: string): string =>
+  field === 'url'
+    ? shownWebhook(text)
+    : field === 'routingKey' || field.startsWith('headers.')
+      ? hidden
+      : text;
+
 /**
  * Sets an account's alarms and replaces the old ones. If they get another destination, open conditions are reported there, too.
  *
@@ -55,8 +74,8 @@ const isSamePlace = (one: AlarmSettings, other: AlarmSettings): boolean =>
 export async function putAlarms(
   { account, access }: Caller,
   request: AlarmsRequest,
-): Promise<Answer<typeof answers.alarms>> {
-  const saved = await retryOnConflict(
+): Promise<{ readonly body: Answer<typeof answers.alarms>; readonly changes: Changes }> {
+  const { alarms, before } = await retryOnConflict(
     'The alarms are being changed by many at once; send the change again.',
     async () => {
       const before = await loadAlarms(account.id);
@@ -73,10 +92,14 @@ export async function putAlarms(
         callerIp: request.callerIp,
         version: (before?.version ?? 0) + 1,
       };
-      return (await saveAlarms(alarms, before)) ? alarms : undefined;
+      return (await saveAlarms(alarms, before)) ? { alarms, before } : undefined;
     },
   );
-  return shown(saved, access);
+  const replaced = before && valuesOf(before.settings);
+  return {
+    body: shown(alarms, access),
+    changes: changesBetween(replaced, valuesOf(alarms.settings), shownInTrail),
+  };
 }
 
 /** Deletes an account's alarms, if any. */

@@ -1,12 +1,13 @@
 /** The audit trail: who changed what. */
 import { auditPage, namedTokens } from '../../../../lambdas/wire/accountAnswers.ts';
 import { auditActions } from '../../../../lambdas/wire/auditActions.ts';
-import { useAsked } from '../../api/useAsked.ts';
+import { useAsked, usePages } from '../../api/useAsked.ts';
 import { ResourceList } from '../../lists/resourceList.tsx';
 import { href, type Place } from '../../place.ts';
-import { Cut } from '../../ui/basics.tsx';
+import { Card, Cut } from '../../ui/basics.tsx';
 import { periodFields, type FilterField } from '../../ui/filters.tsx';
-import { Actor, Changes } from './parts.tsx';
+import { Listed, Table, type Column } from '../../ui/table.tsx';
+import { Actor, Changes, type Entry } from './parts.tsx';
 
 const fields: readonly FilterField[] = [
   {
@@ -41,50 +42,72 @@ function Subject({ action, subject }: { readonly action: string; readonly subjec
   return hasPage ? <a href={href([screen, subject])}>{shown}</a> : shown;
 }
 
-export function Audit({ place }: { readonly place: Place }) {
+/** The columns of changes, the newest first. @param isOfOne whether all are of the same thing */
+function useColumns(isOfOne: boolean): readonly Column<Entry>[] {
   const { answer: tokens = [] } = useAsked(namedTokens, { path: 'v2/tokens' });
   const names = new Map(tokens.map(({ id, name }) => [id, name]));
+  return [
+    { head: 'When', time: ({ time }) => time },
+    { head: 'Who', cell: ({ actor }) => names.get(actor) ?? <Actor of={actor} /> },
+    {
+      head: 'Action',
+      cell: ({ action, count }) => (
+        <>
+          <code>{action}</code>
+          {count !== undefined && ` ${count} times`}
+        </>
+      ),
+    },
+    {
+      head: 'What',
+      isWide: true,
+      cell: (entry) => (
+        <>
+          {!isOfOne && entry.subject && <Subject action={entry.action} subject={entry.subject} />}
+          <Changes of={entry} />
+        </>
+      ),
+    },
+    { head: 'From', cell: ({ address }) => address },
+  ];
+}
+
+const keyOf = ({ time, actor, action, subject = '' }: Entry): string =>
+  [time, actor, action, subject].join(' ');
+
+/** @param kind the first word of the actions: the same name may be that of another thing */
+export function TrailCard({ of: subject, kind }: { readonly of: string; readonly kind: string }) {
+  const action = auditActions.filter((one) => one.startsWith(`${kind}.`)).join(',');
+  const list = usePages(
+    auditPage,
+    { path: 'v2/audit', query: { subject, action, count: 20 } },
+    ({ entries }) => entries,
+  );
+  const columns = useColumns(true);
   return (
-    <ResourceList
-      title="Audit"
-      place={place}
-      fields={fields}
-      shape={auditPage}
-      path="v2/audit"
-      rowsOf={({ entries }) => entries}
-      file="audit"
-      noMatch="Nothing matches."
-      empty={['There are no changes yet.']}
-      caption="Changes, the newest first"
-      keyOf={({ time, actor, action, subject = '' }) => [time, actor, action, subject].join(' ')}
-      columns={[
-        { head: 'When', time: ({ time }) => time },
-        { head: 'Who', cell: ({ actor }) => names.get(actor) ?? <Actor of={actor} /> },
-        {
-          head: 'Action',
-          cell: ({ action, count }) => (
-            <>
-              <code>{action}</code>
-              {count !== undefined && ` ${count} times`}
-            </>
-          ),
-        },
-        {
-          head: 'What',
-          isWide: true,
-          cell: (entry) => (
-            <>
-              {entry.subject && <Subject action={entry.action} subject={entry.subject} />}
-              <Changes of={entry} />
-            </>
-          ),
-        },
-        { head: 'From', cell: ({ address }) => address },
-      ]}
-    >
-      <p class="hint">
-        Changes of the last 90 days, and who made them. Publishes are in the list of messages.
-      </p>
-    </ResourceList>
+    <Card title="Who changed it">
+      <Listed list={list} empty={<p class="hint">Nothing was changed in the last 90 days.</p>}>
+        {(rows) => <Table caption="Changes, the newest first" rows={rows} keyOf={keyOf} columns={columns} />}
+      </Listed>
+    </Card>
   );
 }
+
+export const Audit = ({ place }: { readonly place: Place }) => (
+  <ResourceList
+    title="Audit"
+    place={place}
+    fields={fields}
+    shape={auditPage}
+    path="v2/audit"
+    rowsOf={({ entries }) => entries}
+    file="audit"
+    noMatch="Nothing matches."
+    empty={['There are no changes yet.']}
+    caption="Changes, the newest first"
+    keyOf={keyOf}
+    columns={useColumns(false)}
+  >
+    <p class="hint">Changes of the last 90 days, and who made them. Publishes are in the list of messages.</p>
+  </ResourceList>
+);

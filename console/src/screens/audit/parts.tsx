@@ -3,7 +3,7 @@ import type { auditEntry } from '../../../../lambdas/wire/accountAnswers.ts';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import { countOf } from '../../ui/basics.tsx';
 
-type Entry = Answer<typeof auditEntry>;
+export type Entry = Answer<typeof auditEntry>;
 
 /** Actors other than named tokens. */
 const actors: ReadonlyMap<string, string> = new Map([
