@@ -96,6 +96,27 @@ export const attention = z.object({
     ),
 });
 
+export const foundNames = z.object({
+  results: z
+    .array(
+      z.object({
+        kind: z.enum(['queue', 'flowControlKey', 'urlGroup', 'schedule', 'host', 'label', 'run']),
+        name: text('What matched: a name; of a run its id, the URL of its workflow or a label.'),
+        link: text('The API’s path of it, or of the list that it selects.'),
+        workflowRunId: z.optional(text('With `run`.')),
+        workflowRunCreatedAt: z.optional(time('With `run`: when it was started.')),
+      }),
+    )
+    .check(z.describe('At most 10 of each kind; names that begin with the text come first.')),
+  isWhole: z
+    .boolean()
+    .check(
+      z.describe(
+        'Whether these are all. At most 1,000 of each kind are looked at, for a second; hosts and labels are those of the newest 1,000 messages.',
+      ),
+    ),
+});
+
 export const hostTimes = z.object({
   attempts: whole(
     'The attempts that were looked at: among the last 1,000 records of the log at most, or, with `host`, among those of ten megabytes for each shard.',

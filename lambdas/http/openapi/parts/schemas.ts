@@ -123,6 +123,7 @@ const shapes = {
   RotatedToken: rotatedTokenInput,
   OwnStats: accountAnswers.ownStats,
   Attention: statsAnswers.attention,
+  FoundNames: statsAnswers.foundNames,
   HostTimes: statsAnswers.hostTimes,
   LaneTimes: statsAnswers.laneTimes,
   AlarmSettings: alarmSettings,
