@@ -29,7 +29,7 @@ export const rotateOwnTokens = (account: Account): Promise<Answer<typeof answers
     (_secret, { tokenGeneration }) => ({ tokenGeneration: tokenGeneration + 1 }),
     (secret, after) => ({
       token: tokenOf(secret, after, 'write'),
-      read_only_token: tokenOf(secret, after, 'read'),
+      readOnlyToken: tokenOf(secret, after, 'read'),
     }),
   );
 

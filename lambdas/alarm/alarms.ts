@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { refuseWhileDraining, type Account } from '../account/account.ts';
 import type { Caller } from '../account/caller.ts';
-import { changesBetween, type Changes, type Values } from '../audit/changes.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
 import { notFound } from '../error/httpError.ts';
 import { acceptAll } from '../publish/accept.ts';
@@ -12,7 +11,7 @@ import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/alarms.ts';
 import type { Alarms, AlarmSettings } from './alarm.ts';
 import { testDrafts } from './draft.ts';
-import { readSettings, type AlarmsRequest } from './settings.ts';
+import { readSettings, settingChanges, type AlarmsRequest } from './settings.ts';
 import { deleteAlarms, loadAlarms, saveAlarms } from './store/rows.ts';
 
 function shown(alarms: Alarms | undefined, access: Caller['access']): Answer<typeof answers.alarms> {
@@ -48,24 +47,6 @@ export const getAlarms = async ({ account, access }: Caller): Promise<Answer<typ
 const isSamePlace = (one: AlarmSettings, other: AlarmSettings): boolean =>
   one.url === other.url && one.format === other.format && one.routingKey === other.routingKey;
 
-const valuesOf = ({ headers, ...settings }: AlarmSettings): Values => ({
-  ...settings,
-  ...Object.fromEntries(
-    headers.map(([name]) => [
-      `headers.${name}`,
-      headers.filter(([other]) => other === name).map(([, value]) => value),
-    ]),
-  ),
-});
-
-/** A webhook's URL, a key and the values of headers are secrets. */
-const shownInTrail = (field: string, text: string): string =>
-  field === 'url'
-    ? shownWebhook(text)
-    : field === 'routingKey' || field.startsWith('headers.')
-      ? hidden
-      : text;
-
 /**
  * Sets an account's alarms and replaces the old ones. If they get another destination, open conditions are reported there, too.
  *
@@ -74,7 +55,10 @@ const shownInTrail = (field: string, text: string): string =>
 export async function putAlarms(
   { account, access }: Caller,
   request: AlarmsRequest,
-): Promise<{ readonly body: Answer<typeof answers.alarms>; readonly changes: Changes }> {
+): Promise<{
+  readonly body: Answer<typeof answers.alarms>;
+  readonly changes: ReturnType<typeof settingChanges>;
+}> {
   const { alarms, before } = await retryOnConflict(
     'The alarms are being changed by many at once; send the change again.',
     async () => {
@@ -95,11 +79,7 @@ export async function putAlarms(
       return (await saveAlarms(alarms, before)) ? { alarms, before } : undefined;
     },
   );
-  const replaced = before && valuesOf(before.settings);
-  return {
-    body: shown(alarms, access),
-    changes: changesBetween(replaced, valuesOf(alarms.settings), shownInTrail),
-  };
+  return { body: shown(alarms, access), changes: settingChanges(before?.settings, alarms.settings) };
 }
 
 /** Deletes an account's alarms, if any. */

@@ -18,7 +18,7 @@ type FoundNames = Answer<typeof foundNames>;
 type Found = FoundNames['results'][number];
 
 const bounds = { mostRead: 1_000, budgetMs: listBudgetMs };
-/** Of each kind. */
+/** The most results of each kind. */
 const mostFound = 10;
 const longestText = 200;
 

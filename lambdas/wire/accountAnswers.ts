@@ -169,7 +169,7 @@ export const namedToken = z.object({
 export const namedTokens = z.array(namedToken);
 export const ownTokens = z.object({
   token: text('The account’s token, which may do everything. It is not shown again.'),
-  read_only_token: text('The token that changes nothing.'),
+  readOnlyToken: text('The token that changes nothing.'),
 });
 export const madeToken = z.extend(namedToken, { token: text('The token. It is not shown again.') });
 

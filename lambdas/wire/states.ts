@@ -26,7 +26,7 @@ export const waitingStates = ['CREATED', 'ACTIVE', 'RETRY'] as const satisfies r
 export const runStates = ['RUN_STARTED', 'RUN_SUCCESS', 'RUN_FAILED', 'RUN_CANCELED'] as const;
 export type RunState = (typeof runStates)[number];
 
-/** What an active run waits for: nothing that comes, a time, or an event. */
+/** Filters of active runs: they wait for nothing that comes, for a time, or for an event. */
 export const runWaits = ['RUN_HANGING', 'RUN_SLEEPING', 'RUN_WAITING'] as const;
 export type RunWait = (typeof runWaits)[number];
 

@@ -1,47 +1,21 @@
 import type { Account } from '../account/account.ts';
-import {
-  countBudgetMs,
-  countEach,
-  listBudgetMs,
-  merged,
-  orderedScope,
-  placeAt,
-  sealed,
-} from '../list/pages.ts';
+import { countBudgetMs, countEach, listBudgetMs, orderedScope, placeAt, sealed } from '../list/pages.ts';
 import { limitedScan, rowsWithoutSlot } from '../list/scans.ts';
 import { now } from '../shared/clock.ts';
 import type { Header } from '../shared/headers.ts';
-import { isNewer, type Ordered, type Range } from '../table/shards.ts';
+import type { Ordered, Range } from '../table/shards.ts';
 import type { Answer, counted } from '../wire/answers.ts';
 import { jsonBytes, largestAnswer } from '../wire/answerSize.ts';
 import { longestPage } from '../wire/filters.ts';
-import type { RunWait } from '../wire/states.ts';
 import type * as answers from '../wire/workflowAnswers.ts';
 import { parseCountQuery, parseRunsQuery, type CountQuery, type RunsQuery } from '../wire/workflowFilters.ts';
 import { candidatesOf, mayBeWanted, rowsToCount } from './log/candidates.ts';
 import { findHangingRuns, type HangingRuns } from './hanging/find.ts';
-import { loadRunLog, type ShownRun } from './log/runLog.ts';
+import { loadRunLog, waitsOf, type ShownRun, type ShownStep } from './log/runLog.ts';
 import { loadRunJournal } from './runs/loadRun.ts';
-import { listRuns as listRows, runShardsOf } from './store/runList.ts';
-
-interface Step {
-  readonly state: string;
-  readonly messageId: string;
-  readonly stepType?: string | undefined;
-}
-
-function waitsOf({ workflowState, hanging }: ShownRun, steps: readonly Step[]): readonly RunWait[] {
-  const active = steps.filter(({ state }) => workflowState === 'RUN_STARTED' && state === 'STEP_PROGRESS');
-  const has = (type: RegExp): boolean => active.some(({ stepType = '' }) => type.test(stepType));
-  return [
-    ...(hanging === undefined ? [] : (['RUN_HANGING'] as const)),
-    ...(has(/^Sleep/) ? (['RUN_SLEEPING'] as const) : []),
-    ...(has(/^Wait/) ? (['RUN_WAITING'] as const) : []),
-  ];
-}
 
 function isWanted({ states, messageIds }: RunsQuery, run: ShownRun): boolean {
-  const steps = run.steps.flatMap((group): readonly Step[] => group.steps);
+  const steps = run.steps.flatMap((group): readonly ShownStep[] => group.steps);
   const ofState = [run.workflowState, ...waitsOf(run, steps), ...steps.map(({ state }) => state)];
   const ids = [run.failureFunction?.messageId, ...steps.map(({ messageId }) => messageId)];
   return (
@@ -97,12 +71,7 @@ export async function listRuns(
   return pageUpTo(undefined);
 }
 
-/** The newest first. */
-export const newestRuns = ({ id }: Account) =>
-  merged(
-    runShardsOf(id).map((shard) => listRows(shard, {})),
-    isNewer,
-  );
+export { newestRuns } from './log/candidates.ts';
 
 export const hangingRuns = (account: Account): Promise<HangingRuns> =>
   findHangingRuns(account, now() + listBudgetMs);

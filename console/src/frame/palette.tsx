@@ -72,7 +72,7 @@ function find(text: string, screens: readonly Screen[], names: readonly Found[])
 
 type FoundName = Answer<typeof foundNames>['results'][number];
 
-/** What a found name is called, and its address. */
+/** The word for a found name's kind, and its address. */
 const kinds: Readonly<
   Record<FoundName['kind'], readonly [kind: string, address: (of: FoundName) => string]>
 > = {
@@ -85,7 +85,7 @@ const kinds: Readonly<
   run: ['Workflow run', ({ workflowRunId: id = '', workflowRunCreatedAt: at = 0 }) => hrefOfRun(id, at)],
 };
 
-/** What the screens have besides lists, by words that people look for. */
+/** Parts of screens, by words that people look for. */
 const settings: readonly (readonly [name: string, screen: string])[] = [
   ['Signing keys', 'keys'],
   ['The account’s token', 'keys'],

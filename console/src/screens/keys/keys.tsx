@@ -84,11 +84,7 @@ function OwnToken() {
       {made && (
         <>
           <NewSecret title="The account’s token" text={made.token} copy="Copy the token" />
-          <NewSecret
-            title="The read-only token"
-            text={made.read_only_token}
-            copy="Copy the read-only token"
-          />
+          <NewSecret title="The read-only token" text={made.readOnlyToken} copy="Copy the read-only token" />
         </>
       )}
       <p class="hint">

@@ -78,7 +78,7 @@ export const keys = /* @__PURE__ */ made((): Operations<typeof keysRoutes> => ({
       200: {
         description: 'The new tokens.',
         schema: 'OwnTokens',
-        example: { token: account.token, read_only_token: account.read_only_token },
+        example: { token: account.token, readOnlyToken: account.read_only_token },
       },
     },
     errors: {
