@@ -47,7 +47,7 @@ const sources = (account: Account): readonly AsyncIterable<readonly Found[]>[] =
   mapped(lanesOf(account, 'circuit'), ({ name }) => [hostNamed(name)]),
   mapped(urlGroupsBehind(account.id, undefined), ({ name }) => [group(name)]),
   mapped(schedulesBehind(account.id, undefined), ({ scheduleId }) => [schedule(scheduleId)]),
-  mapped(newestRuns(account), ({ runId, createdAt, url, labels = [] }) =>
+  mapped(newestRuns(account), ({ runId, createdAt, url, labels }) =>
     [runId, shownUrl(url), ...labels].map((name) => ({
       ...{ kind: 'run', name, workflowRunId: runId, workflowRunCreatedAt: createdAt },
       link: linkTo('workflows/logs', { workflowRunId: runId, workflowCreatedAt: createdAt }),
