@@ -37,6 +37,10 @@ export const storedAccount = z.object({
   stateChangedAt: z.optional(z.number()),
   /** The ids of its valid named tokens; their rows have the rest. */
   tokenIds: z.optional(z.array(z.string())),
+  /** The rotated ones of these: until a moment, in Unix milliseconds, earlier generations are accepted as well. */
+  tokenRotations: z.optional(
+    z.array(z.object({ id: z.string(), generation: z.number(), earliest: z.number(), until: z.number() })),
+  ),
   /** Raised by a reset of the tokens. */
   tokenGeneration: z.number(),
   /** The generation of the current signing key. The next key has the next one. */

@@ -7,7 +7,7 @@ import { dayMs, dayOf, now } from '../shared/clock.ts';
 import type { Account } from './account.ts';
 import type { Caller } from './caller.ts';
 import { isPassword, secretsOf, type Access, type MasterSecret } from './credentials.ts';
-import { accessOf, namedPassword, type NamedToken } from './namedToken.ts';
+import { accessOf, namedPasswords, type NamedToken } from './namedToken.ts';
 import { loadNamedToken, namedTokenKey } from './namedTokens.ts';
 import { update } from '../aws/writes.ts';
 
@@ -18,9 +18,8 @@ export function verifyNamed(secret: MasterSecret, account: Account, given: strin
   const id = tokenIdIn(given);
   if (account.tokenIds?.includes(id) !== true) return undefined;
   // Provisional: the token's row has its scope.
-  return secretsOf(secret).some((one) => isPassword(namedPassword(one, account, id), given))
-    ? 'read'
-    : undefined;
+  const accepted = secretsOf(secret).flatMap((one) => namedPasswords(one, account, id));
+  return accepted.some((one) => isPassword(one, given)) ? 'read' : undefined;
 }
 
 /** A token's row is read once, because only its last use changes. */

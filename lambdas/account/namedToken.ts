@@ -2,13 +2,14 @@
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod/mini';
 import type { Readable } from '../options/option.ts';
+import { now } from '../shared/clock.ts';
 import type { Account } from './account.ts';
 import { derive, encodeToken, type Access, type MasterSecret } from './credentials.ts';
 
 export const scopes = ['full', 'read', 'publish'] as const;
 export type TokenScope = (typeof scopes)[number];
 
-/** A named token without its derived secret. Only its last use ever changes. */
+/** A named token without its derived secret. Only its last use ever changes; rotations are in the account's row. */
 export const namedToken = z.object({
   id: z.string(),
   accountId: z.string(),
@@ -39,8 +40,51 @@ export const accessOf: Readonly<Record<TokenScope, Access | 'publish'>> = {
 };
 
 /** Depends on the account's creation time, so a new account with a deleted one's id does not accept its tokens. */
-export const namedPassword = (masterSecret: string, { id, createdAt }: Account, tokenId: string): string =>
-  `${tokenId}.${derive(masterSecret, `token-${tokenId}`, id, createdAt).toString('base64url')}`;
+const namedPassword = (
+  masterSecret: string,
+  { id, createdAt }: Account,
+  tokenId: string,
+  generation: number,
+): string => {
+  const purpose = generation === 0 ? `token-${tokenId}` : `token-${tokenId}-${generation}`;
+  return `${tokenId}.${derive(masterSecret, purpose, id, createdAt).toString('base64url')}`;
+};
 
-export const namedTokenOf = ({ current }: MasterSecret, account: Account, tokenId: string): string =>
-  encodeToken({ UserID: account.id, Password: namedPassword(current, account, tokenId) });
+const unrotated = { generation: 0, earliest: 0, until: 0 };
+
+export const rotationOf = ({ tokenRotations = [] }: Account, tokenId: string) =>
+  tokenRotations.find(({ id }) => id === tokenId) ?? { id: tokenId, ...unrotated };
+
+/** The passwords that are accepted, the newest first. */
+export function namedPasswords(masterSecret: string, account: Account, tokenId: string): readonly string[] {
+  const { generation, earliest, until } = rotationOf(account, tokenId);
+  const others = now() < until ? generation - earliest : 0;
+  return Array.from({ length: others + 1 }, (_, age) =>
+    namedPassword(masterSecret, account, tokenId, generation - age),
+  );
+}
+
+export const namedTokenOf = ({ current }: MasterSecret, account: Account, tokenId: string): string => {
+  const { generation } = rotationOf(account, tokenId);
+  return encodeToken({
+    UserID: account.id,
+    Password: namedPassword(current, account, tokenId, generation),
+  });
+};
+
+/** A rotation is repeated if its answer is lost, so this many earlier secrets stay valid during the overlap. */
+const mostEarlier = 4;
+
+/** Gives a token another secret. Without an overlap, the earlier ones end at once, also if clocks differ. */
+export function rotatedToken(account: Account, tokenId: string, overlapMs: number): Account {
+  const { generation, earliest, until } = rotationOf(account, tokenId);
+  const time = now();
+  const next = generation + 1;
+  const oldest = Math.max(until > time ? earliest : generation, next - mostEarlier);
+  const rotation =
+    overlapMs === 0
+      ? { id: tokenId, generation: next, earliest: next, until: 0 }
+      : { id: tokenId, generation: next, earliest: oldest, until: time + overlapMs };
+  const others = (account.tokenRotations ?? []).filter(({ id }) => id !== tokenId);
+  return { ...account, tokenRotations: [...others, rotation] };
+}

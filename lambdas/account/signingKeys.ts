@@ -1,7 +1,7 @@
 import type { Account } from './account.ts';
 import type * as answers from '../wire/accountAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
-import { givenTo, rotatedSigning, signingKeysOf } from './credentials.ts';
+import { givenTo, rotatedSigning, signingKeysOf, tokenOf, type MasterSecret } from './credentials.ts';
 import { forbidden, HttpError } from '../error/httpError.ts';
 import { loadAccount, saveAccount } from './accounts.ts';
 import { masterSecret } from './secrets.ts';
@@ -19,7 +19,25 @@ export const credentialsFixed = (): HttpError =>
 const refusal = 'The account is being changed by other requests; send the request again.';
 
 /** @throws HttpError 403 if the keys are fixed, or 503 */
-export async function rotateSigningKeys(account: Account): Promise<Answer<typeof answers.signingKeys>> {
+export const rotateSigningKeys = (account: Account): Promise<Answer<typeof answers.signingKeys>> =>
+  rotated(account, rotatedSigning, signingKeysOf);
+
+/** The account's own two tokens. @throws HttpError 403 if they are fixed, or 503 */
+export const rotateOwnTokens = (account: Account): Promise<Answer<typeof answers.ownTokens>> =>
+  rotated(
+    account,
+    (_secret, { tokenGeneration }) => ({ tokenGeneration: tokenGeneration + 1 }),
+    (secret, after) => ({
+      token: tokenOf(secret, after, 'write'),
+      readOnlyToken: tokenOf(secret, after, 'read'),
+    }),
+  );
+
+async function rotated<T>(
+  account: Account,
+  change: (secret: MasterSecret, before: Account) => Partial<Account>,
+  shown: (secret: MasterSecret, after: Account) => T,
+): Promise<T> {
   const secret = await masterSecret();
   if (givenTo(secret, account.id) !== undefined) throw credentialsFixed();
   // The first try uses the account that was read for this request.
@@ -28,7 +46,7 @@ export async function rotateSigningKeys(account: Account): Promise<Answer<typeof
     const before = known ?? (await loadAccount(account.id, true));
     known = undefined;
     if (before === undefined) throw new HttpError(503, 'busy', refusal);
-    const after = { ...before, ...rotatedSigning(secret, before), version: before.version + 1 };
-    return (await saveAccount(after, before)) ? signingKeysOf(secret, after) : undefined;
+    const after = { ...before, ...change(secret, before), version: before.version + 1 };
+    return (await saveAccount(after, before)) ? shown(secret, after) : undefined;
   });
 }

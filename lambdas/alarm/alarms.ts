@@ -11,7 +11,7 @@ import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/alarms.ts';
 import type { Alarms, AlarmSettings } from './alarm.ts';
 import { testDrafts } from './draft.ts';
-import { readSettings, type AlarmsRequest } from './settings.ts';
+import { readSettings, settingChanges, type AlarmsRequest } from './settings.ts';
 import { deleteAlarms, loadAlarms, saveAlarms } from './store/rows.ts';
 
 function shown(alarms: Alarms | undefined, access: Caller['access']): Answer<typeof answers.alarms> {
@@ -55,8 +55,11 @@ const isSamePlace = (one: AlarmSettings, other: AlarmSettings): boolean =>
 export async function putAlarms(
   { account, access }: Caller,
   request: AlarmsRequest,
-): Promise<Answer<typeof answers.alarms>> {
-  const saved = await retryOnConflict(
+): Promise<{
+  readonly body: Answer<typeof answers.alarms>;
+  readonly changes: ReturnType<typeof settingChanges>;
+}> {
+  const { alarms, before } = await retryOnConflict(
     'The alarms are being changed by many at once; send the change again.',
     async () => {
       const before = await loadAlarms(account.id);
@@ -73,10 +76,10 @@ export async function putAlarms(
         callerIp: request.callerIp,
         version: (before?.version ?? 0) + 1,
       };
-      return (await saveAlarms(alarms, before)) ? alarms : undefined;
+      return (await saveAlarms(alarms, before)) ? { alarms, before } : undefined;
     },
   );
-  return shown(saved, access);
+  return { body: shown(alarms, access), changes: settingChanges(before?.settings, alarms.settings) };
 }
 
 /** Deletes an account's alarms, if any. */

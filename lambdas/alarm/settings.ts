@@ -1,11 +1,12 @@
 import { badField, quote, badRequest } from '../error/httpError.ts';
+import { changesBetween, type Changes, type Values } from '../audit/changes.ts';
 import type { Account } from '../account/account.ts';
 import { badDestination, parseAddress, refuseDestination } from '../destination/destination.ts';
 import { destinationRules } from '../destination/rulesOfDeployment.ts';
 import { isOwnHeader } from '../request/forwarding.ts';
 import { readHeaders, type Header } from '../shared/headers.ts';
 import { parseShape } from '../shared/json.ts';
-import { withKnownCredentials } from '../shared/urlCredentials.ts';
+import { hidden, shownWebhook, withKnownCredentials } from '../shared/urlCredentials.ts';
 import { zoneName } from '../value/wallClock.ts';
 import { alarmKinds } from '../wire/alarms.ts';
 import { watchedBy, type AlarmSettings, type QuietHours } from './alarm.ts';
@@ -78,3 +79,24 @@ function quietHoursOf({ from, to, timezone }: QuietHours): QuietHours {
     throw badField(`quietHours.to is ${quote(to)}; allowed is another time than quietHours.from.`);
   return { from, to, timezone: zone };
 }
+
+const valuesOf = ({ headers, ...settings }: AlarmSettings): Values => ({
+  ...settings,
+  ...Object.fromEntries(
+    headers.map(([name]) => [
+      `headers.${name}`,
+      headers.filter(([other]) => other === name).map(([, value]) => value),
+    ]),
+  ),
+});
+
+/** A webhook's URL, a key and the values of headers are secrets. */
+const shownInTrail = (field: string, text: string): string =>
+  field === 'url'
+    ? shownWebhook(text)
+    : field === 'routingKey' || field.startsWith('headers.')
+      ? hidden
+      : text;
+
+export const settingChanges = (before: AlarmSettings | undefined, after: AlarmSettings): Changes =>
+  changesBetween(before && valuesOf(before), valuesOf(after), shownInTrail);

@@ -23,6 +23,8 @@ import { accountCallbackOf, outcomeOf } from './outcome.ts';
 export interface Completing extends Pick<Message, 'accountId' | 'messageId'> {
   /** The attempt that the completion's URL names; undefined for the open one. */
   readonly named?: Pick<OpenAttempt, 'number' | 'startedAt'>;
+  /** The token that completes it, and why. */
+  readonly note?: Pick<Attempt, 'completedBy' | 'comment'>;
 }
 
 /** Finds the attempt that a completion's URL names. A refusal does not reveal whether the message exists. */
@@ -71,7 +73,7 @@ export async function completeAttempt(completing: Completing, answer: Destinatio
   if (history.end !== undefined) throw tooLate(messageId, 'it was cancelled');
   checkBodySize(account, answer.body);
 
-  const attempt = await recordFor(history, account, started, answer);
+  const attempt = { ...(await recordFor(history, account, started, answer)), ...completing.note };
   // Another completion, the timeout, or a worker with another answer was first.
   if (!(await noteAttempt(history, attempt))) return completeAttempt(completing, answer);
   await Promise.all([
@@ -152,4 +154,4 @@ function startOf({
 }
 
 const endOf = ({ number, response: { status, error } }: Attempt): string =>
-  `its attempt ${number} has ended with ${error === undefined ? `the status ${status}` : `the error "${error}"`}`;
+  `its attempt ${number + 1} has ended with ${error === undefined ? `the status ${status}` : `the error "${error}"`}`;

@@ -131,7 +131,7 @@ export async function unlessCancelled(
 function logAttempt({ messageId, url }: Message, attempt: Attempt, isFirst: boolean): void {
   log[attempt.state === 'DELIVERED' ? 'info' : 'warn']('attempt', {
     messageId,
-    attempt: attempt.number,
+    retried: attempt.number,
     url,
     status: attempt.response.status,
     error: attempt.response.error,

@@ -11,7 +11,7 @@ import {
   rotateTokens,
   updateAccount,
 } from '../management/accounts.ts';
-import { createToken, listTokens, revokeToken } from '../management/tokens.ts';
+import { createToken, listTokens, revokeToken, rotateToken } from '../management/tokens.ts';
 import { getStats } from '../statistics/accountStats.ts';
 
 export const handler = managementApi('accounts', accountsRoutes, {
@@ -43,6 +43,10 @@ export const handler = managementApi('accounts', accountsRoutes, {
   'GET /v2/{brand}/users/{id}/tokens': async (call) => ok(await listTokens(variable(call, 'id'))),
   'DELETE /v2/{brand}/users/{id}/tokens/{tokenId}': async (call) =>
     ok(await revokeToken(variable(call, 'id'), variable(call, 'tokenId'), call.request.callerIp)),
+  'POST /v2/{brand}/users/{id}/tokens/{tokenId}/rotate': async (call) => {
+    const { body, callerIp } = call.request;
+    return ok(await rotateToken(variable(call, 'id'), variable(call, 'tokenId'), body, callerIp));
+  },
   'GET /v2/{brand}/stats/{id}': async (call) => ok(await getStats(variable(call, 'id'))),
   'GET /v2/{brand}/openapi.json': async ({ request }) => {
     const { serveDescription } = await import('../http/openapi/served.ts');

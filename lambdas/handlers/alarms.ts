@@ -6,7 +6,7 @@ import { alarmsRoutes } from '../http/routeTable.ts';
 
 export const handler = api('alarms', alarmsRoutes, {
   'GET /v2/alarms': async ({ caller }) => ok(await getAlarms(caller)),
-  'PUT /v2/alarms': async ({ caller, request }) => ok(await putAlarms(caller, request)),
+  'PUT /v2/alarms': async ({ caller, request }) => ({ status: 200, ...(await putAlarms(caller, request)) }),
   'DELETE /v2/alarms': async ({ caller }) => {
     await removeAlarms(caller.account);
     return ok({});

@@ -1,3 +1,4 @@
+import { changesBetween } from '../audit/changes.ts';
 import { getBulk, getBulks, resumeBulk, stopBulk } from '../bulk/bulks.ts';
 import { parseFilter } from '../wire/filters.ts';
 import { idsInBody } from '../wire/idBodies.ts';
@@ -41,16 +42,26 @@ function againRequest(call: AuthenticatedCall): AgainRequest {
   return { ...call.canonical, host, callerIp };
 }
 
+/** @param completedBy the token, if the caller has one */
 async function complete(
   { request }: Call,
+  completedBy: string | undefined,
   completingOf: (from: typeof Completions) => Completing | Promise<Completing>,
 ): Promise<ApiResponse> {
   // Few processes complete an attempt, so the code is loaded for the first one.
   const completions = await import('../delivery/complete.ts');
   const completing = await completingOf(completions);
-  const answer = parseCompletion(request.body);
-  const { number, state } = await completions.completeAttempt(completing, answer);
-  return ok({ messageId: completing.messageId, retried: number, state });
+  const { comment, ...answer } = parseCompletion(request.body);
+  const noted = { ...completing, note: { completedBy, comment } };
+  const attempt = await completions.completeAttempt(noted, answer);
+  const { number, state, response } = attempt;
+  const isOwn =
+    attempt.completedBy === completedBy && attempt.comment === comment && response.status === answer.status;
+  return {
+    ...ok({ messageId: completing.messageId, retried: number, state, comment: attempt.comment }),
+    // Another completion may have been first; the trail has what this one recorded.
+    changes: isOwn ? changesBetween(undefined, { status: response.status, comment }) : undefined,
+  };
 }
 
 const endpoints: Endpoints<'messages'> = {
@@ -89,9 +100,12 @@ const endpoints: Endpoints<'messages'> = {
     return ok({ cancelled: 1 });
   },
   'POST /v2/messages/{messageId}/complete': (call) =>
-    complete(call, () => ({ accountId: call.caller.account.id, messageId: variable(call, 'messageId') })),
+    complete(call, call.caller.named?.id ?? 'token', () => ({
+      accountId: call.caller.account.id,
+      messageId: variable(call, 'messageId'),
+    })),
   'POST /v2/complete/{completion}': (call) =>
-    complete(call, ({ namedBy }) => namedBy(variable(call, 'completion'))),
+    complete(call, undefined, ({ namedBy }) => namedBy(variable(call, 'completion'))),
   'DELETE /v2/messages': async ({ request, canonical, caller }) => {
     const query = [...canonical.otherQuery, ...idsInBody('messages', request.body)];
     return ok(await cancelMessages(caller.account, parseFilter('messages', query)));

@@ -19,6 +19,10 @@ export const handler = api('stats', statsRoutes, {
   },
   'GET /v2/stats/lanes': async (call) =>
     ok(await getLaneTimes(call.caller.account, readQuery(call, ['queueName', 'flowControlKey']))),
+  'GET /v2/search': async (call) => {
+    const { findNames } = await import('../statistics/search.ts');
+    return ok(await findNames(call.caller.account, readQuery(call, ['q']).q));
+  },
   'GET /v2/metrics': async ({ caller }) => ({
     status: 200,
     body: Buffer.from(await readMetrics(caller.account)),

@@ -1,7 +1,7 @@
 /** Finds what holds messages back: paused lanes, hosts that are down, and lines in which an attempt waits. */
 import type { Account } from '../account/account.ts';
 import { isOpen } from '../circuit/circuit.ts';
-import { attemptJob } from '../job/job.ts';
+import { attemptJob, type LaneKind } from '../job/job.ts';
 import type { Message } from '../message/message.ts';
 import { now, secondMs } from '../shared/clock.ts';
 import {
@@ -46,6 +46,11 @@ export async function* pausedKeys({ id }: Account) {
   for await (const lane of listLanes(id, 'key', mayBeOld)) {
     yield lane.isPaused ? { flowControlKey: lane.name, waiting: waitingIn(lane) } : undefined;
   }
+}
+
+/** Lanes of a kind that exist; a moment old. */
+export async function* lanesOf({ id }: Account, kind: LaneKind): AsyncGenerator<Lane> {
+  for await (const lane of listLanes(id, kind, mayBeOld)) if (isThere(lane)) yield lane;
 }
 
 /** The time to look through one line. */

@@ -116,6 +116,18 @@ export const newOwnTokenInput = z.strictObject({
     .check(z.describe('`read`: operations that change nothing. `publish`: publish and notify.')),
 });
 
+export const rotatedTokenInput = z.strictObject({
+  overlap: optionalField(
+    z
+      .string()
+      .check(
+        z.describe(
+          'How long the earlier secret is accepted as well: `24h` by default, from `0s`, for one that leaked, to `7d`.',
+        ),
+      ),
+  ),
+});
+
 const allowedTokenOf = (allowed: readonly TokenScope[]): string =>
   `{"name", "scope", "destinations"?, "expires_at"?}, with a name of 1 to ${longestTokenName} characters, the scope ${allowed.join(', ')}, 1 to ${mostDestinations} destinations of 1 to ${longestDestination} characters, and Unix seconds as expires_at`;
 

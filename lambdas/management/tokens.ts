@@ -4,14 +4,21 @@ import type * as answers from '../wire/accountAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { changesBetween, type Changes, type Values } from '../audit/changes.ts';
 import { isDeleted, type Account } from '../account/account.ts';
-import { mostNamedTokens, namedTokenOf, newTokenId, type NamedToken } from '../account/namedToken.ts';
+import {
+  mostNamedTokens,
+  namedTokenOf,
+  newTokenId,
+  rotatedToken,
+  rotationOf,
+  type NamedToken,
+} from '../account/namedToken.ts';
 import { deleteNamedToken, loadNamedToken, saveNamedToken } from '../account/namedTokens.ts';
 import { loadAccount, saveAccount } from '../account/accounts.ts';
 import { masterSecret } from '../account/secrets.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
 import { forbidden, HttpError, notFound, overLimit, quote } from '../error/httpError.ts';
 import { dayMs, now, secondMs } from '../shared/clock.ts';
-import { readToken, type AskedToken } from './rules/tokenFields.ts';
+import { readOverlap, readToken, type AskedToken } from './rules/tokenFields.ts';
 import { auditedIn } from './auditedIn.ts';
 import { answerOf, busySentence, existingAccount } from './replicas.ts';
 
@@ -19,13 +26,19 @@ type TokenRecord = Answer<typeof answers.namedToken>;
 
 const seconds = (time: number): number => Math.floor(time / secondMs);
 
-const recordOf = ({ id, name, scope, destinations, ...token }: NamedToken): TokenRecord => ({
+const recordOf = ({ id, name, scope, destinations, ...token }: NamedToken, of?: Account): TokenRecord => ({
   ...{ id, name, scope, destinations },
   made_by: token.maker,
   created_at: seconds(token.createdAt),
   expires_at: token.endsAt && seconds(token.endsAt),
   last_used: token.lastUsed,
+  overlap_until: of && overlapUntil(of, id),
 });
+
+function overlapUntil(account: Account, id: string): number | undefined {
+  const { until } = rotationOf(account, id);
+  return until > now() ? seconds(until) : undefined;
+}
 
 const valuesOf = ({ name, scope, destinations, made_by, expires_at }: Partial<TokenRecord> = {}): Values => ({
   ...{ name, scope, destinations, made_by, expires_at },
@@ -51,12 +64,16 @@ const tokensOf = async ({ id, region, tokenIds = [] }: Account): Promise<readonl
 
 /** Newest first, without their secrets. @throws HttpError 503 */
 export const listOwnTokens = async (account: Account): Promise<Answer<typeof answers.namedTokens>> =>
-  (await tokensOf(account)).map(recordOf).reverse();
+  (await tokensOf(account)).map((token) => recordOf(token, account)).reverse();
 
 /** For the operator. @throws HttpError 404 or 503 */
 export const listTokens = async (id: string): Promise<Answer<typeof answers.namedTokens>> =>
   listOwnTokens(await liveAccount(id));
 
+interface Maker {
+  readonly account: Account;
+  readonly named?: NamedToken;
+}
 type MadeToken = Answer<typeof answers.madeToken>;
 
 /** For the operator. @throws HttpError 400, 404, 412 or 503; nothing is changed then */
@@ -79,10 +96,7 @@ const sameAccount =
   };
 
 /** For the account itself. @throws HttpError 400, 401, 412 or 503; nothing is changed then */
-export async function createOwnToken(
-  { account, named }: { readonly account: Account; readonly named?: NamedToken },
-  body: Uint8Array,
-): Promise<MadeToken> {
+export async function createOwnToken({ account, named }: Maker, body: Uint8Array): Promise<MadeToken> {
   const token = newToken(account, readToken(body, 'account', named?.endsAt), named?.id ?? 'token');
   return makeToken(account, token, sameAccount(account));
 }
@@ -177,17 +191,88 @@ async function removeToken(account: Account, tokenId: string, reload: Reload): P
   );
 }
 
+/** Gives a token another secret. Its id, rights and end stay. @throws HttpError 400, 404 or 503 */
+async function rotate(account: Account, tokenId: string, body: Uint8Array, reload: Reload): Promise<Rotated> {
+  const { overlap, overlapMs } = readOverlap(body);
+  const token = await tokenOf(account, tokenId);
+  if (token === undefined) throw noToken(tokenId);
+  const after = await changeAccount(account, (before) => rotatedToken(before, tokenId, overlapMs), reload);
+  const changes = changesBetween(undefined, { overlap });
+  return {
+    body: { ...recordOf(token, after), token: namedTokenOf(await masterSecret(), after, tokenId) },
+    changes,
+  };
+}
+
+interface Rotated {
+  readonly body: MadeToken;
+  readonly changes: Changes;
+}
+
+/** For the operator. @throws HttpError 400, 404 or 503 */
+export async function rotateToken(
+  id: string,
+  tokenId: string,
+  body: Uint8Array,
+  address?: string,
+): Promise<MadeToken> {
+  const account = await liveAccount(id);
+  const rotated = await auditedIn(
+    account,
+    { action: 'token.rotate', subject: tokenId, address },
+    () => rotate(account, tokenId, body, () => liveAccount(id)),
+    ({ changes }) => changes,
+  );
+  return rotated.body;
+}
+
+/**
+ * For the account itself. A named token rotates only those that it made, because it must not know a secret that stays valid when
+ * it is revoked.
+ *
+ * @throws HttpError 400, 403, 404 or 503
+ */
+export async function rotateOwnToken(
+  { account, named }: Maker,
+  tokenId: string,
+  body: Uint8Array,
+): Promise<Rotated> {
+  const token = await tokenOf(account, tokenId);
+  if (token !== undefined && (token.scope === 'full' || (named && token.maker !== named.id))) {
+    throw forbidden(
+      'token_scope_exceeded',
+      `The token ${quote(tokenId)} may do everything, or was not made by this one; the operator of the service rotates it.`,
+    );
+  }
+  return rotate(account, tokenId, body, sameAccount(account));
+}
+
 /** @param read the account as this request read it */
-function changeTokens(
+const changeTokens = (
   read: Account,
   changed: (before: Account) => readonly string[] | Promise<readonly string[]>,
+  reload: Reload,
+): Promise<Account> =>
+  changeAccount(
+    read,
+    async (before) => {
+      const tokenIds = await changed(before);
+      const tokenRotations = before.tokenRotations?.filter(({ id }) => tokenIds.includes(id));
+      return { ...before, tokenIds, tokenRotations };
+    },
+    reload,
+  );
+
+function changeAccount(
+  read: Account,
+  changed: (before: Account) => Account | Promise<Account>,
   reload: Reload,
 ): Promise<Account> {
   let known: Account | undefined = read;
   return retryOnConflict(busySentence(read.id), async () => {
     const before = known ?? (await reload());
     known = undefined;
-    const after = { ...before, tokenIds: await changed(before), version: before.version + 1 };
+    const after = { ...(await changed(before)), version: before.version + 1 };
     return (await answerOf(before.region, saveAccount(after, before))) ? after : undefined;
   });
 }

@@ -47,11 +47,12 @@ export const cancelledEntries = (subject: LogSubject, at: number): readonly LogE
 /** Newest first. */
 export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly LogEntry[] {
   const { response, recordedAt, nextDeliveryAt, number } = attempt;
+  const { completedBy, comment } = attempt;
   const retried = { retried: number };
   // An attempt that was open got this entry when it was left open.
   const active = attempt.wasOpen === true ? [] : [entry(subject, 'ACTIVE', attempt.startedAt, retried)];
   if (attempt.state === 'DELIVERED') {
-    const delivered = { ...retried, responseStatus: response.status };
+    const delivered = { ...retried, responseStatus: response.status, completedBy, comment };
     return [entry(subject, 'DELIVERED', recordedAt, delivered), ...active];
   }
   const failure = {
@@ -60,6 +61,8 @@ export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly 
     responseHeaders: shownHeaders(response.headers),
     responseBody: response.body.length === 0 ? undefined : Buffer.from(response.body).toString('base64'),
     error: response.error,
+    completedBy,
+    comment,
     nextDeliveryTime: nextDeliveryAt,
   };
   const failed = [entry(subject, 'ERROR', recordedAt, failure), ...active];

@@ -157,6 +157,10 @@ export const attempt = z.object({
   wasOpen: z.optional(z.literal(true)),
   /** Whether its answer is a completion: messages that need the whole answer are then stored after the record. */
   isCompleted: z.optional(z.literal(true)),
+  /** The token that completed it: its id, or `token`. Undefined for its destination, which has none. */
+  completedBy: optionalText,
+  /** The comment of its completion. */
+  comment: optionalText,
   /** A completion's whole body, if the record truncates it. */
   wholeBody: z.optional(z.object({ id: z.string(), stored: storedBody })),
   response: keptResponse,

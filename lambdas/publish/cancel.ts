@@ -20,7 +20,7 @@ import {
   rangeOf,
 } from '../list/pages.ts';
 import { limitedScan, rowsWithoutSlot } from '../list/scans.ts';
-import { countCancellable, totalOf, type PerKind } from '../waiting/count.ts';
+import { countCancellable, oldestOpen, totalOf, type PerKind } from '../waiting/count.ts';
 import { withdraw } from './withdraw.ts';
 import { loadWaiting, ofRun, noSuchMessage } from './messages.ts';
 
@@ -122,6 +122,12 @@ export async function cancelDelayed(account: Account, queueName: string): Promis
 
 /** A process that has counted before needs milliseconds. Otherwise the messages are read as for a cancellation. */
 const memoryBudgetMs = 4 * secondMs;
+const mostAwaited = 5;
+
+interface ByState {
+  readonly states: PerKind;
+  readonly awaited: ReturnType<typeof oldestOpen>;
+}
 
 /**
  * Counts the messages that a cancellation would cancel.
@@ -132,11 +138,14 @@ export async function countMessages(
   account: Account,
   filter: Filter,
   isByState = false,
-): Promise<Answer<typeof answers.counted> & { readonly states?: PerKind }> {
+): Promise<Answer<typeof answers.counted> & Partial<ByState>> {
   const begunAt = now();
   if (filter.ids === undefined && filter.cursor === undefined) {
     const states = await countCancellable(account, filter, begunAt + memoryBudgetMs);
-    if (states !== undefined) return { count: totalOf(states), ...(isByState && { states }) };
+    if (states !== undefined) {
+      const awaited = oldestOpen(account, filter, mostAwaited);
+      return { count: totalOf(states), ...(isByState && { states, awaited }) };
+    }
   }
   const { scope, rows, selected } = await selection(account, filter);
   return countEach(scope, rows, selected, undefined, begunAt + countBudgetMs);

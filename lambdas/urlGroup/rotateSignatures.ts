@@ -3,18 +3,16 @@ import { masterSecret } from '../account/secrets.ts';
 import type { Changes } from '../audit/changes.ts';
 import { badField, quote } from '../error/httpError.ts';
 import type { EndpointSignature } from '../account/endpointSecrets.ts';
-import { dayMs, now } from '../shared/clock.ts';
+import { now } from '../shared/clock.ts';
 import { parseShape } from '../shared/json.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
-import { parseDurationMs } from '../value/duration.ts';
+import { parseOverlapMs } from '../value/duration.ts';
 import type { EndpointSecrets } from '../wire/urlGroupAnswers.ts';
 import { endedOverlaps, rotatedSignatures } from '../wire/requests.ts';
 import { noSuchEndpoint, refuseUnnamed } from './endpoints.ts';
 import { newSecrets, rotated } from './signatures.ts';
 import { isNamedBy, type ChangedGroup, type EndpointKey } from './urlGroup.ts';
 import { changeGroup, groupChanges, noSuchGroup, type GroupRequest } from './urlGroups.ts';
-
-const longestOverlapMs = 7 * dayMs;
 
 const allowedKeys = '{"endpoints": [{"url"?, "name"?}]}';
 
@@ -57,10 +55,7 @@ export async function rotateSignatures(
 ): Promise<{ readonly body: EndpointSecrets; readonly changes: Changes }> {
   const allowed = '{"endpoints": [{"url"?, "name"?}], "overlap"?: "24h"} with at least one endpoint';
   const { endpoints, overlap } = parseShape('The body', request.body, rotatedSignatures, allowed);
-  const overlapMs = overlap === undefined ? dayMs : parseDurationMs('overlap', overlap);
-  if (overlapMs > longestOverlapMs) {
-    throw badField(`overlap is ${quote(overlap ?? '')}; allowed is from 0s to 7d.`);
-  }
+  const overlapMs = parseOverlapMs(overlap);
   const secret = await masterSecret();
   const changed = await changeSignatures(account, request.name, endpoints, (signature) =>
     rotated(signature, secret, now(), overlapMs),

@@ -40,6 +40,19 @@ export function parseDurationMs(
   return totalMs;
 }
 
+const longestOverlap = '7d';
+
+/**
+ * Reads how long a replaced secret stays valid beside its successor, in milliseconds.
+ *
+ * @throws HttpError 400
+ */
+export function parseOverlapMs(overlap = '24h'): number {
+  const overlapMs = parseDurationMs('overlap', overlap);
+  if (overlapMs <= parseDurationMs('overlap', longestOverlap)) return overlapMs;
+  throw badField(`overlap is ${quote(overlap)}; allowed is from 0s to ${longestOverlap}.`);
+}
+
 /** Formats whole seconds for {@link parseDurationMs}: `1d10h30m5s`, or `0s`. */
 export function formatDuration(durationMs: number): string {
   let restMs = durationMs;

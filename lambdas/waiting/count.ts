@@ -2,7 +2,7 @@ import type { Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { timeOfId } from '../shared/ids.ts';
 import { matches, type Filter } from '../wire/filters.ts';
-import type { Field } from '../wire/filterFields.ts';
+import type { Field, Filterable } from '../wire/filterFields.ts';
 import type { MessageKind } from '../wire/states.ts';
 import { openMessagesOf, type OpenMessage } from './openMessages.ts';
 
@@ -18,6 +18,9 @@ const kindOf = ({ state, dueAt }: OpenMessage, time: number): WaitingKind => {
   if (state === 'ACTIVE') return 'open';
   return dueAt > time ? 'delayed' : 'waiting';
 };
+
+type OldestOpen = Pick<OpenMessage, 'since'> &
+  Pick<Filterable, 'url' | 'labels'> & { readonly messageId: string };
 
 type Wanted = Pick<Filter, 'values'> & Partial<Pick<Filter, 'fromDate' | 'toDate'>>;
 
@@ -65,6 +68,22 @@ export async function countWaiting(
   for (const [, message] of wantedOf(messages, wanted)) counts[kindOf(message, time)] += 1;
   return counts;
 }
+
+/** The longest waiting of the messages whose destination answers later, those of runs included, after they were counted. */
+export const oldestOpen = (account: Account, { values }: Wanted, most: number): readonly OldestOpen[] =>
+  [...openMessagesOf(account)]
+    .filter(([, { state, subject }]) => state === 'ACTIVE' && matches({ values }, subject))
+    .sort(([, one], [, other]) => one.since - other.since)
+    .slice(0, most)
+    .map(
+      ([
+        messageId,
+        {
+          since,
+          subject: { url, labels },
+        },
+      ]) => ({ messageId, since, url, labels }),
+    );
 
 /** As {@link countWaiting}, without the messages of runs: these are cancelled with their run. */
 export const countCancellable = (account: Account, filter: Wanted, until: number) =>

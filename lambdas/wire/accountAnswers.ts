@@ -160,8 +160,15 @@ export const namedToken = z.object({
   created_at: seconds('When it was created.'),
   expires_at: z.optional(seconds('When it expires; absent if it does not expire.')),
   last_used: z.optional(text('The last day on which it was used, such as `2026-11-20`, UTC.')),
+  overlap_until: z.optional(
+    seconds('After a rotation: until when its earlier secret is accepted as well; absent after that.'),
+  ),
 });
 export const namedTokens = z.array(namedToken);
+export const ownTokens = z.object({
+  token: text('The account’s token, which may do everything. It is not shown again.'),
+  readOnlyToken: text('The token that changes nothing.'),
+});
 export const madeToken = z.extend(namedToken, { token: text('The token. It is not shown again.') });
 
 const point = z.object({

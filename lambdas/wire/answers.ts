@@ -160,10 +160,11 @@ export const messageAnswer = z.union([message, messageInAnyState]);
 
 export const completed = z.object({
   messageId,
-  retried: whole('The attempt that is completed: 0 for the first delivery.'),
+  retried: whole('The completed attempt’s retries before it: 0 for attempt 1.'),
   state: z
     .enum(['DELIVERED', 'RETRY', 'FAILED', 'CANCELED'])
     .check(z.describe('The effect of the answer on the message.')),
+  comment: z.optional(text('The comment that was recorded: that of the first completion.')),
 });
 
 export const changedMessage = z.object({
@@ -204,13 +205,17 @@ export const logEntry = z.object({
   retriedFrom,
   createdAt: time('When the message was published.'),
   notBefore: z.optional(time('With `CREATED`.')),
-  retried: z.optional(whole('Only for attempts: 0 for the first delivery, n for the nth retry.')),
+  retried: z.optional(whole('Only for attempts: the retries before it, so 0 for attempt 1.')),
   responseStatus: z.optional(whole('Only with `DELIVERED` and `ERROR`; 0 if there was no answer.')),
   responseHeaders: z.optional(headerLists('With `ERROR`.')),
   responseBody: z.optional(
     text('With `ERROR`: in base64, as much of it as the account’s `max_events_size`.'),
   ),
   error: z.optional(text('With `ERROR`: why there was no answer.')),
+  completedBy: z.optional(
+    text('With `DELIVERED` and `ERROR`: the token that completed the attempt, its id or `token`.'),
+  ),
+  comment: z.optional(text('With `DELIVERED` and `ERROR`: the comment of the completion.')),
   nextDeliveryTime: z.optional(time('With `RETRY` and `ERROR`: when the next attempt is made.')),
 });
 export const logPage = z.object({ cursor, searched, logs: z.array(logEntry) });

@@ -6,6 +6,7 @@ export const auditActions = [
   'account.rotateTokens',
   'token.create',
   'token.revoke',
+  'token.rotate',
   'keys.rotate',
   'alarms.save',
   'alarms.delete',

@@ -276,7 +276,7 @@ const own: Readonly<Partial<Record<keyof typeof known, Readonly<Partial<Record<F
   listedMessages: {
     state: stateField(messageStateFilters, {
       description:
-        'The message’s state. Default: the waiting messages, `CREATED` and `RETRY`. `ALL` means all states. `CANCELLED` is accepted for `CANCELED`.',
+        'The message’s state. Default: the waiting messages, `CREATED`, `ACTIVE` and `RETRY`. `ALL` means all states. `CANCELLED` is accepted for `CANCELED`.',
       example: 'ALL',
     }),
   },

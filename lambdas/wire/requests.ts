@@ -160,6 +160,9 @@ export const triggerItem = /* @__PURE__ */ made(() =>
   }),
 );
 
+/** Characters: the audit trail keeps as many of a value. */
+const longestCommentLength = 200;
+
 /** The completion of an attempt: its destination's later answer. */
 export const completion = z.strictObject({
   status: z
@@ -179,13 +182,30 @@ export const completion = z.strictObject({
         z.describe('The body in base64, in place of `body`.'),
       ),
   ),
+  comment: optionalField(
+    z
+      .string()
+      .check(
+        z.minLength(1),
+        z.maxLength(longestCommentLength),
+        z.describe('Why, for the log. The destination of the message and its callbacks do not get it.'),
+      ),
+  ),
 });
 
+type Completion = DestinationResponse & { readonly comment?: string | undefined };
+
 /** @throws HttpError 400 */
-export function parseCompletion(bytes: Uint8Array): DestinationResponse {
+export function parseCompletion(bytes: Uint8Array): Completion {
   const allowed =
-    '{"status": 200 to 599, "headers"?: {"<name>": "<value>"}, "body"?: "<text>" or "bodyBase64"?: "<base64>"}';
-  const { status, headers = [], body, bodyBase64 } = parseShape('The body', bytes, completion, allowed);
+    '{"status": 200 to 599, "headers"?: {"<name>": "<value>"}, "body"?: "<text>" or "bodyBase64"?: "<base64>", "comment"?: "<1 to 200 characters>"}';
+  const {
+    status,
+    headers = [],
+    body,
+    bodyBase64,
+    comment,
+  } = parseShape('The body', bytes, completion, allowed);
   if (body !== undefined && bodyBase64 !== undefined) {
     throw badField('body and bodyBase64 are both given; allowed is one of them.');
   }
@@ -193,5 +213,6 @@ export function parseCompletion(bytes: Uint8Array): DestinationResponse {
     status,
     headers: readHeaders('headers', headers),
     body: bodyBase64 === undefined ? Buffer.from(body ?? '') : Buffer.from(bodyBase64, 'base64'),
+    comment,
   };
 }

@@ -26,6 +26,10 @@ export const waitingStates = ['CREATED', 'ACTIVE', 'RETRY'] as const satisfies r
 export const runStates = ['RUN_STARTED', 'RUN_SUCCESS', 'RUN_FAILED', 'RUN_CANCELED'] as const;
 export type RunState = (typeof runStates)[number];
 
+/** Filters of active runs: they wait for nothing that comes, for a time, or for an event. */
+export const runWaits = ['RUN_HANGING', 'RUN_SLEEPING', 'RUN_WAITING'] as const;
+export type RunWait = (typeof runWaits)[number];
+
 /** The states of a step in the log, in order. The last three are final. */
 export const stepStates = [
   'STEP_PROGRESS',

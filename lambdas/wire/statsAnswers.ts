@@ -1,7 +1,7 @@
 /** The shapes of answers with statistics; see `answers.ts`. */
 import * as z from 'zod/mini';
 import { text, whole } from '../options/option.ts';
-import { counted, time } from './answers.ts';
+import { counted, messageId, time } from './answers.ts';
 
 const host = text('The host, with its port if the URL has one.');
 const waiting = whole('The number of waiting messages.');
@@ -90,6 +90,27 @@ export const attention = z.object({
     .check(
       z.describe(
         'The parts of which there may be more than is shown. Such a part is absent if nothing of it was found in time: it is unknown, not 0.',
+      ),
+    ),
+});
+
+export const foundNames = z.object({
+  results: z
+    .array(
+      z.object({
+        kind: z.enum(['queue', 'flowControlKey', 'urlGroup', 'schedule', 'host', 'label', 'run']),
+        name: text('The match: a name, or, for a run, its id, the URL of its workflow or a label.'),
+        link: text('The path of the API for it, or for the list that it selects.'),
+        workflowRunId: z.optional(text('Only with `run`: its id.')),
+        workflowRunCreatedAt: z.optional(time('Only with `run`: when it was started.')),
+      }),
+    )
+    .check(z.describe('At most 10 of each kind; names that begin with the text come first.')),
+  isWhole: z
+    .boolean()
+    .check(
+      z.describe(
+        'Whether these are all. At most 1,000 of each kind are examined, for up to a second; hosts and labels are those of the newest 1,000 messages.',
       ),
     ),
 });
@@ -211,5 +232,21 @@ export const countedMessages = z.object({
         open: whole('Messages whose destination answered 202 and that wait for their completion.'),
       })
       .check(z.describe('How many of them are in each state; with `by=state`, unless `atLeast`.')),
+  ),
+  awaited: z.optional(
+    z
+      .array(
+        z.object({
+          messageId,
+          url: text('The destination, without `user:password`.'),
+          labels: z.optional(z.array(z.string())),
+          since: time('When the destination answered 202.'),
+        }),
+      )
+      .check(
+        z.describe(
+          'With `states`: the 5 messages that have waited longest for their completion, including those of workflow runs.',
+        ),
+      ),
   ),
 });

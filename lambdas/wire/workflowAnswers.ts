@@ -118,7 +118,7 @@ const refusal = z
 
 export const runRequest = z.object({
   messageId,
-  retried: whole('0 for the first delivery of the message, n for the nth retry.'),
+  retried: whole('The retries before this attempt: 0 for attempt 1.'),
   startedAt: time('When it was sent.'),
   endedAt: time('When its outcome was recorded.'),
   status: whole('The status of the answer; 0 if there was no answer.'),

@@ -4,7 +4,7 @@ import type { Order } from '../table/cursor.ts';
 import type { Header } from '../shared/headers.ts';
 import { badField, badRequest, quote } from '../error/httpError.ts';
 import { optionalField, parseShape } from '../shared/json.ts';
-import { stepStates, type StepState, runStates, type RunState } from './states.ts';
+import { stepStates, runStates, runWaits } from './states.ts';
 import { known, type Filterable } from './filterFields.ts';
 import { longestPage, matches, mostIds, wantedIn, type Filter } from './filters.ts';
 import { found, inAnyCase, latestDateMs, QueryReader, type Period } from './queryReader.ts';
@@ -56,13 +56,13 @@ export interface RunsQuery extends RunFilter {
   readonly runId: string | undefined;
   /** Unix milliseconds at which the run with that id was started. */
   readonly createdAt: number | undefined;
-  readonly states: ReadonlySet<RunState | StepState> | undefined;
+  readonly states: ReadonlySet<(typeof runFilterStates)[number]> | undefined;
   readonly messageIds: ReadonlySet<string> | undefined;
   /** The shown bytes of each body. −1 leaves out the field; undefined shows all. */
   readonly trimBody: number | undefined;
 }
 
-const states = [...runStates, ...stepStates] as const;
+export const runFilterStates = [...runStates, ...runWaits, ...stepStates] as const;
 
 /** The log's parameters in addition to those of all lists of runs. */
 const ofLog = [
@@ -116,7 +116,7 @@ export function parseRunsQuery(query: readonly Header[]): RunsQuery {
     runs: runsIn(given),
     runId: given.single('workflowRunId'),
     createdAt: given.whole('workflowCreatedAt', 0, latestDateMs),
-    states: setOf(given.list('state')?.map((text) => found('state', text, states, inAnyCase))),
+    states: setOf(given.list('state')?.map((text) => found('state', text, runFilterStates, inAnyCase))),
     messageIds: setOf(given.list('messageId')),
     trimBody: given.whole('trimBody', -1, mostTrimmed),
     ...runFilterIn(given),

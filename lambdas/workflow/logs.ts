@@ -11,12 +11,12 @@ import type * as answers from '../wire/workflowAnswers.ts';
 import { parseCountQuery, parseRunsQuery, type CountQuery, type RunsQuery } from '../wire/workflowFilters.ts';
 import { candidatesOf, mayBeWanted, rowsToCount } from './log/candidates.ts';
 import { findHangingRuns, type HangingRuns } from './hanging/find.ts';
-import { loadRunLog, type ShownRun } from './log/runLog.ts';
+import { loadRunLog, waitsOf, type ShownRun, type ShownStep } from './log/runLog.ts';
 import { loadRunJournal } from './runs/loadRun.ts';
 
 function isWanted({ states, messageIds }: RunsQuery, run: ShownRun): boolean {
-  const steps = run.steps.flatMap((group): readonly { state: string; messageId: string }[] => group.steps);
-  const ofState = [run.workflowState, ...steps.map(({ state }) => state)];
+  const steps = run.steps.flatMap((group): readonly ShownStep[] => group.steps);
+  const ofState = [run.workflowState, ...waitsOf(run, steps), ...steps.map(({ state }) => state)];
   const ids = [run.failureFunction?.messageId, ...steps.map(({ messageId }) => messageId)];
   return (
     (states === undefined || ofState.some((state) => [...states].some((one) => one === state))) &&
@@ -70,6 +70,8 @@ export async function listRuns(
   }
   return pageUpTo(undefined);
 }
+
+export { newestRuns } from './log/candidates.ts';
 
 export const hangingRuns = (account: Account): Promise<HangingRuns> =>
   findHangingRuns(account, now() + listBudgetMs);

@@ -171,6 +171,7 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       rights.on('lanes', 'GetItem'),
       rights.readTenants(),
       ...rights.findAttention(),
+      rights.on('groups', 'Query'),
     ],
     description: [],
     console: [],

@@ -67,8 +67,8 @@ describe('A failed message', () => {
     await why.getByText('"the database is away"').waitFor();
     expect(await why.getByText('because').count()).toBe(1);
     const happened = page.getByRole('region', { name: 'History' });
-    await happened.getByText('Attempt 2: 503').waitFor();
-    await happened.getByText('Attempt 1: 503').waitFor();
+    await happened.getByText('Attempt 2 of 2: 503').waitFor();
+    await happened.getByText('Attempt 1 of 2: 503').waitFor();
     const request = page.getByRole('region', { name: 'Request' });
     await request.getByText('"order": 4711').waitFor();
     await request.getByText('acme').waitFor();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeAccount, publishAs } from '../support/accounts.ts';
-import { unique } from '../support/api.ts';
+import { api, ok, unique } from '../support/api.ts';
 import { barriersOf, isTooWide, openConsole } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { putQueue } from '../support/lanes.ts';
@@ -184,12 +184,13 @@ describe('The palette', () => {
   it('finds screens by name', async () => {
     const page = await openConsole({ at: '#/overview' });
     await page.getByRole('button', { name: 'Go to…' }).click();
-    const input = page.getByRole('combobox', { name: 'A screen, an id, a label or text in a body' });
+    const input = page.getByRole('combobox', { name: 'A name, an id, a label or text in a body' });
     await input.fill('e');
     expect(await barriersOf(page)).toEqual([]);
     await input.fill('group');
     // Searches are listed after the screens.
-    expect((await page.getByRole('option').allInnerTexts()).map((text) => text.split('\n')[0])).toEqual([
+    const names = (await page.getByRole('option').allInnerTexts()).map((text) => text.split('\n')[0]);
+    expect([names[0], ...names.slice(-3)]).toEqual([
       'URL groups',
       'Messages labelled “group”',
       'Messages whose body contains “group”',
@@ -205,6 +206,47 @@ describe('The palette', () => {
     await input.fill('nothing is called so');
     await expect.poll(() => page.getByRole('dialog').getByRole('option').count()).toBe(3);
     expect(await barriersOf(page)).toEqual([]);
+  });
+
+  it('finds things by a part of their name while one types, with one request', async () => {
+    const { token } = await makeAccount();
+    const text = unique('acme');
+    await ok(api('POST', '/v2/queues', { token, body: { queueName: `the-${text}` } }));
+    const body = [
+      {
+        destination: `https://${text}.example.com/x`,
+        body: 'x',
+        headers: { 'Svc-Label': `東京 ${text}`, 'Svc-Delay': '1d' },
+      },
+    ];
+    await ok(api('POST', '/v2/batch', { token, body }));
+    const page = await openConsole({ at: '#/overview', token, viewport: { width: 390, height: 800 } });
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('/v2/search')) asked.push(request.url());
+    });
+    await page.keyboard.press('Control+k');
+    const input = page.getByRole('combobox');
+    await input.fill(text);
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('3 names found.').waitFor();
+    const options = async () =>
+      (await page.getByRole('option').allInnerTexts()).map((one) => one.split('\n').join(': '));
+    expect((await options()).slice(0, 3)).toEqual([
+      `${text}.example.com: Host`,
+      `the-${text}: Queue`,
+      `東京 ${text}: Label`,
+    ]);
+    expect(asked).toHaveLength(1);
+    expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
+    await input.press('ArrowDown');
+    await input.press('Enter');
+    await page.getByRole('heading', { name: `the-${text}`, level: 1 }).waitFor();
+    await page.keyboard.press('Control+k');
+    await input.fill('named tok');
+    await page.getByRole('option', { name: 'Named tokens' }).click();
+    await page.getByRole('heading', { name: 'Keys', level: 1 }).waitFor();
   });
 
   it('finds the object of a pasted id', async () => {

@@ -176,8 +176,8 @@ describe('A failed message', () => {
     await page.getByRole('heading', { name: messageId, level: 1 }).waitFor();
     await page.getByText('Attempt 2').waitFor();
     const [second, first, created] = await page.locator('.timeline li').all();
-    expect(await second?.textContent()).toMatch(/^failedAttempt 2: 503.*took \d+ ms/);
-    expect(await first?.textContent()).toMatch(/^failedAttempt 1: 503/);
+    expect(await second?.textContent()).toMatch(/^failedAttempt 2 of 2: 503.*took \d+ ms/);
+    expect(await first?.textContent()).toMatch(/^failedAttempt 1 of 2: 503/);
     expect(await created?.textContent()).toMatch(/^published/);
     await page.getByText('"error": "no room"').first().waitFor();
     expect(await page.getByText('X-Reason').first().isVisible()).toBe(true);
@@ -203,7 +203,7 @@ describe('A failed message', () => {
     const messageId = messageIdOf(await publish('http://127.0.0.1:1/', { headers: { 'Svc-Retries': '0' } }));
     await untilState(messageId, 'FAILED');
     const page = await openConsole({ at: `#/messages/${messageId}` });
-    await page.getByText('Attempt 1: no answer').waitFor();
+    await page.getByText('Attempt 1 of 1: no answer').waitFor();
     await page.locator('.timeline .wrong').waitFor();
     expect(await page.locator('.timeline details').count()).toBe(0);
   });
@@ -218,7 +218,7 @@ describe('A viewed message', () => {
     await state.getByText('waiting').waitFor();
     inbox.letGo();
     await state.getByText('delivered').waitFor();
-    await page.getByText('Attempt 1: 200').waitFor();
+    await page.getByText(/^Attempt 1 of \d: 200$/).waitFor();
     await page.getByText('Only the status of a successful answer is kept').waitFor();
     expect(await page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
   });
@@ -361,29 +361,65 @@ describe('A viewed message', () => {
   });
 });
 
-describe('An attempt that waits for its completion', () => {
-  it('says so, and can be completed or failed by hand', async () => {
-    const { token } = await makeAccount();
+describe('A message that waits for an answer', () => {
+  const awaiting = async (token: string, more: Record<string, string> = {}) => {
     const accepting = receiver.inbox((_delivery, response) => response.writeHead(202).end());
-    const headers = { 'Svc-Deferred': '2h', 'Svc-Retries': '1', 'Svc-Retry-Delay': '1' };
+    const headers = { 'Svc-Deferred': '2h', 'Svc-Retries': '1', 'Svc-Retry-Delay': '1', ...more };
     const messageId = messageIdOf(await publishAs({ token }, accepting.url, { headers }));
+    return { accepting, messageId };
+  };
+  const comment = '承認: 東京';
+
+  it('is found on the overview and in the list, and completed with three clicks', async () => {
+    const { token } = await makeAccount();
+    await awaiting(token, { 'Svc-Label': 'approval' });
+    const page = await openConsole({ at: '#/messages?state=ACTIVE', token });
+    await page.getByRole('cell', { name: 'waiting for an answer' }).waitFor();
+    await page.getByRole('link', { name: 'Overview' }).click();
+    await page.locator('.figure', { hasText: 'For an answer' }).getByRole('link', { name: '1' }).waitFor();
+    expect(await barriersOf(page)).toEqual([]);
+    await page.getByRole('link', { name: /^approval · / }).click();
+    await page.getByRole('button', { name: 'Complete…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Comment').fill(comment);
+    expect(await barriersOf(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Complete', exact: true }).click();
+    await page.getByText('The message is delivered.').waitFor();
+    await page.getByText(`Completed by the account’s token: ${comment}`).waitFor();
+  });
+
+  it('can be failed, once or permanently', async () => {
+    const { token } = await makeAccount();
+    const { accepting, messageId } = await awaiting(token);
     const page = await openConsole({ at: `#/messages/${messageId}`, token });
-    await page.getByText('waits for its completion').first().waitFor();
+    await page.getByText('waiting for an answer').first().waitFor();
     await page.getByText(/^until .*; the destination has answered 202$/).waitFor();
-    const completeWith = async (answer: string): Promise<void> => {
-      await page.getByRole('button', { name: 'Complete…' }).click();
+    const failWith = async (answer: string): Promise<void> => {
+      await page.getByRole('button', { name: 'Fail…' }).click();
       const dialog = page.getByRole('dialog');
-      await dialog.getByLabel('Answer').selectOption({ label: answer });
-      await dialog.getByLabel('Body').fill('by hand');
+      await dialog.getByLabel('What follows').selectOption({ label: answer });
+      await dialog.getByLabel('Comment').fill(comment);
       expect(await barriersOf(page)).toEqual([]);
-      await dialog.getByRole('button', { name: 'Complete the attempt' }).click();
+      await dialog.getByRole('button', { name: 'Fail', exact: true }).click();
     };
-    await completeWith('500: it failed, and is retried');
+    await failWith('Like any failure: it is retried if retries are left');
     await page.getByText('The attempt failed. The next one follows.').waitFor();
     await accepting.received(2);
-    await page.getByRole('button', { name: 'Complete…' }).waitFor();
-    await completeWith('489: it failed permanently');
+    await page.getByRole('button', { name: 'Fail…' }).waitFor();
+    await failWith('It fails permanently');
     await page.getByText('The message has failed.').waitFor();
     await page.getByRole('button', { name: 'Retry…' }).waitFor();
+    expect(await page.getByText(comment).count()).toBe(2);
+  });
+
+  it('says if another answer was first', async () => {
+    const { token } = await makeAccount();
+    const { messageId } = await awaiting(token);
+    const page = await openConsole({ at: `#/messages/${messageId}`, token });
+    await page.getByRole('button', { name: 'Fail…' }).click();
+    const body = { status: 200, comment };
+    await ok(api('POST', `/v2/messages/${messageId}/complete`, { token, body }));
+    await page.getByRole('dialog').getByRole('button', { name: 'Fail', exact: true }).click();
+    await page.getByText('Another answer was first. The message is delivered.').waitFor();
   });
 });

@@ -260,6 +260,13 @@ describe('A run', () => {
     for (const doing of ['sleeping', 'retrying', 'waiting for an event']) {
       await rows.getByText(doing, { exact: true }).waitFor();
     }
+    await page.getByLabel('State').selectOption('RUN_SLEEPING');
+    await rows.getByText('retrying', { exact: true }).waitFor({ state: 'detached' });
+    await rows.getByText('sleeping', { exact: true }).waitFor();
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save as CSV' }).click();
+    expect((await download).suggestedFilename()).toMatch(/^runs-.*csv$/);
+    await page.getByLabel('State').selectOption('');
     await rows.filter({ hasText: retried.workflowRunId }).getByRole('link').click();
     await page.locator('.step').getByText('retrying', { exact: true }).waitFor();
     expect(await page.locator('.step svg g').count()).toBe(1);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
 import { api, ok, unique } from '../support/api.ts';
-import { barriersOf, openConsole, wrongUnder } from '../support/browser.ts';
+import { barriersOf, isTooWide, openConsole, wrongUnder } from '../support/browser.ts';
 import { call, service } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
 
@@ -251,4 +251,23 @@ it('A schedule with the name of the form’s address can be viewed', async () =>
   await page.getByRole('link', { name: 'new', exact: true }).click();
   await page.getByRole('heading', { name: 'new', level: 1, exact: true }).waitFor();
   await page.getByRole('button', { name: 'Pause' }).waitFor();
+});
+
+it('The page of a schedule says who changed what', async () => {
+  const id = await schedule('https://example.com/ticks', { 'Svc-Label': 'first' });
+  // A group of the same name has other changes.
+  await ok(
+    api('POST', `/v2/topics/${id}/endpoints`, { body: { endpoints: [{ url: 'https://example.com' }] } }),
+  );
+  await ok(api('PATCH', `/v2/schedules/${id}`, { body: { headers: { 'Svc-Label': '東京' } } }));
+  await ok(api('POST', `/v2/schedules/${id}/pause`));
+  const page = await openConsole({ at: `#/schedules/${id}`, viewport: { width: 390, height: 800 } });
+  const changes = page.getByRole('table', { name: 'Changes, the newest first' });
+  await changes.getByRole('row', { name: 'schedule.pause' }).waitFor();
+  const changed = changes.getByRole('row', { name: 'schedule.change' });
+  expect(await changed.locator('del').allTextContents()).toContain('first');
+  expect(await changed.locator('ins').allTextContents()).toContain('東京');
+  expect(await changes.locator('tbody tr').count()).toBe(3);
+  expect([await barriersOf(page), await isTooWide(page)]).toEqual([[], false]);
+  await ok(api('DELETE', `/v2/schedules/${id}`));
 });

@@ -275,3 +275,37 @@ describe('the audit trail', () => {
     await expectRefusal(api('GET', `/v2/audit?${text}`), 400, part);
   });
 });
+
+describe('the entry of saved alarms', () => {
+  it('says what changed, without secrets', async () => {
+    const { token } = await makeAccount();
+    const save = (settings: object) => ok(api('PUT', '/v2/alarms', { token, body: settings }));
+    const first = {
+      url: 'https://hooks.example.com/services/secret1',
+      format: 'slack',
+      headers: { 'X-Key': 'secret2' },
+      hosts: true,
+      quietHours: { from: '22:00', to: '07:00', timezone: 'Europe/Berlin' },
+    };
+    await save(first);
+    const [made] = (await read(token, { action: 'alarms.save' })).entries;
+    expect(made?.changes).toContainEqual({ field: 'quietHours.from', after: '22:00' });
+    await save({
+      ...first,
+      url: 'https://hooks.example.com/services/secret3',
+      headers: { 'X-Key': ['secret4', '東京'] },
+      quietHours: { ...first.quietHours, from: '21:00' },
+      limits: 80,
+      hosts: null,
+    });
+    const { entries } = await read(token, { action: 'alarms.save' });
+    const [entry] = entries;
+    const changes = new Map(entry?.changes?.map(({ field, ...sides }) => [field, sides]));
+    expect(changes.get('quietHours.from')).toEqual({ before: '22:00', after: '21:00' });
+    expect(changes.get('limits')).toEqual({ after: '80' });
+    expect(changes.get('hosts')).toEqual({ before: 'true' });
+    expect(changes.has('format')).toBe(false);
+    expect(changes.get('headers.x-key')).toEqual({ before: '…', after: '…' });
+    expect(JSON.stringify(entries)).not.toMatch(/secret|東京/);
+  });
+});

@@ -105,7 +105,7 @@ describe('an attempt that its destination completes later', () => {
     const late = await complete(url, { status: 200 });
     expect(late.status).toBe(410);
     expect(errorOf(late)).toBe(
-      `The completion of the message "${messageId}" is too late: its attempt 0 has ended with the error "The destination answered 202 and did not complete the attempt within 1s.".`,
+      `The completion of the message "${messageId}" is too late: its attempt 1 has ended with the error "The destination answered 202 and did not complete the attempt within 1s.".`,
     );
     expect((await completeById(messageId, { status: 200 })).status).toBe(410);
   });
@@ -188,6 +188,123 @@ describe('completions that are sent several times', () => {
     await next.received(1);
     await callbacks.received(3);
     expect([inbox.deliveries.length, callbacks.deliveries.length]).toEqual([2, 3]);
+  });
+});
+
+describe('a completion by a person', () => {
+  const trailShape = z.object({
+    entries: z.array(
+      z.object({
+        actor: z.string(),
+        count: z.optional(z.number()),
+        changes: z.optional(z.array(z.object({ field: z.string(), after: z.optional(z.string()) }))),
+      }),
+    ),
+  });
+  const notesShape = z.object({
+    logs: z.array(
+      z.object({
+        state: z.string(),
+        completedBy: z.optional(z.string()),
+        comment: z.optional(z.string()),
+      }),
+    ),
+  });
+  const trailOf = async (subject: string) =>
+    trailShape.parse(await ok(api('GET', `/v2/audit?action=message.complete&subject=${subject}`))).entries;
+  const notesOf = async (messageId: string) =>
+    notesShape.parse(await ok(api('GET', `/v2/logs?messageId=${messageId}`))).logs;
+
+  it.each(['承認: 東京', '東'.repeat(200)])('has a comment, in the log and in the trail', async (comment) => {
+    const { messageId, url } = await publishDeferred();
+    await isOpen(messageId);
+    const answer = await completeById(messageId, { status: 200, comment });
+    expect(answer.json).toEqual({ messageId, retried: 0, state: 'DELIVERED', comment });
+    const [delivered] = await notesOf(messageId);
+    expect(delivered).toEqual({ state: 'DELIVERED', completedBy: 'token', comment });
+    // The same again, another one, and that of the destination change nothing.
+    await completeById(messageId, { status: 200, comment });
+    const other = await completeById(messageId, { status: 500, comment: 'no' });
+    expect(other.json).toMatchObject({ state: 'DELIVERED', comment });
+    expect((await complete(url, { status: 500, comment: 'job' })).json).toMatchObject({ comment });
+    expect(await notesOf(messageId)).toHaveLength(3);
+    const changes = [
+      { field: 'status', after: '200' },
+      { field: 'comment', after: comment },
+    ];
+    expect(await trailOf(messageId)).toEqual([{ actor: 'token', count: 3, changes }]);
+  });
+
+  it('counts once beside the completion of the destination', async () => {
+    const callbacks = receiver.inbox();
+    const { messageId, url } = await publishDeferred({ 'Svc-Callback': callbacks.url });
+    await isOpen(messageId);
+    const answers = await Promise.all([
+      completeById(messageId, { status: 200, comment: 'by Ada' }),
+      complete(url, { status: 201 }),
+      completeById(messageId, { status: 202, comment: 'by Bob' }),
+    ]);
+    expect(new Set(answers.map(({ status, json }) => JSON.stringify([status, json]))).size).toBe(1);
+    await callbacks.received(1);
+    const notes = (await notesOf(messageId)).filter(({ state }) => state === 'DELIVERED');
+    const { comment } = z.object({ comment: z.optional(z.string()) }).parse(answers[0].json);
+    expect(notes).toEqual([{ state: 'DELIVERED', ...(comment && { comment, completedBy: 'token' }) }]);
+    expect(callbacks.deliveries).toHaveLength(1);
+  });
+
+  it('fails the message, with the comment in the log', async () => {
+    const { messageId } = await publishDeferred({ 'Svc-Retries': '0' });
+    await isOpen(messageId);
+    await ok(completeById(messageId, { status: 500, comment: '却下' }));
+    const [failed, error] = await notesOf(messageId);
+    expect([failed, error]).toEqual([
+      { state: 'FAILED' },
+      { state: 'ERROR', completedBy: 'token', comment: '却下' },
+    ]);
+  });
+
+  it('is refused with a comment that is empty or too long', async () => {
+    const { messageId } = await publishDeferred();
+    await isOpen(messageId);
+    for (const comment of ['', 'x'.repeat(201), 7]) {
+      const refused = await completeById(messageId, { status: 200, comment });
+      expect([refused.status, errorOf(refused)]).toEqual([
+        400,
+        expect.stringMatching(/^comment: .*1 to 200/),
+      ]);
+    }
+    expect(await stateOf(messageId)).toBe('ACTIVE');
+    expect(await trailOf(messageId)).toEqual([]);
+    await ok(api('DELETE', `/v2/messages/${messageId}`));
+  });
+
+  it('is refused with a token that only reads or only publishes', async () => {
+    const { messageId } = await publishDeferred();
+    await isOpen(messageId);
+    const named = z.object({ token: z.string() });
+    for (const scope of ['read', 'publish']) {
+      const made = await ok(api('POST', '/v2/tokens', { body: { name: unique(scope), scope } }), 201);
+      const { token } = named.parse(made);
+      const path = `/v2/messages/${messageId}/complete`;
+      expect((await api('POST', path, { token, body: { status: 200 } })).status).toBe(403);
+    }
+    expect(await stateOf(messageId)).toBe('ACTIVE');
+    await ok(api('DELETE', `/v2/messages/${messageId}`));
+  });
+
+  it('can be found: the count by state has those that have waited longest', async () => {
+    const label = unique('awaited');
+    const { messageId, inbox } = await publishDeferred({ 'Svc-Label': label });
+    await isOpen(messageId);
+    const counted = await ok(api('GET', `/v2/messages/count?by=state&label=${label}`));
+    expect(counted).toEqual({
+      count: 1,
+      states: { delayed: 0, waiting: 0, retrying: 0, open: 1 },
+      awaited: [{ messageId, url: inbox.url, labels: [label], since: expect.any(Number) as number }],
+    });
+    await ok(completeById(messageId, { status: 200 }));
+    const after = await ok(api('GET', `/v2/messages/count?by=state&label=${label}`));
+    expect(after).toMatchObject({ count: 0, awaited: [] });
   });
 });
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { api, ok } from '../support/api.ts';
+import { api, ok, unique } from '../support/api.ts';
 import { checkAnswer } from '../support/contract.ts';
 import { eventually } from '../support/eventually.ts';
 import { logOfRaw, returnRaw, runIdOf, startRaw, submitRaw, waitRaw } from '../support/rawRuns.ts';
@@ -212,5 +212,45 @@ describe('a run is not shown as hanging', () => {
       token: stage.token,
     });
     expect(none).toMatchObject({ status: 404, json: { code: 'run_not_found' } });
+  });
+});
+
+describe('the log of runs', () => {
+  it('is filtered by what runs wait for', async () => {
+    const listed = z.object({ runs: z.array(z.looseObject({ workflowRunId: z.string() })) });
+    // Other tests of this file leave runs.
+    const own = new Set<string>();
+    const having = async (state: string) =>
+      listed
+        .parse(
+          await ok(api('GET', `/v2/workflows/logs?state=${state}`, { url: stage.url, token: stage.token })),
+        )
+        .runs.map(({ workflowRunId }) => workflowRunId)
+        .filter((id) => own.has(id));
+    const begun = async (begin: (run: { runId: string; url: string }) => Promise<unknown>) => {
+      const inbox = endpoint((delivery) => begin({ runId: runIdOf(delivery), url: inbox.url }));
+      const run = await startRaw(stage, inbox);
+      await inbox.received(1);
+      await requested(run, 1);
+      return run;
+    };
+    const { run: hanging } = await hang();
+    const asleep = await begun((run) =>
+      ok(
+        submitRaw(stage, run, [{ ...one, stepType: 'SleepFor', sleepFor: 86_400 }], {
+          'Upstash-Delay': '86400s',
+        }),
+      ),
+    );
+    const waiting = await begun((run) => ok(waitRaw(stage, run, unique('event'), one)));
+    for (const { runId } of [hanging, asleep, waiting]) own.add(runId);
+    expect(await having('RUN_HANGING')).toEqual([hanging.runId]);
+    expect(await having('RUN_SLEEPING')).toEqual([asleep.runId]);
+    expect(await having('RUN_WAITING')).toEqual([waiting.runId]);
+    expect(await having('run_sleeping,RUN_WAITING')).toEqual([waiting.runId, asleep.runId]);
+    for (const { runId } of [hanging, asleep, waiting])
+      await ok(api('DELETE', `/v2/workflows/runs/${runId}`, { url: stage.url, token: stage.token }));
+    for (const state of ['RUN_HANGING', 'RUN_SLEEPING', 'RUN_WAITING'])
+      expect(await having(state)).toEqual([]);
   });
 });

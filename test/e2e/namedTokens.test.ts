@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod/mini';
-import { makeAccount, manage, type AccountRecord } from '../support/accounts.ts';
+import { makeAccount, manage, recordOf, type AccountRecord } from '../support/accounts.ts';
 import { api, ok } from '../support/api.ts';
+import { clockStage } from '../support/clockStage.ts';
 import { checkAnswer } from '../support/contract.ts';
 import { publish, service, type Answer } from '../support/publish.ts';
 import { useReceiver } from '../support/useReceiver.ts';
@@ -156,5 +157,120 @@ describe('an account', () => {
     }
     // A full token from the operator has the rights of the account’s own.
     expect((await api('POST', '/v2/tokens', { token: full.token, body })).status).toBe(201);
+  });
+});
+
+describe('a rotation', () => {
+  const bad = [401, 'token_invalid'] as const;
+  const rotateBy = (token: string, tokenId: string, body?: unknown) =>
+    api('POST', `/v2/tokens/${tokenId}/rotate`, { token, body });
+  async function rotated(account: { readonly token: string }, tokenId: string, overlap?: string) {
+    const answer = await rotateBy(account.token, tokenId, overlap === undefined ? undefined : { overlap });
+    expect(answer.status).toBe(200);
+    checkAnswer('POST /v2/tokens/{tokenId}/rotate', answer);
+    return z.looseObject({ token: z.string(), overlap_until: z.optional(z.int()) }).parse(answer.json);
+  }
+  const use = async (token: string) => refusalOr200(await api('GET', '/v2/queues', { token }));
+  const refusalOr200 = (answer: Answer) => (answer.status === 200 ? 200 : refusal(answer));
+
+  it('of a named token keeps its id and rights, and the earlier secret until the overlap is over', async () => {
+    const stage = await clockStage();
+    const { url, token: own } = stage;
+    const body = { name: '東京', scope: 'read' };
+    const first = made.parse(await ok(api('POST', '/v2/tokens', { url, token: own, body }), 201));
+    const used = async (token: string) => refusalOr200(await api('GET', '/v2/queues', { url, token }));
+    const rotateThere = async (overlap: string) =>
+      z
+        .looseObject({ id: z.string(), token: z.string() })
+        .parse(
+          await ok(api('POST', `/v2/tokens/${first.id}/rotate`, { url, token: own, body: { overlap } })),
+        );
+    const second = await rotateThere('1h');
+    expect(second).toMatchObject({ id: first.id, name: '東京', scope: 'read' });
+    // A repeated request keeps the secret that is in use: the answer to the first may have been lost.
+    const third = await rotateThere('1h');
+    expect(new Set([first.token, second.token, third.token]).size).toBe(3);
+    for (const one of [first, second, third]) expect(await used(one.token)).toBe(200);
+    await stage.advance(3_600_000);
+    for (const one of [first, second]) expect(await used(one.token)).toEqual(bad);
+    expect(await used(third.token)).toBe(200);
+    // Nothing is listed of an overlap that is over.
+    const [listedNow] = z
+      .array(z.looseObject({ id: z.string() }))
+      .parse(await ok(api('GET', '/v2/tokens', { url, token: own })));
+    expect(listedNow).not.toHaveProperty('overlap_until');
+  });
+
+  it('without an overlap ends all earlier secrets at once, and is in the trail', async () => {
+    const account = await makeAccount();
+    const first = await makeToken(account, 'publish');
+    const before = Math.floor(Date.now() / 1_000);
+    const second = await rotated(account, first.id);
+    expect((second.overlap_until ?? 0) - before).toBeGreaterThanOrEqual(24 * 3_600);
+    const third = await rotated(account, first.id, '0s');
+    expect(third.overlap_until).toBeUndefined();
+    const publishes = (token: string) =>
+      publish('https://example.com', { token, headers: { 'Svc-Delay': '1d' } });
+    for (const { token } of [first, second]) expect(refusal(await publishes(token))).toEqual(bad);
+    expect((await publishes(third.token)).status).toBe(200);
+    const trail = z.object({ entries: z.array(z.looseObject({ action: z.string() })) });
+    const { entries } = trail.parse(
+      await ok(api('GET', `/v2/audit?subject=${first.id}&action=token.rotate`, { token: account.token })),
+    );
+    expect(entries).toMatchObject([
+      { actor: 'token', count: 2, changes: [{ field: 'overlap', after: '0s' }] },
+    ]);
+    // The new secret ends with the token.
+    await ok(manage('DELETE', `${tokensOf(account.id)}/${first.id}`));
+    expect(refusal(await publishes(third.token))).toEqual(bad);
+  });
+
+  it('by many at once leaves each answered secret valid', async () => {
+    const account = await makeAccount();
+    const { id } = await makeToken(account, 'read');
+    const all = await Promise.all([1, 2, 3].map(() => rotated(account, id, '7d')));
+    expect(new Set(all.map(({ token }) => token)).size).toBe(3);
+    for (const { token } of all) expect(await use(token)).toBe(200);
+  });
+
+  it('is refused for a token with all rights, and for one that the caller has not made', async () => {
+    const account = await makeAccount();
+    const full = await makeToken(account, 'full');
+    const other = await makeToken(account, 'read');
+    expect(refusal(await rotateBy(account.token, full.id))).toEqual(exceeded);
+    expect(refusal(await rotateBy(full.token, full.id))).toEqual(exceeded);
+    expect(refusal(await rotateBy(full.token, other.id))).toEqual(exceeded);
+    const body = { name: 'mine', scope: 'read' };
+    const mine = made.parse(await ok(api('POST', '/v2/tokens', { token: full.token, body }), 201));
+    expect((await rotateBy(full.token, mine.id)).status).toBe(200);
+    for (const { token } of [other, await makeToken(account, 'publish')])
+      expect((await rotateBy(token, other.id)).status).toBe(403);
+    expect(refusal(await rotateBy(account.token, 'tok_0000000000000000'))).toEqual([404, 'token_not_found']);
+    for (const overlap of ['8d', '-1s', 'soon', 7])
+      await expectRefusal(rotateBy(account.token, other.id, { overlap }), 400, /^overlap/);
+    expect(await use(other.token)).toBe(200);
+    const path = `${tokensOf(account.id)}/${full.id}/rotate`;
+    const byOperator = await manage('POST', path, { body: { overlap: '0s' } });
+    checkAnswer('POST /v2/{brand}/users/{id}/tokens/{tokenId}/rotate', byOperator);
+    const { token } = z.object({ token: z.string() }).parse(byOperator.json);
+    expect([await use(token), await use(full.token)]).toEqual([200, bad]);
+  });
+
+  it('of the account’s own tokens ends both at once, and only they can ask for it', async () => {
+    const account = await makeAccount();
+    const full = await makeToken(account, 'full');
+    const rotateOwn = (token: string) => api('POST', '/v2/tokens/rotate', { token });
+    expect(refusal(await rotateOwn(full.token))).toEqual(exceeded);
+    expect(refusal(await rotateOwn(account.read_only_token))).toEqual([403, 'token_read_only']);
+    const answer = await rotateOwn(account.token);
+    checkAnswer('POST /v2/tokens/rotate', answer);
+    const fresh = z.strictObject({ token: z.string(), readOnlyToken: z.string() }).parse(answer.json);
+    for (const old of [account.token, account.read_only_token]) expect(await use(old)).toEqual(bad);
+    for (const token of [fresh.token, fresh.readOnlyToken, full.token]) expect(await use(token)).toBe(200);
+    expect(refusal(await rotateOwn(fresh.readOnlyToken))).toEqual([403, 'token_read_only']);
+    expect(recordOf(await manage('GET', `/v2/svc/users/${account.id}`))).toMatchObject({
+      token: fresh.token,
+      read_only_token: fresh.readOnlyToken,
+    });
   });
 });

@@ -267,6 +267,8 @@ describe('requests', () => {
         'POST /v2/rotate': endpoint,
         'GET /v2/tokens': endpoint,
         'POST /v2/tokens': endpoint,
+        'POST /v2/tokens/rotate': endpoint,
+        'POST /v2/tokens/{tokenId}/rotate': endpoint,
         'DELETE /v2/tokens/{tokenId}': endpoint,
       },
       findRoute,

@@ -119,11 +119,13 @@ export async function* pagesOf<Shape extends z.ZodMiniType>(shape: Shape, reques
  */
 async function askForPage<Shape extends z.ZodMiniType>(shape: Shape, request: Request) {
   const api = request.api ?? 'messaging';
+  const used = credentialsOf(api) ?? '';
   try {
-    return await askAs(credentialsOf(api) ?? '', shape, request);
+    return await askAs(used, shape, request);
   } catch (error) {
-    if (error instanceof Refusal && Object.hasOwn(ofCredentials, error.code ?? ''))
-      signOut(api, error.message);
+    const isOfCredentials = error instanceof Refusal && Object.hasOwn(ofCredentials, error.code ?? '');
+    // They may have been rotated since.
+    if (isOfCredentials && used === credentialsOf(api)) signOut(api, error.message);
     throw error;
   }
 }

@@ -1,9 +1,15 @@
-/** The palette finds screens by name, things by their id, and messages by label or body. */
-import { useId, useState } from 'preact/hooks';
+/** The palette finds screens, things by their id or a part of their name, and messages by label or body. */
+import { useEffect, useId, useState } from 'preact/hooks';
+import { accounts } from '../../../lambdas/wire/accountAnswers.ts';
+import type { Answer } from '../../../lambdas/wire/answers.ts';
+import { foundNames } from '../../../lambdas/wire/statsAnswers.ts';
 import { runDeadLetterPage } from '../../../lambdas/wire/workflowAnswers.ts';
 import { ask } from '../api/client.ts';
-import { useAction } from '../api/useAsked.ts';
+import { isSettled, useAction, useAsked } from '../api/useAsked.ts';
 import { go, href } from '../place.ts';
+import { hrefOfHost, hrefOfRun, hrefOfSchedule } from '../screens/links.tsx';
+import { credentialsOf, type Api } from '../session.ts';
+import { countOf } from '../ui/basics.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import type { Screen } from './screens.tsx';
 
@@ -42,7 +48,7 @@ const searchesFor = (text: string): readonly Found[] =>
     address: () => href([screen], { [filter]: text }),
   }));
 
-function find(text: string, screens: readonly Screen[]): readonly Found[] {
+function find(text: string, screens: readonly Screen[], names: readonly Found[]): readonly Found[] {
   const words = text.trim().toLowerCase();
   const [id] = /(?:msg|wfr|dlq|scd)_[\w.-]+/.exec(text) ?? [];
   const things = ids.flatMap(([prefix, kind, address]) =>
@@ -52,9 +58,80 @@ function find(text: string, screens: readonly Screen[]): readonly Found[] {
   const named = screens
     .filter(({ name }) => name.toLowerCase().includes(words))
     .map(({ name, path }) => ({ name, kind: 'Screen', address: () => href([path]) }));
+  const parts = settings
+    .filter(
+      ([name, screen]) => name.toLowerCase().includes(words) && screens.some(({ path }) => path === screen),
+    )
+    .map(([name, screen]) => ({ name, kind: 'Part of a screen', address: () => href([screen]) }));
   return words === '' || !screens.some(({ path }) => path === 'messages')
-    ? named
-    : [...named, ...searchesFor(text.trim())];
+    ? words === ''
+      ? named
+      : [...named, ...names, ...parts]
+    : [...named, ...names, ...parts, ...searchesFor(text.trim())];
+}
+
+type FoundName = Answer<typeof foundNames>['results'][number];
+
+/** The word for a found name's kind, and its address. */
+const kinds: Readonly<
+  Record<FoundName['kind'], readonly [kind: string, address: (of: FoundName) => string]>
+> = {
+  queue: ['Queue', ({ name }) => href(['queues', name])],
+  flowControlKey: ['Flow-control key', ({ name }) => href(['flow-control', name])],
+  urlGroup: ['URL group', ({ name }) => href(['url-groups', name])],
+  schedule: ['Schedule', ({ name }) => hrefOfSchedule(name)],
+  host: ['Host', ({ name }) => hrefOfHost(name)],
+  label: ['Label', ({ name }) => href(['messages'], { label: name })],
+  run: ['Workflow run', ({ workflowRunId: id = '', workflowRunCreatedAt: at = 0 }) => hrefOfRun(id, at)],
+};
+
+/** Parts of screens, by words that people look for. */
+const settings: readonly (readonly [name: string, screen: string])[] = [
+  ['Signing keys', 'keys'],
+  ['The account’s token', 'keys'],
+  ['Named tokens', 'keys'],
+  ['Circuits: hosts that are down', 'flow-control'],
+  ['Global parallelism', 'flow-control'],
+  ['Quiet hours', 'alarms'],
+  ['Limits', 'overview'],
+  ['Who changed what', 'audit'],
+  ['Budgets and limits of accounts', 'accounts'],
+];
+
+/** How long typing pauses before names are asked for. Milliseconds. */
+const pauseMs = 150;
+
+/** @returns undefined while the names that contain the text are asked for */
+function useNames(text: string, screens: readonly Screen[]): readonly Found[] | undefined {
+  const [asked, setAsked] = useState('');
+  useEffect(() => {
+    const timer = setTimeout(setAsked, pauseMs, text);
+    return () => {
+      clearTimeout(timer);
+    };
+  }, [text]);
+  const serves = (api: Api): boolean => screens.some((screen) => screen.api === api);
+  const isAsked = asked !== '' && asked === text;
+  const names = useAsked(
+    foundNames,
+    isAsked && serves('messaging') ? { path: 'v2/search', query: { q: asked } } : undefined,
+  );
+  const isOperator = serves('management') && credentialsOf('management') !== undefined;
+  const users = { api: 'management', path: 'v2/svc/users' } as const;
+  const all = useAsked(accounts, isOperator ? users : undefined);
+  const ofAccounts = (all.answer ?? [])
+    .map(({ id, customer_id: name = id }) => ({
+      name,
+      kind: 'Account',
+      address: () => href(['accounts', id]),
+    }))
+    .filter(({ name }) => asked !== '' && name.toLowerCase().includes(asked.toLowerCase()));
+  if (!isAsked || (serves('messaging') && !isSettled(names))) return asked === text ? ofAccounts : undefined;
+  const found = (names.answer?.results ?? []).map((one) => {
+    const [kind, address] = kinds[one.kind];
+    return { name: one.name, kind, address: () => address(one) };
+  });
+  return [...found, ...ofAccounts];
 }
 
 export interface ScreensProps {
@@ -62,13 +139,20 @@ export interface ScreensProps {
   readonly onClose: () => void;
 }
 
+const keyOf = ({ kind, name }: Found): string => `${kind} ${name}`;
+
 export function Palette({ screens, onClose }: ScreensProps) {
   const [text, setText] = useState('');
-  const [place, setPlace] = useState(0);
+  const [place, setPlace] = useState('');
   const action = useAction();
   const id = useId();
-  const found = find(text, screens);
-  const chosen = Math.min(place, found.length - 1);
+  const names = useNames(text.trim(), screens);
+  const found = find(text, screens, names ?? []);
+  // Names that are found later do not move the choice.
+  const chosen = Math.max(
+    0,
+    found.findIndex((one) => keyOf(one) === place),
+  );
   const open = (one: Found | undefined): void => {
     if (one === undefined) return;
     void action.run(async () => {
@@ -90,7 +174,7 @@ export function Palette({ screens, onClose }: ScreensProps) {
         <input
           type="text"
           role="combobox"
-          aria-label="A screen, an id, a label or text in a body"
+          aria-label="A name, an id, a label or text in a body"
           aria-expanded="true"
           aria-controls={id}
           aria-activedescendant={found.length === 0 ? undefined : `${id}-${chosen}`}
@@ -98,23 +182,24 @@ export function Palette({ screens, onClose }: ScreensProps) {
           autocomplete="off"
           spellcheck={false}
           autofocus
-          placeholder="A screen, an id, a label or text in a body: msg_… wfr_… dlq_… scd_…"
+          placeholder="A screen, a queue, a host, a label, an id: msg_… wfr_… dlq_… scd_…"
           value={text}
           onInput={(event) => {
             setText(event.currentTarget.value);
-            setPlace(0);
+            setPlace('');
           }}
           onKeyDown={(event) => {
             const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
             if (step === 0 || found.length === 0) return;
             event.preventDefault();
-            setPlace((chosen + step + found.length) % found.length);
+            const next = found[(chosen + step + found.length) % found.length];
+            setPlace(next === undefined ? '' : keyOf(next));
           }}
         />
         <ul id={id} role="listbox" aria-label="Found">
           {found.map((one, index) => (
             <li
-              key={`${one.kind} ${one.name}`}
+              key={keyOf(one)}
               id={`${id}-${index}`}
               role="option"
               aria-selected={index === chosen}
@@ -129,7 +214,13 @@ export function Palette({ screens, onClose }: ScreensProps) {
         </ul>
         <p class={action.error === undefined ? 'hint' : 'wrong'} role="status">
           {action.error ??
-            (found.length === 0 ? 'There is no screen with that name, and it is not an id.' : '')}
+            (found.length === 0
+              ? names === undefined
+                ? 'Searching…'
+                : 'Nothing has that name, and it is not an id.'
+              : text === '' || names === undefined
+                ? ''
+                : `${countOf(names.length, 'name')} found.`)}
         </p>
       </form>
     </Dialog>

@@ -49,6 +49,8 @@ export interface ResourceListProps<Shape extends z.ZodMiniType, T>
   readonly everyMs?: number;
   readonly valuesOf?: (rows: readonly T[] | undefined) => Readonly<Record<string, readonly string[]>>;
   readonly file?: string;
+  /** Makes the row of a file. Default: all fields. */
+  readonly inFile?: (row: T) => Row;
   /** Buttons beside the title, for users who may write. */
   readonly actions?: (list: Paged<T>) => ComponentChildren;
   /** Whether they stay visible while the list is scrolled. */
@@ -65,7 +67,19 @@ export interface ResourceListProps<Shape extends z.ZodMiniType, T>
 }
 
 export function ResourceList<Shape extends z.ZodMiniType, T extends Row>(props: ResourceListProps<Shape, T>) {
-  const { title, shape, path, api, query, rowsOf, everyMs, valuesOf, file, ...shown } = props;
+  const {
+    title,
+    shape,
+    path,
+    api,
+    query,
+    rowsOf,
+    everyMs,
+    valuesOf,
+    file,
+    inFile = (row: T): Row => row,
+    ...shown
+  } = props;
   const {
     actions,
     isSticky = false,
@@ -100,7 +114,14 @@ export function ResourceList<Shape extends z.ZodMiniType, T extends Row>(props: 
           values={valuesOf?.(list.items)}
           file={
             file !== undefined &&
-            !instead && <Export name={file} shape={shape} request={request} rowsOf={rowsOf} />
+            !instead && (
+              <Export
+                name={file}
+                shape={shape}
+                request={request}
+                rowsOf={(page) => rowsOf(page).map(inFile)}
+              />
+            )
           }
         />
       )}

@@ -163,7 +163,7 @@ const states: ReadonlyMap<string, readonly [tone: Tone, name?: string]> = new Ma
   ['half-open', ['warn']],
   ['paused', ['warn']],
   ['passive', ['warn', 'suspended']],
-  ['ACTIVE', ['busy']],
+  ['ACTIVE', ['busy', 'waiting for an answer']],
   ['IN_PROGRESS', ['busy']],
   ['STARTED', ['busy', 'running']],
   ['PROGRESS', ['busy', 'running']],

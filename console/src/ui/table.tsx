@@ -204,7 +204,7 @@ const endPart = 0.4;
 const mostOfEnd = 18;
 
 /** An address: cut in its middle when space is short, so that its host and the end of its path stay; whole in the tooltip. */
-function CutMiddle({ text }: { readonly text: string }) {
+export function CutMiddle({ text }: { readonly text: string }) {
   if (text.length < shortest) return <Cut text={text} />;
   const endLength = Math.min(mostOfEnd, Math.floor(text.length * endPart));
   // Surrogate pairs are not split.

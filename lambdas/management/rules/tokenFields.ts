@@ -4,7 +4,14 @@ import { parsePattern } from '../../destination/onlyTo.ts';
 import { badField, quoteJson } from '../../error/httpError.ts';
 import { now, secondMs } from '../../shared/clock.ts';
 import { parseShape } from '../../shared/json.ts';
-import { allowedOwnToken, allowedToken, newOwnTokenInput, newTokenInput } from '../accountShapes.ts';
+import { parseOverlapMs } from '../../value/duration.ts';
+import {
+  allowedOwnToken,
+  allowedToken,
+  newOwnTokenInput,
+  newTokenInput,
+  rotatedTokenInput,
+} from '../accountShapes.ts';
 
 type NewToken = z.infer<typeof newTokenInput>;
 
@@ -44,4 +51,12 @@ export function readToken(body: Uint8Array, by: 'operator' | 'account', latest?:
     destinations: patterns && [...new Set(patterns)],
     endsAt,
   };
+}
+
+/** @throws HttpError 400 */
+export function readOverlap(body: Uint8Array) {
+  const given =
+    body.length === 0 ? {} : parseShape('The body', body, rotatedTokenInput, '{"overlap"?: "24h"}');
+  const { overlap = '24h' } = given;
+  return { overlap, overlapMs: parseOverlapMs(overlap) };
 }

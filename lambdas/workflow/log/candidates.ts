@@ -93,6 +93,13 @@ export async function candidatesOf(
   );
 }
 
+/** The newest first. */
+export const newestRuns = ({ id }: Account) =>
+  merged(
+    runShardsOf(id).map((shard) => listRuns(shard, {})),
+    isNewer,
+  );
+
 /** Whether a run may match, by its row in the list, which shows the run's end a moment late. */
 export function mayBeWanted(query: RunsQuery, { createdAt, state, ...run }: Candidate): boolean {
   const { fromDate = 0, toDate = Infinity, states } = query;

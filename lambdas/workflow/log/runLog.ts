@@ -3,6 +3,7 @@ import type { Answer } from '../../wire/answers.ts';
 import type * as answers from '../../wire/workflowAnswers.ts';
 import { now } from '../../shared/clock.ts';
 import { shownUrl } from '../../shared/urlCredentials.ts';
+import type { RunWait } from '../../wire/states.ts';
 import type { RunIdentity } from '../../wire/workflowFilters.ts';
 import { shownName } from '../../shared/headers.ts';
 import { cutMessages, cuts, cutter, type Cut } from './rules/cutting.ts';
@@ -16,6 +17,25 @@ import { loadResponse, loadRunMessages } from './runMessages.ts';
 import { RunView, stepNameHeader } from './runView.ts';
 
 export type ShownRun = Answer<typeof answers.workflowRun>;
+
+export interface ShownStep {
+  readonly state: string;
+  readonly messageId: string;
+  readonly stepType?: string | undefined;
+}
+
+export function waitsOf(
+  { workflowState, hanging }: ShownRun,
+  steps: readonly ShownStep[],
+): readonly RunWait[] {
+  const active = steps.filter(({ state }) => workflowState === 'RUN_STARTED' && state === 'STEP_PROGRESS');
+  const has = (type: RegExp): boolean => active.some(({ stepType = '' }) => type.test(stepType));
+  return [
+    ...(hanging === undefined ? [] : (['RUN_HANGING'] as const)),
+    ...(has(/^Sleep/) ? (['RUN_SLEEPING'] as const) : []),
+    ...(has(/^Wait/) ? (['RUN_WAITING'] as const) : []),
+  ];
+}
 
 const identityOf = ({ runId, createdAt }: RunIdentity) => ({
   workflowRunId: runId,

@@ -63,6 +63,15 @@ describe('a named token', () => {
     expect(await lambdas.callsOf(() => use(own))).toEqual(['GetItem']);
   });
 
+  it('costs no call more after a rotation, in a process that knew it before', async () => {
+    const { id } = await makeAccount();
+    const { id: tokenId, token } = await makeToken(id);
+    await use(token);
+    const fresh = await lambdas.rotateToken(id, tokenId, bytes({ overlap: '1h' }));
+    expect(await lambdas.callsOf(() => use(fresh.token))).toEqual(['GetItem']);
+    expect(await lambdas.callsOf(() => use(token))).toEqual(['GetItem']);
+  });
+
   it('has its use written once a day, by all processes together', async () => {
     const { id } = await makeAccount();
     const { token } = await makeToken(id);

@@ -28,6 +28,8 @@ async function answerTo(method: string, path: string, answer: () => unknown): Pr
     'POST /v2/rotate': endpoint,
     'GET /v2/tokens': endpoint,
     'POST /v2/tokens': endpoint,
+    'POST /v2/tokens/rotate': endpoint,
+    'POST /v2/tokens/{tokenId}/rotate': endpoint,
     'DELETE /v2/tokens/{tokenId}': endpoint,
   };
   const handler = http.handlerOf<'keys'>(routes, http.findRoute, []);

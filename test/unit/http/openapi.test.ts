@@ -218,6 +218,7 @@ describe('the two descriptions', () => {
     );
     expect(ofMessaging?.filter((name) => ofManagement?.includes(name))).toEqual([
       'Error',
+      'RotatedToken',
       'NamedToken',
       'NamedTokens',
       'MadeToken',

@@ -4,6 +4,7 @@ import { madeToken, namedTokens, type namedToken } from '../../../../lambdas/wir
 import { useMayWrite } from '../../access.ts';
 import { ask, path } from '../../api/client.ts';
 import { useAsked, type Asked } from '../../api/useAsked.ts';
+import { href } from '../../place.ts';
 import { ActionForm, Deletes } from '../../ui/action.tsx';
 import { Loaded } from '../../ui/resourcePage.tsx';
 import { Card, Cut, Empty, Secret } from '../../ui/basics.tsx';
@@ -68,7 +69,19 @@ export function NamedTokens({ place, of: asked }: NamedTokensProps) {
               keyOf={({ id }) => id}
               columns={[
                 { head: 'Name', text: ({ name }) => name },
-                { head: 'Id', cell: ({ id }) => <code>{id}</code> },
+                {
+                  head: 'Id',
+                  cell: ({ id, overlap_until: until }) => (
+                    <>
+                      <code>{id}</code>
+                      {until !== undefined && (
+                        <p class="hint">
+                          its earlier secret expires <Time at={until * 1_000} />
+                        </p>
+                      )}
+                    </>
+                  ),
+                },
                 { head: 'Permissions', cell: (token) => <Scope of={token} /> },
                 {
                   head: 'Expires',
@@ -77,10 +90,25 @@ export function NamedTokens({ place, of: asked }: NamedTokensProps) {
                 { head: 'Last used', cell: ({ last_used: day }) => day ?? 'never' },
                 { head: 'Created', isExtra: true, time: ({ created_at: seconds }) => seconds * 1_000 },
                 {
-                  head: 'Revoke',
-                  cell: (token) =>
-                    mayWrite &&
-                    isFor(place, token.scope) && <Revoke place={place} of={token} then={asked.again} />,
+                  head: 'If it leaked',
+                  cell: (token) => (
+                    <div class="row">
+                      {mayWrite && isFor(place, token.scope) && (
+                        <>
+                          <Rotate place={place} of={token} onMade={setMade} then={asked.again} />
+                          <Revoke place={place} of={token} then={asked.again} />
+                        </>
+                      )}
+                      {place === ownPlace && (
+                        <a
+                          href={href(['audit'], { actor: token.id })}
+                          aria-label={`Its changes: ${token.name}`}
+                        >
+                          Its changes
+                        </a>
+                      )}
+                    </div>
+                  ),
                 },
               ]}
             />
@@ -120,6 +148,36 @@ const Revoke = ({ place: { api, path }, of: { id, name }, then }: RevokeProps) =
     request={{ api, path: `${path}/${id}` }}
     said="The token has been revoked."
     then={then}
+  />
+);
+
+const Rotate = ({ place: { api, path }, of: { id, name }, onMade, then }: RevokeProps & MakeProps) => (
+  <ActionForm
+    name="Rotate…"
+    kind="quiet"
+    label={`Rotate ${name}`}
+    title={`Rotate ${name}?`}
+    yes="Rotate"
+    isDangerous
+    effect="It gets a new secret, and keeps its id and its rights. Messages that it published are still delivered."
+    then={then}
+    fields={{
+      overlap: {
+        label: 'The earlier secret ends',
+        options: [
+          ['0s', 'Now, because it leaked'],
+          ['1h', 'In an hour'],
+          ['24h', 'In a day'],
+          ['7d', 'In a week'],
+        ],
+        value: '0s',
+        hint: 'Until then both are accepted, so that programs can be given the new one.',
+      },
+    }}
+    work={async (body) => {
+      onMade(await ask(madeToken, { api, path: `${path}/${id}/rotate`, method: 'POST', body }));
+      return 'The token is rotated.';
+    }}
   />
 );
 

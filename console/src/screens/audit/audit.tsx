@@ -1,14 +1,13 @@
 /** The audit trail: who changed what. */
-import { auditPage, namedTokens, type auditEntry } from '../../../../lambdas/wire/accountAnswers.ts';
-import type { Answer } from '../../../../lambdas/wire/answers.ts';
+import { auditPage, namedTokens } from '../../../../lambdas/wire/accountAnswers.ts';
 import { auditActions } from '../../../../lambdas/wire/auditActions.ts';
-import { useAsked } from '../../api/useAsked.ts';
+import { useAsked, usePages } from '../../api/useAsked.ts';
 import { ResourceList } from '../../lists/resourceList.tsx';
 import { href, type Place } from '../../place.ts';
-import { countOf, Cut } from '../../ui/basics.tsx';
+import { Card, Cut } from '../../ui/basics.tsx';
 import { periodFields, type FilterField } from '../../ui/filters.tsx';
-
-type Entry = Answer<typeof auditEntry>;
+import { Listed, Table, type Column } from '../../ui/table.tsx';
+import { Actor, Changes, type Entry } from './parts.tsx';
 
 const fields: readonly FilterField[] = [
   {
@@ -42,106 +41,72 @@ function Subject({ action, subject }: { readonly action: string; readonly subjec
   return hasPage ? <a href={href([screen, subject])}>{shown}</a> : shown;
 }
 
-/** Actors other than named tokens. */
-const actors: ReadonlyMap<string, string> = new Map([
-  ['token', 'The account’s token'],
-  ['readOnlyToken', 'The read-only token'],
-  ['operator', 'The operator'],
-  ['service', 'The service'],
-]);
-
-interface ActorProps {
-  readonly of: string;
-  readonly isInSentence?: boolean;
-}
-
-export function Actor({ of, isInSentence = false }: ActorProps) {
-  const name = actors.get(of);
-  if (name === undefined) return <code>{of}</code>;
-  return <>{isInSentence ? name.replace(/^./, (first) => first.toLowerCase()) : name}</>;
-}
-
-/** The nouns for the count of a bulk operation, by the first word of its action. */
-const counted: Readonly<Record<string, string>> = {
-  messages: 'message',
-  dlq: 'dead letter',
-  runs: 'run',
-  runDlq: 'run',
-};
-
-const shownAtOnce = 3;
-
-function Changes({ of: { action, number, changes = [] } }: { readonly of: Entry }) {
-  const list = (
-    <ul class="changes wrapped">
-      {changes.map(({ field, before, after }) => (
-        <li key={field}>
-          {field}: {before !== undefined && <del>{before}</del>}
-          {before !== undefined && after !== undefined && ' → '}
-          {after !== undefined && <ins>{after}</ins>}
-        </li>
-      ))}
-    </ul>
-  );
-  return (
-    <>
-      {number !== undefined && countOf(number, counted[action.replace(/\..*/, '')] ?? 'thing')}
-      {changes.length > shownAtOnce ? (
-        <details>
-          <summary>{countOf(changes.length, 'field')}</summary>
-          {list}
-        </details>
-      ) : (
-        changes.length > 0 && list
-      )}
-    </>
-  );
-}
-
-export function Audit({ place }: { readonly place: Place }) {
+/** The columns of changes, the newest first. @param isOfOne whether all are of the same thing */
+function useColumns(isOfOne: boolean): readonly Column<Entry>[] {
   const { answer: tokens = [] } = useAsked(namedTokens, { path: 'v2/tokens' });
   const names = new Map(tokens.map(({ id, name }) => [id, name]));
+  return [
+    { head: 'When', time: ({ time }) => time },
+    { head: 'Who', cell: ({ actor }) => names.get(actor) ?? <Actor of={actor} /> },
+    {
+      head: 'Action',
+      cell: ({ action, count }) => (
+        <>
+          <code>{action}</code>
+          {count !== undefined && ` ${count} times`}
+        </>
+      ),
+    },
+    {
+      head: 'Subject',
+      isWide: true,
+      cell: (entry) => (
+        <>
+          {!isOfOne && entry.subject && <Subject action={entry.action} subject={entry.subject} />}
+          <Changes of={entry} />
+        </>
+      ),
+    },
+    { head: 'From', cell: ({ address }) => address },
+  ];
+}
+
+const keyOf = ({ time, actor, action, subject = '' }: Entry): string =>
+  [time, actor, action, subject].join(' ');
+
+/** @param kind the first word of the actions: the same name may be that of another thing */
+export function TrailCard({ of: subject, kind }: { readonly of: string; readonly kind: string }) {
+  const action = auditActions.filter((one) => one.startsWith(`${kind}.`)).join(',');
+  const list = usePages(
+    auditPage,
+    { path: 'v2/audit', query: { subject, action, count: 20 } },
+    ({ entries }) => entries,
+  );
+  const columns = useColumns(true);
   return (
-    <ResourceList
-      title="Audit"
-      place={place}
-      fields={fields}
-      shape={auditPage}
-      path="v2/audit"
-      rowsOf={({ entries }) => entries}
-      file="audit"
-      noMatch="No change matches these filters."
-      empty={['There are no changes yet.']}
-      caption="Changes, the newest first"
-      keyOf={({ time, actor, action, subject = '' }) => [time, actor, action, subject].join(' ')}
-      columns={[
-        { head: 'When', time: ({ time }) => time },
-        { head: 'Who', cell: ({ actor }) => names.get(actor) ?? <Actor of={actor} /> },
-        {
-          head: 'Action',
-          cell: ({ action, count }) => (
-            <>
-              <code>{action}</code>
-              {count !== undefined && ` ${count} times`}
-            </>
-          ),
-        },
-        {
-          head: 'Subject',
-          isWide: true,
-          cell: (entry) => (
-            <>
-              {entry.subject && <Subject action={entry.action} subject={entry.subject} />}
-              <Changes of={entry} />
-            </>
-          ),
-        },
-        { head: 'From', cell: ({ address }) => address },
-      ]}
-    >
-      <p class="hint">
-        Changes of the last 90 days, and who made them. Publishes are in the list of messages.
-      </p>
-    </ResourceList>
+    <Card title="Who changed it">
+      <Listed list={list} empty={<p class="hint">There were no changes in the last 90 days.</p>}>
+        {(rows) => <Table caption="Changes, the newest first" rows={rows} keyOf={keyOf} columns={columns} />}
+      </Listed>
+    </Card>
   );
 }
+
+export const Audit = ({ place }: { readonly place: Place }) => (
+  <ResourceList
+    title="Audit"
+    place={place}
+    fields={fields}
+    shape={auditPage}
+    path="v2/audit"
+    rowsOf={({ entries }) => entries}
+    file="audit"
+    noMatch="No change matches these filters."
+    empty={['There are no changes yet.']}
+    caption="Changes, the newest first"
+    keyOf={keyOf}
+    columns={useColumns(false)}
+  >
+    <p class="hint">Changes of the last 90 days, and who made them. Publishes are in the list of messages.</p>
+  </ResourceList>
+);

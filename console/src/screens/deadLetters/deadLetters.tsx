@@ -20,7 +20,7 @@ import { Id } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
 import { hrefOfMessages, linkTo } from '../links.tsx';
 import { History, useLog } from '../messages/history.tsx';
-import { messageColumns } from '../messages/messageTable.tsx';
+import { messageColumns, ofAttempts } from '../messages/messageTable.tsx';
 import { deadLetters, FailedActs } from './failed.tsx';
 import { FailedList, useFailures } from './failedList.tsx';
 import { Groups, kindsOfMessages, Status } from './groups.tsx';
@@ -78,7 +78,12 @@ export function DeadLetters({ place }: { readonly place: Place }) {
           to: ({ dlqId }) => href(['dead-letters', dlqId], place.query),
           hint: ({ error, responseBody = '' }) => error ?? responseBody,
         },
-        { head: 'Retries', isNumber: true, isExtra: true, cell: ({ retried }) => retried },
+        {
+          head: 'Attempts',
+          isNumber: true,
+          isExtra: true,
+          cell: ({ retried, maxRetries }) => ofAttempts(retried + 1, maxRetries),
+        },
         { head: 'Label', labels: ({ labels }) => labels },
         { head: 'Message', cell: ({ messageId }) => <Id of={messageId} /> },
         { head: 'Failed', time: ({ failedAt }) => failedAt },
@@ -174,7 +179,7 @@ const Details = ({ of: letter }: { readonly of: Answer<typeof deadLetter> }) => 
           ['Last answer', <Status of={letter.responseStatus} />],
           ['Error', letter.error],
           ['Failed', <Time at={letter.failedAt} />],
-          ['Attempts', letter.retried + 1],
+          ['Attempts', ofAttempts(letter.retried + 1, letter.maxRetries)],
           ['Kept until', <Time at={letter.expiresAt} isExact />],
         ]}
       />

@@ -1,7 +1,13 @@
-import { signingKeys } from '../../../../lambdas/wire/accountAnswers.ts';
+import { useState } from 'preact/hooks';
+import { ownTokens, signingKeys } from '../../../../lambdas/wire/accountAnswers.ts';
+import type { Answer } from '../../../../lambdas/wire/answers.ts';
+import { useMayWrite } from '../../access.ts';
+import { ask } from '../../api/client.ts';
+import { href } from '../../place.ts';
+import { signIn } from '../../session.ts';
 import { sends, ActionForm } from '../../ui/action.tsx';
 import { ResourcePage } from '../../ui/resourcePage.tsx';
-import { Button, Card, Copy, useSwitch } from '../../ui/basics.tsx';
+import { Button, Card, Copy, Secret as NewSecret, useSwitch } from '../../ui/basics.tsx';
 import { OwnTokens } from '../accounts/tokens.tsx';
 
 export const Keys = () => (
@@ -12,7 +18,7 @@ export const Keys = () => (
       title="Keys"
       actions={(_keys, again) => (
         <ActionForm
-          name="Rotate…"
+          name="Rotate signing keys…"
           title="Rotate the signing keys?"
           yes="Rotate"
           isDangerous
@@ -39,9 +45,61 @@ export const Keys = () => (
         </Card>
       )}
     </ResourcePage>
+    <OwnToken />
     <OwnTokens />
   </>
 );
+
+/** Tokens that were just made: with the new one, the page is drawn again. */
+let justMade: Answer<typeof ownTokens> | undefined;
+const takeJustMade = (): typeof justMade => {
+  const made = justMade;
+  justMade = undefined;
+  return made;
+};
+
+function OwnToken() {
+  const mayWrite = useMayWrite();
+  const [made] = useState(takeJustMade);
+  return (
+    <Card
+      title="The account’s token"
+      actions={
+        mayWrite && (
+          <ActionForm
+            name="Rotate the token…"
+            title="Rotate the account’s token?"
+            yes="Rotate"
+            isDangerous
+            effect="The account’s token and its read-only token end now, without an overlap, and you get two new ones. Programs that use the old ones are refused until they have the new ones."
+            work={async () => {
+              justMade = await ask(ownTokens, { method: 'POST', path: 'v2/tokens/rotate' });
+              signIn('messaging', `Bearer ${justMade.token}`);
+              return 'The account has new tokens.';
+            }}
+          />
+        )
+      }
+    >
+      {made && (
+        <>
+          <NewSecret title="The account’s token" text={made.token} copy="Copy the token" />
+          <NewSecret title="The read-only token" text={made.readOnlyToken} copy="Copy the read-only token" />
+        </>
+      )}
+      <p class="hint">
+        It may do everything. If it leaked, rotate it: whoever has it is refused from the next request on.
+        Named tokens keep working, also those that were made with it, so revoke those that you do not know.
+        Accepted messages are still delivered, schedules fire, and signing keys stay; whoever could read the
+        keys knows them, so rotate these as well, twice.
+      </p>
+      <p>
+        <a href={href(['audit'], { actor: 'token' })}>What was changed with the token</a>, and{' '}
+        <a href={href(['audit'], { action: 'token.create' })}>which tokens were made</a>
+      </p>
+    </Card>
+  );
+}
 
 interface SecretProps {
   readonly name: string;

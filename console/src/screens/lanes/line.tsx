@@ -15,7 +15,7 @@ import { LoadedCard } from '../../ui/resourcePage.tsx';
 import { count, countOf } from '../../ui/basics.tsx';
 import { Bars } from '../../ui/charts.tsx';
 import { duration, Time, timeToMinute, useNow } from '../../ui/time.tsx';
-import { Actor } from '../audit/audit.tsx';
+import { Actor } from '../audit/parts.tsx';
 import { MessageTable } from '../messages/messageTable.tsx';
 
 type Queue = Answer<typeof queue>;

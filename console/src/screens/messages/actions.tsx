@@ -42,7 +42,12 @@ export function Actions({ of, isDead, then }: ActionsProps) {
           }}
         />
       )}
-      {mayWrite && of.state === 'ACTIVE' && <Complete of={of} then={then} />}
+      {mayWrite && of.state === 'ACTIVE' && (
+        <>
+          <Decide of={of} then={then} isGood />
+          <Decide of={of} then={then} isGood={false} />
+        </>
+      )}
       {mayAct && of.nextDeliveryTime !== undefined && of.nextDeliveryTime > Date.now() && (
         <Change of={of} then={then} />
       )}
@@ -130,35 +135,42 @@ const told: Readonly<Record<string, string>> = {
   CANCELED: 'The message was cancelled.',
 };
 
-/** Completes an open attempt by hand, in place of its destination. */
-const Complete = ({ of, then }: ActProps) => (
+/** Answers an open attempt by hand, in place of its destination. */
+const Decide = ({ of, then, isGood }: ActProps & { readonly isGood: boolean }) => (
   <ActionForm
-    name="Complete…"
-    kind="main"
-    title="Complete the attempt?"
-    yes="Complete the attempt"
-    effect="Its destination answered 202 and was to complete it later. This answer replaces that completion."
-    isGrid
+    name={isGood ? 'Complete…' : 'Fail…'}
+    kind={isGood ? 'main' : 'plain'}
+    title={isGood ? 'Complete the message?' : 'Fail the attempt?'}
+    yes={isGood ? 'Complete' : 'Fail'}
+    isDangerous={!isGood}
+    effect="Its destination answered 202 and was to answer later. This answer counts instead."
     then={then}
     fields={{
       status: {
-        label: 'Answer',
-        value: '200',
+        label: 'What follows',
+        value: isGood ? '200' : '500',
         options: [
-          ['200', '200: it succeeded'],
-          ['500', '500: it failed, and is retried'],
-          ['489', '489: it failed permanently'],
+          ['500', 'Like any failure: it is retried if retries are left'],
+          ['489', 'It fails permanently'],
         ],
+        isShown: () => !isGood,
       },
-      body: { label: 'Body', rows: 4, isCode: true },
+      comment: {
+        label: 'Comment',
+        hint: 'Optional, for the log and the audit trail: at most 200 characters.',
+        rows: 2,
+      },
+      body: { label: 'Body of the answer', hint: 'Optional, for its callbacks.', rows: 3, isCode: true },
     }}
-    work={async ({ status, body }) => {
-      const { state } = await ask(completed, {
+    work={async ({ status, comment, body }) => {
+      const why = comment.trim() || undefined;
+      const recorded = await ask(completed, {
         method: 'POST',
         path: path`v2/messages/${of.messageId}/complete`,
-        body: { status: Number(status), headers: headersOf(status), body },
+        body: { status: Number(status), headers: headersOf(status), body, comment: why },
       });
-      return told[state] ?? state;
+      const isFirst = recorded.comment === why && (recorded.state === 'DELIVERED') === isGood;
+      return `${isFirst ? '' : 'Another answer was first. '}${told[recorded.state] ?? recorded.state}`;
     }}
   />
 );

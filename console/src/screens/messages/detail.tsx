@@ -10,7 +10,7 @@ import { Time, exactly } from '../../ui/time.tsx';
 import { linkTo } from '../links.tsx';
 import { Actions } from './actions.tsx';
 import { History, useLog } from './history.tsx';
-import { MessageCard } from './messageTable.tsx';
+import { attemptsOf, MessageCard } from './messageTable.tsx';
 
 const minuteMs = 60_000;
 
@@ -93,7 +93,7 @@ function Status({ of, isDead }: { readonly of: Message; readonly isDead: boolean
             'Next delivery',
             heldBy === undefined ? nextDeliveryTime && <Time at={nextDeliveryTime} /> : undefined,
           ],
-          ['Waits for its completion', completionDeadline && <Until at={completionDeadline} />],
+          ['Waits for an answer', completionDeadline && <Until at={completionDeadline} />],
           ['Ended', exactly(endedAt)],
           ['Held', heldBy && <Held by={heldBy} />],
           [
@@ -105,7 +105,7 @@ function Status({ of, isDead }: { readonly of: Message; readonly isDead: boolean
           ['Created from', linkTo('messages', of.retriedFrom)],
           ['Sent again as', linkTo('messages', of.retriedAs)],
           ['Callback of', linkTo('messages', of.callbackOf)],
-          ['Attempts', `${of.retried} of at most ${of.maxRetries + 1}`],
+          ['Attempts', attemptsOf(of)],
           [
             'URL group',
             topicName && (

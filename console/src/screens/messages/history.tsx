@@ -12,7 +12,8 @@ import { Field } from '../../ui/fields.tsx';
 import { pairsOf } from '../../ui/headerLines.ts';
 import { Listed } from '../../ui/table.tsx';
 import { duration, Time } from '../../ui/time.tsx';
-import { statusOf } from './messageTable.tsx';
+import { Actor } from '../audit/parts.tsx';
+import { ofAttempts, statusOf } from './messageTable.tsx';
 import { happeningsOf, type Happening, type LogEntry } from './timeline.ts';
 
 export const useLog = (messageId: string, everyMs: number): Paged<LogEntry> =>
@@ -52,7 +53,6 @@ const names: Readonly<Record<string, string>> = {
   RETRY: 'failed',
   ERROR: 'failed',
   HELD: 'waits for its host',
-  ACTIVE: 'waits for its completion',
 };
 
 function Happened({
@@ -63,8 +63,9 @@ function Happened({
   readonly isOpen: boolean;
 }) {
   const { state, retried, nextDeliveryTime } = last;
+  const { completedBy, comment } = failure ?? last;
   const name = names[state];
-  const attempt = retried === undefined || state === 'HELD' ? undefined : `Attempt ${retried + 1}`;
+  const attempt = retried === undefined || state === 'HELD' ? undefined : `Attempt ${attemptOf(last)}`;
   return (
     <li>
       <div class="happened row">
@@ -87,6 +88,22 @@ function Happened({
           Only the status of a successful answer is kept. Headers and body are kept if an attempt fails.
         </p>
       )}
+      {(completedBy ?? comment) !== undefined && (
+        <p>
+          Completed
+          {completedBy !== undefined && (
+            <>
+              {' '}
+              by <Actor of={completedBy} isInSentence />
+            </>
+          )}
+          {comment !== undefined && (
+            <>
+              : <Visible text={comment} />
+            </>
+          )}
+        </p>
+      )}
       {failure?.error !== undefined && <p class="wrong">{failure.error}</p>}
       {failure !== undefined && failure.error === undefined && (
         <details open={isOpen}>
@@ -103,7 +120,10 @@ function Happened({
   );
 }
 
-const numberOf = ({ last }: Happening): number => (last.retried ?? 0) + 1;
+/** The number of an attempt among those that may be made, for people: the API counts retries from 0. */
+function attemptOf({ retried = 0, maxRetries = 0 }: LogEntry): string {
+  return ofAttempts(retried + 1, maxRetries);
+}
 
 function Compare({ of }: { readonly of: readonly Happening[] }) {
   const failed = of.filter(({ failure }) => failure !== undefined);
@@ -137,7 +157,9 @@ function Comparison({ of, onClose }: { readonly of: readonly Happening[]; readon
               <Field
                 label={side === 0 ? 'One attempt' : 'The other'}
                 value={String(chosen[side])}
-                options={of.map((attempt, index) => [String(index), `Attempt ${numberOf(attempt)}`] as const)}
+                options={of.map(
+                  (attempt, index) => [String(index), `Attempt ${attemptOf(attempt.last)}`] as const,
+                )}
                 onInput={(text) => {
                   setChosen(side === 0 ? [Number(text), chosen[1]] : [chosen[0], Number(text)]);
                 }}
@@ -153,7 +175,7 @@ function Comparison({ of, onClose }: { readonly of: readonly Happening[]; readon
                     class="code"
                     tabIndex={0}
                     role="region"
-                    aria-label={`Answer to attempt ${numberOf(one)}`}
+                    aria-label={`Answer to attempt ${attemptOf(one.last)}`}
                   >
                     {texts[side]?.map((line, index) => (
                       <span key={index} class={classes('line', !others.has(line) && 'other')}>

@@ -11,6 +11,14 @@ type ListedMessage = Answer<typeof listedMessage>;
 export const statusOf = ({ responseStatus }: { readonly responseStatus?: number | undefined }): string =>
   responseStatus === undefined ? '–' : responseStatus === 0 ? 'no answer' : String(responseStatus);
 
+/** Says which of the attempts that may be made: “1 of 4”. A change may have lowered their number since. */
+export const ofAttempts = (attempt: number, maxRetries: number): string =>
+  `${attempt} of ${Math.max(attempt, maxRetries + 1)}`;
+
+/** The attempts that were made. An open one is not yet among the retries. */
+export const attemptsOf = ({ state, retried, maxRetries }: ListedMessage): string =>
+  ofAttempts(state === 'ACTIVE' ? retried + 1 : retried, maxRetries);
+
 export const messageColumns: readonly Column<ListedMessage>[] = [
   { head: 'State', state: ({ state }) => state },
   {
@@ -21,7 +29,7 @@ export const messageColumns: readonly Column<ListedMessage>[] = [
   { head: 'Label', labels: ({ labels }) => labels },
   { head: 'Id', cell: ({ messageId }) => <Id of={messageId} /> },
   { head: 'Status', isNumber: true, cell: statusOf },
-  { head: 'Attempts', isNumber: true, isExtra: true, cell: ({ retried }) => retried },
+  { head: 'Attempts', isNumber: true, isExtra: true, cell: attemptsOf },
   { head: 'Published', isExtra: true, time: ({ createdAt }) => createdAt },
   {
     head: 'Due or ended',

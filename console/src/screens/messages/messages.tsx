@@ -29,6 +29,7 @@ const fields: readonly FilterField[] = [
     options: [
       ['', 'All'],
       [waiting, 'Waiting'],
+      ['ACTIVE', 'Waiting for an answer'],
       ['DELIVERED', 'Delivered'],
       ['FAILED', 'Failed'],
       ['CANCELED', 'Cancelled'],

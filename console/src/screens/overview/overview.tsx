@@ -20,6 +20,7 @@ import {
   Loading,
   Page,
   percentOf,
+  Visible,
 } from '../../ui/basics.tsx';
 import { Body } from '../../ui/body.tsx';
 import { Bars, Latency, Meter } from '../../ui/charts.tsx';
@@ -137,20 +138,38 @@ function WaitingNow() {
   );
   return (
     <LoadedCard title="Waiting now" of={asked}>
-      {({ states }) => (
-        <div class="figures">
-          <Figure name="Messages">{countedText(asked)}</Figure>
-          {states && (
-            <>
-              <Figure name="Delayed">{count(states.delayed)}</Figure>
-              <Figure name="Waiting">{count(states.waiting)}</Figure>
-              <Figure name="Retrying">
-                <a href={href(['dead-letters'], { list: 'failing' })}>{count(states.retrying)}</a>
-              </Figure>
-              <Figure name="Open">{count(states.open)}</Figure>
-            </>
+      {({ states, awaited = [] }) => (
+        <>
+          <div class="figures">
+            <Figure name="Messages">{countedText(asked)}</Figure>
+            {states && (
+              <>
+                <Figure name="Delayed">{count(states.delayed)}</Figure>
+                <Figure name="Waiting">{count(states.waiting)}</Figure>
+                <Figure name="Retrying">
+                  <a href={href(['dead-letters'], { list: 'failing' })}>{count(states.retrying)}</a>
+                </Figure>
+                <Figure name="For an answer">
+                  <a href={href(['messages'], { state: 'ACTIVE' })}>{count(states.open)}</a>
+                </Figure>
+              </>
+            )}
+          </div>
+          {awaited.length > 0 && (
+            <ul>
+              {awaited.map(({ messageId, url, labels = [], since }) => (
+                <li key={messageId}>
+                  <a href={href(['messages', messageId])}>
+                    <Visible text={[...labels, url].join(' · ')} />
+                  </a>{' '}
+                  <span class="hint">
+                    waiting for an answer since <Time at={since} />
+                  </span>
+                </li>
+              ))}
+            </ul>
           )}
-        </div>
+        </>
       )}
     </LoadedCard>
   );

@@ -5,8 +5,9 @@ import { firstLineOf } from '../../../../lambdas/value/failureText.ts';
 import { countedText, useAsked } from '../../api/useAsked.ts';
 import { ResourceList } from '../../lists/resourceList.tsx';
 import type { Place } from '../../place.ts';
-import { Cut, Tabs } from '../../ui/basics.tsx';
+import { Tabs } from '../../ui/basics.tsx';
 import { filtersOf, type FilterField, periodFields, stateOptions } from '../../ui/filters.tsx';
+import { CutMiddle } from '../../ui/table.tsx';
 import { duration } from '../../ui/time.tsx';
 import { failedRuns } from '../deadLetters/failed.tsx';
 import { FailedList } from '../deadLetters/failedList.tsx';
@@ -23,6 +24,9 @@ const state: FilterField = {
   isMain: true,
   options: [
     ...stateOptions('RUN_STARTED', 'RUN_SUCCESS', 'RUN_FAILED', 'RUN_CANCELED'),
+    ['RUN_HANGING', 'Hanging'],
+    ['RUN_SLEEPING', 'Sleeping'],
+    ['RUN_WAITING', 'Waiting for an event'],
     ['STEP_RETRY', 'With a retried step'],
   ],
 };
@@ -89,6 +93,13 @@ const lists = [
   ],
 ] as const;
 
+/** An id may be a name: its beginning and its end stay. */
+const RunId = ({ of }: { readonly of: string }) => (
+  <code class="run-id">
+    <CutMiddle text={of} />
+  </code>
+);
+
 const noMatch = 'No run matches these filters.';
 
 const AllRuns = ({ place }: { readonly place: Place }) => (
@@ -101,6 +112,8 @@ const AllRuns = ({ place }: { readonly place: Place }) => (
     path="v2/workflows/logs"
     query={{ count: String(pageLength), trimBody: '-1' }}
     rowsOf={({ runs }) => runs}
+    file="runs"
+    inFile={({ steps, ...run }) => ({ ...run, steps: steps.length })}
     actions={({ again }) => <CancelAll query={filtersOf(place, fieldsOfAll)} then={again} />}
     noMatch={noMatch}
     empty={[
@@ -116,7 +129,7 @@ const AllRuns = ({ place }: { readonly place: Place }) => (
         address: ({ workflowUrl }) => workflowUrl,
         to: ({ workflowRunId, workflowRunCreatedAt }) => hrefOfRun(workflowRunId, workflowRunCreatedAt),
       },
-      { head: 'Run', cell: ({ workflowRunId }) => <Cut isCode text={workflowRunId} /> },
+      { head: 'Run', cell: ({ workflowRunId }) => <RunId of={workflowRunId} /> },
       { head: 'Label', labels: ({ labels }) => labels },
       { head: 'Started', time: ({ workflowRunCreatedAt }) => workflowRunCreatedAt },
       {
@@ -155,7 +168,7 @@ const FailedRuns = ({ place }: { readonly place: Place }) => (
         to: ({ workflowRunId, workflowCreatedAt }) => hrefOfRun(workflowRunId, workflowCreatedAt),
         hint: (run) => firstLineOf(run),
       },
-      { head: 'Run', cell: ({ workflowRunId }) => <Cut isCode text={workflowRunId} /> },
+      { head: 'Run', cell: ({ workflowRunId }) => <RunId of={workflowRunId} /> },
       { head: 'Status', isNumber: true, cell: ({ responseStatus }) => statusOfRun(responseStatus) },
       { head: 'Label', labels: ({ labels }) => labels },
       { head: 'Failure function', state: ({ failureFunctionState }) => failureFunctionState },

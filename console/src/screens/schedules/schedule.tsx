@@ -10,6 +10,7 @@ import { settingDetails } from '../../ui/settings.tsx';
 import { duration, Time } from '../../ui/time.tsx';
 import { showAt } from '../../ui/toast.tsx';
 import { LastFires, NextFires, useExplained, useLastFires, WhyFailed, worstOf } from './fires.tsx';
+import { TrailCard } from '../audit/audit.tsx';
 import { Pause } from '../lanes/parts.tsx';
 import { hrefOfMessages } from '../links.tsx';
 
@@ -97,6 +98,7 @@ function Details({ of }: { readonly of: Answer<typeof schedule> }) {
         />
         <RequestView of={of} />
       </Card>
+      <TrailCard of={of.scheduleId} kind="schedule" />
     </>
   );
 }

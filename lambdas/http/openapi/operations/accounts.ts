@@ -4,6 +4,7 @@ import * as z from 'zod/mini';
 import { accountFields, allowedToken, longestAccountPage } from '../../../management/accountShapes.ts';
 import { account, accountId, accountStats, madeToken, namedToken } from '../parts/examples.ts';
 import type { Errors } from '../parts/errors.ts';
+import { refusedOverlaps, rotating } from './keys.ts';
 import type { Operations } from '../parts/operation.ts';
 
 const nothingAt = (method: string, path: string) =>
@@ -61,6 +62,7 @@ export const accountsRoutes = {
   'POST /v2/{brand}/users/{id}/tokens': { access: 'management' },
   'GET /v2/{brand}/users/{id}/tokens': { access: 'management' },
   'DELETE /v2/{brand}/users/{id}/tokens/{tokenId}': { access: 'management' },
+  'POST /v2/{brand}/users/{id}/tokens/{tokenId}/rotate': { access: 'management' },
   'GET /v2/{brand}/stats/{id}': { access: 'management' },
   'GET /v2/{brand}/openapi.json': { access: 'open' },
 } as const satisfies RouteTable;
@@ -274,6 +276,17 @@ export const accounts = /* @__PURE__ */ made((): Operations<typeof accountsRoute
       'token_not_found',
       `The account has no token "${namedToken.id}".`,
     ]),
+  },
+  'POST /v2/{brand}/users/{id}/tokens/{tokenId}/rotate': {
+    id: 'rotateNamedToken',
+    ...rotating,
+    errors: {
+      ...errorsOf('POST', 'users', wasDeleted, [
+        'token_not_found',
+        `The account has no token "${namedToken.id}".`,
+      ]),
+      400: refusedOverlaps,
+    },
   },
   'GET /v2/{brand}/stats/{id}': {
     id: 'getAccountStats',

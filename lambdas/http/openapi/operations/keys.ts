@@ -1,7 +1,7 @@
 import { made } from '../../../options/option.ts';
 import type { RouteTable } from '../../route.ts';
 import { allowedOwnToken } from '../../../management/accountShapes.ts';
-import { madeToken, namedToken, signingKeys } from '../parts/examples.ts';
+import { account, madeToken, namedToken, signingKeys } from '../parts/examples.ts';
 import type { Operation, Operations } from '../parts/operation.ts';
 
 const rotation = (of: Pick<Operation, 'id' | 'summary' | 'description' | 'deprecated'>): Operation => ({
@@ -12,6 +12,20 @@ const rotation = (of: Pick<Operation, 'id' | 'summary' | 'description' | 'deprec
   errors: { 503: [['busy', 'The account is being changed by others; send the request again.']] },
 });
 
+/** Both APIs rotate named tokens. */
+export const rotating = {
+  summary: 'Give a named token another secret',
+  description:
+    'Its id, rights and end stay, and so do the tokens that it made. The earlier secret is accepted as well until the overlap is over: `0s` ends it at once, also one that an earlier rotation kept. Each request rotates again.',
+  body: { required: false, schema: 'RotatedToken', example: { overlap: '1h' } },
+  answers: { 200: { description: 'The token.', schema: 'MadeToken', example: madeToken } },
+} as const;
+
+export const refusedOverlaps = [
+  ['field_invalid', 'overlap is "8d"; allowed is from 0s to 7d.'],
+  ['body_invalid', 'The body is not JSON.'],
+] as const;
+
 const busy = [['busy', 'The account is being changed by others; send the request again.']] as const;
 
 export const keysRoutes = {
@@ -20,6 +34,8 @@ export const keysRoutes = {
   'POST /v2/rotate': { access: 'write', audit: 'keys.rotate' },
   'GET /v2/tokens': { access: 'read' },
   'POST /v2/tokens': { access: 'write', audit: 'token.create' },
+  'POST /v2/tokens/rotate': { access: 'write', audit: 'account.rotateTokens' },
+  'POST /v2/tokens/{tokenId}/rotate': { access: 'write', audit: 'token.rotate' },
   'DELETE /v2/tokens/{tokenId}': { access: 'write', audit: 'token.revoke' },
 } as const satisfies RouteTable;
 
@@ -50,6 +66,43 @@ export const keys = /* @__PURE__ */ made((): Operations<typeof keysRoutes> => ({
       412: [
         ['token_limit_reached', 'The token would be number 51, but an account may have 50 named tokens.'],
       ],
+      503: busy,
+    },
+  },
+  'POST /v2/tokens/rotate': {
+    id: 'rotateOwnTokens',
+    summary: 'Give the account new tokens',
+    description:
+      'Replaces the account’s own two tokens. The old ones stop working with the next request, and messages, schedules and signing keys stay. Named tokens are not changed. Only the account’s own token may do this.',
+    answers: {
+      200: {
+        description: 'The new tokens.',
+        schema: 'OwnTokens',
+        example: { token: account.token, readOnlyToken: account.read_only_token },
+      },
+    },
+    errors: {
+      403: [
+        [
+          'token_scope_exceeded',
+          'The token is a named one; only the account’s own token, or the operator of the service, rotates that.',
+        ],
+      ],
+      503: busy,
+    },
+  },
+  'POST /v2/tokens/{tokenId}/rotate': {
+    id: 'rotateOwnToken',
+    ...rotating,
+    errors: {
+      400: refusedOverlaps,
+      403: [
+        [
+          'token_scope_exceeded',
+          `The token "${namedToken.id}" may do everything, or was not made by this one; the operator of the service rotates it.`,
+        ],
+      ],
+      404: [['token_not_found', `The account has no token "${namedToken.id}".`]],
       503: busy,
     },
   },

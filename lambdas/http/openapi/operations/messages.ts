@@ -30,13 +30,18 @@ const completing = {
   body: {
     required: true,
     schema: 'Completion',
-    example: { status: 200, headers: { 'Content-Type': 'application/json' }, body: '{"pages":12}' },
+    example: {
+      status: 200,
+      headers: { 'Content-Type': 'application/json' },
+      body: '{"pages":12}',
+      comment: 'approved by Ada',
+    },
   },
   answers: {
     200: {
       description: 'It is completed, by this request or an earlier one.',
       schema: 'Completed',
-      example: { messageId, retried: 0, state: 'DELIVERED' },
+      example: { messageId, retried: 0, state: 'DELIVERED', comment: 'approved by Ada' },
     },
   },
 } as const;
@@ -45,12 +50,12 @@ const refusedCompletions = /* @__PURE__ */ made((): Errors => ({
   400: [
     [
       'field_invalid',
-      'status: Too small: expected number to be >=200; allowed is {"status": 200 to 599, "headers"?: {"<name>": "<value>"}, "body"?: "<text>" or "bodyBase64"?: "<base64>"}.',
+      'status: Too small: expected number to be >=200; allowed is {"status": 200 to 599, "headers"?: {"<name>": "<value>"}, "body"?: "<text>" or "bodyBase64"?: "<base64>", "comment"?: "<1 to 200 characters>"}.',
     ],
     ['field_invalid', 'body and bodyBase64 are both given; allowed is one of them.'],
     [
       'field_unknown',
-      'result: Unrecognized key: "result"; allowed is {"status": 200 to 599, "headers"?: {"<name>": "<value>"}, "body"?: "<text>" or "bodyBase64"?: "<base64>"}.',
+      'result: Unrecognized key: "result"; allowed is {"status": 200 to 599, "headers"?: {"<name>": "<value>"}, "body"?: "<text>" or "bodyBase64"?: "<base64>", "comment"?: "<1 to 200 characters>"}.',
     ],
     ['body_invalid', 'The body is not JSON.'],
   ],
@@ -58,7 +63,7 @@ const refusedCompletions = /* @__PURE__ */ made((): Errors => ({
     ['completion_too_late', `The completion of the message "${messageId}" is too late: it was cancelled.`],
     [
       'completion_too_late',
-      `The completion of the message "${messageId}" is too late: its attempt 0 has ended with the error "The destination answered 202 and did not complete the attempt within 2h.".`,
+      `The completion of the message "${messageId}" is too late: its attempt 1 has ended with the error "The destination answered 202 and did not complete the attempt within 2h.".`,
     ],
   ],
   413: [
@@ -158,7 +163,11 @@ export const messages = /* @__PURE__ */ made((): Operations<typeof messagesRoute
       200: {
         description: 'Their number.',
         schema: 'CountedMessages',
-        example: { count: 42, states: { delayed: 12, waiting: 28, retrying: 2, open: 0 } },
+        example: {
+          count: 42,
+          states: { delayed: 12, waiting: 27, retrying: 2, open: 1 },
+          awaited: [{ messageId, url: 'https://example.com/orders', since: 1_767_225_600_000 }],
+        },
       },
     },
     errors: {

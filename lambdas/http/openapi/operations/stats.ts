@@ -18,6 +18,7 @@ export const statsRoutes = {
   'GET /v2/stats/attention': { access: 'read' },
   'GET /v2/stats/hosts': { access: 'read' },
   'GET /v2/stats/lanes': { access: 'read' },
+  'GET /v2/search': { access: 'read' },
   'GET /v2/metrics': { access: 'read' },
   'GET /v2/audit': { access: 'read' },
 } as const satisfies RouteTable;
@@ -110,6 +111,30 @@ export const stats = /* @__PURE__ */ made((): Operations<typeof statsRoutes> => 
             },
           ],
         },
+      },
+    },
+  },
+  'GET /v2/search': {
+    id: 'findNames',
+    summary: 'Find things by a part of their name',
+    description:
+      'Queues, flow-control keys, URL groups, schedules, hosts, labels and workflow runs whose name begins with a text or contains it, in any case. All kinds are searched at the same time, while somebody types.',
+    query: {
+      q: {
+        description: 'The text: 1 to 200 characters.',
+        schema: { type: 'string', minLength: 1, maxLength: 200 },
+        required: true,
+        example: 'mail',
+      },
+    },
+    errors: {
+      400: [['field_invalid', 'q is ""; allowed is a text of 1 to 200 characters.']],
+    },
+    answers: {
+      200: {
+        description: 'What was found.',
+        schema: 'FoundNames',
+        example: { results: [{ kind: 'queue', name: 'mail', link: '/v2/queues/mail' }], isWhole: true },
       },
     },
   },

@@ -39,7 +39,11 @@ export const tags: readonly (readonly [name: string, description: string, paths:
   ['Signing keys', 'The keys that sign deliveries.', /^\/v2\/(keys|rotate$)/],
   ['Tokens', 'Tokens with a name and a scope, for colleagues and programs.', /^\/v2\/(tokens)/],
   ['Alarms', 'Reports to an account when something is wrong.', /^\/v2\/(alarms)/],
-  ['Statistics', 'The account’s usage, and the outcomes of its messages.', /^\/v2\/(stats|metrics|audit)/],
+  [
+    'Statistics',
+    'The account’s usage, and the outcomes of its messages.',
+    /^\/v2\/(search|stats|metrics|audit)/,
+  ],
   ['Accounts', 'The users of the service, and their limits.', /^\/v2\/(\{brand\}\/(?!openapi))/],
   ['Service', 'The service’s own description.', /^\/v2\/(health|(\{brand\}\/)?openapi)/],
 ];

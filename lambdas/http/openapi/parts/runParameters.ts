@@ -1,9 +1,8 @@
 import { dateSchema, textSchema, valuesSchema } from '../../../wire/filterFields.ts';
 import { longestPage, mostAtOnce, mostIds } from '../../../wire/filters.ts';
-import { mostTrimmed } from '../../../wire/workflowFilters.ts';
+import { mostTrimmed, runFilterStates } from '../../../wire/workflowFilters.ts';
 import { defaultPrefix } from '../../../request/dialect.ts';
 import { headerName } from '../../../shared/headers.ts';
-import { stepStates, runStates } from '../../../wire/states.ts';
 import { longestRunId } from '../../../workflow/run.ts';
 import { dlqId, messageId, runId } from './examples.ts';
 import {
@@ -56,8 +55,9 @@ export const ofLogs: NamedParameters = {
         example: 1_767_225_600_000,
       },
       state: {
-        description: 'The state of the run, or of one of its steps.',
-        schema: { type: 'string', enum: [...runStates, ...stepStates] },
+        description:
+          'The state of the run, or of one of its steps. Of active runs, `RUN_HANGING` selects those that hang, `RUN_SLEEPING` those with a step that sleeps, and `RUN_WAITING` those that wait for an event or a webhook.',
+        schema: { type: 'string', enum: runFilterStates },
         example: 'RUN_FAILED',
       },
       messageId: {

@@ -4,6 +4,7 @@ import {
   changedAccountInput,
   newAccountInput,
   newOwnTokenInput,
+  rotatedTokenInput,
   newTokenInput,
 } from '../../../management/accountShapes.ts';
 import * as accountAnswers from '../../../wire/accountAnswers.ts';
@@ -118,8 +119,11 @@ const shapes = {
   AnewRun: workflows.rerunAnswer,
   AnewRuns: workflows.rerunAnswers,
   SigningKeys: accountAnswers.signingKeys,
+  OwnTokens: accountAnswers.ownTokens,
+  RotatedToken: rotatedTokenInput,
   OwnStats: accountAnswers.ownStats,
   Attention: statsAnswers.attention,
+  FoundNames: statsAnswers.foundNames,
   HostTimes: statsAnswers.hostTimes,
   LaneTimes: statsAnswers.laneTimes,
   AlarmSettings: alarmSettings,
