@@ -3,6 +3,7 @@ import type { LaneKind } from '../job/job.ts';
 import { circuitIn } from './rules/circuitLane.ts';
 import { accountLane, isThere, waitingIn, type Lane } from './lane.ts';
 import { laneNames, listLanes, loadLane } from './store/laneRows.ts';
+export { isReadForOldest, whatWaits } from './line/oldest.ts';
 
 /** The most lanes to read: 20 calls of DynamoDB. */
 const mostRead = 2_000;
@@ -15,7 +16,7 @@ interface LaneFigures {
   readonly queues: readonly Lane[];
   readonly keys: readonly Lane[];
   readonly unread: { readonly queues: number; readonly keys: number };
-  /** Attempts that wait because their host is down. */
+  /** Attempts that wait because their host is down, or deliveries are held. */
   readonly waitingForHosts: number;
   readonly hostsDown: number;
 }
@@ -47,10 +48,11 @@ async function countBehind(
 }
 
 export async function readFigures(accountId: string): Promise<LaneFigures> {
-  const [account, queues, circuits] = await Promise.all([
+  const [account, queues, circuits, held] = await Promise.all([
     loadLane(accountLane(accountId)),
     readLanes(accountId, 'queue', mostQueues),
     readLanes(accountId, 'circuit', mostRead),
+    readLanes(accountId, 'hold', mostRead),
   ]);
   const left = mostRead - queues.length;
   const keys = await readLanes(accountId, 'key', left);
@@ -63,7 +65,7 @@ export async function readFigures(accountId: string): Promise<LaneFigures> {
     queues,
     keys,
     unread: { queues: queuesBehind, keys: keysBehind },
-    waitingForHosts: circuits.reduce((sum, lane) => sum + waitingIn(lane), 0),
+    waitingForHosts: [...circuits, ...held].reduce((sum, lane) => sum + waitingIn(lane), 0),
     hostsDown: circuits.filter((lane) => isOpen(circuitIn(lane))).length,
   };
 }

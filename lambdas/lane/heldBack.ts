@@ -7,6 +7,7 @@ import { now, secondMs } from '../shared/clock.ts';
 import {
   accountLane,
   circuitLane,
+  holdLane,
   inFlightIn,
   isThere,
   keyLane,
@@ -18,6 +19,7 @@ import {
 import { onFairLine } from './line/fairEntries.ts';
 import { onLine } from './line/linePages.ts';
 import { circuitIn } from './rules/circuitLane.ts';
+import { holdsOf } from './rules/hold.ts';
 import { formatEntry, queueEntry, type Entry } from './rules/entry.ts';
 import { circuitHost } from './slots/dueAttemptOf.ts';
 import { listLanes, loadLane } from './store/laneRows.ts';
@@ -74,6 +76,7 @@ export async function waitsInLine(message: Message, account: Account, attempt: n
   const entry = formatEntry(job);
   const places: (readonly [LaneKey, string])[] = [[accountLane(accountId), entry]];
   if (flowControl !== undefined) places.push([keyLane(accountId, flowControl.key), entry]);
+  for (const name of holdsOf(message, account, now())) places.push([holdLane(accountId, name), entry]);
   const host = circuitHost(message, account);
   if (host !== undefined) places.push([circuitLane(accountId, host), entry]);
   // A retry has its message's slot of the queue.

@@ -7,6 +7,7 @@ import { queueLane } from './lane.ts';
 import { leaveAsCallback, queueSlotOf } from './queueSlot.ts';
 import { endLease } from './rules/cancelling.ts';
 import { endOfAttempt } from './rules/entry.ts';
+import { holdsOf } from './rules/hold.ts';
 import { leave, type DeclineReason } from './rules/leaving.ts';
 import { hasEnteredQueue, youngMs } from './slots/dueAttempt.ts';
 import { circuitHost } from './slots/dueAttemptOf.ts';
@@ -66,5 +67,6 @@ export async function leaveLanesAgain(message: Message, attempt: number, account
   const { accountId, messageId, flowControl } = message;
   const { queue } = attemptJob(message, attempt);
   const host = account && circuitHost(message, account);
-  await laneGate.leaveAgain({ accountId, messageId, attempt, queue, key: flowControl?.key, host });
+  const holds = account && holdsOf(message, account, now());
+  await laneGate.leaveAgain({ accountId, messageId, attempt, queue, key: flowControl?.key, host, holds });
 }
