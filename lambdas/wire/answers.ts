@@ -103,6 +103,19 @@ export const circuit = z.object({
   lastError: z.optional(text('Why there was no answer.')),
 });
 
+export const hold = z.object({
+  kind: z.enum(['host', 'label', 'urlGroup', 'account']).check(z.describe('What is held.')),
+  name: z.optional(text('The host, the label or the name of the URL group.')),
+  by: text('The token that held it, or last changed the hold: `token`, or the id of a named token.'),
+  since: time('Since when it has been held.'),
+  reason: z.optional(z.string()),
+  until: z.optional(time('When the hold ends by itself.')),
+  waiting: whole(
+    'Deliveries that wait for its end. One whose message was cancelled meanwhile counts until its turn comes.',
+  ),
+});
+export const holds = z.array(hold);
+
 const status = {
   state: z.enum(messageStates),
   retried: message.shape.retried,
@@ -130,6 +143,7 @@ export const messageInAnyState = z.object({
   heldBy: z.optional(
     circuit.check(z.describe('The circuit of its host, while its next attempt waits for that.')),
   ),
+  holds: z.optional(holds.check(z.describe('The holds for whose end its next attempt waits.'))),
   callbackIds: z
     .array(messageId)
     .check(z.describe('Its callbacks, in the order of its attempts: each is a message.')),

@@ -28,7 +28,7 @@ export function holdsOf({ url, labels, topicName }: Delivered, { holds = [] }: A
   return holds.filter(({ name, until = Infinity }) => names.has(name) && until > now).map(({ name }) => name);
 }
 
-export const held = (lane: Lane, hold: Omit<Hold, 'since'>, now: number): Lane => ({
+export const heldIn = (lane: Lane, hold: Omit<Hold, 'since'>, now: number): Lane => ({
   ...lane,
   isPaused: true,
   hold: { ...hold, since: lane.hold?.since ?? now },
