@@ -1,3 +1,4 @@
+import type { Account } from '../account/account.ts';
 import { isOpen } from '../circuit/circuit.ts';
 import type { LaneKind } from '../job/job.ts';
 import { circuitIn } from './rules/circuitLane.ts';
@@ -47,12 +48,12 @@ async function countBehind(
   return count;
 }
 
-export async function readFigures(accountId: string): Promise<LaneFigures> {
+export async function readFigures({ id: accountId, holds }: Account): Promise<LaneFigures> {
   const [account, queues, circuits, held] = await Promise.all([
     loadLane(accountLane(accountId)),
     readLanes(accountId, 'queue', mostQueues),
     readLanes(accountId, 'circuit', mostRead),
-    readLanes(accountId, 'hold', mostRead),
+    holds === undefined ? [] : readLanes(accountId, 'hold', mostRead),
   ]);
   const left = mostRead - queues.length;
   const keys = await readLanes(accountId, 'key', left);

@@ -8,83 +8,23 @@ import type { Caller } from '../account/caller.ts';
 import { changesBetween, type Changes } from '../audit/changes.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
 import { retryOnConflict } from '../aws/retryOnConflict.ts';
-import { longestHost } from '../circuit/verdict.ts';
-import { isArn } from '../destination/arns.ts';
-import { hostOf } from '../destination/place.ts';
+import { HttpError, notFound, overLimit, quote } from '../error/httpError.ts';
 import type { Message } from '../message/message.ts';
-import { badField, HttpError, notFound, overLimit, quote } from '../error/httpError.ts';
-import { charactersIn } from '../options/option.ts';
-import { longestLabel } from '../shared/bounds.ts';
-import { dayMs, now, secondMs } from '../shared/clock.ts';
-import { parseShape } from '../shared/json.ts';
-import { parseDurationMs } from '../value/duration.ts';
-import { parseName } from '../value/names.ts';
-import type * as answers from '../wire/answers.ts';
-import type { Answer } from '../wire/answers.ts';
-import { holdSettings } from '../wire/requests.ts';
-import { holdLane, isLineEmpty, waitingIn, type Hold } from './lane.ts';
-import { heldIn, heldKinds, holdName, holdsOf, isHeld, released, type HeldKind } from './rules/hold.ts';
+import { dayMs, now } from '../shared/clock.ts';
+import type { HoldAnswer } from '../wire/holdAnswers.ts';
+import { readHeld, readHold } from '../wire/holds.ts';
+import { holdLane, isLineEmpty, waitingIn } from './lane.ts';
+import { held, heldIn, holdName, holdsOf, isHeld, released } from './rules/hold.ts';
 import { changeOrRefuse, type ChangedLane } from './slots/changeOrRefuse.ts';
 import { loadLane } from './store/laneRows.ts';
 
 /** Each request reads the account's row, which has their names. */
 const mostHolds = 100;
-const longestHoldMs = 365 * dayMs;
 /** How long after a hold attempts ask its lane, so that those that waited go first. */
 const drainMs = dayMs;
 
+type HeldKind = HoldAnswer['kind'];
 type HoldRow = NonNullable<Account['holds']>[number];
-
-/** Reads the host as URLs' parsers write it. */
-function hostIn(text: string): string {
-  const isHost = isArn(text) || (/^[^/?#@\\\s]+$/.test(text) && URL.canParse(`https://${text}`));
-  const host = isHost ? hostOf(isArn(text) ? text : `https://${text}`) : '';
-  if (isHost && host.length <= longestHost) return host;
-  throw badField(
-    `The host is ${quote(text)}; allowed is the host of a URL, as in "example.com" or "example.com:8443", or an ARN.`,
-  );
-}
-
-function labelIn(text: string): string {
-  const label = text.trim();
-  if (label !== '' && charactersIn(label) <= longestLabel && !label.includes(',')) return label;
-  throw badField(`The label is ${quote(text)}; allowed are 1 to ${longestLabel} characters without a comma.`);
-}
-
-const readers: Readonly<Record<HeldKind, (text: string) => string>> = {
-  host: hostIn,
-  label: labelIn,
-  urlGroup: (text) => parseName('The name of the URL group', text),
-  account: () => '',
-};
-
-const nameOf = (kind: HeldKind, which: string): string => holdName(kind, readers[kind](which));
-
-/** @returns Unix milliseconds */
-function endOf(duration: string | undefined, until: string | number | undefined): number | undefined {
-  if (duration !== undefined && until !== undefined) {
-    throw badField('duration and until are both given; allowed is one of them.');
-  }
-  if (duration === undefined && until === undefined) return undefined;
-  const untilMs =
-    duration === undefined ? Number(until) * secondMs : now() + parseDurationMs('duration', duration);
-  if (untilMs > now() && untilMs <= now() + longestHoldMs && /^(\d+)?$/.test(String(until ?? ''))) {
-    return untilMs;
-  }
-  throw badField(
-    duration === undefined
-      ? `until is ${quote(String(until))}; allowed is a Unix time in whole seconds, later than now and at most 365 days from now.`
-      : `duration is ${quote(duration)}; allowed is more than 0s and at most 365d.`,
-  );
-}
-
-function readHold(body: Uint8Array): Pick<Hold, 'reason' | 'until'> {
-  if (body.length === 0) return {};
-  const allowed =
-    '{"reason"?: 1 to 200 printable characters, "duration"?: "2h" or "until"?: a Unix time in seconds}';
-  const { reason, duration, until } = parseShape('The body', body, holdSettings, allowed);
-  return { reason, until: endOf(duration, until) };
-}
 
 /**
  * Changes the holds in the account's row.
@@ -131,7 +71,7 @@ export async function hold(
   which: string,
   body: Uint8Array,
 ): Promise<Changes> {
-  const name = nameOf(kind, which);
+  const name = holdName(kind, readHeld(kind, which));
   const settings = readHold(body);
   const { version } = await changeRow(account, (holds, next) => {
     const others = holds.filter((one) => one.name !== name && (one.until ?? Infinity) > now());
@@ -146,7 +86,7 @@ export async function hold(
   const by = named?.id ?? 'token';
   return changesOf(
     await changeOrRefuse(holdLane(account.id, name), (lane, time) =>
-      heldIn(lane, { ...settings, by, version }, time),
+      held(lane, { ...settings, by, version }, time),
     ),
   );
 }
@@ -157,7 +97,7 @@ export async function hold(
  * @throws HttpError 400, 404 or 503; nothing is changed
  */
 export async function release(account: Account, kind: HeldKind, which: string): Promise<Changes> {
-  const name = nameOf(kind, which);
+  const name = holdName(kind, readHeld(kind, which));
   const changed = await changeOrRefuse(holdLane(account.id, name), (lane) => {
     if (lane.hold !== undefined) return released(lane);
     throw notFound(
@@ -167,7 +107,7 @@ export async function release(account: Account, kind: HeldKind, which: string): 
   });
   const { before, after } = changed;
   const until = isLineEmpty(after) ? undefined : now() + drainMs;
-  // A row that stays only costs reads of the lane. Another version is of a hold that began meanwhile.
+  // Another version belongs to a hold that has begun since. A row that stays only costs reads of the lane.
   await logAndContinue(
     changeRow(account, (holds) => {
       const own = holds.find((one) => one.name === name && one.version === before.hold?.version);
@@ -179,25 +119,12 @@ export async function release(account: Account, kind: HeldKind, which: string): 
   return changesOf(changed);
 }
 
-type HoldAnswer = Answer<typeof answers.hold>;
-
 export async function listHolds({ id, holds = [] }: Pick<Account, 'id' | 'holds'>): Promise<HoldAnswer[]> {
   const lanes = await Promise.all(holds.map(({ name }) => loadLane(holdLane(id, name))));
   return lanes.flatMap((lane): HoldAnswer[] => {
     if (lane?.hold === undefined || !isHeld(lane, now())) return [];
-    const [kind = ''] = lane.name.split(':', 1);
     const { by, since, reason, until } = lane.hold;
-    return heldKinds
-      .filter((one) => one === kind)
-      .map((one) => ({
-        kind: one,
-        name: one === 'account' ? undefined : lane.name.slice(one.length + 1),
-        by,
-        since,
-        reason,
-        until,
-        waiting: waitingIn(lane),
-      }));
+    return [{ ...heldIn(lane.name), by, since, reason, until, waiting: waitingIn(lane) }];
   });
 }
 

@@ -33,7 +33,7 @@ const seriesOfQueue = 3;
 export async function readMetrics(account: Account): Promise<string> {
   const time = now();
   const [lanes, deadLetters, { settled }, pending] = await Promise.all([
-    readFigures(account.id),
+    readFigures(account),
     loadSize(account.id, time),
     countOutcomes(account, logBudgetMs),
     // At the limit of long reads, the other metrics are still shown.

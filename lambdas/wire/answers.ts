@@ -6,6 +6,7 @@ import { idPattern } from '../shared/idPattern.ts';
 import * as z from 'zod/mini';
 import { answered } from '../options/described.ts';
 import { headerLists, text, whole, type Readable } from '../options/option.ts';
+import { holds } from './holdAnswers.ts';
 import { logStates, messageStates } from './states.ts';
 
 export type Answer<Shape extends z.ZodMiniType> = Readable<z.infer<Shape>>;
@@ -102,19 +103,6 @@ export const circuit = z.object({
   lastStatus: whole('The status of the last failure; 0 where there was no answer.'),
   lastError: z.optional(text('Why there was no answer.')),
 });
-
-export const hold = z.object({
-  kind: z.enum(['host', 'label', 'urlGroup', 'account']).check(z.describe('What is held.')),
-  name: z.optional(text('The host, the label or the name of the URL group.')),
-  by: text('The token that held it, or last changed the hold: `token`, or the id of a named token.'),
-  since: time('Since when it has been held.'),
-  reason: z.optional(z.string()),
-  until: z.optional(time('When the hold ends by itself.')),
-  waiting: whole(
-    'Deliveries that wait for its end. One whose message was cancelled meanwhile counts until its turn comes.',
-  ),
-});
-export const holds = z.array(hold);
 
 const status = {
   state: z.enum(messageStates),

@@ -78,29 +78,6 @@ export const queueSettings = z.strictObject({
   ),
 });
 
-export const holdSettings = z.strictObject({
-  reason: optionalField(
-    z
-      .string()
-      .check(
-        z.regex(/^[^\p{Cc}\u2028\u2029]{1,200}$/u, 'it is not 1 to 200 printable characters'),
-        z.describe('Why: 1 to 200 printable characters, for colleagues and the audit trail.'),
-      ),
-  ),
-  duration: optionalField(
-    z
-      .string()
-      .check(
-        z.describe(
-          'After this the hold ends by itself, such as `2h`; at most 365 days. By default it does not.',
-        ),
-      ),
-  ),
-  until: optionalField(
-    textOrNumber.check(z.describe('When the hold ends by itself, in Unix seconds, in place of `duration`.')),
-  ),
-});
-
 /** A space at either end would be lost: HTTP trims the values of headers. */
 const endpointNameForm =
   '^[^\\s\\x00-\\x1f\\x7f-\\x9f]([^\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]{0,126}[^\\s\\x00-\\x1f\\x7f-\\x9f])?$';

@@ -64,3 +64,7 @@ export type CallType = (typeof callTypes)[number];
 
 export const messageKinds = ['published', 'callback', 'run'] as const;
 export type MessageKind = (typeof messageKinds)[number];
+
+/** What a person can hold. */
+export const heldKinds = ['host', 'label', 'urlGroup', 'account'] as const;
+export type HeldKind = (typeof heldKinds)[number];

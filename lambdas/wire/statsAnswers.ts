@@ -32,7 +32,6 @@ const parts = z.object({
         failingSince: time('When the first of the failures since the last success was sent.'),
         lastSuccess: z.optional(time('Absent where none was among the attempts that were looked at.')),
         lastStatus: whole('Of the last attempt; 0 where there was no answer.'),
-        heldSince: z.optional(time('Since when deliveries to it have been held, if they are.')),
       }),
     )
     .check(
@@ -123,6 +122,7 @@ export const hostTimes = z.object({
         ),
         failuresInRow: whole('The failures since the last success.'),
         lastStatus: whole('Of the last attempt; 0 where there was no answer.'),
+        heldSince: z.optional(time('Since when deliveries to it have been held, if they are.')),
       }),
     )
     .check(z.describe('The hosts with the most attempts first: at most 100.')),

@@ -18,11 +18,10 @@ export interface CircuitArrival extends Arrival {
 /** @returns `overdue` if the attempt waited too long and must fail */
 export function enterCircuit(lane: Lane, arrival: CircuitArrival, now: number): Changed<Grant | 'overdue'> {
   const { entry, ticket, rules, dueAt, isReleased = false } = arrival;
-  const isLate = isOverdue(circuitIn(lane), rules, dueAt, now);
-  // Nobody could call the host during the hold, so the wait for it begins now.
-  const found = isLate && isReleased ? { ...lane, circuit: { ...circuitIn(lane), openedAt: now } } : lane;
-  const circuit = circuitIn(found);
-  if (isLate && !isReleased) {
+  const before = circuitIn(lane);
+  const circuit = isReleased && isOpen(before) ? { ...before, releasedAt: now } : before;
+  const found = circuit === before ? lane : { ...lane, circuit };
+  if (isOverdue(circuit, rules, dueAt, now)) {
     const left = withLease(found, entry, undefined);
     return { lane: { ...left, circuit: { ...circuit, isExpiring: true } }, result: 'overdue' };
   }

@@ -1,18 +1,22 @@
 /**
  * Holds: a person stops the deliveries to a host, of a label, of a URL group or of the whole account. The lane of the hold is paused
- * meanwhile. Afterwards its attempts start a few at a time, as after a circuit is closed.
+ * until then. Afterwards its attempts start a few at a time, as after a circuit is closed.
  */
 import type { Account } from '../../account/account.ts';
 import { closedCircuit } from '../../circuit/circuit.ts';
 import { circuitHostOf } from '../../circuit/verdict.ts';
 import type { Message } from '../../message/message.ts';
+import { heldKinds, type HeldKind } from '../../wire/states.ts';
 import type { Hold, Lane } from '../lane.ts';
 
-/** What can be held. A hold's name is one of these, a colon, and which. */
-export const heldKinds = ['host', 'label', 'urlGroup', 'account'] as const;
-export type HeldKind = (typeof heldKinds)[number];
-
+/** The name of a lane, also in the account's row. */
 export const holdName = (kind: HeldKind, which = ''): string => `${kind}:${which}`;
+
+export function heldIn(name: string): { readonly kind: HeldKind; readonly name: string | undefined } {
+  const [given = '', ...rest] = name.split(':');
+  const kind = heldKinds.find((known) => known === given) ?? 'account';
+  return { kind, name: kind === 'account' ? undefined : rest.join(':') };
+}
 
 type Delivered = Pick<Message, 'url' | 'labels' | 'topicName'>;
 
@@ -28,7 +32,7 @@ export function holdsOf({ url, labels, topicName }: Delivered, { holds = [] }: A
   return holds.filter(({ name, until = Infinity }) => names.has(name) && until > now).map(({ name }) => name);
 }
 
-export const heldIn = (lane: Lane, hold: Omit<Hold, 'since'>, now: number): Lane => ({
+export const held = (lane: Lane, hold: Omit<Hold, 'since'>, now: number): Lane => ({
   ...lane,
   isPaused: true,
   hold: { ...hold, since: lane.hold?.since ?? now },

@@ -13,8 +13,14 @@ import type { CircuitOf } from './circuitView.ts';
 import type { DueAttempt } from './dueAttempt.ts';
 
 /** The host whose circuit may hold back a message, if any. */
-export const circuitHost = ({ circuit, url }: Message, account: Account): string | undefined =>
+const circuitHost = ({ circuit, url }: Message, account: Account): string | undefined =>
   (circuit ?? account.circuit?.enabled ?? false) ? circuitHostOf(url) : undefined;
+
+/** The holds that may hold back a message, and its host if the host's circuit may. */
+export const holdingOf = (message: Message, account: Account) => ({
+  holds: holdsOf(message, account, now()),
+  host: circuitHost(message, account),
+});
 
 /** An attempt that a circuit or hold admitted always leaves it, even if settings changed. */
 function circuitOf(

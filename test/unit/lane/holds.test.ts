@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { HeldKind } from '../../../lambdas/lane/rules/hold.ts';
+import type { HeldKind } from '../../../lambdas/wire/states.ts';
 import { type Config, type LaneFixture, type LaneLambdas } from '../../support/laneFixture.ts';
 import type { Inbox } from '../../support/receiver.ts';
 import { useLaneFixtures } from '../../support/useLaneFixtures.ts';
@@ -94,7 +94,7 @@ describe('a held host', () => {
     await on.settle();
   });
 
-  it('uses up no retry of a message whose retry is due meanwhile', async () => {
+  it('uses up no retry of a message whose retry becomes due', async () => {
     const on = await open();
     status = 503;
     const id = await on.send(inbox.url, { retries: '1', 'retry-delay': '30000' });
@@ -217,7 +217,7 @@ describe('several holds', () => {
       await Promise.allSettled(acts);
       await on.fleet.advance(knownMs);
     }
-    // The last request decides, whatever came before.
+    // The last request decides.
     await hold(on, 'host', host);
     ids.push(...(await sendMany(on, 2)));
     const before = inbox.deliveries.length;

@@ -4,7 +4,7 @@ import { largestCount } from '../../../shared/bounds.ts';
 import { cursorHeaders, goesOn } from '../parts/arrays.ts';
 import { circuit, flowControl as shown } from '../parts/examples.ts';
 import type { Operation, Operations } from '../parts/operation.ts';
-import { holdOf, listHolds, releaseOf } from './holds.ts';
+import { holdOf, listHolds, releaseOf } from '../parts/holds.ts';
 
 const noSuchKey = ['flow_control_key_not_found', 'There is no flow-control key "unknown".'] as const;
 const busy = ['busy', 'It is being changed by many at once; send the change again.'] as const;

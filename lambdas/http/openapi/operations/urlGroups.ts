@@ -3,7 +3,7 @@ import type { RouteTable } from '../../route.ts';
 import { urlGroup } from '../parts/examples.ts';
 import { cursorHeaders, goesOn } from '../parts/arrays.ts';
 import type { Operations } from '../parts/operation.ts';
-import { holdOf, releaseOf } from './holds.ts';
+import { holdOf, releaseOf } from '../parts/holds.ts';
 
 const noSuchGroup = ['url_group_not_found', 'There is no URL group "orders".'] as const;
 const contended = [

@@ -13,6 +13,8 @@ import { explainedCron, nextFires } from '../../../wire/cronAnswers.ts';
 import * as answers from '../../../wire/answers.ts';
 import * as errors from '../../../wire/errorAnswers.ts';
 import * as statsAnswers from '../../../wire/statsAnswers.ts';
+import * as holdAnswers from '../../../wire/holdAnswers.ts';
+import { holdSettings } from '../../../wire/holds.ts';
 import { idBodies } from '../../../wire/idBodies.ts';
 import { batchItem, longestBatch } from '../../../wire/batchItem.ts';
 import {
@@ -20,7 +22,6 @@ import {
   completion,
   messageChange,
   groupDefaults,
-  holdSettings,
   queueSettings,
   removedEndpoints,
   rotatedSignatures,
@@ -79,8 +80,8 @@ const shapes = {
   Circuit: answers.circuit,
   Circuits: answers.circuits,
   HoldSettings: holdSettings,
-  Hold: answers.hold,
-  Holds: answers.holds,
+  Hold: holdAnswers.hold,
+  Holds: holdAnswers.holds,
   GlobalParallelism: answers.globalParallelism,
   ListedDeadLetter: answers.listedDeadLetter,
   DeadLetter: answers.deadLetter,

@@ -1,6 +1,6 @@
 /** Operations of two functions, by what is held. */
-import { hold } from '../parts/examples.ts';
-import type { Operation } from '../parts/operation.ts';
+import { hold } from './examples.ts';
+import type { Operation } from './operation.ts';
 
 const texts = {
   host: ['a host', 'Host', 'Deliveries to the host, callbacks too,', '"hooks.example.com"'],
