@@ -56,7 +56,11 @@ export const HoldDeliveries = ({ of, text, then }: HoldProps) => (
         isShown: ({ kind }) => of === undefined && kind !== 'account',
       },
       reason: { label: 'Reason', value: of?.reason, hint: 'For colleagues and the audit trail.' },
-      duration: { label: 'Ends after', placeholder: '2h', hint: 'Optional: 30m, 2h, 1d12h.' },
+      duration: {
+        label: 'Ends after',
+        placeholder: '2h',
+        hint: '30m, 2h, 1d12h. Without it, the hold lasts until they are let go.',
+      },
     }}
     work={async ({ kind, which, reason, duration }) => {
       const [, pathOf] = kinds[heldKinds.find((known) => known === kind) ?? 'account'];
@@ -69,7 +73,7 @@ export const HoldDeliveries = ({ of, text, then }: HoldProps) => (
 
 const About = ({ of: { by, since, reason, until, waiting } }: { readonly of: HoldAnswer }) => (
   <>
-    held by {by === 'token' ? 'the account’s token' : <code>{by}</code>} since <Time at={since} />
+    by {by === 'token' ? 'the account’s token' : <code>{by}</code>} since <Time at={since} />
     <Visible text={reason === undefined ? '' : `: ${reason}`} />.{' '}
     {countOf(waiting, 'delivery waits', 'deliveries wait')}
     {until === undefined ? '.' : ` until ${exactTime(until)}.`}
@@ -79,7 +83,7 @@ const About = ({ of: { by, since, reason, until, waiting } }: { readonly of: Hol
 const LetGo = ({ of: { kind, name = '' }, then }: { readonly of: Held; readonly then: () => void }) => (
   <Act
     name="Let them go"
-    label={`Let the deliveries go: ${kinds[kind][0]} ${name}`}
+    label={`Let them go: ${kinds[kind][0]} ${name}`}
     work={sends({ path: `${kinds[kind][1](name)}/release` }, 'The deliveries start again.')}
     then={then}
   />
@@ -97,7 +101,7 @@ export function Deliveries({ of, text }: Required<Pick<HoldProps, 'of' | 'text'>
     </>
   );
   const state = hold ? (
-    <p>
+    <p class="wrapped">
       <State state="HELD" /> <About of={hold} />
     </p>
   ) : (
@@ -119,11 +123,11 @@ export function HeldNow({ of, then }: { readonly of: readonly HoldAnswer[]; read
       <ul>
         {of.map((hold) => (
           <li key={`${hold.kind} ${hold.name}`}>
-            <span>
-              <a href={kinds[hold.kind][2](hold.name ?? '')}>
-                <Visible text={[kinds[hold.kind][0], hold.name].join(' ').trim()} />
-              </a>{' '}
-              is <About of={hold} />
+            <a href={kinds[hold.kind][2](hold.name ?? '')}>
+              <Visible text={[kinds[hold.kind][0], hold.name].join(' ').trim()} />
+            </a>
+            <span class="wrapped">
+              held <About of={hold} />
             </span>
             {mayWrite && <LetGo of={hold} then={then} />}
           </li>

@@ -43,6 +43,7 @@ export function Host({ place }: { readonly place: Place }) {
         </ButtonLink>
       }
     >
+      <Deliveries of={{ kind: 'host', name: host }} text="Hold deliveries to this host" />
       <LoadedCard
         title={`Attempts in the last ${period}`}
         actions={<FilterChoices filter="over" of={periods} chosen={over} />}
@@ -61,7 +62,6 @@ export function Host({ place }: { readonly place: Place }) {
           </>
         )}
       </LoadedCard>
-      <Deliveries of={{ kind: 'host', name: host }} text="Hold deliveries to this host" />
       <Waiting host={host} />
       <DeadLettersOf host={host} since={beforeThat(asked.answer?.hosts[0]?.failingSince)} />
     </Page>
