@@ -65,6 +65,6 @@ export type CallType = (typeof callTypes)[number];
 export const messageKinds = ['published', 'callback', 'run'] as const;
 export type MessageKind = (typeof messageKinds)[number];
 
-/** What a person can hold. */
+/** The kinds of holds. */
 export const heldKinds = ['host', 'label', 'urlGroup', 'account'] as const;
 export type HeldKind = (typeof heldKinds)[number];

@@ -38,7 +38,7 @@ async function fits(page: Page, name: string): Promise<void> {
 const waitingOf = async (token: string) =>
   z.array(z.object({ waiting: z.number() })).parse(await ok(api('GET', '/v2/holds', { token })));
 
-it('Deliveries to a host are held on its page with two clicks, and let go on the overview', async () => {
+it('Deliveries to a host are held on its page with two clicks, and released on the overview', async () => {
   const { host } = new URL(inbox.url);
   const owner = await makeAccount();
   const page = await openConsole({ at: `#/overview/hosts/${host}`, token: owner.token, refusals: [400] });
@@ -83,7 +83,7 @@ it('Deliveries to a host are held on its page with two clicks, and let go on the
   await page.getByRole('heading', { name: 'All is well' }).waitFor();
 });
 
-it('A label, a URL group and the account are held and let go as well', async () => {
+it('A label, a URL group and the account are held and released as well', async () => {
   const owner = await makeAccount();
   const { token } = owner;
   await ok(api('POST', '/v2/topics/orders/endpoints', { token, body: { endpoints: [{ url: inbox.url }] } }));

@@ -15,7 +15,7 @@ import { hrefOfHost } from '../links.tsx';
 const everyMs = 10_000;
 export const useHolds = () => useAsked(holds, { path: 'v2/holds' }, everyMs);
 
-/** What can be held: its name, its path in the API, and its page. */
+/** Each kind's name, path in the API, and page. */
 const kinds: Readonly<
   Record<HeldKind, readonly [string, (name: string) => string, (name: string) => string]>
 > = {
