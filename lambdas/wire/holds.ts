@@ -14,12 +14,14 @@ import type { HeldKind } from './states.ts';
 
 const longestHoldMs = 365 * dayMs;
 
+const reasonForm = '^[^\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]{1,200}$';
+
 export const holdSettings = z.strictObject({
   reason: optionalField(
     z
       .string()
       .check(
-        z.regex(/^[^\x00-\x1f\x7f-\x9f\u2028\u2029]{1,200}$/u, 'it is not 1 to 200 printable characters'),
+        z.regex(new RegExp(reasonForm, 'u'), 'it is not 1 to 200 printable characters'),
         z.describe('Why: 1 to 200 printable characters, for colleagues and the audit trail.'),
       ),
   ),
