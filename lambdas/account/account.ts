@@ -71,6 +71,10 @@ export const storedAccount = z.object({
   isDraining: z.optional(z.boolean()),
   /** Undefined if circuits never hold back its messages. */
   circuit: z.optional(circuitSettings),
+  /** Lanes of holds that its messages ask. Until: Unix milliseconds, after which none does. */
+  holds: z.optional(
+    z.array(z.object({ name: z.string(), version: z.number(), until: z.optional(z.number()) })),
+  ),
   destinations: z.optional(z.array(z.string())),
   lambdaDestinations: z.optional(z.array(z.string())),
   tlsIdentities: z.optional(z.array(tlsIdentity)),

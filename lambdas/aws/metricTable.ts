@@ -42,7 +42,7 @@ export const metrics = {
   },
   CircuitsOpened: count('circuits that opened because their host was down'),
   CircuitsClosed: count('circuits that closed because their host answered again'),
-  AttemptsHeldBack: count('attempts that began to wait for the circuit of their host'),
+  AttemptsHeldBack: count('attempts that began to wait for the circuit of their host or the end of a hold'),
   ScheduleFires: count('fires of schedules that were published'),
   ScheduleMisses: count('fires of schedules that were refused or given up'),
   FireDelay: time('from the time of a fire to the publishing of its messages'),

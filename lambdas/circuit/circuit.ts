@@ -26,6 +26,8 @@ export const circuit = z.object({
   lastError: z.optional(z.string()),
   /** When it was opened, Unix milliseconds; undefined while it is closed. Failed probes do not change it. */
   openedAt: z.optional(z.number()),
+  /** When a hold last let an attempt go to the host, Unix milliseconds. Waits are counted from then. */
+  releasedAt: z.optional(z.number()),
   /** When the next probe may be made, Unix milliseconds. */
   openUntil: number,
   /** Failed probes since the opening. */
@@ -116,20 +118,21 @@ function afterSuccess(circuit: Circuit, wasHeld: boolean): Circuit {
 
 /** @param dueAt when the attempt was due, Unix milliseconds */
 export const isOverdue = (
-  { openedAt }: Circuit,
+  { openedAt, releasedAt = 0 }: Circuit,
   { longestWaitMs }: CircuitRules,
   dueAt: number,
   now: number,
-): boolean => openedAt !== undefined && now - Math.max(openedAt, dueAt) >= longestWaitMs;
+): boolean => openedAt !== undefined && now - Math.max(openedAt, releasedAt, dueAt) >= longestWaitMs;
 
 /** A circuit that failed or opened before the clock stepped back stays open for as long as it would have from now on. */
 export function circuitAsOf(circuit: Circuit, now: number): Circuit {
-  const { failedAt, openedAt, openUntil } = circuit;
+  const { failedAt, openedAt, openUntil, releasedAt } = circuit;
   const sinceOpening = openUntil - (openedAt ?? openUntil);
   return {
     ...circuit,
     failedAt: Math.min(failedAt, now),
     openedAt: openedAt && Math.min(openedAt, now),
+    releasedAt: releasedAt && Math.min(releasedAt, now),
     openUntil: Math.min(openUntil, now + Math.min(sinceOpening, hourMs)),
   };
 }

@@ -197,6 +197,11 @@ const requestErrors = {
     meaning: 'No message has used this flow-control key.',
     advice: 'Correct the key, or publish a message with it.',
   },
+  hold_not_found: {
+    statuses: [404],
+    meaning: 'Deliveries of this host, label, URL group or account are not held.',
+    advice: 'Treat it as released, or correct the name; `GET /v2/holds` lists the holds.',
+  },
   circuit_not_found: {
     statuses: [404],
     meaning: 'The circuit of this host is closed and holds nothing back.',

@@ -22,6 +22,11 @@ export const limitErrors = {
     meaning: 'The account already has as many queues as its `max_queues` allows.',
     advice: 'Delete one, or have the limit raised.',
   },
+  hold_limit_reached: {
+    statuses: [412],
+    meaning: 'The account already has as many holds as it may have.',
+    advice: 'Release one, or hold the whole account.',
+  },
   url_group_limit_reached: {
     statuses: [412],
     meaning: 'The account already has as many URL groups as its `max_topics` allows.',

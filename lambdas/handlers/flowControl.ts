@@ -3,6 +3,7 @@ import { api } from '../http/messagingApi.ts';
 import { listAnswer, readQuery } from '../http/query.ts';
 import { variable } from '../http/request.ts';
 import { flowControlRoutes } from '../http/routeTable.ts';
+import { hold, listHolds, release } from '../lane/holds.ts';
 import { closeCircuitOf, listCircuits } from '../lane/hostCircuits.ts';
 import {
   getFlowControl,
@@ -49,4 +50,15 @@ export const handler = api('flowControl', flowControlRoutes, {
     await closeCircuitOf(call.caller.account, variable(call, 'host'));
     return ok({});
   },
+  'GET /v2/holds': async ({ caller }) => ok(await listHolds(caller.account)),
+  'POST /v2/hosts/{host}/hold': async (call) =>
+    changed(await hold(call.caller, 'host', variable(call, 'host'), call.request.body)),
+  'POST /v2/hosts/{host}/release': async (call) =>
+    changed(await release(call.caller.account, 'host', variable(call, 'host'))),
+  'POST /v2/labels/{label}/hold': async (call) =>
+    changed(await hold(call.caller, 'label', variable(call, 'label'), call.request.body)),
+  'POST /v2/labels/{label}/release': async (call) =>
+    changed(await release(call.caller.account, 'label', variable(call, 'label'))),
+  'POST /v2/hold': async ({ caller, request }) => changed(await hold(caller, 'account', '', request.body)),
+  'POST /v2/release': async ({ caller }) => changed(await release(caller.account, 'account', '')),
 });

@@ -3,6 +3,7 @@ import { api } from '../http/messagingApi.ts';
 import { cursorOf, listAnswer } from '../http/query.ts';
 import { nameIn } from '../http/request.ts';
 import { urlGroupsRoutes } from '../http/routeTable.ts';
+import { hold, release } from '../lane/holds.ts';
 import { deleteGroup, getGroup, listGroups, type GroupRequest } from '../urlGroup/urlGroups.ts';
 import { setDefaults } from '../urlGroup/defaults.ts';
 import { endOverlaps, rotateSignatures } from '../urlGroup/rotateSignatures.ts';
@@ -40,4 +41,11 @@ export const handler = api('urlGroups', urlGroupsRoutes, {
     changed(await endOverlaps(call.caller.account, groupRequest(call))),
   'DELETE /v2/topics/{name}/endpoints': async (call) =>
     changed(await removeEndpoints(call.caller.account, groupRequest(call))),
+  'POST /v2/topics/{name}/hold': async (call) => {
+    const { account } = call.caller;
+    await getGroup(account, groupName(call), call.canonical.prefix);
+    return changed(await hold(call.caller, 'urlGroup', groupName(call), call.request.body));
+  },
+  'POST /v2/topics/{name}/release': async (call) =>
+    changed(await release(call.caller.account, 'urlGroup', groupName(call))),
 });

@@ -13,8 +13,9 @@ import type { Message } from '../message/message.ts';
  * - `account`: all deliveries of an account. Its slots belong to processes while there are plenty, otherwise to attempts.
  * - `circuit`: the attempts at one host while its circuit is open or attempts wait. Its slots belong to attempts; its name is
  *   the host.
+ * - `hold`: the attempts that a person holds back, as for a circuit. Its name is what is held: see `rules/hold.ts` of lanes.
  */
-export const laneKinds = ['queue', 'key', 'account', 'circuit'] as const;
+export const laneKinds = ['queue', 'key', 'account', 'circuit', 'hold'] as const;
 
 export type LaneKind = (typeof laneKinds)[number];
 

@@ -1,8 +1,10 @@
+import type { Account } from '../account/account.ts';
 import { isOpen } from '../circuit/circuit.ts';
 import type { LaneKind } from '../job/job.ts';
 import { circuitIn } from './rules/circuitLane.ts';
 import { accountLane, isThere, waitingIn, type Lane } from './lane.ts';
 import { laneNames, listLanes, loadLane } from './store/laneRows.ts';
+export { isReadForOldest, whatWaits } from './line/oldest.ts';
 
 /** The most lanes to read: 20 calls of DynamoDB. */
 const mostRead = 2_000;
@@ -15,7 +17,7 @@ interface LaneFigures {
   readonly queues: readonly Lane[];
   readonly keys: readonly Lane[];
   readonly unread: { readonly queues: number; readonly keys: number };
-  /** Attempts that wait because their host is down. */
+  /** Attempts that wait because their host is down, or deliveries are held. */
   readonly waitingForHosts: number;
   readonly hostsDown: number;
 }
@@ -46,11 +48,12 @@ async function countBehind(
   return count;
 }
 
-export async function readFigures(accountId: string): Promise<LaneFigures> {
-  const [account, queues, circuits] = await Promise.all([
+export async function readFigures({ id: accountId, holds }: Account): Promise<LaneFigures> {
+  const [account, queues, circuits, held] = await Promise.all([
     loadLane(accountLane(accountId)),
     readLanes(accountId, 'queue', mostQueues),
     readLanes(accountId, 'circuit', mostRead),
+    holds === undefined ? [] : readLanes(accountId, 'hold', mostRead),
   ]);
   const left = mostRead - queues.length;
   const keys = await readLanes(accountId, 'key', left);
@@ -63,7 +66,7 @@ export async function readFigures(accountId: string): Promise<LaneFigures> {
     queues,
     keys,
     unread: { queues: queuesBehind, keys: keysBehind },
-    waitingForHosts: circuits.reduce((sum, lane) => sum + waitingIn(lane), 0),
+    waitingForHosts: [...circuits, ...held].reduce((sum, lane) => sum + waitingIn(lane), 0),
     hostsDown: circuits.filter((lane) => isOpen(circuitIn(lane))).length,
   };
 }

@@ -11,7 +11,7 @@ import { accountLane, isThere, keyLane, slotsInUse, waitingIn, type Lane, type L
 import { pinned, unpinned, forgetStarts, type Pins } from './rules/pins.ts';
 import { depthsOf, type Depth } from './rules/depths.ts';
 import { periodOf, recentStarts } from './rules/rate.ts';
-import { whatWaits } from './oldest.ts';
+import { whatWaits } from './line/oldest.ts';
 import { listLanes, loadLane } from './store/laneRows.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
 import { changeOrRefuse } from './slots/changeOrRefuse.ts';

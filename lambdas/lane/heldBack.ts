@@ -7,6 +7,7 @@ import { now, secondMs } from '../shared/clock.ts';
 import {
   accountLane,
   circuitLane,
+  holdLane,
   inFlightIn,
   isThere,
   keyLane,
@@ -19,7 +20,7 @@ import { onFairLine } from './line/fairEntries.ts';
 import { onLine } from './line/linePages.ts';
 import { circuitIn } from './rules/circuitLane.ts';
 import { formatEntry, queueEntry, type Entry } from './rules/entry.ts';
-import { circuitHost } from './slots/dueAttemptOf.ts';
+import { holdingOf } from './slots/dueAttemptOf.ts';
 import { listLanes, loadLane } from './store/laneRows.ts';
 
 const mayBeOld = { mayBeOld: true };
@@ -79,7 +80,8 @@ export async function waitsInLine(message: Message, account: Account, attempt: n
   const entry = formatEntry(job);
   const places: (readonly [LaneKey, string])[] = [[accountLane(accountId), entry]];
   if (flowControl !== undefined) places.push([keyLane(accountId, flowControl.key), entry]);
-  const host = circuitHost(message, account);
+  const { holds, host } = holdingOf(message, account);
+  for (const name of holds) places.push([holdLane(accountId, name), entry]);
   if (host !== undefined) places.push([circuitLane(accountId, host), entry]);
   // A retry has its message's slot of the queue.
   if (queueName !== undefined && attempt === 0)

@@ -28,6 +28,8 @@ export const circuitLane = (accountId: string, host: string): LaneKey => ({
   kind: 'circuit',
   name: host,
 });
+/** @param name from `rules/hold.ts` */
+export const holdLane = (accountId: string, name: string): LaneKey => ({ accountId, kind: 'hold', name });
 
 /** The prefix of processes' leases. Other leases belong to attempts, or to messages of a queue. */
 export const processPrefix = 'process#';
@@ -53,6 +55,18 @@ export interface Limits {
   /** The most starts in any `periodMs`. */
   readonly rate?: number | undefined;
   readonly periodMs?: number | undefined;
+}
+
+/** Times are Unix milliseconds. */
+export interface Hold {
+  /** The token that last held or changed it, as in the audit trail. */
+  readonly by: string;
+  readonly since: number;
+  readonly reason?: string | undefined;
+  /** When it ends by itself. */
+  readonly until?: number | undefined;
+  /** The version that its request gave the account's row. */
+  readonly version: number;
 }
 
 export interface DeletedLine {
@@ -101,6 +115,8 @@ export interface Lane extends LaneKey, Limits {
   /** How many attempts waited in a queue or key in the last hours: see `rules/depths.ts`. */
   readonly depths?: string | undefined;
   readonly circuit?: Circuit | undefined;
+  /** Only while deliveries are held. The lane is paused then. */
+  readonly hold?: Hold | undefined;
   readonly createdAt: number;
   /** When its settings last changed, Unix milliseconds. */
   readonly updatedAt: number;
@@ -170,9 +186,9 @@ export const slotsOf = ({ circuit, parallelism }: Lane, now: number): number | u
 export const freeSlots = (lane: Lane, now: number): number =>
   Math.max(0, (slotsOf(lane, now) ?? Infinity) - slotsInUse(lane, now));
 
-/** Whether a circuit is open, or attempts wait in its line. */
+/** Whether a circuit is open or a hold lasts, or attempts wait in its line. */
 export const holdsBack = (lane: Lane): boolean =>
-  (lane.circuit !== undefined && isOpen(lane.circuit)) || !isLineEmpty(lane);
+  lane.isPaused || (lane.circuit !== undefined && isOpen(lane.circuit)) || !isLineEmpty(lane);
 
 /** At some 90 bytes each, they leave room for the rest of a 400 KB row. */
 export const mostLeases = 2_000;

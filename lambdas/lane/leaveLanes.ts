@@ -9,7 +9,7 @@ import { endLease } from './rules/cancelling.ts';
 import { endOfAttempt } from './rules/entry.ts';
 import { leave, type DeclineReason } from './rules/leaving.ts';
 import { hasEnteredQueue, youngMs } from './slots/dueAttempt.ts';
-import { circuitHost } from './slots/dueAttemptOf.ts';
+import { holdingOf } from './slots/dueAttemptOf.ts';
 import { comeAgain, unlessEarly } from './slots/early.ts';
 import { laneGate } from './slots/laneGate.ts';
 import { lanes } from './slots/processLanes.ts';
@@ -65,6 +65,6 @@ export async function leaveAsMessage(message: Message, isAgain: boolean): Promis
 export async function leaveLanesAgain(message: Message, attempt: number, account?: Account): Promise<void> {
   const { accountId, messageId, flowControl } = message;
   const { queue } = attemptJob(message, attempt);
-  const host = account && circuitHost(message, account);
-  await laneGate.leaveAgain({ accountId, messageId, attempt, queue, key: flowControl?.key, host });
+  const holding = account === undefined ? { host: undefined } : holdingOf(message, account);
+  await laneGate.leaveAgain({ accountId, messageId, attempt, queue, key: flowControl?.key, ...holding });
 }

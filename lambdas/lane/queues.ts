@@ -12,7 +12,7 @@ import { namePattern, parseName } from '../value/names.ts';
 import { eachOf } from '../shared/lists.ts';
 import { queueSettings } from '../wire/requests.ts';
 import { show as showCircuit } from '../options/circuit.ts';
-import { whatIsInQueue } from './oldest.ts';
+import { whatIsInQueue } from './line/oldest.ts';
 import { laneNames, listLanes, loadLane } from './store/laneRows.ts';
 import { cached } from '../shared/cached.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';

@@ -24,7 +24,7 @@ export const nameOf = (
 ): string => `${accountId}#${messageId}#${String(attempt)}`;
 
 /** The order in which an attempt acquires lanes. Its last grant counts. */
-const order: readonly LaneKind[] = ['queue', 'circuit', 'key', 'account'];
+const order: readonly LaneKind[] = ['queue', 'hold', 'circuit', 'key', 'account'];
 
 export async function laneJobsOf(lanes: readonly Lane[]): Promise<LaneJobs> {
   const waiting = new Set<string>();

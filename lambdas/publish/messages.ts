@@ -2,6 +2,7 @@ import type { Account } from '../account/account.ts';
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { fitting } from '../wire/answerSize.ts';
+import { holdsOfMessage } from '../lane/holds.ts';
 import { circuitOf } from '../lane/hostCircuits.ts';
 import { now } from '../shared/clock.ts';
 import { badRequest, notFound, quote } from '../error/httpError.ts';
@@ -56,12 +57,16 @@ export async function loadAccepted(account: Account, messageId: string): Promise
 export const loadKeptBody = async ({ message, body }: MessageHistory): Promise<Uint8Array | undefined> =>
   message.expiresAt > now() ? loadBody(message.messageId, body) : undefined;
 
-/** Reads the host's circuit if the next attempt waits for it. */
-async function circuitHolding(account: Account, history: MessageHistory) {
+/** Reads the host's circuit and the holds, if the next attempt waits for them. */
+async function holding(account: Account, history: MessageHistory) {
   const { message, attempts } = history;
-  if (isOver(history)) return undefined;
-  const circuit = await circuitOf(account, message.url);
-  return circuit !== undefined && (await isHeldBack(message, attempts.length)) ? circuit : undefined;
+  if (isOver(history)) return {};
+  const [heldBy, holds] = await Promise.all([
+    circuitOf(account, message.url),
+    holdsOfMessage(account, message),
+  ]);
+  const isAny = heldBy !== undefined || holds !== undefined;
+  return isAny && (await isHeldBack(message, attempts.length)) ? { heldBy, holds } : {};
 }
 
 /**
@@ -76,12 +81,12 @@ export async function getMessageInAnyState(
   const history = await loadAccepted(account, messageId);
   const { message, attempts } = history;
   const last = attempts.at(-1);
-  const [body, heldBy] = await Promise.all([loadKeptBody(history), circuitHolding(account, history)]);
+  const [body, held] = await Promise.all([loadKeptBody(history), holding(account, history)]);
   return fitting((bodies) => ({
     ...messageRecord(message),
     ...(body && bodyRecord(body, message.redaction, bodies)),
     ...statusRecord(history),
-    heldBy,
+    ...held,
     callbackIds: attempts.flatMap((attempt) => callbackIdsOf({ history, attempt })),
     // A run's dead letter is not the message's.
     dlqId:

@@ -1,5 +1,6 @@
 import type { Account } from '../account/account.ts';
 import { hostOf } from '../destination/place.ts';
+import { listHolds } from '../lane/holds.ts';
 import type { TimedAttempt } from './store/log.ts';
 import { dayMs, now } from '../shared/clock.ts';
 import { shardsOf } from '../table/shards.ts';
@@ -60,6 +61,11 @@ export async function failingHosts(
 
 type HostTimes = Answer<typeof answers.hostTimes>;
 
+async function withHolds(account: Account, hosts: readonly HostTime[]): Promise<HostTimes['hosts']> {
+  const held = new Map((await listHolds(account)).map(({ kind, name, since }) => [`${kind} ${name}`, since]));
+  return hosts.map((one) => ({ ...one, heldSince: held.get(`host ${one.host}`) }));
+}
+
 export async function getHostTimes(account: Account): Promise<HostTimes> {
   const { attempts, from, before } = await readNewest(account);
   const oldest = oldestOf(attempts);
@@ -69,7 +75,7 @@ export async function getHostTimes(account: Account): Promise<HostTimes> {
     steps:
       oldest === undefined ? undefined : [...stepsOf(attempts, oldest, Math.max(now(), oldest + 1), steps)],
     lookedFrom: from === 0 ? undefined : from,
-    hosts: [...withBefore(hostTimesOf(attempts, mostHosts), attempts, before)],
+    hosts: await withHolds(account, withBefore(hostTimesOf(attempts, mostHosts), attempts, before)),
   };
 }
 
@@ -99,7 +105,7 @@ export async function getHostTime(
     attempts: found.length,
     from: oldestOf(found),
     lookedFrom,
-    hosts: [...hostTimesOf(found, 1)],
+    hosts: await withHolds(account, hostTimesOf(found, 1)),
     steps: [...stepsOf(found, lookedFrom ?? since, Math.max(time, since + 1), steps)],
   };
 }

@@ -1,8 +1,7 @@
 /** An account's metrics in Prometheus' text format. */
 import { limitsOf, type Account } from '../account/account.ts';
 import { loadSize } from '../deadLetter/sizeRows.ts';
-import { readFigures } from '../lane/figures.ts';
-import { isReadForOldest, whatWaits } from '../lane/oldest.ts';
+import { isReadForOldest, readFigures, whatWaits } from '../lane/figures.ts';
 import { slotsInUse, waitingIn, type Lane } from '../lane/lane.ts';
 import { eachOf } from '../shared/lists.ts';
 import { dayOf, now, secondMs } from '../shared/clock.ts';
@@ -33,7 +32,7 @@ const seriesOfQueue = 3;
 export async function readMetrics(account: Account): Promise<string> {
   const time = now();
   const [lanes, deadLetters, { settled }, pending] = await Promise.all([
-    readFigures(account.id),
+    readFigures(account),
     loadSize(account.id, time),
     countOutcomes(account, logBudgetMs),
     // At the limit of long reads, the other metrics are still shown.

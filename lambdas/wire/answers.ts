@@ -6,6 +6,7 @@ import { idPattern } from '../shared/idPattern.ts';
 import * as z from 'zod/mini';
 import { answered } from '../options/described.ts';
 import { headerLists, text, whole, type Readable } from '../options/option.ts';
+import { holds } from './holdAnswers.ts';
 import { logStates, messageStates } from './states.ts';
 
 export type Answer<Shape extends z.ZodMiniType> = Readable<z.infer<Shape>>;
@@ -151,6 +152,7 @@ export const messageInAnyState = z.object({
   heldBy: z.optional(
     circuit.check(z.describe('The circuit of its host, while its next attempt waits for that.')),
   ),
+  holds: z.optional(holds.check(z.describe('The holds for whose end its next attempt waits.'))),
   callbackIds: z
     .array(messageId)
     .check(z.describe('Its callbacks, in the order of its attempts: each is a message.')),

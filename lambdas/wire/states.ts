@@ -68,3 +68,7 @@ export type CallType = (typeof callTypes)[number];
 
 export const messageKinds = ['published', 'callback', 'run'] as const;
 export type MessageKind = (typeof messageKinds)[number];
+
+/** The kinds of holds. */
+export const heldKinds = ['host', 'label', 'urlGroup', 'account'] as const;
+export type HeldKind = (typeof heldKinds)[number];

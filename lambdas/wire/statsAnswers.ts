@@ -146,6 +146,7 @@ export const hostTimes = z.object({
         ),
         failuresInRow: whole('The failures since the last success.'),
         lastStatus: whole('The status of the last attempt; 0 if there was no answer.'),
+        heldSince: z.optional(time('When a hold of its deliveries began, if they are held.')),
       }),
     )
     .check(z.describe('The hosts with the most attempts first: at most 100.')),

@@ -106,7 +106,13 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       rights.queryIndex('messages', 'log'),
       rights.onBodies('GetObject'),
     ],
-    urlGroups: [...answer, rights.on('groups', 'Query', 'GetItem', 'PutItem', 'DeleteItem')],
+    urlGroups: [
+      ...answer,
+      rights.on('groups', 'Query', 'GetItem', 'PutItem', 'DeleteItem'),
+      // Holds.
+      rights.on('accounts', 'PutItem'),
+      ...rights.changeLanes(),
+    ],
     queues: [
       ...answer,
       ...rights.changeLanes(),
@@ -117,7 +123,14 @@ function rightsOfFunctions(rights: Rights): Readonly<Record<MessagingFunction, r
       rights.endPeriods(),
       rights.endSchedules(),
     ],
-    flowControl: [...answer, ...rights.changeLanes(), ...rights.listLanes(), rights.readTenants()],
+    flowControl: [
+      ...answer,
+      // Holds.
+      rights.on('accounts', 'PutItem'),
+      ...rights.changeLanes(),
+      ...rights.listLanes(),
+      rights.readTenants(),
+    ],
     dlq: [
       ...answer,
       rights.on('dlq', 'Query', 'GetItem', 'UpdateItem'),

@@ -69,6 +69,14 @@ async function askCircuits(): Promise<void> {
   await down.close();
 }
 
+async function askHolds(group: string): Promise<void> {
+  for (const of of ['/hosts/held.example.com', '/labels/held', `/topics/${group}`, '']) {
+    await ask('POST', `/v2${of}/hold`, { body: { reason: 'described', duration: '1m' } });
+    await ask('GET', '/v2/holds');
+    await ask('POST', `/v2${of}/release`);
+  }
+}
+
 async function askCompletions(): Promise<void> {
   const accepting = receiver.inbox((_delivery, response) => response.writeHead(202).end());
   const headers = { 'svc-deferred': '1h' };
@@ -134,6 +142,7 @@ describe('the API’s description', () => {
     const signed = `/v2/topics/${group}/endpoints/rotate-signature`;
     await ask('POST', signed, { body: { endpoints: [{ name: 'first' }] } });
     await ask('PATCH', `/v2/topics/${group}`, { body: { headers: { 'Svc-Retries': ['2'] } } });
+    await askHolds(group);
     await ask('GET', '/v2/topics');
     await ask('GET', `/v2/topics/${group}`);
     await ask('POST', `/v2/publish/${group}`, { body: 'to all' });
@@ -304,6 +313,11 @@ describe('the description’s refusals', () => {
     [404, 'POST', '/v2/queues/missing/pause'],
     [400, 'GET', '/v2/circuits?cursor=wrong'],
     [404, 'POST', '/v2/circuits/example.com/close'],
+    [404, 'POST', '/v2/hosts/hooks.example.com/release'],
+    [400, 'POST', '/v2/hosts/example.com%2Fhook/hold'],
+    [400, 'POST', '/v2/labels/a%2Cb/hold'],
+    [404, 'POST', '/v2/topics/orders/hold'],
+    [404, 'POST', '/v2/topics/orders/release'],
     [400, 'GET', '/v2/flowControl?search='],
     [400, 'GET', '/v2/flowControl?prefix=a'],
     [404, 'GET', '/v2/flowControl/unknown'],

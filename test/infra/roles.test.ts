@@ -51,13 +51,13 @@ describe('the roles', () => {
     await expect(`${list}\n`).toMatchFileSnapshot('rights.txt');
   });
 
-  it('let no function of a region write accounts except those that rotate keys and end deletions, nor read the management password', () => {
+  it('let no function of a region write accounts except those that rotate keys, hold deliveries and end deletions, nor read the management password', () => {
     for (const { name } of messagingFunctions) {
       const permissions = rightsOf(service, name);
       const writes = permissions
         .filter((permission) => /^dynamodb:(Put|Update|Delete|BatchWrite)\w* accounts/.test(permission))
         .filter((permission) => permission !== noteHost && permission !== removeToken);
-      const mayWrite = name === 'Keys' || name === 'CountOutcomes';
+      const mayWrite = ['Keys', 'CountOutcomes', 'FlowControl', 'UrlGroups'].includes(name);
       expect([name, writes]).toEqual([name, mayWrite ? ['dynamodb:PutItem accounts'] : []]);
       expect(permissions.includes(removeToken)).toBe(name === 'FollowAccount' || name === 'Keys');
       expect(permissions.join()).not.toContain('management');

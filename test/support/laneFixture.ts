@@ -16,13 +16,14 @@ const hourMs = 3_600_000;
 
 /** The services that a lane fixture calls. They are imported before the fleet starts, whose processes have separate modules. */
 export async function importLaneLambdas() {
-  const [queues, messages, stores, follow] = await Promise.all([
+  const [queues, holds, messages, stores, follow] = await Promise.all([
     import('../../lambdas/lane/queues.ts'),
+    import('../../lambdas/lane/holds.ts'),
     import('../../lambdas/publish/cancel.ts'),
     import('../../lambdas/lane/store/laneRows.ts'),
     import('../../lambdas/management/followAccount.ts'),
   ]);
-  return { ...queues, ...messages, ...stores, ...follow };
+  return { ...queues, ...holds, ...messages, ...stores, ...follow };
 }
 export type LaneLambdas = Awaited<ReturnType<typeof importLaneLambdas>>;
 

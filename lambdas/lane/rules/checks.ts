@@ -11,7 +11,7 @@ const cancellationMs = 70_000;
 
 /**
  * When a pump must check a lane's waiting attempts: when the rate allows a start, when a lease ends whose process may have
- * died, or when an open circuit accepts a probe.
+ * died, when an open circuit accepts a probe, or when a hold ends.
  *
  * @returns Unix milliseconds; undefined if no pump is needed
  */
@@ -26,7 +26,8 @@ export function nextCheckAt(lane: Lane, now: number): number | undefined {
 }
 
 function nextCheckOfLine(lane: Lane, now: number): number | undefined {
-  if (lane.isPaused || isLineEmpty(lane)) return undefined;
+  if (isLineEmpty(lane)) return undefined;
+  if (lane.isPaused) return lane.hold?.until;
   // One write may not grant all free slots.
   if (hasCapacity(lane, now)) return now;
   const { circuit } = lane;

@@ -11,30 +11,33 @@ export const circuitIn = ({ circuit }: Pick<Lane, 'circuit'>): Circuit => circui
 export interface CircuitArrival extends Arrival {
   readonly rules: CircuitRules;
   readonly dueAt: number;
+  /** Whether a hold has just released it. */
+  readonly isReleased?: boolean | undefined;
 }
 
 /** @returns `overdue` if the attempt waited too long and must fail */
-export function enterCircuit(found: Lane, arrival: CircuitArrival, now: number): Changed<Grant | 'overdue'> {
-  const { entry, ticket, rules, dueAt } = arrival;
-  const circuit = circuitIn(found);
+export function enterCircuit(lane: Lane, arrival: CircuitArrival, now: number): Changed<Grant | 'overdue'> {
+  const { entry, ticket, rules, dueAt, isReleased = false } = arrival;
+  const before = circuitIn(lane);
+  const circuit = isReleased && isOpen(before) ? { ...before, releasedAt: now } : before;
+  const found = circuit === before ? lane : { ...lane, circuit };
   if (isOverdue(circuit, rules, dueAt, now)) {
-    const lane = withLease(found, entry, undefined);
-    return { lane: { ...lane, circuit: { ...circuit, isExpiring: true } }, result: 'overdue' };
+    const left = withLease(found, entry, undefined);
+    return { lane: { ...left, circuit: { ...circuit, isExpiring: true } }, result: 'overdue' };
   }
   if (!holdsBack(found) && ticket === undefined && !found.leases.has(entry)) {
     return { lane: found, result: 'in' };
   }
   const entered = enter(found.circuit === undefined ? { ...found, circuit } : found, arrival, now);
-  if (entered.result !== 'in' || !isOpen(circuit)) return entered;
-  const { lane } = entered;
+  if (entered.result !== 'in' || (!isOpen(circuit) && !found.isPaused)) return entered;
   const isExpiring = false;
-  if (now >= circuit.openUntil && slotsInUse(lane, now) === 1) {
+  if (!found.isPaused && now >= circuit.openUntil && slotsInUse(entered.lane, now) === 1) {
     return circuit.isExpiring
-      ? { lane: { ...lane, circuit: { ...circuit, isExpiring } }, result: 'in' }
+      ? { lane: { ...entered.lane, circuit: { ...circuit, isExpiring } }, result: 'in' }
       : entered;
   }
-  // The slot was granted before the circuit opened again, or to a group of overdue attempts.
-  const without = withLease(lane, entry, undefined);
+  // The slot was granted before the circuit opened again or the hold began, or to a group of overdue attempts.
+  const without = withLease(entered.lane, entry, undefined);
   return {
     lane: { ...joinAgain(without, entry), circuit: { ...circuit, isExpiring } },
     result: 'waits',

@@ -1,7 +1,7 @@
 /**
- * An attempt acquires its lanes in this order: queue, circuit of its host, flow-control key, account. It takes a slot of each,
- * and waits in the line of the first lane without capacity. It keeps its slots while it waits, except the circuit's. The fixed
- * order prevents deadlocks. A lane's parallelism limits how many of its attempts wait for the account.
+ * An attempt acquires its lanes in this order: queue, holds, circuit of its host, flow-control key, account. It takes a slot of
+ * each, and waits in the line of the first lane without capacity. It keeps its slots while it waits, except those of holds and
+ * circuit. The fixed order prevents deadlocks. A lane's parallelism limits how many of its attempts wait for the account.
  */
 import { endOfAttempt, formatEntry, leaseMarginMs, type Entry } from '../rules/entry.ts';
 import {
@@ -16,20 +16,28 @@ import {
 import {
   accountLane,
   circuitLane,
+  holdLane,
   isThere,
   keyLane,
   queueLane,
   withNewestLimits,
   type LaneKey,
 } from '../lane.ts';
-import type { LaneKind, AdmittedTo } from '../../job/job.ts';
+import type { AdmittedTo } from '../../job/job.ts';
 import { isGrantOfDeleted, wasDeletedWith } from '../rules/cancelling.ts';
 import { leave, endGrant, type DeclineReason } from '../rules/leaving.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
 import { dayMs, isRecent } from '../../shared/clock.ts';
 import { startToleranceMs, uncountStart } from '../rules/rate.ts';
 import type { CircuitPass, Circuits } from './circuitView.ts';
-import { hasEnteredQueue, hasLaterSlots, youngMs, type DueAttempt } from './dueAttempt.ts';
+import {
+  hasEnteredQueue,
+  hasLaterSlots,
+  holdingLanesOf,
+  isGrantedBy,
+  youngMs,
+  type DueAttempt,
+} from './dueAttempt.ts';
 import type { createProcessSlots, Slot } from './processSlots.ts';
 import { renewWhileMade, type RenewalParts } from './renewal.ts';
 
@@ -62,7 +70,7 @@ const longestEntryMs = leaseMarginMs / 2;
 /**
  * Why a lane or circuit does not let an attempt continue.
  *
- * - `held`: it waits in its circuit's line.
+ * - `held`: it waits in the line of a hold or of its circuit.
  * - `overdue`: it waited there too long and must fail.
  * - `deleted`: its queue was deleted during its message's delay, so it is cancelled.
  */
@@ -82,12 +90,13 @@ interface CountedSlot extends AcquiredSlot {
 
 export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: LaneGateParts) {
   /** Call it during the lane's change: the lease starts then, and retries may delay it. */
-  const arrivalOf = (dueAttempt: DueAttempt, kind: LaneKind) => {
+  const arrivalOf = (dueAttempt: DueAttempt, key: LaneKey) => {
     const { admittedTo, timeoutMs } = dueAttempt;
+    const { kind } = key;
     return {
       entry: formatEntry(dueAttempt),
-      turn: kind === 'circuit' ? undefined : dueAttempt.turn,
-      ticket: admittedTo?.lane === kind ? admittedTo.ticket : undefined,
+      turn: kind === 'circuit' || kind === 'hold' ? undefined : dueAttempt.turn,
+      ticket: isGrantedBy(key, admittedTo) ? admittedTo?.ticket : undefined,
       isYoung: admittedTo !== undefined && isRecent(admittedTo.sentAt, youngMs, now()),
       until: kind === 'queue' ? undefined : endOfAttempt(timeoutMs, now()),
       hasWaited: false,
@@ -99,14 +108,15 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
   async function enterQueue(dueAttempt: DueAttempt): Promise<Grant | 'deleted'> {
     const { accountId, queueName } = dueAttempt;
     if (queueName === undefined || hasEnteredQueue(dueAttempt)) return 'in';
-    return lanes.change<Grant | 'deleted'>(queueLane(accountId, queueName), (lane, time) => {
+    const key = queueLane(accountId, queueName);
+    return lanes.change<Grant | 'deleted'>(key, (lane, time) => {
       const { admittedTo } = dueAttempt;
       if (admittedTo === undefined && wasDeletedWith(lane, dueAttempt)) return { lane, result: 'deleted' };
       // A deleted queue holds nothing back, even if it was created again.
       if (!isThere(lane) || isGrantOfDeleted(lane, formatEntry(dueAttempt), admittedTo)) {
         return { lane, result: 'in' };
       }
-      return enter(lane, arrivalOf(dueAttempt, 'queue'), time);
+      return enter(lane, arrivalOf(dueAttempt, key), time);
     });
   }
 
@@ -127,7 +137,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     let countedAt = 0;
     const grant = await lanes.change(lane, (found, time) => {
       const after = withNewestLimits(found, limits, madeAt);
-      const arrival = arrivalOf(dueAttempt, 'key');
+      const arrival = arrivalOf(dueAttempt, lane);
       const changed =
         back === undefined ? enter(after, arrival, time) : resume(after, arrival, back.countedAt, time);
       // A granted start is counted at the grant, before the job arrives.
@@ -160,11 +170,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
       if (slot !== undefined) return slot;
     }
     const grant = await lanes.change(lane, (found, time) =>
-      enter(
-        withNewestLimits(found, accountLimits, accountLimits.version),
-        arrivalOf(dueAttempt, 'account'),
-        time,
-      ),
+      enter(withNewestLimits(found, accountLimits, accountLimits.version), arrivalOf(dueAttempt, lane), time),
     );
     return grant === 'in' ? leaving(lane, formatEntry(dueAttempt)) : grant;
   }
@@ -207,16 +213,28 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     return account;
   }
 
-  /** Enters the host's circuit, if there is one. Returns `held` instead of `waits`. */
-  async function enterCircuit(dueAttempt: DueAttempt): Promise<CircuitPass | Refusal | undefined> {
-    const { accountId, circuit, admittedTo } = dueAttempt;
-    if (circuit === undefined) return undefined;
-    const grant = await circuits.enter(accountId, circuit, admittedTo?.lane === 'circuit', () => ({
-      ...arrivalOf(dueAttempt, 'circuit'),
-      // Its slot of its key or account blocks others.
-      hasWaited: hasLaterSlots(dueAttempt),
-    }));
-    return grant === 'waits' ? 'held' : grant;
+  /** Enters the lanes of its holds and its circuit, if any. Returns `held` instead of `waits`. */
+  async function enterCircuit(dueAttempt: DueAttempt): Promise<CircuitPass | Refusal> {
+    const all = holdingLanesOf(dueAttempt);
+    const granted = all.find(([key]) => isGrantedBy(key, dueAttempt.admittedTo))?.[0];
+    const passes: CircuitPass[] = [];
+    const leaveAll = async (verdict: Verdict) => {
+      await Promise.all(passes.map((pass) => pass.leave(verdict)));
+    };
+    for (const [key, rules] of all) {
+      const grant = await circuits.enter(key, rules, key === granted, () => ({
+        ...arrivalOf(dueAttempt, key),
+        // Its slot of another lane blocks others.
+        hasWaited: hasLaterSlots(dueAttempt) || (granted !== undefined && granted !== key),
+      }));
+      if (typeof grant === 'string') {
+        await leaveAll({ says: 'nothing' });
+        if (granted && granted !== key) await leaving(granted, formatEntry(dueAttempt)).release();
+        return grant === 'waits' ? 'held' : grant;
+      }
+      passes.push(grant);
+    }
+    return { leave: leaveAll };
   }
 
   /**
@@ -225,9 +243,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
    */
   async function enterAll(
     dueAttempt: DueAttempt,
-  ): Promise<
-    { readonly circuit: CircuitPass | undefined; readonly slots: readonly AcquiredSlot[] } | Refusal
-  > {
+  ): Promise<{ readonly circuit: CircuitPass; readonly slots: readonly AcquiredSlot[] } | Refusal> {
     if (hasLaterSlots(dueAttempt)) {
       const entered = await enterBoth(dueAttempt);
       if (typeof entered === 'string') return entered;
@@ -241,7 +257,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
     const entered = await enterBoth(dueAttempt);
     if (typeof entered !== 'string') return { circuit, slots: entered };
     // Another attempt may probe the host while this one waits.
-    await circuit?.leave({ says: 'nothing' });
+    await circuit.leave({ says: 'nothing' });
     return entered;
   }
 
@@ -261,7 +277,7 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
       const endRenewal = renewWhileMade(dueAttempt, { lanes, now, report });
       const leaveAll = async (leaveSlot: (slot: AcquiredSlot) => Promise<void>): Promise<void> => {
         endRenewal();
-        released ??= Promise.all([...taken.map(leaveSlot), circuit?.leave(verdict)]);
+        released ??= Promise.all([...taken.map(leaveSlot), circuit.leave(verdict)]);
         await released;
       };
       return {
@@ -298,13 +314,15 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
         readonly accountId: string;
         readonly key: string | undefined;
         readonly host: string | undefined;
+        readonly holds?: readonly string[] | undefined;
       },
     ): Promise<void> => {
-      const { accountId, key, host } = attempt;
+      const { accountId, key, host, holds = [] } = attempt;
       const all = [
         accountLane(accountId),
         ...(key === undefined ? [] : [keyLane(accountId, key)]),
         ...(host === undefined ? [] : [circuitLane(accountId, host)]),
+        ...holds.map((name) => holdLane(accountId, name)),
       ];
       await Promise.all(all.map((lane) => leaving(lane, formatEntry(attempt)).release()));
     },
@@ -322,8 +340,9 @@ export function createLaneGate({ lanes, slots, circuits, now, sleep, report }: L
         ...joinLine(lane, formatEntry(dueAttempt), dueAttempt.turn),
         isPaused: true,
       }));
-      if (admittedTo?.lane === 'circuit') {
-        await leaving(circuitLane(accountId, admittedTo.name), formatEntry(dueAttempt)).release();
+      if (admittedTo?.lane === 'circuit' || admittedTo?.lane === 'hold') {
+        const key = { accountId, kind: admittedTo.lane, name: admittedTo.name };
+        await leaving(key, formatEntry(dueAttempt)).release();
       }
       return 'waits';
     },

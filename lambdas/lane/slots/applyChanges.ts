@@ -1,5 +1,6 @@
 import { pruned, type Lane, type LaneKey, type Lease } from '../lane.ts';
 import { asOf } from '../rules/asOf.ts';
+import { withoutEndedHold } from '../rules/hold.ts';
 import { endOfGrant, parseEntry, type Entry } from '../rules/entry.ts';
 import { grantNext, nextInLine, withPageRead } from '../rules/grant.ts';
 import type { Unread } from '../rules/turns.ts';
@@ -75,7 +76,7 @@ function applied(
   ticket: string,
   rows: LineRows,
 ): Read<Applied> {
-  const found = asOf(spilled.lane, time);
+  const found = withoutEndedHold(asOf(spilled.lane, time), time);
   const start = pruned(found, time);
   let lane = start;
   const tells: (() => void)[] = [];

@@ -1,11 +1,11 @@
-/** This process's view of circuits. All attempts of a closed circuit share one read a second; a failure costs a write. */
+/** This process's view of circuits and holds. All attempts of a closed circuit share one read a second; a failure costs a write. */
 import { knownForMs, isOpen, type Circuit } from '../../circuit/circuit.ts';
 import { isRecent } from '../../shared/clock.ts';
 import type { CircuitRules } from '../../circuit/settings.ts';
 import type { Verdict } from '../../circuit/verdict.ts';
 import type { Arrival, Grant } from '../rules/arrival.ts';
 import { circuitIn, enterCircuit, leaveCircuit, type Turn } from '../rules/circuitLane.ts';
-import { circuitLane, holdsBack, type Lane, type LaneKey } from '../lane.ts';
+import { holdsBack, type Lane, type LaneKey } from '../lane.ts';
 import { recentlyUsed } from '../../shared/recentlyUsed.ts';
 import { LaneBusy, type Lanes } from './changeLanes.ts';
 import type { LaneStore } from './laneStore.ts';
@@ -24,6 +24,8 @@ export interface CircuitOf {
   readonly host: string;
   readonly rules: CircuitRules;
   readonly dueAt: number;
+  /** Whether a hold has just released it. */
+  readonly isReleased?: boolean | undefined;
 }
 
 export interface CircuitPass {
@@ -90,14 +92,16 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
     holds: boolean,
   ): Promise<void> {
     if (!holds) {
-      if (verdict.says === 'nothing' || verdict.says === 'busy') return;
+      if (key.kind === 'hold' || verdict.says === 'nothing' || verdict.says === 'busy') return;
       const { circuit } = await readCircuit(key);
       const tellsNothing = verdict.says === 'up' ? circuit.failures === 0 : isOpen(circuit);
       if (tellsNothing) return;
     }
+    // A failure does not hold the line of a hold up.
+    const said: Verdict = key.kind === 'hold' && verdict.says === 'down' ? { says: 'up' } : verdict;
     let circuit: Circuit | undefined;
     const turn = await change(key, (lane, time) => {
-      const changed = leaveCircuit(lane, entry, verdict, rules, time);
+      const changed = leaveCircuit(lane, entry, said, rules, time);
       circuit = changed.lane.circuit;
       return changed;
     });
@@ -110,18 +114,18 @@ export function createCircuits({ lanes, load, now, tell, report }: CircuitsParts
      * @param arrival called during the lane's change
      */
     enter: async (
-      accountId: string,
-      { host, rules, dueAt }: CircuitOf,
+      key: LaneKey,
+      of: Omit<CircuitOf, 'host'>,
       isGranted: boolean,
       arrival: () => Arrival,
     ): Promise<CircuitPass | Exclude<Grant, 'in'> | 'overdue'> => {
-      const key = circuitLane(accountId, host);
+      const { rules } = of;
       const { entry } = arrival();
       let holds = false;
       if (isGranted || (await readCircuit(key)).holdsBack) {
         let leased = false;
         const grant = await change(key, (lane, time) => {
-          const changed = enterCircuit(lane, { ...arrival(), rules, dueAt }, time);
+          const changed = enterCircuit(lane, { ...arrival(), ...of }, time);
           leased = changed.lane.leases.has(entry);
           return changed;
         });

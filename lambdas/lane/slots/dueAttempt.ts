@@ -1,7 +1,8 @@
 import type { AdmittedTo } from '../../job/job.ts';
 import { minuteMs } from '../../shared/clock.ts';
 import type { Turn } from '../../value/turn.ts';
-import type { Limits } from '../lane.ts';
+import { rulesOf } from '../../circuit/settings.ts';
+import { circuitLane, holdLane, type LaneKey, type Limits } from '../lane.ts';
 import type { Entry } from '../rules/entry.ts';
 import type { CircuitOf } from './circuitView.ts';
 
@@ -16,6 +17,8 @@ export interface DueAttempt extends Entry {
   readonly queueName: string | undefined;
   readonly flowControl: KeyLimits | undefined;
   readonly turn?: Turn | undefined;
+  /** The names of the holds that may concern it. */
+  readonly holds?: readonly string[];
   readonly circuit: CircuitOf | undefined;
   /** The limits that this process knows. */
   readonly accountLimits: Limits & { readonly version: number };
@@ -44,3 +47,16 @@ export const hasEnteredQueue = ({
 /** Whether it comes from the line of its key or account, with a slot there. */
 export const hasLaterSlots = ({ admittedTo }: DueAttempt): boolean =>
   admittedTo?.lane === 'key' || admittedTo?.lane === 'account';
+
+export const isGrantedBy = ({ kind, name }: LaneKey, admittedTo: AdmittedTo | undefined): boolean =>
+  admittedTo?.lane === kind && admittedTo.name === name;
+
+/** The lanes that may hold it back, in their order: of holds, which need no rules, and of its host's circuit. */
+export const holdingLanesOf = ({
+  accountId,
+  holds = [],
+  circuit,
+}: DueAttempt): readonly (readonly [LaneKey, Omit<CircuitOf, 'host'>])[] => [
+  ...holds.map((name) => [holdLane(accountId, name), { rules: rulesOf(undefined), dueAt: 0 }] as const),
+  ...(circuit ? [[circuitLane(accountId, circuit.host), circuit] as const] : []),
+];

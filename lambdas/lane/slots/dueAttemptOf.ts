@@ -6,15 +6,23 @@ import { attemptJob, type AttemptJob } from '../../job/job.ts';
 import { type MessageHistory } from '../../message/history.ts';
 import { dueTimeOf } from '../../message/status.ts';
 import type { Message } from '../../message/message.ts';
+import { now } from '../../shared/clock.ts';
 import { limitsOfKey } from '../lane.ts';
+import { holdsOf } from '../rules/hold.ts';
 import type { CircuitOf } from './circuitView.ts';
 import type { DueAttempt } from './dueAttempt.ts';
 
 /** The host whose circuit may hold back a message, if any. */
-export const circuitHost = ({ circuit, url }: Message, account: Account): string | undefined =>
+const circuitHost = ({ circuit, url }: Message, account: Account): string | undefined =>
   (circuit ?? account.circuit?.enabled ?? false) ? circuitHostOf(url) : undefined;
 
-/** An attempt that a circuit admitted always leaves that circuit, even if its settings changed. */
+/** The holds that may hold back a message, and its host if the host's circuit may. */
+export const holdingOf = (message: Message, account: Account) => ({
+  holds: holdsOf(message, account, now()),
+  host: circuitHost(message, account),
+});
+
+/** An attempt that a circuit or hold admitted always leaves it, even if settings changed. */
 function circuitOf(
   history: MessageHistory,
   account: Account,
@@ -23,7 +31,12 @@ function circuitOf(
   const host = admittedTo?.lane === 'circuit' ? admittedTo.name : circuitHost(history.message, account);
   return host === undefined
     ? undefined
-    : { host, rules: rulesOf(account.circuit), dueAt: dueTimeOf(history, attempt) };
+    : {
+        host,
+        rules: rulesOf(account.circuit),
+        dueAt: dueTimeOf(history, attempt),
+        isReleased: admittedTo?.lane === 'hold',
+      };
 }
 
 export function dueAttemptOf(
@@ -47,6 +60,12 @@ export function dueAttemptOf(
       ...limitsOfKey(flowControl),
     },
     turn: { fairKey, priority },
+    holds: [
+      ...new Set([
+        ...(admittedTo?.lane === 'hold' ? [admittedTo.name] : []),
+        ...holdsOf(message, account, now()),
+      ]),
+    ],
     circuit: circuitOf(history, account, job),
     accountLimits: { parallelism: limitsOf(account).max_global_parallelism, version: account.version },
     timeoutMs: timeoutOf(message),

@@ -1,9 +1,9 @@
 /** Renews the leases of a long attempt. Short leases free the slots of dead workers. */
 import { minuteMs } from '../../shared/clock.ts';
-import { accountLane, circuitLane, keyLane, queueLane, type LaneKey } from '../lane.ts';
+import { accountLane, keyLane, queueLane, type LaneKey } from '../lane.ts';
 import { keepUntil } from '../rules/arrival.ts';
 import { endOfAttempt, formatEntry, outlastsLease, queueEntry } from '../rules/entry.ts';
-import type { DueAttempt } from './dueAttempt.ts';
+import { holdingLanesOf, type DueAttempt } from './dueAttempt.ts';
 import type { Lanes } from './changeLanes.ts';
 
 /** Two renewals may fail: a lease lasts a quarter of an hour. */
@@ -18,10 +18,10 @@ export interface RenewalParts {
 
 /** The lanes and holders of an attempt's leases. Process leases are renewed separately. */
 function leasesOf(attempt: DueAttempt): readonly (readonly [LaneKey, string])[] {
-  const { accountId, queueName, flowControl, circuit } = attempt;
+  const { accountId, queueName, flowControl } = attempt;
   const entry = formatEntry(attempt);
   const found: [LaneKey, string][] = [[accountLane(accountId), entry]];
-  if (circuit !== undefined) found.push([circuitLane(accountId, circuit.host), entry]);
+  for (const [key] of holdingLanesOf(attempt)) found.push([key, entry]);
   if (flowControl !== undefined) found.push([keyLane(accountId, flowControl.key), entry]);
   // A message keeps its queue's slot until it is over. A cancelled message's slot ends with this attempt.
   if (queueName !== undefined) found.push([queueLane(accountId, queueName), queueEntry(attempt)]);

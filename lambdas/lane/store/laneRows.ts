@@ -58,6 +58,15 @@ const laneRow = z.object({
   ),
   depths: z.optional(z.string()),
   circuit: z.optional(circuit),
+  hold: z.optional(
+    z.object({
+      by: z.string(),
+      since: z.number(),
+      reason: z.optional(z.string()),
+      until: z.optional(z.number()),
+      version: z.number(),
+    }),
+  ),
   createdAt: z.number(),
   updatedAt: z.number(),
   version: z.number(),
@@ -102,7 +111,9 @@ function rowOf(lane: Lane): object {
 
 /** Account lanes have no name; deleted queues and closed circuits are not shown. */
 const isListed = (lane: Lane): boolean =>
-  lane.name !== '' && !lane.isDeleted && (lane.kind !== 'circuit' || holdsBack(lane));
+  lane.name !== '' &&
+  !lane.isDeleted &&
+  ((lane.kind !== 'circuit' && lane.kind !== 'hold') || holdsBack(lane));
 
 /** An unused flow-control key expires after this time, unless it is paused or pinned. */
 export const unusedLifetimeMs = 30 * dayMs;
@@ -111,8 +122,9 @@ const circuitLifetimeMs = 2 * dayMs;
 
 function expiryOf(lane: Lane): number | undefined {
   const isQueue = lane.kind === 'queue' && !lane.isDeleted;
-  const isKept = isQueue || lane.isPaused || lane.isPinnedParallelism || lane.isPinnedRate;
-  const isEnded = lane.kind === 'circuit' && isEmpty(lane.line);
+  const isPaused = lane.isPaused && lane.hold?.until === undefined;
+  const isKept = isQueue || isPaused || lane.isPinnedParallelism || lane.isPinnedRate;
+  const isEnded = (lane.kind === 'circuit' || lane.kind === 'hold') && isEmpty(lane.line);
   const unusedUntil = now() + (isEnded ? circuitLifetimeMs : unusedLifetimeMs);
   return isKept ? undefined : epochSeconds(Math.max(unusedUntil, lane.keptUntil));
 }

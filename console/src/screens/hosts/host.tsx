@@ -12,6 +12,7 @@ import { FilterChoices } from '../../ui/filters.tsx';
 import { clockTime, exactTime, exactly, inMs } from '../../ui/time.tsx';
 import { deadLetters, FailedActs } from '../deadLetters/failed.tsx';
 import { closes } from '../lanes/parts.tsx';
+import { Deliveries } from './holds.tsx';
 
 const hourMs = 3_600_000;
 /** The selectable periods. The first is the default. */
@@ -42,6 +43,7 @@ export function Host({ place }: { readonly place: Place }) {
         </ButtonLink>
       }
     >
+      <Deliveries of={{ kind: 'host', name: host }} text="Hold deliveries to this host" />
       <LoadedCard
         title={`Attempts in the last ${period}`}
         actions={<FilterChoices filter="over" of={periods} chosen={over} />}

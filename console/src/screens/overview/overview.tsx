@@ -1,7 +1,7 @@
 /** The account at a glance: problems, today's usage and its limits, the traffic, how hosts answer, and what fails most. */
 import type { ComponentChildren } from 'preact';
 import { useContext } from 'preact/hooks';
-import { counted } from '../../../../lambdas/wire/answers.ts';
+import { counted, type Answer } from '../../../../lambdas/wire/answers.ts';
 import { countedMessages, deadLetterCount, hostTimes } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { lazy } from '../../frame/lazy.tsx';
@@ -31,6 +31,7 @@ import { curlOf } from '../publish/curl.ts';
 import { statusOf } from '../messages/messageTable.tsx';
 import { emptyDraft } from '../publish/draft.ts';
 import { hrefOfHost } from '../links.tsx';
+import { HeldNow, HoldDeliveries, useHolds } from '../hosts/holds.tsx';
 import { usedLimits, Verdict } from './verdict.tsx';
 import { waitingByDay, waitingByHour, type Flow } from './waiting.ts';
 
@@ -43,11 +44,14 @@ const Host = lazy('Host', async () => (await import('../../frame/later.ts')).Hos
 
 function Account({ place }: { readonly place: Place }) {
   const stats = useContext(StatsOf);
-  // The verdict's height depends on the number of problems, so the rest of the screen waits for it.
-  const isJudged = useOnceTrue(isSettled(useAttention()));
+  // The heights of the holds and the verdict depend on their number, so the rest of the screen waits for them.
+  const held = useHolds();
+  const mayWrite = useMayWrite();
+  const isJudged = useOnceTrue([useAttention(), held].every(isSettled));
   const screen = (of: Stats) => (
     <>
-      <Verdict usage={of} />
+      <HeldNow of={held.answer ?? []} then={held.again} />
+      <Verdict usage={of} isHeld={held.answer?.length !== 0} />
       <Today of={of} />
       <WaitingNow />
       <Limits of={of} />
@@ -57,7 +61,7 @@ function Account({ place }: { readonly place: Place }) {
     </>
   );
   return (
-    <Page title="Overview">
+    <Page title="Overview" actions={mayWrite && <HoldDeliveries text="Hold deliveries" then={held.again} />}>
       <Loaded of={stats}>
         {(of) => (isUntouched(of) ? <Beginning /> : isJudged ? screen(of) : <Loading />)}
       </Loaded>
@@ -248,6 +252,8 @@ const hostsEveryMs = 30_000;
 /** The most hosts on the page. The answer has all of them. */
 const mostHosts = 10;
 
+type HostTime = Answer<typeof hostTimes>['hosts'][number];
+
 function Hosts() {
   const asked = useAsked(hostTimes, { path: 'v2/stats/hosts' }, hostsEveryMs);
   return (
@@ -272,6 +278,9 @@ function Hosts() {
                     failures === 0 ? '0' : `${count(failures)} (${percentOf(failures, all)})`,
                 },
                 { head: 'Failing since', isExtra: true, time: ({ failingSince }) => failingSince },
+                ...(hosts.some(({ heldSince }) => heldSince !== undefined)
+                  ? [{ head: 'Held since', time: ({ heldSince }: HostTime) => heldSince }]
+                  : []),
                 { head: 'p50', isNumber: true, cell: ({ p50 }) => inMs(p50) },
                 { head: 'p95', isNumber: true, isExtra: true, cell: ({ p95 }) => inMs(p95) },
                 { head: 'p99', isNumber: true, cell: ({ p99 }) => inMs(p99) },

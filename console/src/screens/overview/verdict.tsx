@@ -139,7 +139,7 @@ function partsOf(of: Attention, usage: Stats): readonly Part[] {
 }
 
 /** Shown once it is known what needs attention, or why it is not. */
-export function Verdict({ usage }: { readonly usage: Stats }) {
+export function Verdict({ usage, isHeld }: { readonly usage: Stats; readonly isHeld: boolean }) {
   const { answer, error, again } = useAttention();
   if (answer === undefined) {
     return (
@@ -168,7 +168,10 @@ export function Verdict({ usage }: { readonly usage: Stats }) {
   );
   if (parts.length === 0) {
     return (
-      <Frame tone={isWhole ? 'good' : 'idle'} title={isWhole ? 'All is well' : 'Nothing was found'}>
+      <Frame
+        tone={isWhole && !isHeld ? 'good' : 'idle'}
+        title={!isWhole ? 'Nothing was found' : isHeld ? 'All else is well' : 'All is well'}
+      >
         <p class="hint">
           No host is down or fails, no run hangs, nothing is paused, no schedule fails, no limit is near, and
           nothing has failed permanently within a day{!isWhole && ', as far as the service has checked'}.

@@ -11,6 +11,7 @@ import { Headers } from '../../ui/body.tsx';
 import { fromLines, listsOf, toLines } from '../../ui/headerLines.ts';
 import { Table } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
+import { Deliveries } from '../hosts/holds.tsx';
 
 type Group = Answer<typeof urlGroup>;
 type Endpoint = Group['endpoints'][number];
@@ -43,6 +44,7 @@ export const UrlGroup = ({ name }: { readonly name: string }) => (
   >
     {(group, then) => (
       <>
+        <Deliveries of={{ kind: 'urlGroup', name }} text="Hold deliveries to this group" />
         <Endpoints group={group} then={then} />
         <DefaultHeaders group={group} then={then} />
       </>

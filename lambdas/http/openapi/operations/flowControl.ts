@@ -4,6 +4,7 @@ import { largestCount } from '../../../shared/bounds.ts';
 import { cursorHeaders, goesOn } from '../parts/arrays.ts';
 import { circuit, flowControl as shown } from '../parts/examples.ts';
 import type { Operation, Operations } from '../parts/operation.ts';
+import { holdOf, listHolds, releaseOf } from '../parts/holds.ts';
 
 const noSuchKey = ['flow_control_key_not_found', 'There is no flow-control key "unknown".'] as const;
 const busy = ['busy', 'It is being changed by many at once; send the change again.'] as const;
@@ -33,6 +34,13 @@ export const flowControlRoutes = {
   'GET /v2/globalParallelism': { access: 'read' },
   'GET /v2/circuits': { access: 'read' },
   'POST /v2/circuits/{host}/close': { access: 'write', audit: 'circuit.close' },
+  'GET /v2/holds': { access: 'read' },
+  'POST /v2/hosts/{host}/hold': { access: 'write', audit: 'host.hold' },
+  'POST /v2/hosts/{host}/release': { access: 'write', audit: 'host.release' },
+  'POST /v2/labels/{label}/hold': { access: 'write', audit: 'label.hold' },
+  'POST /v2/labels/{label}/release': { access: 'write', audit: 'label.release' },
+  'POST /v2/hold': { access: 'write', audit: 'account.hold' },
+  'POST /v2/release': { access: 'write', audit: 'account.release' },
 } as const satisfies RouteTable;
 
 export const flowControl = /* @__PURE__ */ made((): Operations<typeof flowControlRoutes> => ({
@@ -189,4 +197,11 @@ export const flowControl = /* @__PURE__ */ made((): Operations<typeof flowContro
       503: [busy],
     },
   },
+  'GET /v2/holds': listHolds,
+  'POST /v2/hosts/{host}/hold': holdOf('host'),
+  'POST /v2/hosts/{host}/release': releaseOf('host'),
+  'POST /v2/labels/{label}/hold': holdOf('label'),
+  'POST /v2/labels/{label}/release': releaseOf('label'),
+  'POST /v2/hold': holdOf('account'),
+  'POST /v2/release': releaseOf('account'),
 }));

@@ -3,6 +3,7 @@ import type { RouteTable } from '../../route.ts';
 import { urlGroup } from '../parts/examples.ts';
 import { cursorHeaders, goesOn } from '../parts/arrays.ts';
 import type { Operations } from '../parts/operation.ts';
+import { holdOf, releaseOf } from '../parts/holds.ts';
 
 const noSuchGroup = ['url_group_not_found', 'There is no URL group "orders".'] as const;
 const contended = [
@@ -45,6 +46,8 @@ export const urlGroupsRoutes = {
     access: 'write',
     audit: 'urlGroup.endSignatureOverlap',
   },
+  'POST /v2/topics/{name}/hold': { access: 'write', audit: 'urlGroup.hold' },
+  'POST /v2/topics/{name}/release': { access: 'write', audit: 'urlGroup.release' },
 } as const satisfies RouteTable;
 
 export const urlGroups = /* @__PURE__ */ made((): Operations<typeof urlGroupsRoutes> => ({
@@ -204,4 +207,6 @@ export const urlGroups = /* @__PURE__ */ made((): Operations<typeof urlGroupsRou
     answers: { 200: { description: 'It is ended.', schema: 'Nothing', example: {} } },
     errors: { 400: [unnamed, unsigned], 404: missing, 503: [contended] },
   },
+  'POST /v2/topics/{name}/hold': holdOf('urlGroup'),
+  'POST /v2/topics/{name}/release': releaseOf('urlGroup'),
 }));

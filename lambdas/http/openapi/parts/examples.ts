@@ -137,6 +137,16 @@ export const circuit: Shown<'Circuit'> = {
   lastStatus: 503,
 };
 
+export const hold: Shown<'Hold'> = {
+  kind: 'host',
+  name: 'hooks.example.com',
+  by: 'token',
+  since: start,
+  reason: 'The receiver is being moved.',
+  until: start + 7_200_000,
+  waiting: 128,
+};
+
 export const flowControl: Shown<'FlowControl'> = {
   flowControlKey: 'tenant-7',
   waitListSize: 12,

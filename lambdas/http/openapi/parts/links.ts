@@ -31,7 +31,8 @@ const about = {
       ...['pinFlowControl', 'unpinFlowControl', 'resetFlowControlRate'],
     ],
   },
-  circuit: { parameter: 'host', operations: ['closeCircuit'] },
+  circuit: { parameter: 'host', operations: ['closeCircuit', 'holdHost'] },
+  hold: { parameter: 'host', operations: ['releaseHost'] },
   schedule: {
     parameter: 'schedule',
     operations: [
@@ -91,6 +92,8 @@ const leads: ReadonlyMap<string, Leads> = new Map([
   ['listQueues', [['queue', inBody('/0/name')]]],
   ['listFlowControl', [['flowControlKey', inBody('/0/flowControlKey')]]],
   ['listCircuits', [['circuit', inBody('/0/host')]]],
+  ['listHolds', [['hold', inBody('/0/name')]]],
+  ['holdHost', [['hold', '$request.path.host']]],
   ['createSchedule', schedule],
   ['changeSchedule', schedule],
   ['listSchedules', [['schedule', inBody('/0/scheduleId')]]],

@@ -27,6 +27,7 @@ export const tags: readonly (readonly [name: string, description: string, paths:
     'Keys that messages share. Each limits the deliveries at once and in a period.',
     /^\/v2\/(flowControl|globalParallelism|circuits)/,
   ],
+  ['Holds', 'Stop deliveries for a while, without losing any.', /^\/v2\/(hosts|labels|holds?$|release$)/],
   ['Schedules', 'Messages that are published repeatedly.', /^\/v2\/(schedules|cron)/],
   ['Dead letter queue', 'Messages whose last retry has failed.', /^\/v2\/(dlq)/],
   [

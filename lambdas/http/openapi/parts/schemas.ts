@@ -14,6 +14,8 @@ import { explainedCron, nextFires, scheduleFires } from '../../../wire/cronAnswe
 import * as answers from '../../../wire/answers.ts';
 import * as errors from '../../../wire/errorAnswers.ts';
 import * as statsAnswers from '../../../wire/statsAnswers.ts';
+import * as holdAnswers from '../../../wire/holdAnswers.ts';
+import { holdSettings } from '../../../wire/holds.ts';
 import { idBodies } from '../../../wire/idBodies.ts';
 import { batchItem, longestBatch } from '../../../wire/batchItem.ts';
 import {
@@ -78,6 +80,9 @@ const shapes = {
   FlowControls: answers.flowControls,
   Circuit: answers.circuit,
   Circuits: answers.circuits,
+  HoldSettings: holdSettings,
+  Hold: holdAnswers.hold,
+  Holds: holdAnswers.holds,
   GlobalParallelism: answers.globalParallelism,
   ListedDeadLetter: answers.listedDeadLetter,
   DeadLetter: answers.deadLetter,

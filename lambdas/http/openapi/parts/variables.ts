@@ -47,6 +47,11 @@ const variables: Readonly<Record<string, PathVariable>> = {
     schema: { type: 'string', minLength: 1, maxLength: 259 },
     example: 'hooks.example.com',
   },
+  '{label}': {
+    description: 'The label, percent-encoded.',
+    schema: { type: 'string', minLength: 1 },
+    example: 'nightly',
+  },
   '{messageId}': { description: 'The message’s id.', schema: { type: 'string' }, example: messageId },
   '{completion}': {
     description: 'The end of the URL in `Svc-Complete-Url`.',

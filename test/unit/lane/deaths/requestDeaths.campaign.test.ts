@@ -257,3 +257,46 @@ describe('a queue that is deleted while many tenants wait in it', () => {
     ofWorkers,
   );
 });
+
+/** Holds or releases as the account is now. */
+const asNow = async (on: LaneFixture, act: 'hold' | 'release', host: string): Promise<unknown> => {
+  const account = await fixture.loadAccount(on.account.id, true);
+  if (account === undefined) throw new Error('The account is not there.');
+  return act === 'hold'
+    ? lambdas.hold({ account }, 'host', host, Buffer.from('{"reason":"moved"}'))
+    : lambdas.release(account, 'host', host);
+};
+const knownMs = 12_000;
+
+describe('a hold of a host', () => {
+  diesAtEachCall(title, async (on, fate) => {
+    const inbox = fixture.receiver.inbox();
+    const { host } = new URL(inbox.url);
+    await fixture.again(fate, () => asNow(on, 'hold', host));
+    await on.fleet.advance(knownMs);
+    const ids = [await on.send(inbox.url), await on.send(inbox.url)];
+    await on.fleet.advance(hourMs);
+    expect(inbox.deliveries).toHaveLength(0);
+    await asNow(on, 'release', host);
+    await on.fleet.advance(hourMs);
+    expect(await Promise.all(ids.map((id) => on.endOf(id)))).toEqual(['DELIVERED', 'DELIVERED']);
+  });
+});
+
+describe('a release of a host', () => {
+  diesAtEachCall(title, async (on, fate) => {
+    const inbox = fixture.receiver.inbox();
+    const { host } = new URL(inbox.url);
+    await asNow(on, 'hold', host);
+    await on.fleet.advance(knownMs);
+    const ids: string[] = [];
+    for (let number = 0; number < 12; number += 1) ids.push(await on.send(inbox.url));
+    await on.fleet.advance(hourMs);
+    on.forget();
+    await fixture.again(fate, () => unlessGone(asNow(on, 'release', host)));
+    await on.fleet.advance(hourMs);
+    expect(await Promise.all(ids.map((id) => on.endOf(id)))).toEqual(ids.map(() => 'DELIVERED'));
+    const account = await fixture.loadAccount(on.account.id, true);
+    expect((account && (await lambdas.listHolds(account))) ?? []).toEqual([]);
+  });
+});

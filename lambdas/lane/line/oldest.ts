@@ -1,11 +1,11 @@
-import { timeOfId } from '../shared/ids.ts';
-import { priorities } from '../value/turn.ts';
-import { processPrefix, type Lane } from './lane.ts';
-import { tenantsOf } from './line/tenants.ts';
-import { parseEntry } from './rules/entry.ts';
-import { unnamed, type FairLine } from './rules/fairLine.ts';
-import { waitingOf } from './rules/tenants.ts';
-import { loadPage } from './store/laneRows.ts';
+import { timeOfId } from '../../shared/ids.ts';
+import { priorities } from '../../value/turn.ts';
+import { processPrefix, type Lane } from '../lane.ts';
+import { tenantsOf } from './tenants.ts';
+import { parseEntry } from '../rules/entry.ts';
+import { unnamed, type FairLine } from '../rules/fairLine.ts';
+import { waitingOf } from '../rules/tenants.ts';
+import { loadPage } from '../store/laneRows.ts';
 
 const publishedAt = (entry: string): number => timeOfId(parseEntry(entry).messageId);
 

@@ -1,0 +1,139 @@
+/**
+ * Holds in the API. The lane of a hold decides whether deliveries are held. The account's row only says which lanes attempts have
+ * to ask, so it is written first when a hold begins and last when it ends, and is not written when a hold ends by itself.
+ */
+import type { Account } from '../account/account.ts';
+import { loadAccount, saveAccount } from '../account/accounts.ts';
+import type { Caller } from '../account/caller.ts';
+import { changesBetween, type Changes } from '../audit/changes.ts';
+import { logAndContinue } from '../aws/logAndContinue.ts';
+import { retryOnConflict } from '../aws/retryOnConflict.ts';
+import { HttpError, notFound, overLimit, quote } from '../error/httpError.ts';
+import type { Message } from '../message/message.ts';
+import { dayMs, now } from '../shared/clock.ts';
+import type { HoldAnswer } from '../wire/holdAnswers.ts';
+import { readHeld, readHold } from '../wire/holds.ts';
+import { holdLane, isLineEmpty, waitingIn } from './lane.ts';
+import { held, heldIn, holdName, holdsOf, isHeld, released } from './rules/hold.ts';
+import { changeOrRefuse, type ChangedLane } from './slots/changeOrRefuse.ts';
+import { loadLane } from './store/laneRows.ts';
+
+/** Each request reads the account's row, which has their names. */
+const mostHolds = 100;
+/** How long after a hold attempts ask its lane, so that those that waited go first. */
+const drainMs = dayMs;
+
+type HeldKind = HoldAnswer['kind'];
+type HoldRow = NonNullable<Account['holds']>[number];
+
+/**
+ * Changes the holds in the account's row.
+ *
+ * @param to returns undefined for no change
+ * @throws HttpError from `to`, or 503
+ */
+function changeRow(
+  account: Account,
+  to: (holds: readonly HoldRow[], version: number) => readonly HoldRow[] | undefined,
+): Promise<Account> {
+  const refusal = 'The account is being changed by others; send the request again.';
+  // The first try uses the account that was read for this request.
+  let known: Account | undefined = account;
+  return retryOnConflict(refusal, async () => {
+    const before = known ?? (await loadAccount(account.id, true));
+    known = undefined;
+    if (before === undefined) throw new HttpError(503, 'busy', refusal);
+    const version = before.version + 1;
+    const holds = to(before.holds ?? [], version);
+    if (holds === undefined) return before;
+    const after = { ...before, holds: holds.length === 0 ? undefined : [...holds], version };
+    return (await saveAccount(after, before)) ? after : undefined;
+  });
+}
+
+const changesOf = ({ before, after }: ChangedLane): Changes => {
+  const [was, is] = [before.hold, after.hold].map((hold) => ({
+    held: hold !== undefined,
+    reason: hold?.reason,
+    until: hold?.until === undefined ? undefined : new Date(hold.until).toISOString(),
+  }));
+  return changesBetween(was, is);
+};
+
+/**
+ * Holds deliveries, or changes the reason and the end of a hold.
+ *
+ * @throws HttpError 400, 412 or 503
+ */
+export async function hold(
+  { account, named }: Pick<Caller, 'account' | 'named'>,
+  kind: HeldKind,
+  which: string,
+  body: Uint8Array,
+): Promise<Changes> {
+  const name = holdName(kind, readHeld(kind, which));
+  const settings = readHold(body);
+  const { version } = await changeRow(account, (holds, next) => {
+    const others = holds.filter((one) => one.name !== name && (one.until ?? Infinity) > now());
+    if (others.length >= mostHolds) {
+      throw overLimit(
+        'hold_limit_reached',
+        `The hold would be number ${others.length + 1}, but an account may have ${mostHolds} holds, and those that ended within the last day count.`,
+      );
+    }
+    return [...others, { name, version: next, until: settings.until && settings.until + drainMs }];
+  });
+  const by = named?.id ?? 'token';
+  return changesOf(
+    await changeOrRefuse(holdLane(account.id, name), (lane, time) =>
+      held(lane, { ...settings, by, version }, time),
+    ),
+  );
+}
+
+/**
+ * Lets deliveries go again. They start a few at a time.
+ *
+ * @throws HttpError 400, 404 or 503; nothing is changed
+ */
+export async function release(account: Account, kind: HeldKind, which: string): Promise<Changes> {
+  const name = holdName(kind, readHeld(kind, which));
+  const changed = await changeOrRefuse(holdLane(account.id, name), (lane) => {
+    if (lane.hold !== undefined) return released(lane);
+    throw notFound(
+      'hold_not_found',
+      `There is no hold of ${kind === 'account' ? 'the account' : quote(which)}.`,
+    );
+  });
+  const { before, after } = changed;
+  const until = isLineEmpty(after) ? undefined : now() + drainMs;
+  // Another version belongs to a hold that has begun since. A row that stays only costs reads of the lane.
+  await logAndContinue(
+    changeRow(account, (holds) => {
+      const own = holds.find((one) => one.name === name && one.version === before.hold?.version);
+      return (
+        own && holds.flatMap((one) => (one !== own ? [one] : until === undefined ? [] : [{ ...one, until }]))
+      );
+    }),
+  );
+  return changesOf(changed);
+}
+
+export async function listHolds({ id, holds = [] }: Pick<Account, 'id' | 'holds'>): Promise<HoldAnswer[]> {
+  const lanes = await Promise.all(holds.map(({ name }) => loadLane(holdLane(id, name))));
+  return lanes.flatMap((lane): HoldAnswer[] => {
+    if (lane?.hold === undefined || !isHeld(lane, now())) return [];
+    const { by, since, reason, until } = lane.hold;
+    return [{ ...heldIn(lane.name), by, since, reason, until, waiting: waitingIn(lane) }];
+  });
+}
+
+/** @returns undefined if none concerns it */
+export async function holdsOfMessage(account: Account, message: Message) {
+  const names = new Set(holdsOf(message, account, now()));
+  const holds = await listHolds({
+    id: account.id,
+    holds: account.holds?.filter(({ name }) => names.has(name)),
+  });
+  return holds.length === 0 ? undefined : holds;
+}
