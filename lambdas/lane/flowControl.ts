@@ -1,6 +1,6 @@
 /** Flow-control keys in the API. `ensureKeys.ts` creates them. */
 import { changesBetween, type Changes, type Values } from '../audit/changes.ts';
-import type * as answers from '../wire/answers.ts';
+import type * as answers from '../wire/laneAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { limitsOf, type Account } from '../account/account.ts';
 import { longestFlowControlKey } from '../shared/bounds.ts';

@@ -1,6 +1,6 @@
 import { limitsOf, type Account } from '../account/account.ts';
 import { changesBetween, type Changes, type Values } from '../audit/changes.ts';
-import type * as answers from '../wire/answers.ts';
+import type * as answers from '../wire/laneAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { dayMs, minuteMs, now, secondMs } from '../shared/clock.ts';
 import { notFound, overLimit, quote, type HttpError } from '../error/httpError.ts';

@@ -24,7 +24,12 @@ const aboutEvents = /^\w+ \/v2\/(wait|notify|waiters|workflows\/hooks)\//;
 /** A run hangs only after a minute. `hangingRuns.test.ts` sets the clock forward and checks these. */
 const aboutHanging = ['resume', 'restart'].map((kind) => `POST /v2/workflows/runs/{runId}/${kind}`);
 /** All test files share an account, whose signing keys must not change. */
-const unasked: readonly string[] = [...aboutHanging, 'POST /v2/keys/rotate', 'POST /v2/rotate'];
+const unasked: readonly string[] = [
+  ...aboutHanging,
+  'POST /v2/keys/rotate',
+  'POST /v2/tokens/rotate',
+  'POST /v2/rotate',
+];
 
 const checked = new Set<string>();
 
@@ -179,7 +184,8 @@ describe('the API’s description', () => {
     const other = messageIdOf(await ask('POST', `/v2/publish/${ok.url}`, later));
     await ask('GET', '/v2/messages');
     await ask('GET', '/v2/messages?state=ALL');
-    await ask('GET', '/v2/messages/count');
+    await ask('GET', '/v2/messages?order=due');
+    for (const by of ['', '?by=state', '?by=failure']) await ask('GET', `/v2/messages/count${by}`);
     await ask('GET', `/v2/messages/${one}`);
     await ask('GET', `/v2/messages/${one}?state=ALL`);
     await ask('PATCH', `/v2/messages/${one}`, { body: { delay: '20m', retries: 1 } });
@@ -231,7 +237,9 @@ describe('the API’s description', () => {
     await ask('GET', '/v2/tokens');
     const named = { name: 'described', scope: 'read' };
     const { id: tokenId } = madeToken.parse((await ask('POST', '/v2/tokens', { body: named })).json);
+    await ask('POST', `/v2/tokens/${tokenId}/rotate`, { body: { overlap: '0s' } });
     await ask('DELETE', `/v2/tokens/${tokenId}`);
+    await ask('GET', '/v2/search?q=desc');
     await ask('PUT', '/v2/alarms', { body: { url: ok.url, format: 'json', hosts: true } });
     await ask('GET', '/v2/alarms');
     await ask('POST', '/v2/alarms/test');

@@ -239,7 +239,10 @@ describe.runIf(service.target === 'local')('the upcoming messages', () => {
       'steps is "101"; allowed is a whole number from 1 to 100.',
     ],
     [{ order: 'due', from: 5, steps: 4 }, 'steps is given; it is allowed only with from and to.'],
-    [{ order: 'due', messageIds: 'msg_1' }, 'order is due; with ids no order is allowed.'],
+    [
+      { order: 'due', messageIds: 'msg_1' },
+      'order is due; messageIds, messageId, responseStatus, error are not allowed with it.',
+    ],
     [{ order: 'due', label: '' }, 'label is empty'],
     [{ order: ['due', 'due'] }, 'order is given 2 times; allowed is once.'],
     [{ from: 5 }, 'from is given; it is allowed only with order=due.'],

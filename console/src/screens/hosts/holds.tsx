@@ -43,7 +43,7 @@ export const HoldDeliveries = ({ of, text, then }: HoldProps) => (
     then={then}
     fields={{
       kind: {
-        label: 'What to hold',
+        label: 'Kind',
         value: of?.kind ?? 'account',
         options: heldKinds.toReversed().map((kind) => [kind, kinds[kind][0]] as const),
         isShown: () => of === undefined,
@@ -59,7 +59,7 @@ export const HoldDeliveries = ({ of, text, then }: HoldProps) => (
       duration: {
         label: 'Ends after',
         placeholder: '2h',
-        hint: '30m, 2h, 1d12h. Without it, the hold lasts until they are let go.',
+        hint: '30m, 2h, 1d12h. Leave empty to hold them until somebody releases them.',
       },
     }}
     work={async ({ kind, which, reason, duration }) => {

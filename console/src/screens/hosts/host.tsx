@@ -1,5 +1,6 @@
 /** One host of destinations: its answers over time, since when it fails, what waits for it, and its dead letters. */
-import { circuits, counted } from '../../../../lambdas/wire/answers.ts';
+import { counted } from '../../../../lambdas/wire/answers.ts';
+import { circuits } from '../../../../lambdas/wire/laneAnswers.ts';
 import { deadLetterCount, hostTimes } from '../../../../lambdas/wire/statsAnswers.ts';
 import { useMayWrite } from '../../access.ts';
 import { countedText, useAsked } from '../../api/useAsked.ts';

@@ -88,14 +88,14 @@ function OwnToken() {
         </>
       )}
       <p class="hint">
-        It may do everything. If it leaked, rotate it: whoever has it is refused from the next request on.
-        Named tokens keep working, also those that were made with it, so revoke those that you do not know.
-        Accepted messages are still delivered, schedules fire, and signing keys stay; whoever could read the
-        keys knows them, so rotate these as well, twice.
+        The token has full access. If it leaked, rotate it: the old token is refused from the next request on.
+        Named tokens keep working, even those that were created with it, so revoke those that you do not know.
+        Accepted messages are still delivered, schedules fire, and signing keys stay. The holder of the token
+        could read the signing keys, so rotate these as well, twice.
       </p>
       <p>
-        <a href={href(['audit'], { actor: 'token' })}>What was changed with the token</a>, and{' '}
-        <a href={href(['audit'], { action: 'token.create' })}>which tokens were made</a>
+        <a href={href(['audit'], { actor: 'token' })}>Changes made with the token</a>, and{' '}
+        <a href={href(['audit'], { action: 'token.create' })}>tokens that were created</a>
       </p>
     </Card>
   );

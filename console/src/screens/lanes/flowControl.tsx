@@ -1,4 +1,5 @@
-import { flowControl, flowControls, type Answer } from '../../../../lambdas/wire/answers.ts';
+import type { Answer } from '../../../../lambdas/wire/answers.ts';
+import { flowControl, flowControls } from '../../../../lambdas/wire/laneAnswers.ts';
 import { path } from '../../api/client.ts';
 import { oftenMs, useOnceTrue } from '../../api/useAsked.ts';
 import { ResourceList } from '../../lists/resourceList.tsx';

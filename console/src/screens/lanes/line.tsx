@@ -6,8 +6,8 @@ import {
   messagePage,
   type Answer,
   type listedMessage,
-  type queue,
 } from '../../../../lambdas/wire/answers.ts';
+import { type queue } from '../../../../lambdas/wire/laneAnswers.ts';
 import { path } from '../../api/client.ts';
 import { oftenMs, useAsked } from '../../api/useAsked.ts';
 import { href } from '../../place.ts';

@@ -1,11 +1,6 @@
 /** The parts that queues and flow-control keys share: both are lanes. */
-import {
-  circuits,
-  globalParallelism,
-  type Answer,
-  type circuit,
-  type queue,
-} from '../../../../lambdas/wire/answers.ts';
+import { type Answer, type circuit } from '../../../../lambdas/wire/answers.ts';
+import { circuits, globalParallelism, type queue } from '../../../../lambdas/wire/laneAnswers.ts';
 import { laneTimes } from '../../../../lambdas/wire/statsAnswers.ts';
 import { path } from '../../api/client.ts';
 import { useLive } from '../../api/live.ts';

@@ -1,5 +1,6 @@
 /** Queues: their messages are delivered in order. */
-import { queue, queues, type Answer } from '../../../../lambdas/wire/answers.ts';
+import type { Answer } from '../../../../lambdas/wire/answers.ts';
+import { queue, queues } from '../../../../lambdas/wire/laneAnswers.ts';
 import { path } from '../../api/client.ts';
 import { oftenMs } from '../../api/useAsked.ts';
 import { ResourceList } from '../../lists/resourceList.tsx';

@@ -147,7 +147,7 @@ const Decide = ({ of, then, isGood }: ActProps & { readonly isGood: boolean }) =
     then={then}
     fields={{
       status: {
-        label: 'What follows',
+        label: 'Effect',
         value: isGood ? '200' : '500',
         options: [
           ['500', 'Like any failure: it is retried if retries are left'],

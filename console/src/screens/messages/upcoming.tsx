@@ -110,7 +110,7 @@ export function Upcoming({ place }: { readonly place: Place }) {
       keyOf={({ messageId }) => messageId}
       columns={[
         { head: 'Due', time: dueAt },
-        { head: 'What', cell: whatOf },
+        { head: 'Kind', cell: whatOf },
         {
           head: 'Destination',
           address: ({ method, url }) => `${method} ${url}`,

@@ -132,7 +132,7 @@ export const stats = /* @__PURE__ */ made((): Operations<typeof statsRoutes> => 
     },
     answers: {
       200: {
-        description: 'What was found.',
+        description: 'The matches.',
         schema: 'FoundNames',
         example: { results: [{ kind: 'queue', name: 'mail', link: '/v2/queues/mail' }], isWhole: true },
       },

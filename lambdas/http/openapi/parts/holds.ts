@@ -66,6 +66,6 @@ export const releaseOf = (kind: keyof typeof texts): Operation => {
 export const listHolds: Operation = {
   id: 'listHolds',
   summary: 'List the holds',
-  description: 'What a person has stopped, with who did it and why, and how many deliveries wait.',
+  description: 'The deliveries that a person has stopped, with who did it and why, and how many wait.',
   answers: { 200: { description: 'All of them: at most 100.', schema: 'Holds', example: [hold] } },
 };

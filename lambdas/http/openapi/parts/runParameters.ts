@@ -56,7 +56,7 @@ export const ofLogs: NamedParameters = {
       },
       state: {
         description:
-          'The state of the run, or of one of its steps. Of active runs, `RUN_HANGING` selects those that hang, `RUN_SLEEPING` those with a step that sleeps, and `RUN_WAITING` those that wait for an event or a webhook.',
+          'The state of the run, or of one of its steps. `RUN_HANGING`, `RUN_SLEEPING` and `RUN_WAITING` select active runs that hang, that have a sleeping step, or that wait for an event or a webhook.',
         schema: { type: 'string', enum: runFilterStates },
         example: 'RUN_FAILED',
       },

@@ -12,6 +12,7 @@ import * as alarms from '../../../wire/alarms.ts';
 import * as bulks from '../../../wire/bulkAnswers.ts';
 import { explainedCron, nextFires, scheduleFires } from '../../../wire/cronAnswers.ts';
 import * as answers from '../../../wire/answers.ts';
+import * as laneAnswers from '../../../wire/laneAnswers.ts';
 import * as errors from '../../../wire/errorAnswers.ts';
 import * as statsAnswers from '../../../wire/statsAnswers.ts';
 import * as holdAnswers from '../../../wire/holdAnswers.ts';
@@ -74,16 +75,16 @@ const shapes = {
   EndpointSecrets: groups.endpointSecrets,
   GroupDefaults: groupDefaults,
   QueueSettings: queueSettings,
-  Queue: answers.queue,
-  Queues: answers.queues,
-  FlowControl: answers.flowControl,
-  FlowControls: answers.flowControls,
+  Queue: laneAnswers.queue,
+  Queues: laneAnswers.queues,
+  FlowControl: laneAnswers.flowControl,
+  FlowControls: laneAnswers.flowControls,
   Circuit: answers.circuit,
-  Circuits: answers.circuits,
+  Circuits: laneAnswers.circuits,
   HoldSettings: holdSettings,
   Hold: holdAnswers.hold,
   Holds: holdAnswers.holds,
-  GlobalParallelism: answers.globalParallelism,
+  GlobalParallelism: laneAnswers.globalParallelism,
   ListedDeadLetter: answers.listedDeadLetter,
   DeadLetter: answers.deadLetter,
   DeadLetterPage: answers.deadLetterPage,
