@@ -1,7 +1,6 @@
 /** Flow-control keys in the API. `ensureKeys.ts` creates them. */
 import { changesBetween, type Changes, type Values } from '../audit/changes.ts';
-import type * as answers from '../wire/laneAnswers.ts';
-import type { Answer } from '../wire/answers.ts';
+import type { KeyAnswer, ParallelismAnswer } from '../wire/laneAnswers.ts';
 import { limitsOf, type Account } from '../account/account.ts';
 import { longestFlowControlKey } from '../shared/bounds.ts';
 import { now, secondMs } from '../shared/clock.ts';
@@ -15,8 +14,6 @@ import { whatWaits } from './line/oldest.ts';
 import { listLanes, loadLane } from './store/laneRows.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
 import { changeOrRefuse } from './slots/changeOrRefuse.ts';
-
-type KeyAnswer = Answer<typeof answers.flowControl>;
 
 const toSeconds = (ms: number): number => Math.floor(ms / secondMs);
 
@@ -86,9 +83,7 @@ export async function depthsOfKey(account: Account, key: string): Promise<readon
 }
 
 /** Reads an account's number of deliveries in flight, and its limit. */
-export async function getGlobalParallelism(
-  account: Account,
-): Promise<Answer<typeof answers.globalParallelism>> {
+export async function getGlobalParallelism(account: Account): Promise<ParallelismAnswer> {
   const lane = await loadLane(accountLane(account.id));
   return {
     parallelismMax: limitsOf(account).max_global_parallelism,

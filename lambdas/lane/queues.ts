@@ -1,7 +1,6 @@
 import { limitsOf, type Account } from '../account/account.ts';
 import { changesBetween, type Changes, type Values } from '../audit/changes.ts';
-import type * as answers from '../wire/laneAnswers.ts';
-import type { Answer } from '../wire/answers.ts';
+import type { QueueAnswer } from '../wire/laneAnswers.ts';
 import { dayMs, minuteMs, now, secondMs } from '../shared/clock.ts';
 import { notFound, overLimit, quote, type HttpError } from '../error/httpError.ts';
 import { parseShape } from '../shared/json.ts';
@@ -18,7 +17,7 @@ import { cached } from '../shared/cached.ts';
 import { showByName, type ShownPage } from '../list/pages.ts';
 import { changeOrRefuse, type ChangedLane } from './slots/changeOrRefuse.ts';
 
-const queueRecord = (lane: Lane): Answer<typeof answers.queue> => ({
+const queueRecord = (lane: Lane): QueueAnswer => ({
   name: lane.name,
   createdAt: lane.createdAt,
   updatedAt: lane.updatedAt,
@@ -50,10 +49,7 @@ async function* queuesBehind(accountId: string, behind?: string): AsyncGenerator
 }
 
 /** Lists an account's queues by name. @throws HttpError 400 for an invalid cursor */
-export const listQueues = (
-  account: Account,
-  cursor: string | undefined,
-): Promise<ShownPage<Answer<typeof answers.queue>>> =>
+export const listQueues = (account: Account, cursor: string | undefined): Promise<ShownPage<QueueAnswer>> =>
   showByName(
     `${account.id}/queues`,
     cursor,
@@ -63,7 +59,7 @@ export const listQueues = (
   );
 
 /** @throws HttpError 404 */
-export async function getQueue(account: Account, name: string): Promise<Answer<typeof answers.queue>> {
+export async function getQueue(account: Account, name: string): Promise<QueueAnswer> {
   const queue = await loadQueue(account.id, name);
   if (queue === undefined) throw noSuchQueue(name);
   return { ...queueRecord(queue), ...(await whatIsInQueue(queue)) };

@@ -2,7 +2,7 @@
 import * as z from 'zod/mini';
 import { answered } from '../options/described.ts';
 import { whole } from '../options/option.ts';
-import { circuit, time } from './answers.ts';
+import { circuit, time, type Answer } from './answers.ts';
 
 const oldestAt = z.optional(
   time('When the oldest of them was published; absent in lists, and if there are no messages.'),
@@ -66,3 +66,7 @@ export const globalParallelism = z.object({
 });
 
 export const circuits = z.array(circuit);
+
+export type QueueAnswer = Answer<typeof queue>;
+export type KeyAnswer = Answer<typeof flowControl>;
+export type ParallelismAnswer = Answer<typeof globalParallelism>;

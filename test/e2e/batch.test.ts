@@ -99,7 +99,7 @@ describe('a batch', () => {
       [403, 'delivery_loop', /^\[5\]\.destination is .*is this service itself/],
       [400, 'field_invalid', /^\[6\]\.destination: it is not a text; allowed is a URL, or the name of a/],
       [400, 'field_invalid', /^\[7\]\.queue is "not\$a\$name"; allowed are/],
-      [400, 'field_invalid', /^\[8\]\.headers\.X A is no HTTP header, .*; allowed are/],
+      [400, 'field_invalid', /^\[8\]\.headers\.X A is not a valid HTTP header; allowed are/],
       [400, 'field_invalid', /^\[9\]\.headers have 20003 bytes; allowed are 10240\.$/],
       [413, 'body_too_large', /^\[10\]\.body has .*max_message_size is 4194304 bytes/],
       [

@@ -315,7 +315,11 @@ describe('a request that completes an attempt', () => {
     ['another field', { status: 200, result: 1 }, 'result: '],
     ['two bodies', { status: 200, body: 'a', bodyBase64: 'YQ==' }, 'body and bodyBase64 are both given'],
     ['what is not base64', { status: 200, bodyBase64: 'a' }, 'bodyBase64: '],
-    ['headers that are none', { status: 200, headers: { 'a b': '1' } }, 'headers.a b is no HTTP header'],
+    [
+      'headers that are none',
+      { status: 200, headers: { 'a b': '1' } },
+      'headers.a b is not a valid HTTP header',
+    ],
   ])('is refused with %s, and changes nothing', async (_what, completion, sentence) => {
     const { messageId, url } = await publishDeferred();
     await isOpen(messageId);

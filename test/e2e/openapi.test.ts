@@ -27,8 +27,8 @@ const aboutHanging = ['resume', 'restart'].map((kind) => `POST /v2/workflows/run
 const unasked: readonly string[] = [
   ...aboutHanging,
   'POST /v2/keys/rotate',
-  'POST /v2/tokens/rotate',
   'POST /v2/rotate',
+  'POST /v2/tokens/rotate',
 ];
 
 const checked = new Set<string>();

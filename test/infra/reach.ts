@@ -111,10 +111,12 @@ const resourcesIn = (declaration: Declaration): readonly Half[] => {
   if (declaration.name === writesSecretOfAccount)
     return [{ service: 'secretsmanager', name: 'secret of an account' }];
   if (!declaration.identifiers.has('settings')) return [];
+  // A declaration that only describes a query of an index leaves the query to others.
+  const of = declaration.operations.length === 0 ? declaration.index : undefined;
   return services.flatMap((service) =>
     Object.entries(resourcesByService[service])
       .filter(([setting]) => declaration.members.has(setting))
-      .map(([, name]) => ({ service, name })),
+      .map(([, name]) => ({ service, name: of === undefined ? name : `${name}/index/${of}` })),
   );
 };
 
@@ -174,7 +176,9 @@ class Reach {
       if (method !== undefined) continue;
       for (const resource of resources.filter((half) => half.service === service)) {
         const place =
-          name === 'Query' && index !== undefined ? `${resource.name}/index/${index}` : resource.name;
+          name === 'Query' && index !== undefined && !resource.name.includes('/index/')
+            ? `${resource.name}/index/${index}`
+            : resource.name;
         this.rights.add(`${service}:${name} ${place}`);
       }
     }

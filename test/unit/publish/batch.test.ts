@@ -100,7 +100,7 @@ describe('an item that cannot be stored', () => {
       { destination: fixture.receiver.origin, headers: { 'X-Large': 'x'.repeat(450_000) } },
       { destination: fixture.receiver.origin, headers: { 'X-Lines': 'a\nb', 'Svc-Header-Forward': 'true' } },
     ]);
-    const error = expect.stringContaining('[2].headers.X-Lines is no HTTP header') as unknown;
+    const error = expect.stringContaining('[2].headers.X-Lines is not a valid HTTP header') as unknown;
     expect(answers).toEqual([
       { messageId: expect.any(String) as unknown },
       { status: 400, code: 'field_invalid', error: '[1].headers have 450007 bytes; allowed are 10240.' },

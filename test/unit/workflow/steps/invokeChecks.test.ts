@@ -75,7 +75,11 @@ const refused: readonly (readonly [what: string, asked: Asked, says: RegExp])[] 
     { body: { workflowUrl: `${endpoint}/${'x'.repeat(9_000)}` } },
     /^workflowUrl has \d+ characters; allowed are 8192/,
   ],
-  ['headers that are no headers', { body: { headers: { 'a b': ['x'] } } }, /^headers\.a b is no HTTP header/],
+  [
+    'headers that are no headers',
+    { body: { headers: { 'a b': ['x'] } } },
+    /^headers\.a b is not a valid HTTP header/,
+  ],
   ['a header with a line break', { body: { headers: { a: ['x\ny'] } } }, /^headers\.a /],
   ['headers of 11 KB', { body: { headers: { a: ['x'.repeat(11_000)] } } }, /^headers have \d+ bytes/],
   [
