@@ -144,6 +144,7 @@ describe('The verdict names', () => {
       ],
       ['1 new dead letter within a day', expect.stringMatching(/^#\/dead-letters\?fromDate=\d+$/)],
       ['Messages today, soft limit: 6 of 7', '#/messages'],
+      ['Who is hit: messages that will be retried', '#/dead-letters?list=failing'],
     ]);
     const badges = page.getByRole('navigation', { name: 'Screens' });
     for (const [name, told] of [

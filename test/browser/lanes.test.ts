@@ -118,7 +118,7 @@ describe('A queue', () => {
     const next = page.getByRole('table', { name: 'The next messages' }).locator('tbody tr');
     expect(await next.nth(0).innerText()).toContain(bad.url);
     expect(await next.nth(1).innerText()).toContain(good.url);
-    await page.getByRole('img', { name: /^[\d.]+ a minute: 1 delivered, 0 failed or cancelled$/ }).waitFor();
+    await page.getByRole('img', { name: /^[\d.]+ a minute: 1 delivered, 0 failed or cancelled\b/ }).waitFor();
     await page.getByText(/^The last 1 message that ended, /).waitFor();
     await page.getByRole('img', { name: 'Peak of waiting messages: 1' }).waitFor();
     await page.getByRole('img', { name: 'Attempts: 1 succeeded, 1 failed' }).waitFor();

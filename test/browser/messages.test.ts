@@ -397,7 +397,7 @@ describe('A message that waits for an answer', () => {
     const failWith = async (answer: string): Promise<void> => {
       await page.getByRole('button', { name: 'Fail…' }).click();
       const dialog = page.getByRole('dialog');
-      await dialog.getByLabel('What follows').selectOption({ label: answer });
+      await dialog.getByLabel('Effect').selectOption({ label: answer });
       await dialog.getByLabel('Comment').fill(comment);
       expect(await barriersOf(page)).toEqual([]);
       await dialog.getByRole('button', { name: 'Fail', exact: true }).click();
