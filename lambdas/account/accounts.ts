@@ -2,6 +2,8 @@
  * The accounts table, with a replica in every region. A row is written only in its account's region, if it has not changed
  * since it was read there. So two regions never write the same row.
  */
+import { retryOnConflict } from '../aws/retryOnConflict.ts';
+import { HttpError } from '../error/httpError.ts';
 import {
   GetItemCommand,
   ScanCommand,
@@ -118,4 +120,29 @@ export async function* accountsOf(
     for (const item of page.Items ?? []) yield accountOf(unmarshall(item));
     from = page.LastEvaluatedKey;
   } while (from !== undefined);
+}
+
+const refusal = 'The account is being changed by others; send the request again.';
+
+/**
+ * Writes changed fields into the account's row. The first try uses the account that was read for this request.
+ *
+ * @param to returns undefined for no change
+ * @returns the account as it is then
+ * @throws HttpError from `to`, or 503
+ */
+export function changeAccount(
+  account: Account,
+  to: (before: Account) => Partial<Account> | undefined,
+): Promise<Account> {
+  let known: Account | undefined = account;
+  return retryOnConflict(refusal, async () => {
+    const before = known ?? (await loadAccount(account.id, true));
+    known = undefined;
+    if (before === undefined) throw new HttpError(503, 'busy', refusal);
+    const changed = to(before);
+    if (changed === undefined) return before;
+    const after = { ...before, ...changed, version: before.version + 1 };
+    return (await saveAccount(after, before)) ? after : undefined;
+  });
 }

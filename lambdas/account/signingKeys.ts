@@ -2,10 +2,9 @@ import type { Account } from './account.ts';
 import type * as answers from '../wire/accountAnswers.ts';
 import type { Answer } from '../wire/answers.ts';
 import { givenTo, rotatedSigning, signingKeysOf, tokenOf, type MasterSecret } from './credentials.ts';
-import { forbidden, HttpError } from '../error/httpError.ts';
-import { loadAccount, saveAccount } from './accounts.ts';
+import { forbidden, type HttpError } from '../error/httpError.ts';
+import { changeAccount } from './accounts.ts';
 import { masterSecret } from './secrets.ts';
-import { retryOnConflict } from '../aws/retryOnConflict.ts';
 
 export const getSigningKeys = async (account: Account): Promise<Answer<typeof answers.signingKeys>> =>
   signingKeysOf(await masterSecret(), account);
@@ -15,8 +14,6 @@ export const credentialsFixed = (): HttpError =>
     'credentials_fixed',
     'The token and the signing keys of this account are fixed while the local stage runs with --dev; start it without, to rotate them.',
   );
-
-const refusal = 'The account is being changed by other requests; send the request again.';
 
 /** @throws HttpError 403 if the keys are fixed, or 503 */
 export const rotateSigningKeys = (account: Account): Promise<Answer<typeof answers.signingKeys>> =>
@@ -40,13 +37,5 @@ async function rotated<T>(
 ): Promise<T> {
   const secret = await masterSecret();
   if (givenTo(secret, account.id) !== undefined) throw credentialsFixed();
-  // The first try uses the account that was read for this request.
-  let known: Account | undefined = account;
-  return retryOnConflict(refusal, async () => {
-    const before = known ?? (await loadAccount(account.id, true));
-    known = undefined;
-    if (before === undefined) throw new HttpError(503, 'busy', refusal);
-    const after = { ...before, ...change(secret, before), version: before.version + 1 };
-    return (await saveAccount(after, before)) ? shown(secret, after) : undefined;
-  });
+  return shown(secret, await changeAccount(account, (before) => change(secret, before)));
 }

@@ -3,12 +3,11 @@
  * to ask, so it is written first when a hold begins and last when it ends, and is not written when a hold ends by itself.
  */
 import type { Account } from '../account/account.ts';
-import { loadAccount, saveAccount } from '../account/accounts.ts';
+import { changeAccount } from '../account/accounts.ts';
 import type { Caller } from '../account/caller.ts';
 import { changesBetween, type Changes } from '../audit/changes.ts';
 import { logAndContinue } from '../aws/logAndContinue.ts';
-import { retryOnConflict } from '../aws/retryOnConflict.ts';
-import { HttpError, notFound, overLimit, quote } from '../error/httpError.ts';
+import { notFound, overLimit, quote } from '../error/httpError.ts';
 import type { Message } from '../message/message.ts';
 import { dayMs, now } from '../shared/clock.ts';
 import type { HoldAnswer } from '../wire/holdAnswers.ts';
@@ -20,7 +19,7 @@ import { loadLane } from './store/laneRows.ts';
 
 /** Each request reads the account's row, which has their names. */
 const mostHolds = 100;
-/** How long after a hold attempts ask its lane, so that those that waited go first. */
+/** After a hold, attempts check its lane for this long, so that those that waited go first. */
 const drainMs = dayMs;
 
 type HeldKind = HoldAnswer['kind'];
@@ -32,24 +31,14 @@ type HoldRow = NonNullable<Account['holds']>[number];
  * @param to returns undefined for no change
  * @throws HttpError from `to`, or 503
  */
-function changeRow(
+const changeRow = (
   account: Account,
   to: (holds: readonly HoldRow[], version: number) => readonly HoldRow[] | undefined,
-): Promise<Account> {
-  const refusal = 'The account is being changed by others; send the request again.';
-  // The first try uses the account that was read for this request.
-  let known: Account | undefined = account;
-  return retryOnConflict(refusal, async () => {
-    const before = known ?? (await loadAccount(account.id, true));
-    known = undefined;
-    if (before === undefined) throw new HttpError(503, 'busy', refusal);
-    const version = before.version + 1;
-    const holds = to(before.holds ?? [], version);
-    if (holds === undefined) return before;
-    const after = { ...before, holds: holds.length === 0 ? undefined : [...holds], version };
-    return (await saveAccount(after, before)) ? after : undefined;
+): Promise<Account> =>
+  changeAccount(account, ({ holds = [], version }) => {
+    const after = to(holds, version + 1);
+    return after && { holds: after.length === 0 ? undefined : [...after] };
   });
-}
 
 const changesOf = ({ before, after }: ChangedLane): Changes => {
   const [was, is] = [before.hold, after.hold].map((hold) => ({

@@ -32,8 +32,8 @@ function stepsOf(times: readonly number[], from: number, to: number, steps: numb
 }
 
 /**
- * Lists the messages that have not ended by the time at which they are due. Those of a page are read, strongly consistent, so
- * that none of them has ended or was moved before.
+ * Lists the messages that have not ended by the time at which they are due. Each message of a page is read again, strongly
+ * consistent, so that no page shows one that has ended or was moved.
  *
  * @throws HttpError 400 for a cursor of another list
  */

@@ -98,7 +98,7 @@ const settings: readonly (readonly [name: string, screen: string])[] = [
   ['Budgets and limits of accounts', 'accounts'],
 ];
 
-/** How long typing pauses before names are asked for. Milliseconds. */
+/** Names are requested after this pause in typing, in milliseconds. */
 const pauseMs = 150;
 
 /** @returns undefined while the names that contain the text are asked for */

@@ -81,7 +81,7 @@ interface Place {
   readonly query: (shard: string, from: number, to: number) => QueryCommandInput;
   /** The time that a call has read to, Unix milliseconds; undefined at the end. */
   readonly readTo: (page: QueryCommandOutput) => number | undefined;
-  /** How far from that time, backwards, all records are read. */
+  /** All records are read that are at least this much later than that time. Milliseconds. */
   readonly marginMs: number;
   /** Rows for each record. */
   readonly rows: number;

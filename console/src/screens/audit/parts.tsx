@@ -1,4 +1,4 @@
-/** Who changed something, and what, as the audit trail has it. */
+/** The parts of an audit entry: who changed what. */
 import type { auditEntry } from '../../../../lambdas/wire/accountAnswers.ts';
 import type { Answer } from '../../../../lambdas/wire/answers.ts';
 import { countOf } from '../../ui/basics.tsx';
