@@ -158,6 +158,25 @@ export function makersOf(
     return { messageId, completion };
   }
 
+  const otherAccount = async () => ({ token: (await makeAccount()).token });
+
+  async function heldOf(kind: string, path: Readonly<Record<string, string>>): Promise<Known> {
+    await ok(ask('POST', `/v2/${kind}/${Object.values(path).join('')}/hold`));
+    return { path };
+  }
+
+  async function ownToken(): Promise<Known> {
+    const made = await ok(ask('POST', '/v2/tokens', { body: { name: unique('token'), scope: 'read' } }), 201);
+    return { path: { tokenId: madeToken.parse(made).id } };
+  }
+
+  async function tokenOfAccount(): Promise<Known> {
+    const { id } = await makeAccount();
+    const body = { name: 'fuzz', scope: 'read' };
+    const made = await ok(manage('POST', `/v2/svc/users/${id}/tokens`, { body }), 201);
+    return { path: { id, tokenId: madeToken.parse(made).id } };
+  }
+
   const byVariable: Readonly<Record<string, () => Promise<string>>> = {
     destination: () => Promise.resolve(endpoints.ok),
     queueName: queue,
@@ -184,11 +203,12 @@ export function makersOf(
     return byVariable[variable];
   };
 
-  async function variablesOf(path: string): Promise<Readonly<Record<string, string>>> {
-    const made: Record<string, string> = {};
+  /** Makes those of a path's variables that are not known. */
+  async function variablesOf(path: string, known: Known['path']): Promise<Known['path']> {
+    const made = { ...known };
     for (const [, name = ''] of path.matchAll(/\{(\w+)\+?\}/g)) {
       const make = makerOf(path, name);
-      if (make !== undefined) made[name] = await make();
+      if (make !== undefined) made[name] ??= await make();
     }
     return made;
   }
@@ -217,10 +237,22 @@ export function makersOf(
       path: { name: await signedGroup() },
       body: { endpoints: [{ name: 'signed' }] },
     }),
-    'DELETE /v2/tokens/{tokenId}': async () => {
-      const made = await ok(ask('POST', '/v2/tokens', { body: { name: 'fuzz', scope: 'read' } }), 201);
-      return { path: { tokenId: madeToken.parse(made).id } };
+    'DELETE /v2/tokens/{tokenId}': ownToken,
+    'POST /v2/tokens/{tokenId}/rotate': ownToken,
+    // The other operations need the account's token, its messages and its bulk operations.
+    'POST /v2/tokens/rotate': otherAccount,
+    'POST /v2/messages/publish': otherAccount,
+    'POST /v2/hold': otherAccount,
+    'POST /v2/release': async () => {
+      const { token } = await otherAccount();
+      await ok(api('POST', '/v2/hold', { token }));
+      return { token };
     },
+    'POST /v2/hosts/{host}/hold': () => ({ path: { host: 'held.example.com' } }),
+    'POST /v2/hosts/{host}/release': () => heldOf('hosts', { host: 'held.example.com' }),
+    'POST /v2/labels/{label}/hold': () => ({ path: { label: unique('label') } }),
+    'POST /v2/labels/{label}/release': () => heldOf('labels', { label: unique('label') }),
+    'POST /v2/topics/{name}/release': async () => heldOf('topics', { name: await group() }),
     'GET /v2/stats/lanes': async () => ({ query: { queueName: await queue() } }),
     'POST /v2/alarms/test': async () => {
       const body = { url: endpoints.ok, format: 'json', hosts: true };
@@ -258,16 +290,8 @@ export function makersOf(
     'POST /v2/{brand}/users/{id}/failure-callback/test': async () => ({
       path: { id: (await makeAccount({ failure_callback: endpoints.ok })).id },
     }),
-    'DELETE /v2/{brand}/users/{id}/tokens/{tokenId}': async () => {
-      const { id } = await makeAccount();
-      const init = { body: { name: 'fuzz', scope: 'read' } };
-      return {
-        path: {
-          id,
-          tokenId: madeToken.parse(await ok(manage('POST', `/v2/svc/users/${id}/tokens`, init), 201)).id,
-        },
-      };
-    },
+    'DELETE /v2/{brand}/users/{id}/tokens/{tokenId}': tokenOfAccount,
+    'POST /v2/{brand}/users/{id}/tokens/{tokenId}/rotate': tokenOfAccount,
     'POST /v2/{brand}/users': () => ({
       body: { customer_id: 'fuzz@example.com', type: 'paid', region: service.region },
     }),
@@ -277,7 +301,7 @@ export function makersOf(
     async knownFor(method, path) {
       const isHook = path.startsWith('/v2/workflows/hooks/');
       const own = isHook ? { path: await webhook() } : ((await more[`${method} ${path}`]?.()) ?? {});
-      return { ...own, path: { ...(await variablesOf(path)), ...own.path } };
+      return { ...own, path: await variablesOf(path, own.path) };
     },
   };
 }

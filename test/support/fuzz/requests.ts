@@ -66,6 +66,8 @@ export interface Known {
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
+  /** Instead of the account's own. */
+  readonly token?: string;
 }
 
 const text = (value: unknown): string =>
