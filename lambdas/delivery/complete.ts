@@ -75,7 +75,7 @@ export async function completeAttempt(completing: Completing, answer: Destinatio
 
   const attempt = { ...(await recordFor(history, account, started, answer)), ...completing.note };
   // Another completion, the timeout, or a worker with another answer was first.
-  if (!(await noteAttempt(history, attempt))) return completeAttempt(completing, answer);
+  if (!(await noteAttempt({ history, account }, attempt))) return completeAttempt(completing, answer);
   await Promise.all([
     sendContinuation(message, attempt.number),
     countCallbacks({ history, account, attempt }),

@@ -64,7 +64,7 @@ export async function finishAttempt(
   const messages = messagesToStore({ history, account, attempt, body, response });
   await Promise.all(messages.map(storeMessage));
 
-  const isFirst = await noteAttempt(history, attempt);
+  const isFirst = await noteAttempt({ history, account }, attempt);
   if (!isFirst) {
     const { endSuperseded } = await import('./continuations/endSuperseded.ts');
     await endSuperseded({ history, attempt });
@@ -98,9 +98,12 @@ export function attemptOf(
 }
 
 /** @returns false if the attempt was recorded before */
-export async function noteAttempt(history: MessageHistory, attempt: Attempt): Promise<boolean> {
+export async function noteAttempt(
+  { history, account }: Pick<LoadedMessage, 'history' | 'account'>,
+  attempt: Attempt,
+): Promise<boolean> {
   const { message } = history;
-  const isFirst = await recordAttempt(message, attempt);
+  const isFirst = await recordAttempt(message, attempt, limitsOf(account).max_delivered_answer_size);
   logAttempt(message, attempt, isFirst);
   if (!isFirst) return false;
   const counted = countedAs[attempt.state];

@@ -49,20 +49,23 @@ export function attemptEntries(subject: LogSubject, attempt: Attempt): readonly 
   const { response, recordedAt, nextDeliveryAt, number } = attempt;
   const { completedBy, comment } = attempt;
   const retried = { retried: number };
+  const answer = {
+    ...retried,
+    responseStatus: response.status,
+    responseHeaders: response.headers.length === 0 ? undefined : shownHeaders(response.headers),
+    responseBody: response.body.length === 0 ? undefined : Buffer.from(response.body).toString('base64'),
+    completedBy,
+    comment,
+  };
   // An attempt that was open got this entry when it was left open.
   const active = attempt.wasOpen === true ? [] : [entry(subject, 'ACTIVE', attempt.startedAt, retried)];
   if (attempt.state === 'DELIVERED') {
-    const delivered = { ...retried, responseStatus: response.status, completedBy, comment };
-    return [entry(subject, 'DELIVERED', recordedAt, delivered), ...active];
+    return [entry(subject, 'DELIVERED', recordedAt, answer), ...active];
   }
   const failure = {
-    ...retried,
-    responseStatus: response.status,
+    ...answer,
     responseHeaders: shownHeaders(response.headers),
-    responseBody: response.body.length === 0 ? undefined : Buffer.from(response.body).toString('base64'),
     error: response.error,
-    completedBy,
-    comment,
     nextDeliveryTime: nextDeliveryAt,
   };
   const failed = [entry(subject, 'ERROR', recordedAt, failure), ...active];

@@ -1,5 +1,6 @@
 import { logSubjectOf } from './logSubject.ts';
-import type { Attempt, Message, OpenAttempt } from './message.ts';
+import { beginningOf } from '../shared/bytes.ts';
+import type { Attempt, KeptResponse, Message, OpenAttempt } from './message.ts';
 import { epochSeconds } from '../shared/clock.ts';
 import { timeOfId } from '../shared/ids.ts';
 import { settings } from '../aws/settings.ts';
@@ -83,17 +84,13 @@ export async function noteRetry(message: MessageKey, retriedAs: string): Promise
   });
 }
 
-/** @returns false if another process recorded the attempt first */
-export async function recordAttempt(message: Message, attempt: Attempt): Promise<boolean> {
+/**
+ * @param keptBytes of a successful answer's body; with 0, only its status is kept
+ * @returns false if another process recorded the attempt first
+ */
+export async function recordAttempt(message: Message, attempt: Attempt, keptBytes = 0): Promise<boolean> {
   const { number, response, ...rest } = attempt;
-  // The log shows only answers of failed attempts. But a failure function's answer is shown nowhere else, and a completion's
-  // callbacks are not made yet.
-  const kept =
-    attempt.state === 'DELIVERED' &&
-    attempt.isCompleted !== true &&
-    message.workflow?.role !== 'failureRequest'
-      ? { status: response.status, headers: [], body: new Uint8Array() }
-      : response;
+  const kept = isWholeKept(message, attempt) ? response : keptOf(response, keptBytes);
   const after = attempt.recordedAt - timeOfId(message.messageId);
   const isPrompt = attempt.state === 'DELIVERED' && after >= 0 && after <= promptMs;
   const row = {
@@ -105,6 +102,16 @@ export async function recordAttempt(message: Message, attempt: Attempt): Promise
   };
   return unlessRefused(putMarked(settings.messagesTable, row, ifNew));
 }
+
+/** A failure function's answer is shown with its run, and a completion's callbacks are made from it later. */
+const isWholeKept = ({ workflow }: Message, { state, isCompleted }: Attempt): boolean =>
+  state !== 'DELIVERED' || isCompleted === true || workflow?.role === 'failureRequest';
+
+const keptOf = ({ status, headers, body }: KeptResponse, bytes: number): KeptResponse => ({
+  status,
+  headers: bytes === 0 ? [] : headers,
+  body: beginningOf(body, bytes),
+});
 
 /**
  * Notes once that an attempt waits for its host.

@@ -117,6 +117,13 @@ export const limitTable = {
     // An attempt's row has at most 400 KB.
     most: 100_000,
   },
+  /** Each kilobyte costs a write unit with each delivery. */
+  max_delivered_answer_size: {
+    free: 0,
+    paid: 0,
+    least: 0,
+    most: 100_000,
+  },
   max_parallelism: {
     free: 10,
     paid: 100,

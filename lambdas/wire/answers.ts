@@ -209,9 +209,11 @@ export const logEntry = z.object({
   notBefore: z.optional(time('With `CREATED`.')),
   retried: z.optional(whole('Only for attempts: the retries before it, so 0 for attempt 1.')),
   responseStatus: z.optional(whole('Only with `DELIVERED` and `ERROR`; 0 if there was no answer.')),
-  responseHeaders: z.optional(headerLists('With `ERROR`.')),
+  responseHeaders: z.optional(headerLists('With `ERROR`, and with `DELIVERED` if the answer is kept.')),
   responseBody: z.optional(
-    text('With `ERROR`: in base64, as much of it as the account’s `max_events_size`.'),
+    text(
+      'In base64: with `ERROR`, as much of it as the account’s `max_events_size`; with `DELIVERED`, as much as its `max_delivered_answer_size`.',
+    ),
   ),
   error: z.optional(text('With `ERROR`: why there was no answer.')),
   completedBy: z.optional(

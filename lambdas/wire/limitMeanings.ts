@@ -17,6 +17,8 @@ export const limitMeanings: PerLimit<string> = {
   max_endpoints_per_topic: 'Endpoints of one URL group.',
   max_schedules: 'Schedules.',
   max_events_size: 'Bytes of a failed attempt’s response that its event keeps.',
+  max_delivered_answer_size:
+    'Bytes of a successful answer that its event keeps, up to `max_events_size`; with 0, only the status.',
   max_parallelism: 'Deliveries in flight at once that a flow-control key or a queue may ask for.',
   max_global_parallelism: 'Deliveries in flight at once.',
   max_queues: 'Queues.',

@@ -92,6 +92,29 @@ describe('a single message', () => {
     const [event] = logs.parse(json).logs;
     expect(Buffer.from(String(event?.['responseBody']), 'base64').toString()).toBe('01234');
   });
+
+  it.each([
+    { bytes: 0, kept: undefined },
+    { bytes: 5, kept: '東' },
+    { bytes: 100_000, kept: '東京'.repeat(2_000).slice(0, 6_666) },
+  ])('keeps $bytes bytes of a successful answer', async ({ bytes, kept }) => {
+    const account = await makeAccount({ max_delivered_answer_size: bytes });
+    const inbox = receiver.inbox((_delivery, response) =>
+      response.writeHead(200, { 'x-order': '7' }).end('東京'.repeat(2_000)),
+    );
+    const id = messageIdOf(await publishAs(account, inbox.url));
+    const { json } = await eventually(
+      () => api('GET', `/v2/logs?state=DELIVERED&messageId=${id}`, { token: account.token }),
+      (answer) => logs.parse(answer.json).logs.length > 0,
+    );
+    const [event] = logs.parse(json).logs;
+    const body = event?.['responseBody'];
+    expect(event?.['responseStatus']).toBe(200);
+    expect(body === undefined ? body : Buffer.from(String(body), 'base64').toString()).toBe(kept);
+    expect(event?.['responseHeaders']).toEqual(
+      kept === undefined ? undefined : expect.objectContaining({ 'X-Order': ['7'] }),
+    );
+  });
 });
 
 const dlqPage = z.object({

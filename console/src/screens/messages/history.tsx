@@ -63,7 +63,8 @@ function Happened({
   readonly isOpen: boolean;
 }) {
   const { state, retried, nextDeliveryTime } = last;
-  const { completedBy, comment } = failure ?? last;
+  const answered = failure ?? last;
+  const { completedBy, comment } = answered;
   const name = names[state];
   const attempt = retried === undefined || state === 'HELD' ? undefined : `Attempt ${attemptOf(last)}`;
   return (
@@ -83,9 +84,10 @@ function Happened({
           </span>
         )}
       </div>
-      {state === 'DELIVERED' && (
+      {state === 'DELIVERED' && last.responseHeaders === undefined && (
         <p class="hint">
-          Only the status of a successful answer is kept. Headers and body are kept if an attempt fails.
+          Only the status of a successful answer is kept, unless the account’s max_delivered_answer_size is
+          set.
         </p>
       )}
       {(completedBy ?? comment) !== undefined && (
@@ -105,13 +107,13 @@ function Happened({
         </p>
       )}
       {failure?.error !== undefined && <p class="wrong">{failure.error}</p>}
-      {failure !== undefined && failure.error === undefined && (
+      {answered?.responseHeaders !== undefined && answered.error === undefined && (
         <details open={isOpen}>
           <summary>Answer</summary>
-          <Headers of={failure.responseHeaders ?? {}} label={`Headers of the answer: ${attempt}`} />
+          <Headers of={answered.responseHeaders} label={`Headers of the answer: ${attempt}`} />
           <Body
-            base64={failure.responseBody}
-            type={contentTypeOf(failure.responseHeaders)}
+            base64={answered.responseBody}
+            type={contentTypeOf(answered.responseHeaders)}
             label={`the body of the answer: ${attempt}`}
           />
         </details>
