@@ -5,6 +5,7 @@ import { noAnswer, type DestinationResponse } from '../destination/response.ts';
 import type { Message } from '../message/message.ts';
 import { createDeliveryClient, type DeliveryRequest } from './client/deliveryClient.ts';
 import { isArn } from '../destination/arns.ts';
+import { isEcho } from '../destination/echo.ts';
 import { deliveryHeaders } from './deliveryHeaders.ts';
 import { plainName } from '../destination/addresses.ts';
 import { targetOf } from '../destination/destination.ts';
@@ -63,6 +64,7 @@ export async function callUrl(
   const tls = identity && (await (await import('./client/tlsContext.ts')).tlsContextOf(account.id, identity));
   if (tls?.fault !== undefined) return refused(tls.fault);
   const made = await requestOf(message, attempt, account, body);
+  if (isEcho(url)) return (await import('./rules/echo.ts')).echoed(message, made);
   const answer = await request({ ...made, url, secureContext: tls?.secureContext });
   return decoded(answer, made.maxResponseBytes);
 }

@@ -1,4 +1,5 @@
 import { logSubjectOf } from './logSubject.ts';
+import { isEcho } from '../destination/echo.ts';
 import { beginningOf } from '../shared/bytes.ts';
 import type { Attempt, KeptResponse, Message, OpenAttempt } from './message.ts';
 import { epochSeconds } from '../shared/clock.ts';
@@ -103,9 +104,12 @@ export async function recordAttempt(message: Message, attempt: Attempt, keptByte
   return unlessRefused(putMarked(settings.messagesTable, row, ifNew));
 }
 
-/** A failure function's answer is shown with its run, and a completion's callbacks are made from it later. */
-const isWholeKept = ({ workflow }: Message, { state, isCompleted }: Attempt): boolean =>
-  state !== 'DELIVERED' || isCompleted === true || workflow?.role === 'failureRequest';
+/**
+ * A failure function's answer is shown with its run, a completion's callbacks are made from it later, and the echo exists for
+ * its answer.
+ */
+const isWholeKept = ({ workflow, url }: Message, { state, isCompleted }: Attempt): boolean =>
+  state !== 'DELIVERED' || isCompleted === true || workflow?.role === 'failureRequest' || isEcho(url);
 
 const keptOf = ({ status, headers, body }: KeptResponse, bytes: number): KeptResponse => ({
   status,

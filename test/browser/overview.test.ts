@@ -19,11 +19,18 @@ describe('The overview of an account without messages', () => {
     const page = await openConsole({ at: '#/', token });
     await page.getByText('Nothing has been sent yet.').waitFor();
     const command = await page.getByRole('region', { name: 'curl' }).textContent();
-    expect(command).toContain(`curl '${service.url}/v2/publish/https://example.com/orders'`);
+    expect(command).toContain(`curl '${service.url}/v2/publish/https://echo.invalid/orders'`);
     expect(command).not.toContain(token);
     expect(await barriersOf(page)).toEqual([]);
     await page.getByRole('link', { name: 'Publish a first message' }).click();
     await page.getByRole('heading', { name: 'Publish', level: 1 }).waitFor();
+    await page.getByLabel('Body').fill('{"hello":"東京"}');
+    await page.getByRole('button', { name: 'Publish', exact: true }).click();
+    await page.getByText('Attempt 1 of 6: 200').waitFor();
+    await page
+      .getByRole('region', { name: /the body of the answer/ })
+      .filter({ hasText: '東京' })
+      .waitFor();
   });
 
   it('says to a user with read-only rights what will be here', async () => {

@@ -74,12 +74,12 @@ const isUntouched = ({ days, deadLetters }: Stats): boolean =>
 
 function Beginning() {
   const mayWrite = useMayWrite();
-  const first = { ...emptyDraft, destination: 'https://example.com/orders', body: '{"hello":"world"}' };
+  const first = { ...emptyDraft, destination: 'https://echo.invalid/orders', body: '{"hello":"world"}' };
   return (
     <>
       <Empty title="Nothing has been sent yet.">
         {mayWrite ? (
-          <ButtonLink kind="main" href={href(['publish'])}>
+          <ButtonLink kind="main" href={href(['publish'], { destination: first.destination })}>
             Publish a first message
           </ButtonLink>
         ) : (
@@ -89,6 +89,7 @@ function Beginning() {
       {mayWrite && (
         <Card title="Or from a shell">
           <Body text={curlOf(first, baseUrl)} label="curl" />
+          <p class="hint">The service itself answers for this host, with the request that it would send.</p>
         </Card>
       )}
     </>

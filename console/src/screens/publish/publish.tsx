@@ -114,7 +114,7 @@ function DraftForm({ initial }: { readonly initial: Draft }) {
           {text('destination', 'Destination', {
             required: true,
             placeholder: 'https://example.com/orders',
-            hint: 'A URL, or the name of a URL group.',
+            hint: 'A URL, or the name of a URL group. https://echo.invalid/ answers with the request itself.',
           })}
         </div>
         {draft.bodyBase64 === undefined ? (
