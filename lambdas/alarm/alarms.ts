@@ -11,6 +11,7 @@ import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/alarms.ts';
 import type { Alarms, AlarmSettings } from './alarm.ts';
 import { testDrafts } from './draft.ts';
+import type { Changes } from '../audit/changes.ts';
 import { readSettings, settingChanges, type AlarmsRequest } from './settings.ts';
 import { deleteAlarms, loadAlarms, saveAlarms } from './store/rows.ts';
 
@@ -57,7 +58,7 @@ export async function putAlarms(
   request: AlarmsRequest,
 ): Promise<{
   readonly body: Answer<typeof answers.alarms>;
-  readonly changes: ReturnType<typeof settingChanges>;
+  readonly changes: Changes;
 }> {
   const { alarms, before } = await retryOnConflict(
     'The alarms are being changed by many at once; send the change again.',
@@ -83,7 +84,10 @@ export async function putAlarms(
 }
 
 /** Deletes an account's alarms, if any. */
-export const removeAlarms = ({ id }: Account): Promise<void> => deleteAlarms(id);
+export async function removeAlarms({ id }: Account): Promise<Changes> {
+  const before = await deleteAlarms(id);
+  return settingChanges(before?.settings, undefined);
+}
 
 /**
  * Sends a test to the destination of the alarms, also in quiet hours.

@@ -98,5 +98,7 @@ const shownInTrail = (field: string, text: string): string =>
       ? hidden
       : text;
 
-export const settingChanges = (before: AlarmSettings | undefined, after: AlarmSettings): Changes =>
-  changesBetween(before && valuesOf(before), valuesOf(after), shownInTrail);
+export const settingChanges = (
+  before: AlarmSettings | undefined,
+  after: AlarmSettings | undefined,
+): Changes => changesBetween(before && valuesOf(before), after && valuesOf(after), shownInTrail);

@@ -7,10 +7,7 @@ import { alarmsRoutes } from '../http/routeTable.ts';
 export const handler = api('alarms', alarmsRoutes, {
   'GET /v2/alarms': async ({ caller }) => ok(await getAlarms(caller)),
   'PUT /v2/alarms': async ({ caller, request }) => ({ status: 200, ...(await putAlarms(caller, request)) }),
-  'DELETE /v2/alarms': async ({ caller }) => {
-    await removeAlarms(caller.account);
-    return ok({});
-  },
+  'DELETE /v2/alarms': async ({ caller }) => ({ ...ok({}), changes: await removeAlarms(caller.account) }),
   'POST /v2/alarms/test': async (call) => {
     refuseBody(call, 'the test has its own');
     return ok(await testAlarms(call.caller.account));

@@ -70,9 +70,9 @@ export async function countWaiting(
 }
 
 /** The longest waiting of the messages whose destination answers later, those of runs included, after they were counted. */
-export const oldestOpen = (account: Account, { values }: Wanted, most: number): readonly OldestOpen[] =>
-  [...openMessagesOf(account)]
-    .filter(([, { state, subject }]) => state === 'ACTIVE' && matches({ values }, subject))
+export const oldestOpen = (account: Account, wanted: Wanted, most: number): readonly OldestOpen[] =>
+  [...wantedOf(openMessagesOf(account), wanted)]
+    .filter(([, { state }]) => state === 'ACTIVE')
     .sort(([, one], [, other]) => one.since - other.since)
     .slice(0, most)
     .map(

@@ -306,6 +306,11 @@ describe('the entry of saved alarms', () => {
     expect(changes.get('hosts')).toEqual({ before: 'true' });
     expect(changes.has('format')).toBe(false);
     expect(changes.get('headers.x-key')).toEqual({ before: '…', after: '…' });
-    expect(JSON.stringify(entries)).not.toMatch(/secret|東京/);
+    await ok(api('DELETE', '/v2/alarms', { token }));
+    const [deleted] = (await read(token, { action: 'alarms.delete' })).entries;
+    expect(deleted?.changes).toContainEqual({ field: 'quietHours.from', before: '21:00' });
+    expect(JSON.stringify([deleted, ...entries])).not.toMatch(/secret|東京/);
+    await ok(api('DELETE', '/v2/alarms', { token }));
+    expect((await read(token, { action: 'alarms.delete' })).entries[0]?.changes).toBeUndefined();
   });
 });

@@ -43,6 +43,8 @@ export function saveAlarms({ accountId, ...rest }: Alarms, read: Alarms | undefi
   );
 }
 
-export async function deleteAlarms(accountId: string): Promise<void> {
-  await remove(settings.usageTable, keyOf(accountId));
+/** @returns the deleted alarms, if any */
+export async function deleteAlarms(accountId: string): Promise<Alarms | undefined> {
+  const { row = {} } = await remove(settings.usageTable, keyOf(accountId), { returns: 'ALL_OLD' });
+  return Object.keys(row).length === 0 ? undefined : alarmsOf(row);
 }
