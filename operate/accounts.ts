@@ -139,18 +139,26 @@ async function listTokens(api: ManagementApi, id: string): Promise<Shown> {
   return { json: body, text: tableOf([['ID', 'NAME', 'SCOPE', 'ENDS', 'LAST USED'], ...rows]) };
 }
 
-async function makeToken(api: ManagementApi, id: string, fields: Fields): Promise<Shown> {
-  const { body } = await callManagementApi(api, { method: 'POST', path: `users/${id}/tokens`, body: fields });
+async function makeToken(api: ManagementApi, path: string, fields: Fields): Promise<Shown> {
+  const { body } = await callManagementApi(api, { method: 'POST', path, body: fields });
   const made = namedToken.extend({ token: z.string() }).parse(body);
   return { json: body, text: `# id: ${made.id}\n# The token is not shown again.\nSVC_TOKEN=${made.token}` };
 }
 
+function tokenIn(id: string, fields: Fields): { readonly path: string; readonly rest: Fields } {
+  const { id: tokenId, ...rest } = z.looseObject({ id: z.string() }).parse(fields);
+  return { path: `users/${id}/tokens/${encodeURIComponent(tokenId)}`, rest };
+}
+
+async function rotateToken(api: ManagementApi, id: string, fields: Fields): Promise<Shown> {
+  const { path, rest } = tokenIn(id, fields);
+  return makeToken(api, `${path}/rotate`, rest);
+}
+
 async function revokeToken(api: ManagementApi, id: string, fields: Fields): Promise<Shown> {
-  const { id: tokenId } = z.object({ id: z.string() }).parse(fields);
-  const path = `users/${id}/tokens/${encodeURIComponent(tokenId)}`;
-  const { body } = await callManagementApi(api, { method: 'DELETE', path });
-  const { name } = namedToken.parse(body);
-  return { json: body, text: `${tokenId} (${name}) is revoked.` };
+  const { body } = await callManagementApi(api, { method: 'DELETE', path: tokenIn(id, fields).path });
+  const revoked = namedToken.parse(body);
+  return { json: body, text: `${revoked.id} (${revoked.name}) is revoked.` };
 }
 
 interface Action {
@@ -181,7 +189,16 @@ const actions: Readonly<Record<string, Action>> = {
   },
   stats: { needs: 'id', run: (api, { of }) => showStats(api, of) },
   tokens: { needs: 'id', run: (api, { of }) => listTokens(api, of) },
-  'add-token': { needs: 'id', takesFields: true, run: (api, { of, fields }) => makeToken(api, of, fields) },
+  'add-token': {
+    needs: 'id',
+    takesFields: true,
+    run: (api, { of, fields }) => makeToken(api, `users/${of}/tokens`, fields),
+  },
+  'rotate-token': {
+    needs: 'id',
+    takesFields: true,
+    run: (api, { of, fields }) => rotateToken(api, of, fields),
+  },
   'revoke-token': {
     needs: 'id',
     takesFields: true,
@@ -211,12 +228,15 @@ Examples:
   svc-queue accounts rotate <id>                            new tokens; the old ones end at once
   svc-queue accounts tokens <id>                            its named tokens
   svc-queue accounts add-token <id> name=shop scope=publish destinations='["https://example.com/hooks/"]'
+  svc-queue accounts rotate-token <id> id=tok_… overlap=1h  a new secret; the old one ends in an hour
   svc-queue accounts revoke-token <id> id=tok_…             refused from now on
   svc-queue accounts --name SvcDev --region us-east-1 --json
 
 Without --name and --region the API is that of SVC_MANAGEMENT_URL, SVC_MANAGEMENT_USER and SVC_MANAGEMENT_PASSWORD; without
 these, that of the local stage of this folder; without one, that of the deployment Svc in eu-central-1.
 The fields of an account are in docs/limits.md. Their values are JSON or texts.`;
+
+const namesToken: ReadonlySet<string> = new Set(['rotate-token', 'revoke-token']);
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -226,7 +246,7 @@ export function parseAccounts(args: readonly string[]): AccountsCommand {
     command('accounts', about)
       .addArgument(new Argument('[action]').choices(Object.keys(actions)).default('list'))
       .argument('[account]', 'its id; the customer, an e-mail address or a team, of a new one', '')
-      .argument('[fields...]', 'name=value, for create, change, add-token and revoke-token', field, {})
+      .argument('[fields...]', 'name=value, for create, change and the named tokens', field, {})
       .option('--name <name>', 'of the deployment', textLike(/./, 'the name of a deployment'))
       .option('--region <region>', 'its first region', region)
       .option('--yes', 'delete without asking')
@@ -242,7 +262,7 @@ export function parseAccounts(args: readonly string[]): AccountsCommand {
   if (needs === 'id' && !uuid.test(of))
     throw new Ending(`The account is '${of}'; allowed for ${action} is the id of an account, a UUID.`, 2);
   if (needs === 'nothing' && of !== '') throw new Ending(`${action} takes no account.`, 2);
-  if (action === 'revoke-token' && typeof fields['id'] !== 'string')
+  if (namesToken.has(action) && typeof fields['id'] !== 'string')
     throw new Ending('Which token? svc-queue accounts tokens lists them; allowed is id=tok_…', 2);
   if (takesFields !== true && Object.keys(fields).length > 0)
     throw new Ending(`${action} takes no fields.`, 2);

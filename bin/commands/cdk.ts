@@ -22,12 +22,12 @@ const abouts: Readonly<Record<Name, string>> = {
 
 const examples: Readonly<Record<Name, string>> = {
   bootstrap: '  svc-queue bootstrap --region eu-central-1',
-  deploy: `  svc-queue deploy                              to eu-central-1 and us-east-1
-  svc-queue deploy --region eu-central-1 -c monitoring=false
+  deploy: `  svc-queue deploy --region eu-central-1 -c monitoring=false
+  svc-queue deploy --region eu-central-1 --region us-east-1
   svc-queue deploy --stage dev --region us-east-1 --yes
-  svc-queue deploy --stack Svc-Management -- --verbose`,
+  svc-queue deploy --region eu-central-1 --stack Svc-Management -- --verbose`,
   diff: '  svc-queue diff --region eu-central-1 --fail',
-  drift: '  svc-queue drift --fail',
+  drift: '  svc-queue drift --region eu-central-1 --fail',
   destroy: '  svc-queue destroy --region eu-central-1',
 };
 

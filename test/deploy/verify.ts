@@ -230,6 +230,7 @@ async function proveSlow(verifier: Verifier): Promise<void> {
     [
       `"${process.execPath}"`,
       '--import tsx bin/svcQueue.ts deploy --yes',
+      ...regions.map((region) => `--region ${region}`),
       ...context,
       `-c logLevel=${logLevel}`,
     ].join(' ');

@@ -66,10 +66,18 @@ describe('svc-queue accounts', () => {
     expect(stdout).toMatch(/^ID +NAME +SCOPE +ENDS +LAST USED\n/);
     expect(stdout).toContain(`${tokenId}  web shop  publish orders  2100-01-01T00:00:00.000Z  `);
     expect(stdout).not.toContain(token);
+    const rotated = await accounts('rotate-token', id, `id=${tokenId}`, 'overlap=0s');
+    expect(rotated.stdout).toMatch(new RegExp(`^# id: ${tokenId}\n.+\nSVC_TOKEN=.+\n$`));
+    expect(rotated.stdout).not.toContain(token);
+    expect((await api('GET', '/v2/queues', { token })).status).toBe(401);
+    expect((await accounts('rotate-token', id, `id=${tokenId}`, 'overlap=8d')).output).toMatch(
+      /answered 400: .*overlap is "8d"; allowed is from 0s to 7d/,
+    );
     expect((await accounts('revoke-token', id, `id=${tokenId}`)).stdout).toBe(
       `${tokenId} (web shop) is revoked.\n`,
     );
-    expect((await api('GET', '/v2/queues', { token })).status).toBe(401);
+    const latest = /^SVC_TOKEN=(.+)$/m.exec(rotated.stdout)?.[1] ?? '';
+    expect((await api('GET', '/v2/queues', { token: latest })).status).toBe(401);
   });
 
   it('prints the service’s refusal, and says if nothing answers', async () => {
@@ -105,6 +113,12 @@ describe('svc-queue', () => {
       expect(status).toBe(0);
       expect(help).toMatch(/^Usage: svc-queue [a-z-]+ /);
     }
+  });
+
+  it('deploys only to regions that were named', async () => {
+    const ran = await svcQueue(['app'], { CDK_CONTEXT_JSON: '{"name":"Svc"}' });
+    expect(ran).toMatchObject({ code: 1, stdout: '' });
+    expect(ran.output).toMatch(/^Name the regions of the deployment, .*\n +--region eu-central-1 /);
   });
 
   it('does not serve as a member whose primary was killed before it began', async () => {
