@@ -39,7 +39,7 @@ export async function outputsOf(
 ): Promise<Readonly<Record<string, string>>> {
   const stack = await describeStack(client, name);
   if (stack === undefined)
-    throw new OperateError(`There is no stack ${name}. Deploy first: npx svc-queue deploy.`);
+    throw new OperateError(`There is no stack ${name}. Deploy first: svc-queue deploy.`);
   return Object.fromEntries(
     (stack.Outputs ?? []).map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue]),
   );

@@ -37,7 +37,7 @@ Examples:
   svc-queue verify --slow                         also a burst, long attempts and far messages: half an hour
   svc-queue verify --region us-east-1 --only latency,queue
   svc-queue verify --bill                         what AWS billed for yesterday, beside the forecast
-  svc-queue verify --release --upgrade "npx svc-queue@latest deploy --yes" --back "npx svc-queue@0.1.0 deploy --yes --stack 'Svc-*-Service'"
+  svc-queue verify --release --upgrade "npx ./svc-queue-0.2.0.tgz deploy --yes" --back "npx ./svc-queue-0.1.0.tgz deploy --yes --stack 'Svc-*-Service'"
   svc-queue verify -c name=SvcDev --json       for CI, with the settings of that deployment`;
 
 /**

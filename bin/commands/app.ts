@@ -5,7 +5,7 @@ const sentence = `Name the regions of the deployment, the first one with the man
   --region eu-central-1 --region us-east-1    two, of which each has its own API and its own idle price
 or as "regions" in the "context" of this folder's cdk.json.`;
 
-/** The CDK app, which the CDK's CLI runs. A region that nobody named would be deployed to, paid for, or destroyed unasked. */
+/** The CDK app, which the CDK's CLI runs. Regions have no default here: each of them costs money. */
 export async function run(): Promise<void> {
   const given: unknown = new App({ autoSynth: false }).node.tryGetContext('regions');
   if (given !== undefined) {

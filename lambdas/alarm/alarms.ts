@@ -11,7 +11,6 @@ import type { Answer } from '../wire/answers.ts';
 import type * as answers from '../wire/alarms.ts';
 import type { Alarms, AlarmSettings } from './alarm.ts';
 import { testDrafts } from './draft.ts';
-import type { Changes } from '../audit/changes.ts';
 import { readSettings, settingChanges, type AlarmsRequest } from './settings.ts';
 import { deleteAlarms, loadAlarms, saveAlarms } from './store/rows.ts';
 
@@ -58,7 +57,7 @@ export async function putAlarms(
   request: AlarmsRequest,
 ): Promise<{
   readonly body: Answer<typeof answers.alarms>;
-  readonly changes: Changes;
+  readonly changes: ReturnType<typeof settingChanges>;
 }> {
   const { alarms, before } = await retryOnConflict(
     'The alarms are being changed by many at once; send the change again.',
@@ -84,7 +83,7 @@ export async function putAlarms(
 }
 
 /** Deletes an account's alarms, if any. */
-export async function removeAlarms({ id }: Account): Promise<Changes> {
+export async function removeAlarms({ id }: Account): Promise<ReturnType<typeof settingChanges>> {
   const before = await deleteAlarms(id);
   return settingChanges(before?.settings, undefined);
 }

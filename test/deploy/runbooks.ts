@@ -23,7 +23,7 @@ const home = 'eu-central-1';
 const notRun: Readonly<Record<string, string>> = {
   'aws secretsmanager remove-regions-from-replication':
     'The emulator cannot end the replication of a secret.',
-  'npx svc-queue verify': '`npm run test:verify` runs it on an emulator, and after sabotages.',
+  'svc-queue verify': '`npm run test:verify` runs it on an emulator, and after sabotages.',
 };
 
 /** Makes a program that skips and notes the commands that are not run. */
@@ -42,9 +42,11 @@ const programs = (aws: string): Readonly<Record<string, string>> => ({
   // Its SQS requests use another host, unless the endpoint is an argument.
   aws: standIn('aws', `exec ${aws} --endpoint-url "$AWS_ENDPOINT_URL" "$@"`),
   // `drain --once` exits with 1 while something is left, as the document says.
-  npx: standIn(
-    'npx',
-    `shift; run() { node --import tsx bin/svcQueue.ts "$@"; }
+  npx: standIn('npx', 'shift; PATH="${0%/npx}:$PATH" exec svc-queue "$@"'),
+  npm: standIn('npm', '[[ $1 == install ]]'),
+  'svc-queue': standIn(
+    'svc-queue',
+    `run() { node --import tsx bin/svcQueue.ts "$@"; }
 [[ "$*" == *" --once" ]] || { run "$@"; exit; }
 run "$@" || [[ $? == 1 ]]`,
   ),
@@ -214,7 +216,7 @@ export async function followRunbooks({ port, awsUrl, scratch, say }: Running): P
       `for region in us-east-1 ${home}; do
          aws cloudformation update-termination-protection --region $region --stack-name Svc-$region-State --no-enable-termination-protection
        done
-       npx svc-queue destroy`,
+       svc-queue destroy`,
     ],
     [
       /svc-queue redrive/,
@@ -252,7 +254,7 @@ export async function followRunbooks({ port, awsUrl, scratch, say }: Running): P
       for (const [, commands] of before.filter(([pattern]) => pattern.test(text))) await shell.run(commands);
       const output = await shell.run(filledIn(text));
       say(`${at} is good`);
-      if (/svc-queue(@\S+)? deploy/.test(text)) await afterDeployment();
+      if (/svc-queue\S* deploy/.test(text)) await afterDeployment();
       const made = /^# id: (?<id>\S+)$.*^SVC_TOKEN=(?<token>\S+)$/ms.exec(output);
       if (made !== null) {
         const { id, token } = accountShape.parse(made.groups);

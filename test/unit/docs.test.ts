@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, it } from 'vitest';
+import manifest from '../../package.json' with { type: 'json' };
 
 const root = resolve(import.meta.dirname, '../..');
 const texts = [
@@ -68,12 +69,23 @@ it('The runbooks have each command in a block, because tests run the blocks', ()
   const runbooks = ['docs/deploy.md', 'docs/operate.md', 'docs/recovery.md', 'docs/removal.md'].map(read);
   const blocks = runbooks.flatMap((text) => text.match(/^ *```sh$[^]*?^ *```$/gm) ?? []).join('\n');
   const inText = runbooks.flatMap(
-    (text) => withoutCode(text).match(/(?<=`)(?:aws|npx|npm run|curl) [^`]+/g) ?? [],
+    (text) => withoutCode(text).match(/(?<=`)(?:aws|npx|svc-queue|npm run|curl) [^`]+/g) ?? [],
   );
   const nowhere = inText.filter(
     (command) => !command.startsWith('npm run test:') && !blocks.includes(command),
   );
   expect(nowhere).toEqual([]);
+});
+
+it('Documents install this release’s archive, because the name on npm may be somebody else’s', () => {
+  const installs = texts.flatMap((name) =>
+    [...read(name).matchAll(/(?:npx|npm install|npm i)(?: -\S+)* ([^\s`|;&]*svc-queue[^\s`]*)/g)].map(
+      ([, from = '']) => from,
+    ),
+  );
+  expect(installs.length).toBeGreaterThan(4);
+  const archives = [`./svc-queue-${manifest.version}.tgz`, './svc-queue-<new', './svc-queue-<old'];
+  expect(installs.filter((from) => !archives.includes(from))).toEqual([]);
 });
 
 /** References: tests compare their tables with the code, or each row is a package, promise or command. */

@@ -36,7 +36,7 @@ export const beforeChecks: readonly Check<Before>[] = [
   {
     name: 'bootstrap',
     shows: 'the region is bootstrapped for the CDK',
-    remedy: 'Run npx svc-queue bootstrap --region <region>.',
+    remedy: 'Run svc-queue bootstrap --region <region>.',
     run: async ({ aws, qualifier }) => {
       const version = await aws.bootstrapVersion(qualifier);
       expectThat(version !== undefined, `The region has no bootstrap stack with the qualifier ${qualifier}.`);

@@ -112,11 +112,12 @@ async function faultsOfCdk(command: string, args: readonly string[]): Promise<re
 
 function faultsOf({ program, args }: Command): readonly string[] | Promise<readonly string[]> {
   const [first = '', ...others] = args;
-  if (program === 'npx') {
-    if (first === 'cdk') return faultsOfCdk(others[0] ?? '', others.slice(1));
-    const end = others.indexOf('--');
-    const further = end === -1 ? [] : faultsOfCdk(others[0] ?? '', others.slice(end + 1));
-    return Promise.resolve(further).then((faults) => [...faultsOfCommand(others), ...faults]);
+  if (program === 'npx' && first === 'cdk') return faultsOfCdk(others[0] ?? '', others.slice(1));
+  if (program === 'npx' || program === 'svc-queue') {
+    const own = program === 'npx' ? others : args;
+    const end = own.indexOf('--');
+    const further = end === -1 ? [] : faultsOfCdk(own[0] ?? '', own.slice(end + 1));
+    return Promise.resolve(further).then((faults) => [...faultsOfCommand(own), ...faults]);
   }
   if (program !== 'npm' || first !== 'start') return [];
   return faultsOfCommand(['start', ...others.filter((one) => one !== '--')]);

@@ -16,7 +16,9 @@ import type { Command } from './commands.ts';
 /** Commands that are not run, and why. A stand-in checks their arguments. */
 export const notRun: Readonly<Record<string, string>> = {
   aws: 'It needs an AWS account. It answers with what the documents read from it.',
-  npx: 'It is `svc-queue` or `cdk`, most of whose commands need an AWS account (`svc-queue shell` needs none and is run); what they make is tested in `test/infra`.',
+  'svc-queue':
+    'Most of its commands need an AWS account (`svc-queue shell` needs none and is run); what they make is tested in `test/infra`.',
+  npx: 'It is `cdk`, or another release of `svc-queue`.',
   npm: 'It installs packages, starts a stage that goes on, or runs tests and commands with tests of their own. Its script has to exist.',
   git: 'It changes the clone.',
   sleep: 'What a document waits for is on AWS.',
@@ -62,14 +64,15 @@ const standIns = (password: string, packages: string): Readonly<Record<string, s
     '  *) echo 4f06cac4-97c0-4df6-a421-dba68e792cf8 ;;',
     'esac',
   ),
+  'svc-queue': bash(record, `[[ $1 != shell ]] || exec node '${inject('bundledStage')}' "$@"`),
   npx: bash(
     record,
-    '[[ $1 == cdk || $1 == svc-queue* ]] || { echo "npx $1 is not known" >&2; exit 1; }',
-    `[[ $2 != shell ]] || { shift; exec node '${inject('bundledStage')}' "$@"; }`,
+    '[[ $1 == cdk || $1 == ./svc-queue-*.tgz ]] || { echo "npx $1 is not known" >&2; exit 1; }',
   ),
   npm: bash(
     record,
     'case $1 in',
+    '  install) [[ $2 != --global || $3 == ./svc-queue-*.tgz ]] || exit 1; [[ $2 != --global ]] || exit 0 ;;&',
     '  run) script=$2 ;;',
     '  start | test) script=$1 ;;',
     `  install) shift; for one in "$@"; do [[ -e ${packages}/node_modules/$one ]] || { echo "$one is not there" >&2; exit 1; }; done`,

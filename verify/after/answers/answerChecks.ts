@@ -21,7 +21,7 @@ export const answerChecks: readonly Check<After>[] = [
     name: 'answers',
     shows: 'refusals have their status, an error as JSON, and WWW-Authenticate or Allow',
     remedy:
-      'npx svc-queue drift shows a changed API; npx svc-queue deploy -- --revert-drift repairs it. A changed API needs a new deployment of its stage.',
+      'svc-queue drift shows a changed API; svc-queue deploy -- --revert-drift repairs it. A changed API needs a new deployment of its stage.',
     run: async ({ api, management, account }) => {
       const missing = await api.send('GET', '/v2/messages');
       expectThat(
@@ -82,7 +82,7 @@ export const answerChecks: readonly Check<After>[] = [
   {
     name: 'too-large',
     shows: 'messages of 7 and 11 MB are refused with 413',
-    remedy: 'Look at the gateway responses of the API: npx svc-queue drift.',
+    remedy: 'Look at the gateway responses of the API: svc-queue drift.',
     run: async ({ api: { client }, inbox }) => {
       for (const size of tooLarge) {
         const answer = await client.send('POST', `/v2/publish/${inbox('ok').url}`, {

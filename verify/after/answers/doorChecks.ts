@@ -85,7 +85,7 @@ export const doorChecks: readonly Check<After>[] = [
   {
     name: 'publish-url-api',
     shows: 'the publish URL passes other requests on to the API, and its answers back',
-    remedy: 'The function Publish gets the address of the API in API_URL: npx svc-queue drift.',
+    remedy: 'The function Publish gets the address of the API in API_URL: svc-queue drift.',
     notOnEmulator: 'its functions do not reach its gateway',
     run: async (after) => {
       const answer = await urlOf(after).send('GET', '/v2/queues/none');

@@ -86,7 +86,7 @@ export const gatewayChecks: readonly Check<After>[] = [
     name: 'gateway-answers',
     shows: 'the gateway has the answers of this release for what it refuses itself: 429, 502, 504 and others',
     remedy:
-      'npx svc-queue drift shows a changed API; npx svc-queue deploy -- --revert-drift repairs it. A changed API needs a new deployment of its stage.',
+      'svc-queue drift shows a changed API; svc-queue deploy -- --revert-drift repairs it. A changed API needs a new deployment of its stage.',
     run: async (after) => {
       expectNone(
         wrongAnswers(await readAnswers(after)),
@@ -98,7 +98,7 @@ export const gatewayChecks: readonly Check<After>[] = [
   {
     name: 'firewall',
     shows: 'the firewall refuses a known attack, with an error as JSON',
-    remedy: 'Look at the web ACL and its association with the stage of the API: npx svc-queue drift.',
+    remedy: 'Look at the web ACL and its association with the stage of the API: svc-queue drift.',
     notOnEmulator: 'the emulator has no firewall before its APIs',
     run: async ({ settings, api }) => {
       if (!settings.firewall) throw new Skipped('the setting firewall is off');
@@ -117,7 +117,7 @@ export const throttledCheck: Check<After> = {
   name: 'throttled',
   shows: 'more requests at once than the management API takes are refused with 429 and Retry-After',
   remedy:
-    'Look at the throttle of the stage of the management API, and at its gateway response THROTTLED: npx svc-queue drift.',
+    'Look at the throttle of the stage of the management API, and at its gateway response THROTTLED: svc-queue drift.',
   isSlow: true,
   notOnEmulator: 'the emulator throttles no APIs',
   run: async ({ management }) => {

@@ -90,7 +90,7 @@ export const deliveryChecks: readonly Check<After>[] = [
   {
     name: 'signature',
     shows: 'a delivery is signed with the key that the account sees',
-    remedy: 'The functions Keys and DeliverLong have to read one master secret: npx svc-queue drift.',
+    remedy: 'The functions Keys and DeliverLong have to read one master secret: svc-queue drift.',
     run: async (after) => {
       const { destination, received } = await deliverStrange(after);
       const { current } = await after.api.client.read(keys, 'GET', '/v2/keys');
@@ -108,7 +108,7 @@ export const deliveryChecks: readonly Check<After>[] = [
   {
     name: 'binary-body',
     shows: 'a body that is no text arrives byte for byte',
-    remedy: 'The API needs the binary media type */*: npx svc-queue drift shows whether it has it.',
+    remedy: 'The API needs the binary media type */*: svc-queue drift shows whether it has it.',
     notOnEmulator: 'the emulator takes every body for text',
     run: (after) => deliverBytes(after, after.api.client, binary, 'application/octet-stream'),
   },
@@ -176,7 +176,7 @@ export const deliveryChecks: readonly Check<After>[] = [
     name: 'completion',
     shows: 'a destination answers 202 and completes the attempt later',
     remedy:
-      'The delivery functions get the address of the API in API_URL, and MessagesApi completes attempts: npx svc-queue drift.',
+      'The delivery functions get the address of the API in API_URL, and MessagesApi completes attempts: svc-queue drift.',
     run: async ({ api, inbox, isEmulator }) => {
       const [one, callbacks] = [inbox('later'), inbox('ok')];
       await publish(api.client, one.url, {

@@ -30,7 +30,7 @@ export const functionCheck: Check<After> = {
   name: 'function',
   shows: 'the role of deliveries may invoke the functions of lambdaDestinations',
   remedy:
-    'The role of the function DeliverLong needs lambda:InvokeFunction for them: npx svc-queue drift shows whether it has it. Does a policy of the organization forbid it?',
+    'The role of the function DeliverLong needs lambda:InvokeFunction for them: svc-queue drift shows whether it has it. Does a policy of the organization forbid it?',
   run: async (after) => {
     const { lambdaDestinations } = after.settings;
     if (lambdaDestinations.length === 0) throw new Skipped('the setting lambdaDestinations is empty');

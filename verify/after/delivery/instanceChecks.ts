@@ -95,7 +95,7 @@ export const lostInstanceCheck: Check<After> = {
   name: 'lost-instance',
   shows: 'messages that instances were waiting for are delivered when these instances go',
   remedy:
-    'Look for the messages in GET /v2/logs, and at the visibility timeout of the queue Long. Then see that the function has its execution environments again: npx svc-queue deploy, or aws lambda put-function-scaling-config.',
+    'Look for the messages in GET /v2/logs, and at the visibility timeout of the queue Long. Then see that the function has its execution environments again: svc-queue deploy, or aws lambda put-function-scaling-config.',
   isSlow: true,
   notOnEmulator: 'the emulator has no managed instances',
   run: async (after) => {

@@ -114,7 +114,7 @@ export const killedWorkerCheck: Check<After> = {
   name: 'killed-worker',
   shows: 'a job whose worker is killed is done by another',
   remedy:
-    'Look at the visibility timeout and the redrive policy of the queue Short, and at the function DeliverAlone: npx svc-queue drift.',
+    'Look at the visibility timeout and the redrive policy of the queue Short, and at the function DeliverAlone: svc-queue drift.',
   isSlow: true,
   run: async (after) => {
     const { api, inbox, templates, region } = after;

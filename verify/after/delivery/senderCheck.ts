@@ -11,7 +11,7 @@ export const senderCheck: Check<After> = {
   name: 'sender-address',
   shows: 'deliveries come from the fixed addresses',
   remedy:
-    'Look at the NAT gateways and the routes of the subnets of the delivery functions: npx svc-queue drift shows what was changed.',
+    'Look at the NAT gateways and the routes of the subnets of the delivery functions: svc-queue drift shows what was changed.',
   run: async ({ settings, region, api, inbox, clients }) => {
     const ids = valuesIn(settings.fixedAddresses, region);
     if (ids.length === 0) throw new Skipped('the setting fixedAddresses has none here');

@@ -87,7 +87,7 @@ export const dataCheck: Check<After> = {
   name: 'data-settings',
   shows: 'expiry, point-in-time recovery and deletion protection of the tables are as set',
   remedy:
-    'npx svc-queue deploy -- --revert-drift brings the tables back to their templates; after a restore, docs/recovery.md says what to turn on again.',
+    'svc-queue deploy -- --revert-drift brings the tables back to their templates; after a restore, docs/recovery.md says what to turn on again.',
   run: async (after) => {
     const wanted = wantedTables(after);
     const differences: string[] = [];

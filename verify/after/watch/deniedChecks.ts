@@ -59,7 +59,7 @@ const mostPages = 5;
 const lookedBackMs = 3_600_000;
 
 const remedy =
-  'Look at the role of the function: npx svc-queue drift shows a changed one. Does a policy of the organisation, or of an endpoint, forbid the call?';
+  'Look at the role of the function: svc-queue drift shows a changed one. Does a policy of the organisation, or of an endpoint, forbid the call?';
 
 export const deniedChecks: readonly Check<After>[] = [
   {

@@ -104,7 +104,7 @@ export const latency: Check<After> = {
   name: 'latency',
   shows: 'messages are delivered; measures how long publishing and delivering take',
   remedy:
-    'Look for the messages in GET /v2/logs. Are the event source mappings enabled, may the functions do what they have to, are all tables and queues there? npx svc-queue drift shows what was changed.',
+    'Look for the messages in GET /v2/logs. Are the event source mappings enabled, may the functions do what they have to, are all tables and queues there? svc-queue drift shows what was changed.',
   run: measureLatency,
 };
 

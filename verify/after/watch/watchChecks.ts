@@ -111,7 +111,7 @@ export const watchChecks: readonly Check<After>[] = [
     name: 'drift',
     shows: 'no one has changed what was deployed',
     remedy:
-      'npx svc-queue drift shows it in full; npx svc-queue deploy -- --revert-drift brings the deployment back to its templates.',
+      'svc-queue drift shows it in full; svc-queue deploy -- --revert-drift brings the deployment back to its templates.',
     run: async (after) => {
       const all = await Promise.all(
         after.stacks.map(async (stack) => ({ stack, ...(await driftOf(after, stack)) })),
