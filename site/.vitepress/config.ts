@@ -58,7 +58,12 @@ export default defineConfig({
   description: 'Reliable HTTP messaging that runs in your own AWS account, or on your laptop',
   lang: 'en',
   srcDir: root,
-  srcExclude: ['!(docs|lambdas|test)/*', '!(docs|lambdas|test)/*/**', 'lambdas/*/**', 'test/!(differential)/**'],
+  srcExclude: [
+    '!(docs|lambdas|test)/*',
+    '!(docs|lambdas|test)/*/**',
+    'lambdas/*/**',
+    'test/!(differential)/**',
+  ],
   outDir: join(root, 'site/dist'),
   cacheDir: join(root, 'site/.cache'),
   // Pages of a repository on GitHub are below its name.

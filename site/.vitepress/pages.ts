@@ -105,8 +105,7 @@ export function targetOf(document: string, link: string): Target {
   const [path = '', anchor] = link.split('#');
   const file = posix.join(posix.dirname(document), path);
   const page = addresses.get(file);
-  if (page !== undefined)
-    return { href: `${addressOf(page)}${anchor === undefined ? '' : `#${anchor}`}` };
+  if (page !== undefined) return { href: `${addressOf(page)}${anchor === undefined ? '' : `#${anchor}`}` };
   if (!existsSync(join(root, file))) throw new Error(`${document} links to ${link}, which does not exist.`);
   return { href: `/${file}`, file };
 }

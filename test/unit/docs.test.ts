@@ -16,7 +16,7 @@ const read = (name: string): string => readFileSync(join(root, name), 'utf8');
 
 /** Returns paths in backticks from the root. Only the part before `<a concept>` or `*` is checked. */
 const pathsIn = (text: string): readonly string[] =>
-  [...text.matchAll(/`((?:bench|bin|lambdas|lib|local|migrate|test|verify)\/[^`\s]*)`/g)].map(
+  [...text.matchAll(/`((?:bench|bin|lambdas|lib|local|migrate|site|test|verify)\/[^`\s]*)`/g)].map(
     ([, path = '']) => path.replace(/[<*].*$/, ''),
   );
 
@@ -77,13 +77,7 @@ it('The runbooks have each command in a block, because tests run the blocks', ()
 });
 
 /** References: tests compare their tables with the code, or each row is a package, promise or command. */
-const references = [
-  'docs/settings.md',
-  'docs/errors.md',
-  'docs/dependencies.md',
-  'SECURITY.md',
-  'CONTRIBUTING.md',
-];
+const references = ['docs/settings.md', 'docs/dependencies.md', 'SECURITY.md', 'CONTRIBUTING.md'];
 
 it.each(texts.filter((name) => !references.includes(name)))('The tables of %s have short cells', (name) => {
   const cells = withoutCode(read(name))
