@@ -72,7 +72,7 @@ export function titleOf(address: string): string {
   const [file = ''] = [...addresses].find(([, known]) => known === address) ?? [];
   const [, title] = /^# (.+)$/m.exec(readFileSync(join(root, file), 'utf8')) ?? [];
   if (title === undefined) throw new Error(`${file} has no first heading, which the sidebar shows.`);
-  return title;
+  return title.replaceAll('`', '');
 }
 
 /** @throws Error that names the documents without a section */
@@ -84,7 +84,15 @@ export function sidebar() {
   return Object.entries(sections).flatMap(([text, pages]) =>
     pages.length === 0
       ? []
-      : [{ text, items: pages.map((page) => ({ text: titleOf(page), link: addressOf(page) })) }],
+      : [
+          {
+            text,
+            items: pages.map((page) => ({
+              text: page === 'index' ? 'Overview' : titleOf(page),
+              link: addressOf(page),
+            })),
+          },
+        ],
   );
 }
 
