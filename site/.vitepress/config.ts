@@ -16,25 +16,30 @@ const slugify = (heading: string): string =>
     .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
     .replaceAll(/\s/g, '-');
 
+/** The path of the site: pages of a repository on GitHub are below its name. */
+const base = process.env['DOCS_BASE'] ?? '/';
+
 /** Linked files that are not pages. */
 const files = new Set<string>();
 
 const markdown: MarkdownOptions = {
   anchor: { slugify },
   config: (md) => {
-    md.core.ruler.push('documents', ({ env, tokens }) => {
-      const { path, realPath } = env as MarkdownEnv;
+    md.core.ruler.push('documents', (state) => {
+      const { path, realPath } = state.env as MarkdownEnv;
       const document = (realPath ?? path).slice(root.length + 1);
-      for (let at = tokens.length - 1; at >= 0; at -= 1)
-        // Comments have code for tests.
-        if (tokens[at]?.type === 'html_block' && tokens[at].content.startsWith('<!--')) tokens.splice(at, 1);
-      for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+      // Comments have code for tests.
+      state.tokens = state.tokens.filter(
+        ({ type, content }) => type !== 'html_block' || !content.startsWith('<!--'),
+      );
+      for (const token of state.tokens.flatMap(({ children }) => children ?? [])) {
         const href = token.type === 'link_open' ? token.attrGet('href') : null;
         if (href === null || /^(?:#|\w+:)/.test(href)) continue;
         const target = targetOf(document, href);
         token.attrSet('href', target.href);
         if (target.file === undefined) continue;
         files.add(target.file);
+        token.attrSet('href', `${base}${target.file}`);
         token.attrSet('target', '_blank');
       }
     });
@@ -66,8 +71,7 @@ export default defineConfig({
   ],
   outDir: join(root, 'site/dist'),
   cacheDir: join(root, 'site/.cache'),
-  // Pages of a repository on GitHub are below its name.
-  base: process.env['DOCS_BASE'] ?? '/',
+  base,
   cleanUrls: true,
   rewrites: Object.fromEntries([...addresses].map(([file, address]) => [file, `${address}.md`])),
   markdown,
