@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, it } from 'vitest';
+import { settings } from '../../lambdas/options/described.ts';
+import { headerName } from '../../lambdas/shared/headers.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const texts = [
@@ -62,6 +64,21 @@ it.each(texts)('The links of %s lead to existing files and headings', (name) => 
 it('The README links to every document', () => {
   const linked = new Set(linksIn('README.md').map(({ file }) => file));
   expect(texts.filter((name) => name !== 'README.md' && !linked.has(name))).toEqual([]);
+});
+
+it('The documents name each option of a message, a schedule and a run', () => {
+  const all = texts.map(read).join('\n');
+  const headers = Object.keys(settings).map((name) => headerName('Svc', name.replace('-*', '')));
+  expect(headers.filter((header) => !all.includes(header))).toEqual([]);
+});
+
+it('The documents name each flag and variable of `svc-queue start`', () => {
+  const documented = ['docs/local-stage.md', 'docs/server.md'].map(read).join('\n');
+  const flags = read('local/stage/options.ts').match(
+    /(?<=\.option\(\s*')--[a-z-]+|(?<=\()SVC_[A-Z_]+(?=[;)])/g,
+  );
+  expect(flags?.length).toBeGreaterThan(20);
+  expect(flags?.filter((name) => !name.startsWith('SVC_TEST_') && !documented.includes(name))).toEqual([]);
 });
 
 it('The runbooks have each command in a block, because tests run the blocks', () => {
