@@ -23,7 +23,7 @@ const valuesOf = (html: string, attribute: string): readonly string[] =>
 const ids = new Map([...pages].map(([address, html]) => [address, new Set(valuesOf(html, 'id'))]));
 
 function faultIn(from: string, link: string): string | undefined {
-  if (/^https?:/.test(link)) return undefined;
+  if (/^(?:https?|data):/.test(link)) return undefined;
   const [path = '', anchor = ''] = link.split('#');
   if (path !== '' && !path.startsWith(base)) return 'is outside of the site';
   const address = path === '' ? from : path.slice(base.length).replace(/\/$/, '') || 'index';

@@ -32,16 +32,22 @@ const markdown: MarkdownOptions = {
       state.tokens = state.tokens.filter(
         ({ type, content }) => type !== 'html_block' || !content.startsWith('<!--'),
       );
-      for (const token of state.tokens.flatMap(({ children }) => children ?? [])) {
-        const href = token.type === 'link_open' ? token.attrGet('href') : null;
-        if (href === null || /^(?:#|\w+:)/.test(href)) continue;
-        const target = targetOf(document, href);
-        token.attrSet('href', target.href);
-        if (target.file === undefined) continue;
-        files.add(target.file);
-        token.attrSet('href', `${base}${target.file}`);
-        token.attrSet('target', '_blank');
-      }
+      for (const { children } of state.tokens)
+        for (const [at, token] of children?.entries() ?? []) {
+          const link = token.type === 'link_open' ? token.attrGet('href') : null;
+          if (link === null || /^(?:#|\w+:)/.test(link)) continue;
+          const target = targetOf(document, link);
+          const text = children?.[at + 1];
+          if ('file' in target) {
+            files.add(target.file);
+            token.attrSet('href', `${base}${target.file}`);
+            token.attrSet('target', '_blank');
+          } else {
+            token.attrSet('href', target.href);
+            // Names of files mean nothing here.
+            if (text !== undefined && /^[\w-]+\.md$/.test(text.content)) text.content = target.title;
+          }
+        }
     });
   },
 };

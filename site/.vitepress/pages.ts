@@ -98,14 +98,10 @@ export function sidebar() {
 
 const addressOf = (page: string): string => (page === 'index' ? '/' : `/${page}`);
 
-interface Target {
-  readonly href: string;
-  /** The file, if it is not a page. The site has a copy. */
-  readonly file?: string;
-}
+type Target = { readonly href: string; readonly title: string } | { readonly file: string };
 
 /**
- * Translates a document's link to another file into the site's address.
+ * Finds the page that a document links to, or the file, of which the site has a copy.
  *
  * @throws Error if there is no such file
  */
@@ -113,7 +109,8 @@ export function targetOf(document: string, link: string): Target {
   const [path = '', anchor] = link.split('#');
   const file = posix.join(posix.dirname(document), path);
   const page = addresses.get(file);
-  if (page !== undefined) return { href: `${addressOf(page)}${anchor === undefined ? '' : `#${anchor}`}` };
+  if (page !== undefined)
+    return { href: `${addressOf(page)}${anchor === undefined ? '' : `#${anchor}`}`, title: titleOf(page) };
   if (!existsSync(join(root, file))) throw new Error(`${document} links to ${link}, which does not exist.`);
-  return { href: `/${file}`, file };
+  return { file };
 }
