@@ -19,7 +19,7 @@ const isInstalled =
 const [task = 'dev'] = process.argv.slice(2);
 if (task !== 'dev' && task !== 'build') throw new Error(`The task is "${task}"; allowed are dev and build.`);
 
-if (!isInstalled) run('npm', ['ci', '--ignore-scripts']);
+if (!isInstalled) run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund']);
 if (task === 'build') run(process.execPath, [file('../node_modules/typescript/bin/tsc'), '-p', '.']);
 run(process.execPath, [file('node_modules/vitepress/bin/vitepress.js'), task, '.']);
 if (task === 'build') run(process.execPath, ['--import', 'tsx', 'check.ts']);

@@ -26,7 +26,8 @@ export const limitErrors = {
     statuses: [412],
     meaning:
       'The account already has as many holds as it may have, including those that ended within the last day.',
-    advice: 'Release one, or hold the whole account.',
+    advice:
+      'Release one for which no message waits, which stops counting at once, or hold the whole account.',
   },
   url_group_limit_reached: {
     statuses: [412],
