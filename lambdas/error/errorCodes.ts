@@ -2,7 +2,7 @@
  * Programs use the codes of refusals, and people their sentences. Sentences may change, and codes stay. All sentences with the
  * same advice have one code.
  *
- * Only the API's description reads the table at run time, so other bundles have no texts. `docs/errors.md` has the same table.
+ * Only the API's description reads the table at run time, so other bundles have no texts. `docs/errors.md` has a heading for each.
  */
 import { limitErrors } from './limitErrors.ts';
 import type { Described } from './described.ts';
@@ -27,7 +27,7 @@ const requestErrors = {
   request_malformed: {
     statuses: [400],
     meaning: 'The request is not valid HTTP, or its path is not correctly percent-encoded.',
-    advice: 'Correct the request.',
+    advice: 'Percent-encode each part of the path once: a `%` itself is `%25`.',
   },
   cursor_invalid: {
     statuses: [400],
@@ -49,12 +49,14 @@ const requestErrors = {
   cron_invalid: {
     statuses: [400],
     meaning: 'The cron expression or its time zone is not valid.',
-    advice: 'Correct the part that the sentence names.',
+    advice:
+      'Correct the part that the sentence names. An expression has five fields, after `CRON_TZ=<zone>` if it is not in UTC.',
   },
   retry_delay_invalid: {
     statuses: [400],
     meaning: 'The expression for the retry delay is not valid.',
-    advice: 'Correct the part that the sentence names.',
+    advice:
+      'Correct the part that the sentence names. The result is in milliseconds, and `retried` is 0 for the first retry.',
   },
   message_of_run: {
     statuses: [400],
@@ -76,7 +78,7 @@ const requestErrors = {
   run_ended: {
     statuses: [400],
     meaning: 'A step was submitted to a run that has ended or is not known.',
-    advice: 'Stop. Workflow clients do so by themselves.',
+    advice: 'Stop, as workflow clients do by themselves. The log of runs shows how the run ended.',
   },
 
   // The sender is unknown.
@@ -87,13 +89,14 @@ const requestErrors = {
   },
   token_invalid: {
     statuses: [401],
-    meaning: 'The token is malformed, was never valid, or was replaced.',
+    meaning: 'The token is malformed, was never valid, or was replaced or revoked.',
     advice: 'Get the account’s current token, and send it exactly as it was issued.',
   },
   token_expired: {
     statuses: [401],
     meaning: 'The named token has expired.',
-    advice: 'Create another named token with the account’s full token, or ask the operator of the service.',
+    advice:
+      'Create another with the account’s full token, by `POST /v2/tokens`. If you do not have that token, ask the owner of the account.',
   },
   wrong_region: {
     statuses: [401],
@@ -103,7 +106,8 @@ const requestErrors = {
   account_inactive: {
     statuses: [401],
     meaning: 'The account was suspended or deleted.',
-    advice: 'Ask the operator of the service.',
+    advice:
+      'Ask the operator of the service, who can resume a suspended account, and restore a deleted one for seven days.',
   },
   credentials_missing: {
     statuses: [401],
@@ -113,19 +117,19 @@ const requestErrors = {
   credentials_invalid: {
     statuses: [401],
     meaning: 'The credentials for the management API are malformed or wrong.',
-    advice: 'Send the user name and the password from the deployment’s secret.',
+    advice: 'Send those that `svc-queue password` prints, or `.svc/env` of a local stage.',
   },
 
   // The sender or the deployment may not do this.
   token_read_only: {
     statuses: [403],
     meaning: 'The token is read-only, and the request changes something or shows redacted values.',
-    advice: 'Send the account’s full token.',
+    advice: 'Send the account’s full token, or a named token with the scope `full`.',
   },
   token_scope_exceeded: {
     statuses: [403],
     meaning: 'The named token may only publish, or may only use other destinations.',
-    advice: 'Send a token whose scope allows the request.',
+    advice: 'Send another token: `GET /v2/tokens` shows what each may do.',
   },
   destination_not_allowed: {
     statuses: [403],
@@ -153,7 +157,8 @@ const requestErrors = {
     statuses: [403],
     meaning:
       'A firewall, or something else that the operator has put in front of the service, refused the request.',
-    advice: 'Ask the operator of the service.',
+    advice:
+      'Ask the operator of the service, and name the time of the request and the address that it came from.',
   },
 
   // The subject of the request does not exist, or exists already.
@@ -195,7 +200,7 @@ const requestErrors = {
   flow_control_key_not_found: {
     statuses: [404],
     meaning: 'No message has used this flow-control key.',
-    advice: 'Correct the key, or publish a message with it.',
+    advice: 'Correct the key: `GET /v2/flowControl` lists those in use. A message with it creates it.',
   },
   hold_not_found: {
     statuses: [404],
@@ -210,37 +215,38 @@ const requestErrors = {
   schedule_not_found: {
     statuses: [404],
     meaning: 'There is no such schedule.',
-    advice: 'Correct its id, or create it.',
+    advice: 'Correct its id: `GET /v2/schedules` lists all. Otherwise create it.',
   },
   run_not_found: {
     statuses: [404],
     meaning: 'The run has ended or never existed.',
-    advice: 'Look in the log of runs to see its outcome.',
+    advice: 'Read `GET /v2/workflows/logs`, which shows the outcome of each run.',
   },
   webhook_not_found: {
     statuses: [404],
     meaning: 'No active run has this webhook.',
-    advice: 'Stop calling it.',
+    advice: 'Stop calling it: the run that waited for it has ended.',
   },
   account_not_found: {
     statuses: [404],
     meaning: 'There is no such account, or it was deleted.',
-    advice: 'Correct its id.',
+    advice:
+      'Correct its id: `svc-queue accounts list` prints all. A deleted one can be restored for seven days.',
   },
   token_not_found: {
     statuses: [404],
     meaning: 'The account has no such named token: it was revoked or never existed.',
-    advice: 'Treat it as revoked, or correct its id.',
+    advice: 'Treat it as revoked, or correct its id: `GET /v2/tokens` lists all.',
   },
   alarms_not_set: {
     statuses: [404],
     meaning: 'The account has no alarms.',
-    advice: 'Set them by `PUT /v2/alarms`.',
+    advice: 'Set them by `PUT /v2/alarms`, or on the console’s screen Alarms.',
   },
   file_not_found: {
     statuses: [404],
     meaning: 'This version of the console has no such file.',
-    advice: 'Reload the console.',
+    advice: 'Reload the console, which loads the files of the present version.',
   },
   body_too_slow: {
     statuses: [408],
@@ -275,8 +281,8 @@ const requestErrors = {
   },
   account_exists: {
     statuses: [409],
-    meaning: 'An account with this id already exists.',
-    advice: 'Change that account, or choose another id.',
+    meaning: 'An account with this id already exists, or existed and was deleted.',
+    advice: 'Change or restore that account, or choose another id.',
   },
 } as const satisfies Record<string, Described>;
 

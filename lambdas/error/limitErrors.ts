@@ -5,52 +5,54 @@ export const limitErrors = {
   retries_over_limit: {
     statuses: [412],
     meaning: 'The request asks for more retries than the account’s `max_retries`.',
-    advice: 'Ask for fewer, or have the limit raised.',
+    advice: 'Ask for fewer, or ask the operator to raise the limit.',
   },
   delay_over_limit: {
     statuses: [412],
     meaning: 'The request asks for a longer delay, sleep or wait than the account’s `max_delay`.',
-    advice: 'Ask for a shorter one, or have the limit raised.',
+    advice: 'Ask for a shorter one, or ask the operator to raise the limit.',
   },
   parallelism_over_limit: {
     statuses: [412],
     meaning: 'The request asks for more parallelism than the account’s `max_parallelism`.',
-    advice: 'Ask for less, or have the limit raised.',
+    advice: 'Ask for less, or ask the operator to raise the limit.',
   },
   queue_limit_reached: {
     statuses: [412],
     meaning: 'The account already has as many queues as its `max_queues` allows.',
-    advice: 'Delete one, or have the limit raised.',
+    advice: 'Delete one, or ask the operator to raise the limit.',
   },
   hold_limit_reached: {
     statuses: [412],
-    meaning: 'The account already has as many holds as it may have.',
-    advice: 'Release one, or hold the whole account.',
+    meaning:
+      'The account already has as many holds as it may have, including those that ended within the last day.',
+    advice:
+      'Release one for which no message waits, which stops counting at once, or hold the whole account.',
   },
   url_group_limit_reached: {
     statuses: [412],
     meaning: 'The account already has as many URL groups as its `max_topics` allows.',
-    advice: 'Delete one, or have the limit raised.',
+    advice: 'Delete one, or ask the operator to raise the limit.',
   },
   endpoint_limit_reached: {
     statuses: [412],
     meaning: 'The URL group would have more endpoints than the account’s `max_endpoints_per_topic` allows.',
-    advice: 'Remove some, or have the limit raised.',
+    advice: 'Remove some, or ask the operator to raise the limit.',
   },
   schedule_limit_reached: {
     statuses: [412],
     meaning: 'The account already has as many schedules as its `max_schedules` allows.',
-    advice: 'Delete one, or have the limit raised.',
+    advice: 'Delete one, or ask the operator to raise the limit.',
   },
   token_limit_reached: {
     statuses: [412],
     meaning: 'The account already has as many named tokens as it may have.',
-    advice: 'Revoke one.',
+    advice: 'Revoke one that is no longer used: `GET /v2/tokens` has the last day on which each was used.',
   },
   budget_reached: {
     statuses: [412],
     meaning: 'The account’s `budget` for this month is used up.',
-    advice: 'Wait until next month, or have the budget raised.',
+    advice: 'Wait until next month, or ask the operator to raise the budget.',
   },
   submission_refused: {
     statuses: [412],
@@ -95,19 +97,19 @@ export const limitErrors = {
   bulk_limit_reached: {
     statuses: [429],
     meaning: 'The account already has the maximum number of bulk operations in the background.',
-    advice: 'Send it again when another has ended, or stop one.',
+    advice: 'Send it again when another has ended, or stop one: `GET /v2/bulk` lists them.',
   },
   webhook_full: {
     statuses: [429],
     meaning:
       'The run is not waiting for a call of this webhook, and already keeps the maximum number of calls.',
-    advice: 'Call it again later.',
+    advice: 'Call it again a minute later. The run takes the calls that it keeps one by one.',
   },
   daily_limit_reached: {
     statuses: [429],
     meaning: 'The account has reached its `max_requests_per_day_hard`.',
     advice:
-      'Send it again after the seconds in `Retry-After`, when the next day has begun, or have the limit raised.',
+      'Send it again after the seconds in `Retry-After`, when the next day has begun, or ask the operator to raise the limit.',
   },
   login_limit_reached: {
     statuses: [429],
@@ -116,8 +118,9 @@ export const limitErrors = {
   },
   service_throttled: {
     statuses: [429],
-    meaning: 'The service gets more requests from all accounts together than it accepts at once.',
-    advice: 'Wait a second before you send it again, and send less often.',
+    meaning:
+      'The service gets more requests from all accounts together than it accepts at once, or its firewall more from one address.',
+    advice: 'Send it again after the seconds in `Retry-After`, and send less often.',
   },
 
   // The service itself failed.
@@ -134,7 +137,7 @@ export const limitErrors = {
   not_stored: {
     statuses: [503],
     meaning: 'The message, dead letter or run could not be stored or sent. Nothing was changed.',
-    advice: 'Send it again.',
+    advice: 'Send it again a moment later.',
   },
   busy: {
     statuses: [503],

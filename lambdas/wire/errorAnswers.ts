@@ -14,7 +14,7 @@ export const error = z.object({
     .enum(codes)
     .check(
       z.describe(
-        `For programs. It stays the same when the sentence changes; there may be more of them later.\n\n${codes
+        `For programs. It stays the same when the sentence changes; there may be more of them later. \`docs/errors.md#<code>\` is its address in the documents.\n\n${codes
           .map((code) => `- \`${code}\`: ${errorCodes[code].meaning} ${errorCodes[code].advice}`)
           .join('\n')}`,
       ),

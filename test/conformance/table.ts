@@ -10,6 +10,8 @@ export interface Tested {
 
 const head = `# Which clients work
 
+For programmers who choose a client, or upgrade one: which versions work with the service, and what each can do.
+
 Each operation of the published clients, in the oldest supported version, the newest and some between, unchanged; and the calls of
 [applications](apps.md) with the clients that they use. \`npm run conformance\` makes this page by running them against the local stage; with
 \`--url\` and \`--token\` it runs them against any deployment. CI makes it again and compares, save for what is marked \`*\`: that takes a

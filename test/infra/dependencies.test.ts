@@ -21,7 +21,7 @@ const allowed = [
   'BlueOak-1.0.0',
 ];
 /** Licences for packages that are neither deployed nor passed on. */
-const allowedForDevelopment = [...allowed, 'MPL-2.0', 'Unlicense'];
+const allowedForDevelopment = [...allowed, 'MPL-2.0', 'Unlicense', 'CC0-1.0'];
 
 const read = <T>(file: string, shape: z.ZodType<T>): T =>
   shape.parse(JSON.parse(readFileSync(join(root, file), 'utf8')));
@@ -30,26 +30,27 @@ const versions = z.record(z.string(), z.string());
 const optional = z.object({ optionalDependencies: versions });
 const own = read('package.json', optional.extend({ devDependencies: versions }));
 const compared = read('test/differential/package.json', optional);
+const site = read('site/package.json', z.object({ devDependencies: versions }));
 const named = Object.keys({
   ...own.devDependencies,
+  ...site.devDependencies,
   ...own.optionalDependencies,
   ...compared.optionalDependencies,
 });
 
-const { packages } = read(
-  'package-lock.json',
-  z.object({
-    packages: z.record(
-      z.string(),
-      z.object({
-        license: z.string().optional(),
-        dev: z.boolean().default(false),
-        devOptional: z.boolean().default(false),
-        optional: z.boolean().default(false),
-      }),
-    ),
-  }),
-);
+const lock = z.object({
+  packages: z.record(
+    z.string(),
+    z.object({
+      license: z.string().optional(),
+      dev: z.boolean().default(false),
+      devOptional: z.boolean().default(false),
+      optional: z.boolean().default(false),
+    }),
+  ),
+});
+const { packages } = read('package-lock.json', lock);
+const { packages: packagesOfSite } = read('site/package-lock.json', lock);
 const locked = Object.entries(packages)
   .filter(
     ([folder]) => folder.startsWith('node_modules/') && folder !== 'node_modules/svc-queue-differential',
@@ -113,7 +114,8 @@ describe('the list of dependencies', () => {
 
   it.each(rows)('has the licence of $name, where it is bundled, and why it is used', (row) => {
     const folder = `node_modules/${row.name}`;
-    expect(row.licence).toBe(licenceIn(folder) ?? packages[folder]?.license);
+    const locked = packages[folder] ?? packagesOfSite[folder];
+    expect(row.licence).toBe(licenceIn(folder) ?? locked?.license);
     const where = Object.entries(bundled).flatMap(([place, folders]) => (folders.has(folder) ? [place] : []));
     expect(row.where).toBe(where.join(', '));
     expect(row.why).not.toBe('');
@@ -153,5 +155,9 @@ describe('the licences', () => {
       .map(({ folder, license }) => ({ folder, licence: licenceIn(folder) ?? license ?? 'none' }))
       .filter(({ licence }) => !isOneOf(licence, allowedForDevelopment));
     expect(refused).toEqual([]);
+    const ofSite = Object.entries(packagesOfSite).filter(
+      ([folder, { license = 'none' }]) => folder !== '' && !isOneOf(license, allowedForDevelopment),
+    );
+    expect(ofSite.map(([folder]) => folder)).toEqual([]);
   });
 });

@@ -382,7 +382,7 @@ describe('a stage', () => {
   });
 
   it('has its values in docs/settings.md', () => {
-    const [, section = ''] = docs.split('\n### Stages\n');
+    const [, section = ''] = docs.split('\n## Stages\n');
     const rows = [...section.matchAll(/^\| `(\w+)` +\| `([^`]+)` +\| `([^`]+)` +\| [^|]+ \|$/gm)];
     expect(rows.map(([, name, dev, prod]) => [name, dev, prod])).toEqual(
       Object.entries(presets.dev).map(([name, value]) => [
@@ -396,18 +396,20 @@ describe('a stage', () => {
 
 describe('the list of settings in docs/settings.md', () => {
   const [, settingsOn = ''] = docs.split('\n## Settings\n');
-  const [section = ''] = settingsOn.split('\n### ');
-  /** Names and defaults, as in the table's first two columns. Some rows have two of each. */
-  const documented = [...section.matchAll(/^\| (`\w+`(?:, `\w+`)*) +\| ([^|]+?) +\|/gm)].flatMap(
-    ([, names = '', values = '']) => {
-      const several = names.split(', ');
-      const defaults = several.length === 1 ? [values] : values.split(', ');
-      return several.map((name, at) => [name.replaceAll('`', ''), defaults[at]?.replaceAll('`', '')]);
-    },
-  );
+  const [all = ''] = settingsOn.split('\n## ');
+  const sections = all.split('\n### ').slice(1);
+  /** Names and defaults, as in a heading and the sentence below it. Some headings have several of each. */
+  const documented = sections.flatMap((section) => {
+    const [, names = '', values = ''] = /^(.+)\n\nDefault: (.+?)\.\s/.exec(section) ?? [];
+    const several = names.split(', ');
+    const defaults = several.length === 1 ? [values] : values.split(', ');
+    return several.map((name, at) => [name.replaceAll('`', ''), defaults[at]?.replaceAll('`', '')]);
+  });
 
   it('says which settings are fixed after the first deployment', () => {
-    const fixed = [...section.matchAll(/^\| `(\w+)` .*\*\*fixed\*\*/gm)].map(([, name]) => name);
+    const fixed = sections
+      .filter((section) => /\*\*fixed\*\*/i.test(section))
+      .map((section) => /`(\w+)`/.exec(section)?.[1]);
     expect(fixed).toEqual(['name', ...Object.keys(fixedOf(read({})))]);
   });
 

@@ -2,6 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
+import { settings } from '../../lambdas/options/described.ts';
+import { headerName } from '../../lambdas/shared/headers.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const texts = [
@@ -17,7 +19,7 @@ const read = (name: string): string => readFileSync(join(root, name), 'utf8');
 
 /** Returns paths in backticks from the root. Only the part before `<a concept>` or `*` is checked. */
 const pathsIn = (text: string): readonly string[] =>
-  [...text.matchAll(/`((?:bench|bin|lambdas|lib|local|migrate|test|verify)\/[^`\s]*)`/g)].map(
+  [...text.matchAll(/`((?:bench|bin|lambdas|lib|local|migrate|site|test|verify)\/[^`\s]*)`/g)].map(
     ([, path = '']) => path.replace(/[<*].*$/, ''),
   );
 
@@ -65,6 +67,21 @@ it('The README links to every document', () => {
   expect(texts.filter((name) => name !== 'README.md' && !linked.has(name))).toEqual([]);
 });
 
+it('The documents name each option of a message, a schedule and a run', () => {
+  const all = texts.map(read).join('\n');
+  const headers = Object.keys(settings).map((name) => headerName('Svc', name.replace('-*', '')));
+  expect(headers.filter((header) => !all.includes(header))).toEqual([]);
+});
+
+it('The documents name each flag and variable of `svc-queue start`', () => {
+  const documented = ['docs/local-stage.md', 'docs/server.md'].map(read).join('\n');
+  const flags = read('local/stage/options.ts').match(
+    /(?<=\.option\(\s*')--[a-z-]+|(?<=\()SVC_[A-Z_]+(?=[;)])/g,
+  );
+  expect(flags?.length).toBeGreaterThan(20);
+  expect(flags?.filter((name) => !name.startsWith('SVC_TEST_') && !documented.includes(name))).toEqual([]);
+});
+
 it('The runbooks have each command in a block, because tests run the blocks', () => {
   const runbooks = ['docs/deploy.md', 'docs/operate.md', 'docs/recovery.md', 'docs/removal.md'].map(read);
   const blocks = runbooks.flatMap((text) => text.match(/^ *```sh$[^]*?^ *```$/gm) ?? []).join('\n');
@@ -89,13 +106,7 @@ it('Documents install this release’s archive, because the name on npm may be s
 });
 
 /** References: tests compare their tables with the code, or each row is a package, promise or command. */
-const references = [
-  'docs/settings.md',
-  'docs/errors.md',
-  'docs/dependencies.md',
-  'SECURITY.md',
-  'CONTRIBUTING.md',
-];
+const references = ['docs/settings.md', 'docs/dependencies.md', 'SECURITY.md', 'CONTRIBUTING.md'];
 
 it.each(texts.filter((name) => !references.includes(name)))('The tables of %s have short cells', (name) => {
   const cells = withoutCode(read(name))

@@ -27,17 +27,16 @@ describe('the codes of refusals', () => {
     expectTypeOf<readonly [404, undefined]>().not.toExtend<Reason>();
   });
 
-  it('are listed in docs/errors.md like in the table', () => {
-    const [, told = ''] = readFileSync(join(root, 'docs/errors.md'), 'utf8').split('## The codes');
-    const rows = told
-      .split('\n')
-      .filter((line) => line.startsWith('| `'))
-      .map((line) => line.split('|').map((cell) => cell.trim()));
-    expect(rows.map((cells) => cells.slice(1, -1))).toEqual(
-      codes.map((code) => {
-        const { statuses, meaning, advice } = errorCodes[code];
-        return [`\`${code}\``, statuses.join(', '), meaning, advice];
-      }),
-    );
+  it('each have a heading in docs/errors.md, with the cause and what to do', () => {
+    const document = readFileSync(join(root, 'docs/errors.md'), 'utf8');
+    const told = document
+      .split(/^#+ /m)
+      .filter((section) => section.startsWith('`'))
+      .map((section) => section.replaceAll(/\s+/g, ' ').trim());
+    const expected = codes.map((code) => {
+      const { statuses, meaning, advice } = errorCodes[code];
+      return `\`${code}\` Status ${statuses.join(', ')}. ${meaning} **Remedy:** ${advice}`;
+    });
+    expect(told.toSorted()).toEqual(expected.toSorted());
   });
 });

@@ -57,8 +57,8 @@ describe('the workflows', () => {
   it('have a writing job only after the environment’s review', () => {
     const jobs = workflows.flatMap(({ text }) => text.split(/^ {2}(?=[\w-]+:\n)/m));
     const writers = jobs.filter((job) => /: write\b|secrets\./.test(job));
-    expect(writers).toHaveLength(2);
-    expect(writers.filter((job) => !/^ {4}environment: release$/m.test(job))).toEqual([]);
+    expect(writers).toHaveLength(3);
+    expect(writers.filter((job) => !/^ {4}environment: (?:release|github-pages)$/m.test(job))).toEqual([]);
   });
 
   it('run the three parts of .ci/run', () => {

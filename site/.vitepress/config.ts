@@ -1,0 +1,102 @@
+import { cpSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { MarkdownEnv, MarkdownOptions } from 'vitepress';
+import { defineConfig } from 'vitepress';
+import type { Plugin } from 'vite';
+import { addresses, root, sidebar, targetOf } from './pages.ts';
+import { searchOptions, tokenize } from './words.ts';
+
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
+
+/** The anchors of the repository's hosting site: words in lower case, joined by hyphens. */
+const slugify = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .trim()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .replaceAll(/\s/g, '-');
+
+/** The path of the site: pages of a repository on GitHub are below its name. */
+const base = process.env['DOCS_BASE'] ?? '/';
+
+/** Linked files that are not pages. */
+const files = new Set<string>();
+
+const markdown: MarkdownOptions = {
+  anchor: { slugify },
+  config: (md) => {
+    md.core.ruler.push('documents', (state) => {
+      const { path, realPath } = state.env as MarkdownEnv;
+      const document = (realPath ?? path).slice(root.length + 1);
+      // Comments have code for tests.
+      state.tokens = state.tokens.filter(
+        ({ type, content }) => type !== 'html_block' || !content.startsWith('<!--'),
+      );
+      for (const { children } of state.tokens)
+        for (const [at, token] of children?.entries() ?? []) {
+          const link = token.type === 'link_open' ? token.attrGet('href') : null;
+          if (link === null || /^(?:#|\w+:)/.test(link)) continue;
+          const target = targetOf(document, link);
+          const text = children?.[at + 1];
+          if ('file' in target) {
+            files.add(target.file);
+            token.attrSet('href', `${base}${target.file}`);
+            token.attrSet('target', '_blank');
+          } else {
+            token.attrSet('href', target.href);
+            // Names of files mean nothing here.
+            if (text !== undefined && /^[\w-]+\.md$/.test(text.content)) text.content = target.title;
+          }
+        }
+    });
+  },
+};
+
+/** The documents are outside of this folder, so they do not find its packages. */
+const packages: Plugin = {
+  name: 'packages',
+  enforce: 'pre',
+  resolveId(id, importer, options) {
+    if (!/^vue(?:$|\/)/.test(id)) return undefined;
+    if (options.ssr === true) return { id, external: true };
+    if (importer?.endsWith('.md') !== true) return undefined;
+    return this.resolve(id, import.meta.filename, { ...options, skipSelf: true });
+  },
+};
+
+export default defineConfig({
+  title: 'svc-queue',
+  description: 'Reliable HTTP messaging that runs in your own AWS account, or on your laptop',
+  lang: 'en',
+  srcDir: root,
+  srcExclude: [
+    '!(docs|lambdas|test)/*',
+    '!(docs|lambdas|test)/*/**',
+    'lambdas/*/**',
+    'test/!(differential)/**',
+  ],
+  outDir: join(root, 'site/dist'),
+  cacheDir: join(root, 'site/.cache'),
+  base,
+  cleanUrls: true,
+  rewrites: Object.fromEntries([...addresses].map(([file, address]) => [file, `${address}.md`])),
+  markdown,
+  vite: { plugins: [packages] },
+  themeConfig: {
+    nav: [
+      { text: 'Start', link: '/' },
+      { text: 'API', link: '/api' },
+      { text: 'Errors', link: '/errors' },
+      { text: `Version ${version}`, link: '/changelog' },
+    ],
+    sidebar: sidebar(),
+    outline: [2, 3],
+    search: {
+      provider: 'local',
+      options: { miniSearch: { options: { tokenize }, searchOptions } },
+    },
+  },
+  buildEnd: ({ outDir }) => {
+    for (const file of files) cpSync(join(root, file), join(outDir, file));
+  },
+});

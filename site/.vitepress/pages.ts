@@ -1,0 +1,116 @@
+/** The pages of the site, and where the sidebar shows them. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, posix, resolve } from 'node:path';
+
+export const root = resolve(import.meta.dirname, '../..');
+
+/** Documents outside of `docs/`, and their addresses. */
+const others: Readonly<Record<string, string>> = {
+  'README.md': 'index',
+  'CONTRIBUTING.md': 'contributing',
+  'CHANGELOG.md': 'changelog',
+  'SECURITY.md': 'security',
+  'lambdas/README.md': 'lambdas',
+  'test/differential/README.md': 'differential',
+};
+
+const documents = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.md'))
+  .sort();
+
+/** The address of each document, without a slash at its beginning. */
+export const addresses: ReadonlyMap<string, string> = new Map([
+  ...Object.entries(others),
+  ...documents.map((name) => [`docs/${name}`, name.replace(/\.md$/, '')] as const),
+]);
+
+const within = (folder: string): readonly string[] =>
+  [...addresses.values()].filter((address) => address.startsWith(`${folder}/`));
+
+const sections: Readonly<Record<string, readonly string[]>> = {
+  Start: ['index', ...within('quick-starts'), 'local-stage', 'migration', 'apps'],
+  Guides: within('guides'),
+  'For users': [
+    'publishing',
+    'receiving',
+    'messages',
+    'workflows',
+    'lanes',
+    'later',
+    'aws-destinations',
+    'alarms',
+  ],
+  'For operators': [
+    'deploy',
+    'server',
+    'cdk',
+    'verify',
+    'operate',
+    'failures',
+    'recovery',
+    'removal',
+    'network',
+    'proxy',
+    'tls',
+    'cost',
+    'scale',
+  ],
+  Reference: ['api', 'errors', 'settings', 'limits', 'metrics', 'conformance'],
+  Project: [
+    'changelog',
+    'security',
+    'contributing',
+    'design',
+    'lambdas',
+    'differential',
+    'writing',
+    'dependencies',
+  ],
+};
+
+export function titleOf(address: string): string {
+  const [file = ''] = [...addresses].find(([, known]) => known === address) ?? [];
+  const [, title] = /^# (.+)$/m.exec(readFileSync(join(root, file), 'utf8')) ?? [];
+  if (title === undefined) throw new Error(`${file} has no first heading, which the sidebar shows.`);
+  return title.replaceAll('`', '');
+}
+
+/** @throws Error that names the documents without a section */
+export function sidebar() {
+  const shown = new Set(Object.values(sections).flat());
+  const missing = [...addresses.values()].filter((address) => !shown.has(address));
+  if (missing.length > 0)
+    throw new Error(`site/.vitepress/pages.ts has no section for ${missing.join(', ')}.`);
+  return Object.entries(sections).flatMap(([text, pages]) =>
+    pages.length === 0
+      ? []
+      : [
+          {
+            text,
+            items: pages.map((page) => ({
+              text: page === 'index' ? 'Overview' : titleOf(page),
+              link: addressOf(page),
+            })),
+          },
+        ],
+  );
+}
+
+const addressOf = (page: string): string => (page === 'index' ? '/' : `/${page}`);
+
+type Target = { readonly href: string; readonly title: string } | { readonly file: string };
+
+/**
+ * Finds the page that a document links to, or the file, of which the site has a copy.
+ *
+ * @throws Error if there is no such file
+ */
+export function targetOf(document: string, link: string): Target {
+  const [path = '', anchor] = link.split('#');
+  const file = posix.join(posix.dirname(document), path);
+  const page = addresses.get(file);
+  if (page !== undefined)
+    return { href: `${addressOf(page)}${anchor === undefined ? '' : `#${anchor}`}`, title: titleOf(page) };
+  if (!existsSync(join(root, file))) throw new Error(`${document} links to ${link}, which does not exist.`);
+  return { file };
+}
