@@ -57,10 +57,6 @@ async function readersEnv(fields: Readonly<Record<string, unknown>> = {}) {
     QSTASH_TOKEN: account.token,
     QSTASH_CURRENT_SIGNING_KEY: keys.current,
     QSTASH_NEXT_SIGNING_KEY: keys.next,
-    HOSTED_URL: service.url,
-    HOSTED_TOKEN: account.token,
-    HOSTED_CURRENT_SIGNING_KEY: keys.current,
-    HOSTED_NEXT_SIGNING_KEY: keys.next,
   };
   return { authorization, env };
 }
@@ -193,7 +189,8 @@ describe.skipIf(service.target === 'deployed')('examples against the service:', 
       otherCommands.push(...commands);
       expect(exitCode, output).toBe(0);
       const asked = own.reduce((sum, { text }) => sum + [...text.matchAll(/\bcurl /g)].length, 0);
-      expect(requests.length, output).toBe(asked);
+      // A document may ask until something has happened.
+      expect(requests.length, output).toBeGreaterThanOrEqual(asked);
       expect(requests.filter((one) => !one.startsWith('2'))).toEqual([]);
     } finally {
       if (!isServed) await other.close();

@@ -118,6 +118,10 @@ function faultsOf({ program, args }: Command): readonly string[] | Promise<reado
     const further = end === -1 ? [] : faultsOfCdk(others[0] ?? '', others.slice(end + 1));
     return Promise.resolve(further).then((faults) => [...faultsOfCommand(others), ...faults]);
   }
+  if (program === 'docker') {
+    const start = args.indexOf('svc-queue');
+    return start === -1 ? [] : faultsOfCommand(args.slice(start + 1));
+  }
   if (program !== 'npm' || first !== 'start') return [];
   return faultsOfCommand(['start', ...others.filter((one) => one !== '--')]);
 }

@@ -18,6 +18,7 @@ export const notRun: Readonly<Record<string, string>> = {
   aws: 'It needs an AWS account. It answers with what the documents read from it.',
   npx: 'It is `svc-queue` or `cdk`, most of whose commands need an AWS account (`svc-queue shell` needs none and is run); what they make is tested in `test/infra`.',
   npm: 'It installs packages, starts a stage that goes on, or runs tests and commands with tests of their own. Its script has to exist.',
+  docker: 'It needs a daemon. The commands of `svc-queue` behind it are checked.',
   git: 'It changes the clone.',
   sleep: 'What a document waits for is on AWS.',
 };
@@ -80,6 +81,7 @@ const standIns = (password: string, packages: string): Readonly<Record<string, s
     `node -e 'process.exit(process.argv[1] in require("${root}/package.json").scripts ? 0 : 1)' "$script" ||`,
     '  { echo "There is no script $script" >&2; exit 1; }',
   ),
+  docker: bash(record),
   git: bash('exit 0'),
   sleep: bash('exit 0'),
 });
@@ -107,6 +109,7 @@ async function filledIn(text: string, { env, port, idOf }: ShellSetting): Promis
   }
   const places: Readonly<Record<string, string | undefined>> = {
     region: 'eu-central-1',
+    app: 'http://localhost:3000',
     ManagementUrl: env['SVC_MANAGEMENT_URL'],
     Url: env['SVC_URL'],
     token: env['SVC_TOKEN'],
