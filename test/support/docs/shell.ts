@@ -81,7 +81,7 @@ const standIns = (password: string, packages: string): Readonly<Record<string, s
     `node -e 'process.exit(process.argv[1] in require("${root}/package.json").scripts ? 0 : 1)' "$script" ||`,
     '  { echo "There is no script $script" >&2; exit 1; }',
   ),
-  docker: bash(record),
+  docker: bash(record, `[[ $* != *'cat /data/env' ]] || cat .svc/env`),
   git: bash('exit 0'),
   sleep: bash('exit 0'),
 });
