@@ -131,8 +131,6 @@ describe.skipIf(service.target === 'deployed')('examples against the service:', 
     const makers: Readonly<Record<string, () => Promise<string | undefined>>> = {
       messages: async () => (await ask('POST', `/v2/publish/${inbox.url}`, '1', waiting))['messageId'],
       users: async () => (await makeAccount()).id,
-      tokens: async () =>
-        (await ask('POST', '/v2/tokens', JSON.stringify({ name: 'of the docs', scope: 'publish' })))['id'],
       bulk: async () =>
         (await ask('DELETE', '/v2/messages?label=of-no-message&background=true', ''))['bulkId'],
       schedules: async () =>
@@ -155,7 +153,6 @@ describe.skipIf(service.target === 'deployed')('examples against the service:', 
       workflowRunId: 'runs',
       'rotate-token': 'users',
       stats: 'users',
-      actor: 'tokens',
     };
     const made = new Map<string, Promise<string | undefined>>();
     const idOf = async (segment: string): Promise<string> => {
