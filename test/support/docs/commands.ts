@@ -119,8 +119,9 @@ function faultsOf({ program, args }: Command): readonly string[] | Promise<reado
     return Promise.resolve(further).then((faults) => [...faultsOfCommand(others), ...faults]);
   }
   if (program === 'docker') {
-    const start = args.indexOf('svc-queue');
-    return start === -1 ? [] : faultsOfCommand(args.slice(start + 1));
+    return args.includes('exec') && args.includes('svc-queue')
+      ? faultsOfCommand(args.slice(args.indexOf('svc-queue') + 1))
+      : [];
   }
   if (program !== 'npm' || first !== 'start') return [];
   return faultsOfCommand(['start', ...others.filter((one) => one !== '--')]);
