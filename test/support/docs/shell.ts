@@ -10,6 +10,7 @@ import { delimiter, join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { inject } from 'vitest';
 import { root } from '../bundledStage.ts';
+import { limitForHangsMs } from '../limits.ts';
 import type { Block } from './blocks.ts';
 import type { Command } from './commands.ts';
 
@@ -176,6 +177,8 @@ async function runIn(home: string, blocks: readonly Block[], setting: ShellSetti
     cwd: folder,
     // A separate process group, so that the shell's servers end with it.
     detached: true,
+    // Before the test ends, so that it shows the output of a document that waits in vain.
+    timeout: 2 * limitForHangsMs,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...process.env,
