@@ -57,10 +57,6 @@ async function readersEnv(fields: Readonly<Record<string, unknown>> = {}) {
     QSTASH_TOKEN: account.token,
     QSTASH_CURRENT_SIGNING_KEY: keys.current,
     QSTASH_NEXT_SIGNING_KEY: keys.next,
-    HOSTED_URL: service.url,
-    HOSTED_TOKEN: account.token,
-    HOSTED_CURRENT_SIGNING_KEY: keys.current,
-    HOSTED_NEXT_SIGNING_KEY: keys.next,
   };
   return { authorization, env };
 }
@@ -135,8 +131,6 @@ describe.skipIf(service.target === 'deployed')('examples against the service:', 
     const makers: Readonly<Record<string, () => Promise<string | undefined>>> = {
       messages: async () => (await ask('POST', `/v2/publish/${inbox.url}`, '1', waiting))['messageId'],
       users: async () => (await makeAccount()).id,
-      tokens: async () =>
-        (await ask('POST', '/v2/tokens', JSON.stringify({ name: 'of the docs', scope: 'publish' })))['id'],
       bulk: async () =>
         (await ask('DELETE', '/v2/messages?label=of-no-message&background=true', ''))['bulkId'],
       schedules: async () =>
@@ -159,7 +153,6 @@ describe.skipIf(service.target === 'deployed')('examples against the service:', 
       workflowRunId: 'runs',
       'rotate-token': 'users',
       stats: 'users',
-      actor: 'tokens',
     };
     const made = new Map<string, Promise<string | undefined>>();
     const idOf = async (segment: string): Promise<string> => {
@@ -193,7 +186,8 @@ describe.skipIf(service.target === 'deployed')('examples against the service:', 
       otherCommands.push(...commands);
       expect(exitCode, output).toBe(0);
       const asked = own.reduce((sum, { text }) => sum + [...text.matchAll(/\bcurl /g)].length, 0);
-      expect(requests.length, output).toBe(asked);
+      // A document may ask until something has happened.
+      expect(requests.length, output).toBeGreaterThanOrEqual(asked);
       expect(requests.filter((one) => !one.startsWith('2'))).toEqual([]);
     } finally {
       if (!isServed) await other.close();

@@ -12,7 +12,9 @@ import { expectRefusal } from '../support/refusals.ts';
 
 const receiver = useReceiver();
 
-const example = blocksOf('docs/receiving.md').find(({ language }) => language === 'python');
+const example = blocksOf('docs/guides/webhooks-to-customers.md').find(
+  ({ language }) => language === 'python',
+);
 const python = findPython();
 
 const secretsShape = z.strictObject({

@@ -119,6 +119,11 @@ function faultsOf({ program, args }: Command): readonly string[] | Promise<reado
     const further = end === -1 ? [] : faultsOfCdk(own[0] ?? '', own.slice(end + 1));
     return Promise.resolve(further).then((faults) => [...faultsOfCommand(own), ...faults]);
   }
+  if (program === 'docker') {
+    return args.includes('exec') && args.includes('svc-queue')
+      ? faultsOfCommand(args.slice(args.indexOf('svc-queue') + 1))
+      : [];
+  }
   if (program !== 'npm' || first !== 'start') return [];
   return faultsOfCommand(['start', ...others.filter((one) => one !== '--')]);
 }

@@ -70,7 +70,10 @@ export async function typeErrors(folder: string, programs: readonly Program[]): 
         checkJs: true,
         noUnusedLocals: false,
         // The package under its own name, without a build.
-        paths: { 'svc-queue': [join(root, 'lib/index.ts')] },
+        paths: {
+          'svc-queue': [join(root, 'lib/index.ts')],
+          next: [join(import.meta.dirname, 'next.d.ts')],
+        },
         noUnusedParameters: false,
       },
       include: [],

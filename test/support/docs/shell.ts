@@ -10,6 +10,7 @@ import { delimiter, join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { inject } from 'vitest';
 import { root } from '../bundledStage.ts';
+import { limitForHangsMs } from '../limits.ts';
 import type { Block } from './blocks.ts';
 import type { Command } from './commands.ts';
 
@@ -20,6 +21,7 @@ export const notRun: Readonly<Record<string, string>> = {
     'Most of its commands need an AWS account (`svc-queue shell` needs none and is run); what they make is tested in `test/infra`.',
   npx: 'It is `cdk`, or another release of `svc-queue`.',
   npm: 'It installs packages, starts a stage that goes on, or runs tests and commands with tests of their own. Its script has to exist.',
+  docker: 'It needs a daemon. The commands of `svc-queue` behind it are checked.',
   git: 'It changes the clone.',
   sleep: 'What a document waits for is on AWS.',
 };
@@ -83,6 +85,7 @@ const standIns = (password: string, packages: string): Readonly<Record<string, s
     `node -e 'process.exit(process.argv[1] in require("${root}/package.json").scripts ? 0 : 1)' "$script" ||`,
     '  { echo "There is no script $script" >&2; exit 1; }',
   ),
+  docker: bash(record, `[[ $* != *'cat /data/env' ]] || cat .svc/env`),
   git: bash('exit 0'),
   sleep: bash('exit 0'),
 });
@@ -110,6 +113,7 @@ async function filledIn(text: string, { env, port, idOf }: ShellSetting): Promis
   }
   const places: Readonly<Record<string, string | undefined>> = {
     region: 'eu-central-1',
+    app: 'http://localhost:3000',
     ManagementUrl: env['SVC_MANAGEMENT_URL'],
     Url: env['SVC_URL'],
     token: env['SVC_TOKEN'],
@@ -176,6 +180,8 @@ async function runIn(home: string, blocks: readonly Block[], setting: ShellSetti
     cwd: folder,
     // A separate process group, so that the shell's servers end with it.
     detached: true,
+    // Before the test ends, so that it shows the output of a document that waits in vain.
+    timeout: 2 * limitForHangsMs,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...process.env,
