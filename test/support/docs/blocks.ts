@@ -14,9 +14,11 @@ export interface Block {
 
 export const documents: readonly string[] = [
   'README.md',
-  ...readdirSync(join(root, 'docs'))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => `docs/${name}`),
+  ...['docs', 'docs/guides'].flatMap((folder) =>
+    readdirSync(join(root, folder))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `${folder}/${name}`),
+  ),
 ];
 
 const fenced = /(?:^<!-- before:([^]*?)-->\n\n?)?^( *)```(\w*)\n([^]*?)^\2```$/gm;
