@@ -10,7 +10,12 @@ import { limitForInstallsMs } from '../limits.ts';
 import type { Block } from './blocks.ts';
 
 /** Packages that readers install besides the clients, and that the project lacks. */
-const packages = [`@upstash/workflow@${manifest.version}`, 'express@5.1.0', '@types/express@5.0.6'];
+const packages = [
+  `@upstash/workflow@${manifest.version}`,
+  'express@5.1.0',
+  '@types/express@5.0.6',
+  'bullmq@6.7.0',
+];
 
 const run = promisify(execFile);
 
