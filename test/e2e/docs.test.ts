@@ -42,8 +42,11 @@ beforeAll(async () => {
 }, limitForInstallsMs);
 afterAll(() => receiver.close());
 
-async function readersEnv(fields: Readonly<Record<string, unknown>> = {}) {
-  const account = await makeAccount(fields);
+async function readersEnv() {
+  const account = await makeAccount({
+    circuit: { enabled: false, failures: 2 },
+    lambda_destinations: ['arn:aws:lambda:*:*:function:orders-*'],
+  });
   const authorization = { authorization: `Bearer ${account.token}` };
   const keys = z
     .object({ current: z.string(), next: z.string() })
@@ -129,7 +132,7 @@ describe.skipIf(service.target === 'deployed')('examples against the service:', 
   const otherCommands: Command[] = [];
 
   it.concurrent.each(shells)('the commands of $document succeed', async ({ document, own }) => {
-    const { authorization, env } = await readersEnv({ circuit: { enabled: false, failures: 2 } });
+    const { authorization, env } = await readersEnv();
     const ask = async (
       method: string,
       path: string,
