@@ -87,7 +87,7 @@ const requestErrors = {
   },
   token_invalid: {
     statuses: [401],
-    meaning: 'The token is malformed, was never valid, or was replaced.',
+    meaning: 'The token is malformed, was never valid, or was replaced or revoked.',
     advice: 'Get the account’s current token, and send it exactly as it was issued.',
   },
   token_expired: {
