@@ -40,6 +40,8 @@ interface Kills {
 
 export function killsOf(store: Store): Kills | undefined {
   store.refresh();
+  // A store in memory has no description.
+  if (store.get(aboutKey) === undefined) return undefined;
   const { killedAt, lastKilledAt = killedAt } = aboutOf(store);
   return killedAt === undefined || lastKilledAt === undefined
     ? undefined

@@ -29,7 +29,7 @@ def failing():
 
 
 def dead_lettered():
-    """Publishes what fails for good; the id of its dead letter."""
+    """Publishes what fails permanently; the id of its dead letter."""
     message_id = client.message.publish(url=failing().url, retries=0).message_id
     letters = eventually(lambda: service(f"/v2/dlq?messageId={message_id}")["messages"])
     return letters[0]["dlqId"]

@@ -7,14 +7,17 @@ import { blocksOf, documents, programsIn } from '../support/docs/blocks.ts';
 import { faultsIn, installAwsCli, type Command } from '../support/docs/commands.ts';
 import {
   installPackages,
+  installPythonPackages,
   runProgram,
+  runPython,
   typeErrors,
   writePrograms,
   type Program,
 } from '../support/docs/programs.ts';
-import { runBlocks } from '../support/docs/shell.ts';
+import { isServer, runBlocks } from '../support/docs/shell.ts';
 import { eventually } from '../support/eventually.ts';
 import { limitForInstallsMs } from '../support/limits.ts';
+import { findPython } from '../support/python.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { service } from '../support/service.ts';
 
@@ -28,16 +31,22 @@ const ofLanguages = (...languages: readonly string[]) =>
 
 let packages = '';
 let awsCli: string | undefined;
+const python = findPython();
+let pythonPrograms: string | undefined;
 let receiver: Receiver;
 beforeAll(async () => {
   receiver = await startReceiver();
   packages = await installPackages();
   awsCli = await installAwsCli();
+  pythonPrograms = python && (await installPythonPackages(python));
 }, limitForInstallsMs);
 afterAll(() => receiver.close());
 
-async function readersEnv(fields: Readonly<Record<string, unknown>> = {}) {
-  const account = await makeAccount(fields);
+async function readersEnv() {
+  const account = await makeAccount({
+    circuit: { enabled: false, failures: 2 },
+    lambda_destinations: ['arn:aws:lambda:*:*:function:orders-*'],
+  });
   const authorization = { authorization: `Bearer ${account.token}` };
   const keys = z
     .object({ current: z.string(), next: z.string() })
@@ -101,15 +110,25 @@ describe.skipIf(service.target === 'deployed')('examples against the service:', 
     });
   });
 
+  it.skipIf(python === undefined)('programs in Python run, if they use the service', async () => {
+    const programs = ofLanguages('python').filter(({ text }) => text.includes('SVC_TOKEN'));
+    expect(programs.length).toBeGreaterThan(1);
+    for (const { at, text } of programs) {
+      const { env } = await readersEnv();
+      await expect(runPython(pythonPrograms ?? '', text, env), at).resolves.toEqual(expect.any(String));
+    }
+  });
+
   const shells = documents.flatMap((document) => {
     const own = blocksOf(document).filter(({ language }) => language === 'sh');
-    return own.length === 0 ? [] : [{ document, own }];
+    const isPossible = python !== undefined || !own.some(({ text }) => /^pip /m.test(text));
+    return own.length === 0 || !isPossible ? [] : [{ document, own }];
   });
 
   const otherCommands: Command[] = [];
 
   it.concurrent.each(shells)('the commands of $document succeed', async ({ document, own }) => {
-    const { authorization, env } = await readersEnv({ circuit: { enabled: false, failures: 2 } });
+    const { authorization, env } = await readersEnv();
     const ask = async (
       method: string,
       path: string,
@@ -167,7 +186,7 @@ describe.skipIf(service.target === 'deployed')('examples against the service:', 
     await ask('POST', '/v2/topics/orders/endpoints', JSON.stringify({ endpoints: [{ url: inbox.url }] }));
     await ask('POST', '/v2/queues', JSON.stringify({ queueName: 'orders' }));
     const other = await startReceiver();
-    const isServed = own.some(({ text }) => /\.listen\(/.test(text));
+    const isServed = own.some(({ text }) => isServer(text));
     const port = Number(new URL(other.origin).port);
     if (isServed) await other.close();
     // A document closes this host’s circuit, which must be open for that.
@@ -182,7 +201,8 @@ describe.skipIf(service.target === 'deployed')('examples against the service:', 
       );
     }
     try {
-      const { exitCode, output, requests, commands } = await runBlocks(own, { env, port, packages, idOf });
+      const setting = { env, port, packages, pythonPrograms, idOf };
+      const { exitCode, output, requests, commands } = await runBlocks(own, setting);
       otherCommands.push(...commands);
       expect(exitCode, output).toBe(0);
       const asked = own.reduce((sum, { text }) => sum + [...text.matchAll(/\bcurl /g)].length, 0);

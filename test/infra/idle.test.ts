@@ -53,9 +53,8 @@ describe('what an idle deployment costs', () => {
     for (const name of ['README.md', 'docs/deploy.md']) expect(read(name)).toMatch(sentence);
   });
 
-  it('is in the README as a part of a month’s bill, with the messages that test/unit/bench/bill.test.ts counts', () => {
-    const [, section = ''] = read('README.md').split('### What a month costs');
-    const [table = ''] = section.split('npm run bench cost');
+  it('is in the guide to costs as a part of a month’s bill, with the messages that test/unit/bench/bill.test.ts counts', () => {
+    const table = read('docs/guides/cost-of-my-month.md');
     const [messages = NaN, metrics, idle, all] = [...table.matchAll(/\$([\d.]+)\** \|$/gm)].map(
       ([, dollars]) => Number(dollars),
     );

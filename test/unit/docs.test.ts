@@ -82,6 +82,12 @@ it('The documents name each flag and variable of `svc-queue start`', () => {
   expect(flags?.filter((name) => !name.startsWith('SVC_TEST_') && !documented.includes(name))).toEqual([]);
 });
 
+it('The README has less than 200 lines, and tables that fit a page', () => {
+  const lines = read('README.md').split('\n');
+  expect(lines.length).toBeLessThan(200);
+  expect(lines.filter((line) => line.startsWith('|') && line.length > 140)).toEqual([]);
+});
+
 it('The runbooks have each command in a block, because tests run the blocks', () => {
   const runbooks = ['docs/deploy.md', 'docs/operate.md', 'docs/recovery.md', 'docs/removal.md'].map(read);
   const blocks = runbooks.flatMap((text) => text.match(/^ *```sh$[^]*?^ *```$/gm) ?? []).join('\n');

@@ -135,7 +135,7 @@ await runOperations({
       topicIds.flatMap((topicId) => [`${topicId} cepa`, `${topicId} identity`]),
     );
   },
-  'a topic that fails for good; its failure function is told, and its batch goes on': async () => {
+  'a topic that fails permanently; its failure function is called, and its batch continues': async () => {
     const told = pending<string>();
     const { base, batchRuns } = servePipeline((topicId) => {
       if (topicId === 'bad') throw new Error('broken');

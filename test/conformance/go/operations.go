@@ -21,7 +21,7 @@ func published(options qstash.PublishOptions) string {
 	return answer.MessageId
 }
 
-// deadLettered publishes what fails for good, and returns the id of its dead letter.
+// deadLettered publishes what fails permanently, and returns the id of its dead letter.
 func deadLettered() string {
 	id := published(qstash.PublishOptions{Url: newInbox(500).url, Retries: qstash.RetryCount(0)})
 	return eventually(func() (string, bool) {

@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Ending } from '../../../cli/commandLine.ts';
+import { parseOptions as parseBench } from '../../../bench/options.ts';
 import { names as cdkCommands, parseCdk } from '../../../bin/commands/cdk.ts';
 import { parseBackupOptions } from '../../../local/backup/options.ts';
 import { parseCheckOptions } from '../../../local/check/options.ts';
@@ -71,6 +72,7 @@ const parsers: Readonly<Record<string, (args: readonly string[]) => unknown>> = 
   recover: (args) => parseRecover(args, Date.now()),
   'master-secret': parseMasterSecretCommand,
   accounts: parseAccounts,
+  bench: parseBench,
   password: parsePassword,
   migrate: (args) => parseMigrate(args, migrateVariables),
   verify: (args) => parseVerify(args, { before: names(beforeChecks), after: names(afterChecks) }),
@@ -124,8 +126,9 @@ function faultsOf({ program, args }: Command): readonly string[] | Promise<reado
       ? faultsOfCommand(args.slice(args.indexOf('svc-queue') + 1))
       : [];
   }
-  if (program !== 'npm' || first !== 'start') return [];
-  return faultsOfCommand(['start', ...others.filter((one) => one !== '--')]);
+  if (program !== 'npm') return [];
+  const [name = '', ...given] = (first === 'run' ? others : args).filter((one) => one !== '--');
+  return ['start', 'bench'].includes(name) ? faultsOfCommand([name, ...given]) : [];
 }
 
 /**

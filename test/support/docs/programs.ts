@@ -1,16 +1,24 @@
 /** Checks the types of the documents' programs, and runs them. */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import * as z from 'zod/mini';
 import manifest from '../../../node_modules/@upstash/workflow/package.json' with { type: 'json' };
 import { root } from '../bundledStage.ts';
 import { limitForInstallsMs } from '../limits.ts';
+import { installInto } from '../python.ts';
 import type { Block } from './blocks.ts';
 
 /** Packages that readers install besides the clients, and that the project lacks. */
-const packages = [`@upstash/workflow@${manifest.version}`, 'express@5.1.0', '@types/express@5.0.6'];
+const packages = [
+  `@upstash/workflow@${manifest.version}`,
+  'express@5.1.0',
+  '@types/express@5.0.6',
+  'bullmq@6.7.0',
+];
+
+const pythonPackages = ['fastapi==0.163.2', 'uvicorn==0.54.0', 'qstash==3.4.0', 'upstash-workflow==2.0.0'];
 
 const run = promisify(execFile);
 
@@ -32,6 +40,12 @@ export async function installPackages(): Promise<string> {
   });
   writeFileSync(ready, '');
   return home;
+}
+
+/** @returns the folder of the programs that Python packages have installed */
+export async function installPythonPackages(python: string): Promise<string> {
+  const home = join(root, '.cache/docs', pythonPackages.join('+'));
+  return dirname(await installInto(home, python, pythonPackages));
 }
 
 /** A program in a separate file. */
@@ -96,10 +110,22 @@ const failure = z.object({ stdout: z.string().check(z.minLength(1)) });
  * @returns its output, with its exit code unless that is 0
  */
 export async function runProgram(file: string, env: Readonly<Record<string, string>>): Promise<string> {
-  const { stdout } = await run(process.execPath, ['--import', 'tsx', file], {
-    cwd: root,
-    env: { ...process.env, ...env },
-    timeout: limitForInstallsMs,
-  });
+  const { stdout } = await run(process.execPath, ['--import', 'tsx', file], optionsWith(env));
   return stdout;
 }
+
+/** @param programs the result of {@link installPythonPackages} */
+export async function runPython(
+  programs: string,
+  text: string,
+  env: Readonly<Record<string, string>>,
+): Promise<string> {
+  const { stdout } = await run(join(programs, 'python'), ['-c', text], optionsWith(env));
+  return stdout;
+}
+
+const optionsWith = (env: Readonly<Record<string, string>>) => ({
+  cwd: root,
+  env: { ...process.env, ...env },
+  timeout: limitForInstallsMs,
+});

@@ -86,6 +86,8 @@ const standIns = (password: string, packages: string): Readonly<Record<string, s
     '  { echo "There is no script $script" >&2; exit 1; }',
   ),
   docker: bash(record, `[[ $* != *'cat /data/env' ]] || cat .svc/env`),
+  // In front of the real one, which `python -m` starts.
+  pip: bash('shift; exec python -m pip show --quiet "$@"'),
   git: bash('exit 0'),
   sleep: bash('exit 0'),
 });
@@ -96,12 +98,14 @@ export interface ShellSetting {
   readonly port: number;
   /** The folder whose `node_modules` has the packages that readers install. */
   readonly packages: string;
+  /** The folder with the programs of the Python packages that readers install, if there is Python. */
+  readonly pythonPrograms: string | undefined;
   /** Creates the thing whose id is in a path, from the segment before it, such as `messages` in `/v2/messages/$ID`. */
   readonly idOf: (segment: string) => Promise<string>;
 }
 
 /** Whether a program is a server. It then runs in the background while the document's later blocks use it. */
-const isServer = (text: string): boolean => /\.listen\(/.test(text);
+export const isServer = (text: string): boolean => /\.listen\(|^uvicorn /m.test(text);
 
 const ids = /([\w-]+)([/=])\$\{?(?:ID|RUN|DLQ_ID)\b\}?/g;
 
@@ -161,7 +165,7 @@ async function runIn(home: string, blocks: readonly Block[], setting: ShellSetti
   const lines = Object.entries(setting.env).map(([name, value]) => `${name}=${value}\n`);
   await writeFile(join(folder, '.svc/env'), lines.join(''));
   await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
-  const { env, packages, port } = setting;
+  const { env, packages, port, pythonPrograms = tools } = setting;
   for (const [name, script] of Object.entries(standIns(env['SVC_MANAGEMENT_PASSWORD'] ?? '', packages))) {
     await writeFile(join(tools, name), script, { mode: 0o755 });
   }
@@ -186,7 +190,7 @@ async function runIn(home: string, blocks: readonly Block[], setting: ShellSetti
     env: {
       ...process.env,
       ...env,
-      PATH: `${tools}${delimiter}${process.env['PATH'] ?? ''}`,
+      PATH: [tools, pythonPrograms, process.env['PATH'] ?? ''].join(delimiter),
       HOME: home,
       DOCS_RECORD: requestLog,
       DOCS_COMMANDS: commandLog,

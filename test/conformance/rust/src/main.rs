@@ -50,7 +50,7 @@ impl World {
             .ok_or_else(|| "It has no id.".into())
     }
 
-    /// Publishes what fails for good, and returns the id of its dead letter.
+    /// Publishes what fails permanently, and returns the id of its dead letter.
     async fn dead_lettered(&self) -> Result<String, Box<dyn Error + Send + Sync>> {
         let id = self.published(to(&self.server.inbox(500).url)?.retries(0).build()).await?;
         let filter = DlqFilter {
