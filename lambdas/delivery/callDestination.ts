@@ -18,7 +18,8 @@ const request = createDeliveryClient(
   settings.outboundProxies,
 );
 
-async function requestOf(
+/** Makes an attempt's request, without its destination. */
+export async function requestOf(
   message: Message,
   attempt: number,
   account: Account,

@@ -36,7 +36,7 @@ export async function namedBy(token: string): Promise<Completing> {
   return { accountId, messageId, named: { number: attempt, startedAt } };
 }
 
-const tooLate = (messageId: string, why: string): HttpError =>
+export const tooLate = (messageId: string, why: string): HttpError =>
   new HttpError(
     410,
     'completion_too_late',

@@ -1,10 +1,11 @@
 /**
- * Deferred completion in the workers: a destination answers 202, and completes the attempt later by a request to the API
+ * Attempts that end without an answer to their request. Most are deferred: a destination answers 202, and completes the attempt later by a request to the API
  * (`complete.ts`).
  *
  * A worker notes in a row that the attempt is open. The first to write a record decides the outcome: the request that completes
  * it, the job that ends its time, or a second worker that got another answer.
  */
+import { isPull } from '../destination/pull.ts';
 import { noAnswer } from '../destination/response.ts';
 import type { CompletionTimeoutJob } from '../job/job.ts';
 import { isEarly, sendJob } from '../job/send.ts';
@@ -15,30 +16,46 @@ import { loadBody } from '../message/bodies.ts';
 import { loadMessage, recordOf } from '../message/history.ts';
 import type { Message, OpenAttempt } from '../message/message.ts';
 import { noteOpen } from '../message/messages.ts';
-import { now } from '../shared/clock.ts';
+import { rulesOf } from '../circuit/settings.ts';
+import { now, secondMs } from '../shared/clock.ts';
 import { formatDuration } from '../value/duration.ts';
 import { continueOnce } from './continuations/continueRecorded.ts';
 import { finishAttempt, type LoadedMessage } from './finishAttempt.ts';
 import { outcomeOf } from './outcome.ts';
+import { putOffer } from './store/offers.ts';
 
 type MessageId = Pick<Message, 'accountId' | 'messageId'>;
 
-const timeoutOf = ({ accountId, messageId }: MessageId, { number }: OpenAttempt): CompletionTimeoutJob => ({
+const timeoutOf = (
+  { accountId, messageId }: MessageId,
+  { number, until, isOffered }: OpenAttempt,
+): CompletionTimeoutJob => ({
   kind: 'completionTimeout',
   accountId,
   messageId,
   attempt: number,
+  until: isOffered === false ? until : undefined,
 });
+
+function endedBecause(
+  { deferredMs = 0, url }: Message,
+  { isOffered, startedAt, until }: OpenAttempt,
+): string {
+  const within = formatDuration(deferredMs);
+  if (isOffered === true) return `No client took the message within ${within}.`;
+  if (!isPull(url)) return `The destination answered 202 and did not complete the attempt within ${within}.`;
+  return `The client that took the message did not complete it within ${formatDuration(until - startedAt)}.`;
+}
 
 /** Leaves an attempt open after a 202. It keeps the slots of its queue and its key. */
 export async function leaveOpen(
-  { history, account }: LoadedMessage,
+  { history, account }: Pick<LoadedMessage, 'history' | 'account'>,
   open: OpenAttempt,
   acquired: Acquired,
 ): Promise<void> {
   const { message } = history;
   await noteOpen(message, open, now());
-  await sendJob(timeoutOf(message, open), open.until);
+  await sendEnd(message, open);
   await acquired.keep(open.until);
   // It may have been completed or cancelled before its slot was kept.
   const latest = await loadMessage(message);
@@ -50,7 +67,13 @@ export async function leaveOpen(
 }
 
 /** Ends the job of an open attempt. The worker that left it open may have died before it sent the job for its end. */
-export const stayOpen = (message: Message, open: OpenAttempt): Promise<void> =>
+export async function stayOpen(message: Message, open: OpenAttempt): Promise<void> {
+  await sendEnd(message, open);
+  if (open.isOffered === true) await putOffer(message, open);
+}
+
+/** Sends the job that ends an attempt's time. */
+export const sendEnd = (message: MessageId, open: OpenAttempt): Promise<void> =>
   sendJob(timeoutOf(message, open), open.until);
 
 /**
@@ -71,16 +94,15 @@ export async function timeOut(job: CompletionTimeoutJob, isAgain: boolean): Prom
   }
   // Without the row, the attempt's job repeats it.
   if (open?.number !== job.attempt || history.end !== undefined) return;
+  // Each later end has a job.
+  if (timeoutOf(message, open).until !== job.until) return;
   if (isEarly(open.until)) {
     await sendJob(job, open.until);
     return;
   }
   const account = await ownerOf(message);
   if (account === undefined) return;
-  const within = formatDuration(message.deferredMs ?? 0);
-  const response = noAnswer(
-    `The destination answered 202 and did not complete the attempt within ${within}.`,
-  );
+  const response = noAnswer(endedBecause(message, open));
   const { number, startedAt } = open;
   const recordedAt = now();
   const outcome = await outcomeOf(message, account, number, response, recordedAt);
@@ -89,5 +111,22 @@ export async function timeOut(job: CompletionTimeoutJob, isAgain: boolean): Prom
     loaded,
     { number, startedAt, recordedAt, response, outcome, wasOpen: true },
     { release: () => leaveLanesAgain(message, number, account) },
+  );
+}
+
+/** Fails a message that has waited too long for its host, without a request or a retry. */
+export async function failOverdue({ history, account, body }: LoadedMessage, number: number): Promise<void> {
+  const time = now();
+  const waitedSeconds = rulesOf(account.circuit).longestWaitMs / secondMs;
+  const error = `The destination has been down, and this attempt has waited for more than ${waitedSeconds} s; no request was made.`;
+  await finishAttempt(
+    { history, account, body },
+    {
+      number,
+      startedAt: time,
+      recordedAt: time,
+      response: noAnswer(error),
+      outcome: { state: 'FAILED' },
+    },
   );
 }

@@ -119,7 +119,7 @@ async function attemptOrFail(
 ): Promise<void> {
   try {
     if (acquired === 'overdue') {
-      const { failOverdue } = await import('./failOverdue.ts');
+      const { failOverdue } = await import('./deferred.ts');
       await failOverdue(ready, job.attempt);
     } else await makeAttempt(ready, job, acquired);
   } finally {

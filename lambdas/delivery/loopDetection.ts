@@ -9,7 +9,7 @@ import {
 import { isRecent, minuteMs, now } from '../shared/clock.ts';
 import { loopMarkHeader, loopMarkHeaders, isOwnDelivery } from '../account/credentials.ts';
 import { targetOf } from '../destination/destination.ts';
-import { isArn } from '../destination/arns.ts';
+import { isUrl } from '../destination/place.ts';
 import type { CanonicalRequest } from '../request/dialect.ts';
 import { forbidden } from '../error/httpError.ts';
 import type { Message } from '../message/message.ts';
@@ -66,7 +66,7 @@ export const loopMark = async ({
   prefix,
   url,
 }: Pick<Message, 'prefix' | 'url'>): Promise<readonly Header[]> =>
-  loopMarkHeaders(await masterSecret(), prefix, isArn(url) ? '/' : targetOf(url).path);
+  loopMarkHeaders(await masterSecret(), prefix, isUrl(url) ? targetOf(url).path : '/');
 
 /** @throws HttpError 403 for a delivery of this deployment */
 export async function refuseOwnDelivery({ config }: CanonicalRequest, rawPath: string): Promise<void> {

@@ -4,6 +4,7 @@ import type { AttemptJob } from '../job/job.ts';
 import { noteTime } from '../job/slowJobs.ts';
 import type { Acquired } from '../lane/acquireLanes.ts';
 import { type MessageHistory } from '../message/history.ts';
+import { isPull } from '../destination/pull.ts';
 import { dueTimeOf } from '../message/status.ts';
 import { now } from '../shared/clock.ts';
 import { callDestination } from './callDestination.ts';
@@ -20,6 +21,12 @@ export async function makeAttempt(
   const { attempt: number, admittedTo } = job;
   try {
     const startedAt = now();
+    if (isPull(request.message.url)) {
+      request.release();
+      const { offer } = await import('./pulled.ts');
+      await offer(loaded, number, acquired);
+      return;
+    }
     const answer = await callDestination(request.message, number, loaded.account, request.body);
     request.release();
     const recordedAt = now();

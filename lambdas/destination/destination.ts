@@ -13,17 +13,21 @@ import type { Config } from '../shared/config.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
 import { isArn, parseArn, refusingList, whatHasArns, type AllowedArns } from './arns.ts';
 
-export { isArn };
+import { allowedPull, isPull, parsePull } from './pull.ts';
+
+import { isUrl } from './place.ts';
+
+export { isArn, isPull, isUrl };
 
 type Destination =
   | { readonly kind: 'url'; readonly url: string }
-  | { readonly kind: 'arn'; readonly url: string }
+  | { readonly kind: 'arn' | 'pull'; readonly url: string }
   | { readonly kind: 'group'; readonly name: string };
 
 const scheme = /^(https?):\/{0,2}/i;
 const groupName = /^[A-Za-z0-9._-]+$/;
 const allowedUrl = 'a URL that starts with http:// or https://';
-const allowed = `${allowedUrl}, the ARN of a ${whatHasArns} in AWS, or the name of a URL group (letters, digits, ".", "_", "-")`;
+const allowed = `${allowedUrl}, the ARN of a ${whatHasArns} in AWS, ${allowedPull}, or the name of a URL group (letters, digits, ".", "_", "-")`;
 
 export const badDestination = (message: string): HttpError => badRequest('destination_invalid', message);
 
@@ -38,8 +42,9 @@ export function parseDestination(raw: string): Destination {
     throw badDestination(
       `The destination is missing: a non-empty destination must be provided; allowed is ${allowed}.`,
     );
-  const text = /^(https?%3a|arn(:.*%|%3a))/i.test(raw) ? decodeOnce(raw) : raw;
+  const text = /^(https?%3a|pull%3a|arn(:.*%|%3a))/i.test(raw) ? decodeOnce(raw) : raw;
   if (isArn(text)) return { kind: 'arn', url: parseArn('The destination', text) };
+  if (isPull(text)) return { kind: 'pull', url: parsePull('The destination', text) };
   if (scheme.test(text)) {
     return { kind: 'url', url: parseUrl('The destination', text.replace(scheme, '$1://')) };
   }
@@ -63,6 +68,15 @@ function decodeOnce(raw: string): string {
  */
 export const parseAddress = (field: string, text: string): string =>
   isArn(text) ? parseArn(field, text) : parseUrl(field, text);
+
+/**
+ * Parses the destination of a message: as {@link parseAddress}, or a name to take messages from.
+ *
+ * @param field for the error
+ * @throws HttpError 400
+ */
+export const parseEndpoint = (field: string, text: string): string =>
+  isPull(text) ? parsePull(field, text) : parseAddress(field, text);
 
 /**
  * Parses a URL. It is kept as written, except that spaces and non-ASCII are encoded, a fragment is removed, and scheme and host
@@ -165,6 +179,7 @@ export interface DestinationRules extends HostRules {
  */
 export function refuseDestination(field: string, destination: string, rules: DestinationRules): void {
   rules.scope?.refuse(field, destination);
+  if (isPull(destination)) return;
   if (!isArn(destination)) {
     refuseSsrf(field, destination, rules);
     return;

@@ -6,6 +6,7 @@ import { headerName } from '../shared/headers.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
 import { parseUrl, targetOf, type Scope } from './destination.ts';
 import { arnServices, isArn, matchesArn } from './arns.ts';
+import { isPull } from './pull.ts';
 
 /** `group:<name>`, `queue:<name>`, or a group's plain name. */
 const named = new RegExp(`^(?:(group|queue):)?(${nameForm.replace(/^\^|\$$/g, '')})$`);
@@ -18,7 +19,7 @@ const arn = new RegExp(`^arn:aws(-cn|-us-gov)?:(${arnServices.join('|')}):[\\w*:
  * @returns the pattern to store; undefined if invalid
  */
 export function parsePattern(text: string): string | undefined {
-  if (named.test(text) || arn.test(text)) return text;
+  if (named.test(text) || arn.test(text) || isPull(text)) return text;
   try {
     const url = parseUrl('It', text);
     const { origin, pathname, username, password, search, hash } = new URL(url);
@@ -60,8 +61,9 @@ function climbs(path: string): boolean {
  * written and normalized.
  */
 function begins(pattern: string, url: string): boolean {
+  if (isPull(url)) return pattern === url;
   if (isArn(url)) return isArn(pattern) && matchesArn(pattern, url);
-  if (named.test(pattern) || isArn(pattern)) return false;
+  if (named.test(pattern) || isArn(pattern) || isPull(pattern)) return false;
   const [wanted, given] = [new URL(pattern), new URL(url)];
   const [path = ''] = targetOf(url).path.split('?', 1);
   return (

@@ -1,9 +1,10 @@
-import { isArn } from './arns.ts';
+/** Other destinations are ARNs, or names to take messages from. */
+export const isUrl = (destination: string): boolean => /^https?:/.test(destination);
 
-/** A URL's `host` or `host:port`; in AWS, the ARN. */
+/** A URL's `host` or `host:port`; of others, the whole destination. */
 export const hostOf = (destination: string): string =>
-  isArn(destination) ? destination : new URL(destination).host;
+  isUrl(destination) ? new URL(destination).host : destination;
 
-/** Without query. Functions are invoked with `/`; other AWS destinations have it too. */
+/** Without query. Functions are invoked with `/`; the other destinations without a URL have it too. */
 export const pathOf = (destination: string): string =>
-  isArn(destination) ? '/' : new URL(destination).pathname;
+  isUrl(destination) ? new URL(destination).pathname : '/';

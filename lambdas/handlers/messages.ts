@@ -1,5 +1,7 @@
 import { changesBetween } from '../audit/changes.ts';
 import { getBulk, getBulks, resumeBulk, stopBulk } from '../bulk/bulks.ts';
+import { readExtension, readPulling } from '../wire/pull.ts';
+import { onlyPublishes } from '../account/namedCaller.ts';
 import { parseFilter } from '../wire/filters.ts';
 import { idsInBody } from '../wire/idBodies.ts';
 import { parseCompletion } from '../wire/requests.ts';
@@ -64,6 +66,15 @@ async function complete(
   };
 }
 
+async function pull(call: AuthenticatedCall): Promise<ApiResponse> {
+  const { account, named } = call.caller;
+  const { url, ...taking } = readPulling(variable(call, 'name'), call.request.body);
+  if (named?.scope === 'publish' && account.scope === undefined) throw onlyPublishes();
+  account.scope?.refuse('The name', url);
+  const { takeAll } = await import('../delivery/pulled.ts');
+  return ok(await takeAll(account, taking));
+}
+
 const endpoints: Endpoints<'messages'> = {
   'GET /v2/messages': async ({ canonical, caller }) => {
     const filter = parseFilter('listedMessages', canonical.otherQuery);
@@ -106,6 +117,11 @@ const endpoints: Endpoints<'messages'> = {
     })),
   'POST /v2/complete/{completion}': (call) =>
     complete(call, undefined, ({ namedBy }) => namedBy(variable(call, 'completion'))),
+  'POST /v2/pull/{name}': pull,
+  'POST /v2/extend/{completion}': async (call) => {
+    const { extend } = await import('../delivery/pulled.ts');
+    return ok(await extend(variable(call, 'completion'), readExtension(call.request.body)));
+  },
   'DELETE /v2/messages': async ({ request, canonical, caller }) => {
     const query = [...canonical.otherQuery, ...idsInBody('messages', request.body)];
     return ok(await cancelMessages(caller.account, parseFilter('messages', query)));

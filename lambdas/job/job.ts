@@ -127,7 +127,14 @@ const jobShape = /* @__PURE__ */ made(() => {
       step: place,
     }),
     /** Ends the time for a destination to complete an open attempt. */
-    z.object({ kind: z.literal('completionTimeout'), accountId: name, messageId: name, attempt: place }),
+    z.object({
+      kind: z.literal('completionTimeout'),
+      accountId: name,
+      messageId: name,
+      attempt: place,
+      /** The end that it is for, Unix milliseconds, if it is not the attempt's first. */
+      until: z.optional(z.number()),
+    }),
   ]);
 });
 

@@ -35,8 +35,12 @@ interface Route {
 const attemptName = (messageId: string, attempt: number, change?: string): string =>
   [messageId, attempt, ...(change === undefined ? [] : [change])].join('-');
 
-const completionName = ({ messageId, attempt }: Omit<CompletionTimeoutJob, 'kind' | 'accountId'>): string =>
-  `${attemptName(messageId, attempt)}-open`;
+const completionName = ({
+  messageId,
+  attempt,
+  until,
+}: Omit<CompletionTimeoutJob, 'kind' | 'accountId'>): string =>
+  [attemptName(messageId, attempt), 'open', ...(until === undefined ? [] : [until])].join('-');
 
 /** A pump that extends the line needs another name than one at the same time that does not. */
 function pumpName({ accountId, lane, name, dueAt, keepsFrom }: PumpJob): string {

@@ -167,7 +167,7 @@ export const attempt = z.object({
 });
 export type Attempt = Readable<z.infer<typeof attempt>>;
 
-/** An attempt that was answered with 202 and waits for its completion. */
+/** An attempt that was answered with 202, or is offered to clients or was taken by one, and waits for its completion. */
 export interface OpenAttempt {
   /** 0 for the first delivery. */
   readonly number: number;
@@ -175,6 +175,8 @@ export interface OpenAttempt {
   readonly startedAt: number;
   /** When it fails without a completion, Unix milliseconds. */
   readonly until: number;
+  /** Whether no client has taken it. */
+  readonly isOffered?: boolean | undefined;
 }
 
 /** Whether no other attempt follows. */

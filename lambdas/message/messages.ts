@@ -149,6 +149,31 @@ export async function noteOpen(message: Message, open: OpenAttempt, now: number)
 }
 
 /**
+ * Changes the end of an open attempt, and with it who works on it.
+ *
+ * @param onlyIf whether a client takes an offered attempt, or the one that took it goes on
+ * @returns false if the attempt is not open in that way
+ */
+export async function changeOpen(
+  message: MessageKey,
+  { number, startedAt, until }: OpenAttempt,
+  onlyIf: 'offered' | 'open',
+): Promise<boolean> {
+  const isOffered =
+    onlyIf === 'offered' ? 'isOffered = :true' : '(attribute_not_exists(isOffered) OR isOffered = :false)';
+  const { isMade } = await update(
+    settings.messagesTable,
+    keyOf(message, openId(message.messageId, number)),
+    'SET startedAt = :startedAt, #until = :until, isOffered = :false',
+    {
+      onlyIf: `attribute_exists(id) AND ${isOffered}`,
+      values: { startedAt, until, false: false, true: onlyIf === 'offered' ? true : undefined },
+    },
+  );
+  return isMade;
+}
+
+/**
  * Ends a message: a worker that finds this row makes no attempt. The log shows only a cancelled message's end.
  *
  * @returns whether this is its first such end

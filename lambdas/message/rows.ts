@@ -133,7 +133,12 @@ export const heldAttemptOf = (row: Row): number => heldRow.parse(row).held;
 
 export const isOpen = (row: Row): boolean => 'open' in row;
 
-const openRow = z.object({ open: z.number(), startedAt: z.number(), until: z.number() });
+const openRow = z.object({
+  open: z.number(),
+  startedAt: z.number(),
+  until: z.number(),
+  isOffered: z.optional(z.boolean()),
+});
 
 export function openOf(row: Row): OpenAttempt {
   const { open, ...rest } = openRow.parse(row);

@@ -1,13 +1,14 @@
 import type { CanonicalRequest } from '../request/dialect.ts';
-import { parsePublishOptions, type PublishOptions } from '../request/publishOptions.ts';
+import { longestDeferredMs, parsePublishOptions, type PublishOptions } from '../request/publishOptions.ts';
 import { limitsOf, type Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { callbackScopes } from '../shared/config.ts';
 import {
   badDestination,
-  isArn,
+  isPull,
+  isUrl,
   parseDestination,
-  parseAddress,
+  parseEndpoint,
   refuseDestination,
   type DestinationRules,
 } from '../destination/destination.ts';
@@ -110,10 +111,13 @@ export async function prepare(
   );
   const circuit = options.circuit ?? (await circuitOfQueue(account.id, queueName));
   const drafts = endpoints.map((endpoint): Draft => {
+    const url = urlOf(endpoint, request.otherQuery, rules);
+    const deferredMs = options.deferredMs ?? (isPull(url) ? longestDeferredMs : undefined);
     const message: Message = {
       ...options,
+      deferredMs,
       circuit,
-      url: urlOf(endpoint, request.otherQuery, rules),
+      url,
       topicName: group?.name,
       endpointName: endpoint.name,
       endpointSignature: endpoint.signature && { ...endpoint.signature, readAt: createdAt },
@@ -124,7 +128,7 @@ export async function prepare(
       prefix: request.prefix,
       createdAt,
       callerIp: request.callerIp,
-      expiresAt: expiryOf(options, limits),
+      expiresAt: expiryOf({ ...options, deferredMs }, limits),
     };
     return { message, body };
   });
@@ -138,7 +142,7 @@ function rulesFor(rules: DestinationRules, group: UrlGroup | undefined): Destina
   const urls = [...group.endpoints.map(({ url }) => url), ...callbacks];
   return {
     ...rules,
-    scope: rules.scope.withKnown(urls.map((url) => parseAddress('The URL group', headerText(url).trim()))),
+    scope: rules.scope.withKnown(urls.map((url) => parseEndpoint('The URL group', headerText(url).trim()))),
   };
 }
 
@@ -155,10 +159,13 @@ export function urlOf(
   field = 'The destination',
 ): string {
   const [parameter] = query;
-  if (parameter !== undefined && isArn(endpoint.url)) {
-    throw badDestination(`${field} is an ARN, which takes no query; the request has ${quote(parameter[0])}.`);
+  if (parameter !== undefined && !isUrl(endpoint.url)) {
+    const what = isPull(endpoint.url) ? 'a name' : 'an ARN';
+    throw badDestination(
+      `${field} is ${what}, which takes no query; the request has ${quote(parameter[0])}.`,
+    );
   }
-  const url = parseAddress(field, withQuery(endpoint.url, query));
+  const url = parseEndpoint(field, withQuery(endpoint.url, query));
   if (url.length > longestUrl) {
     throw badDestination(`${field} has ${url.length} characters; allowed are ${longestUrl}.`);
   }

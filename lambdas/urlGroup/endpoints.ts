@@ -1,7 +1,7 @@
 import { limitsOf, type Account } from '../account/account.ts';
 import type { Changes } from '../audit/changes.ts';
 import { now } from '../shared/clock.ts';
-import { badDestination, parseAddress, refuseDestination } from '../destination/destination.ts';
+import { badDestination, parseEndpoint, refuseDestination } from '../destination/destination.ts';
 import { type HttpError, badField, notFound, overLimit, quote } from '../error/httpError.ts';
 import { parseShape } from '../shared/json.ts';
 import type { EndpointsAdded } from '../wire/urlGroupAnswers.ts';
@@ -23,7 +23,7 @@ async function readEndpoints(account: Account, request: GroupRequest): Promise<r
   const rules = await destinationRules(request.host, account);
   const read = endpoints.map(async ({ url, name, signature }, index): Promise<Endpoint> => {
     const field = `endpoints.${index}.url`;
-    const parsed = parseAddress(field, url);
+    const parsed = parseEndpoint(field, url);
     if (parsed.length > longestEndpointUrl) {
       throw badDestination(`${field} has ${parsed.length} characters; allowed are ${longestEndpointUrl}.`);
     }

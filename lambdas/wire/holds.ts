@@ -2,6 +2,7 @@
 import * as z from 'zod/mini';
 import { longestHost } from '../circuit/verdict.ts';
 import { isArn } from '../destination/arns.ts';
+import { isPull } from '../destination/pull.ts';
 import { hostOf } from '../destination/place.ts';
 import { badField, quote } from '../error/httpError.ts';
 import { charactersIn } from '../options/option.ts';
@@ -46,8 +47,9 @@ interface HoldRequest {
 
 /** Reads the host as URLs' parsers write it. */
 function hostIn(text: string): string {
-  const isHost = isArn(text) || (/^[^/?#@\\\s]+$/.test(text) && URL.canParse(`https://${text}`));
-  const host = isHost ? hostOf(isArn(text) ? text : `https://${text}`) : '';
+  const isHost =
+    isArn(text) || isPull(text) || (/^[^/?#@\\\s]+$/.test(text) && URL.canParse(`https://${text}`));
+  const host = isHost ? hostOf(isArn(text) || isPull(text) ? text : `https://${text}`) : '';
   if (isHost && host.length <= longestHost) return host;
   throw badField(
     `The host is ${quote(text)}; allowed is the host of a URL, as in "example.com" or "example.com:8443", or an ARN.`,

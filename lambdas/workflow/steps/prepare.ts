@@ -17,6 +17,8 @@ import { destinationRules } from '../../destination/rulesOfDeployment.ts';
 import { atPlace, orThrow } from '../../publish/batchItems.ts';
 import { urlOf, type PublishRequest } from '../../publish/prepare.ts';
 
+const others = { group: 'a URL group', arn: 'an ARN', pull: 'a name to take messages from' } as const;
+
 /** A workflow client's request, and its part in a workflow, from its headers. */
 export interface WorkflowRequest<M extends WorkflowMessage = WorkflowMessage> {
   readonly request: PublishRequest;
@@ -80,7 +82,7 @@ async function read<M extends WorkflowMessage>(
   if (destination.kind !== 'url') {
     throw badRequest(
       'workflow_request_invalid',
-      `A message of a workflow goes to a URL, and not to ${destination.kind === 'group' ? 'a URL group' : 'an ARN'}.`,
+      `A message of a workflow goes to a URL, and not to ${others[destination.kind]}.`,
     );
   }
   const rules = await destinationRules(request.host, account);

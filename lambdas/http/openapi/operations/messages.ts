@@ -5,6 +5,7 @@ import { bulkId, messageId, messageInAnyState, messagePage, runId } from '../par
 import type { Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
 import { counting, dueParameters, ofDeliveries } from '../parts/parameters.ts';
+import { pull, pullRoutes } from './pull.ts';
 import { tooManyQueues } from './queues.ts';
 
 const notWaiting = /* @__PURE__ */ made(
@@ -86,6 +87,7 @@ export const messagesRoutes = {
   'POST /v2/messages/{messageId}/complete': { access: 'write', audit: 'message.complete' },
   // The destination has no token. The URL is valid for one attempt.
   'POST /v2/complete/{completion}': { access: 'open' },
+  ...pullRoutes,
   'GET /v2/bulk': { access: 'read' },
   'GET /v2/bulk/{bulkId}': { access: 'read' },
   'DELETE /v2/bulk/{bulkId}': { access: 'write', audit: 'bulk.stop' },
@@ -93,6 +95,7 @@ export const messagesRoutes = {
 } as const satisfies RouteTable;
 
 export const messages = /* @__PURE__ */ made((): Operations<typeof messagesRoutes> => ({
+  ...pull,
   'POST /v2/messages/{messageId}/complete': {
     id: 'completeMessage',
     summary: 'Complete the open attempt of a message',

@@ -31,6 +31,8 @@ import {
   scheduleChange,
   triggerItem,
 } from '../../../wire/requests.ts';
+import { extension, pulling } from '../../../wire/pull.ts';
+import * as pulls from '../../../wire/pullAnswers.ts';
 import * as groups from '../../../wire/urlGroupAnswers.ts';
 import { cancelBody } from '../../../wire/workflowFilters.ts';
 import * as workflows from '../../../wire/workflowAnswers.ts';
@@ -55,6 +57,10 @@ const shapes = {
   MessageChanged: answers.changedMessage,
   Completion: completion,
   Completed: answers.completed,
+  Pulling: pulling,
+  Pulled: pulls.pulled,
+  Extension: extension,
+  Extended: pulls.extended,
   Cancelled: answers.cancelled,
   Counted: answers.counted,
   StartedBulk: bulks.startedBulk,

@@ -1,0 +1,157 @@
+/**
+ * Messages whose destination is a name: their attempts are offered, and clients take them.
+ *
+ * An offered attempt is open like one that was answered with 202, and keeps its slots. A client that takes it gets the request
+ * that would have been made, and completes it as a destination does later (`complete.ts`). A conditional write decides which of
+ * several clients gets it. If the client or this process dies, the attempt fails when its time is over, and is retried.
+ */
+import type { Account } from '../account/account.ts';
+import { completionToken } from '../account/completionToken.ts';
+import type { Acquired } from '../lane/acquireLanes.ts';
+import { holdsOfMessage } from '../lane/holds.ts';
+import { loadBody } from '../message/bodies.ts';
+import { loadMessage } from '../message/history.ts';
+import type { Message, OpenAttempt } from '../message/message.ts';
+import { changeOpen } from '../message/messages.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { bodyRecord } from '../message/records.ts';
+import { now } from '../shared/clock.ts';
+import { shownHeaders } from '../shared/headers.ts';
+import type { Answer } from '../wire/answers.ts';
+import { jsonBytes, largestAnswer } from '../wire/answerSize.ts';
+import type * as answers from '../wire/pullAnswers.ts';
+import { requestOf } from './callDestination.ts';
+import { namedBy, tooLate } from './complete.ts';
+import { leaveOpen, sendEnd } from './deferred.ts';
+import type { LoadedMessage } from './finishAttempt.ts';
+import { offersOf, putOffer, removeOffer, type Offer } from './store/offers.ts';
+
+export async function offer(
+  loaded: Pick<LoadedMessage, 'history' | 'account'>,
+  number: number,
+  acquired: Acquired,
+): Promise<void> {
+  const { message } = loaded.history;
+  const startedAt = now();
+  const open = { number, startedAt, until: startedAt + (message.deferredMs ?? 0), isOffered: true };
+  await leaveOpen(loaded, open, acquired);
+  await putOffer(message, open);
+}
+
+interface Taking {
+  readonly name: string;
+  /** Messages at most. */
+  readonly count: number;
+  /** How long to wait for the first one, in milliseconds. */
+  readonly waitMs: number;
+  /** The client's time to complete each, in milliseconds. */
+  readonly withinMs: number;
+}
+
+type Pulled = Answer<typeof answers.pulled>;
+type Taken = Pulled['messages'][number];
+
+/** For headers and the other fields of a message. */
+const headBytes = 30_000;
+
+const sizeOf = (body: Uint8Array): number => jsonBytes(bodyRecord(body));
+
+/** Without messages, the offers are read again after this time (ms). */
+const lookEveryMs = 500;
+
+/** Takes messages, those that were offered first. It may take fewer than there are, but waits only while there is none. */
+export async function takeAll(account: Account, { name, count, waitMs, withinMs }: Taking): Promise<Pulled> {
+  // The system's clock may step.
+  const until = performance.now() + waitMs;
+  const messages: Taken[] = [];
+  let bytes = 0;
+  for (;;) {
+    for await (const offered of offersOf(account.id, name)) {
+      const one = await readOffer(account, offered, name);
+      if (one === undefined) continue;
+      const size = sizeOf(one.body) + headBytes;
+      // The first one fits: an account's largest message fits into an answer.
+      if (messages.length > 0 && bytes + size > largestAnswer) return { messages };
+      const taken = await takeOne(account, offered, one, name, withinMs);
+      if (taken === undefined) continue;
+      bytes += size;
+      if (messages.push(taken) >= count) return { messages };
+    }
+    const leftMs = until - performance.now();
+    if (messages.length > 0 || leftMs <= 0) return { messages };
+    await sleep(Math.min(lookEveryMs, leftMs));
+  }
+}
+
+interface Offered {
+  readonly message: Message;
+  readonly open: OpenAttempt;
+  readonly body: Uint8Array;
+}
+
+/** @returns undefined if it cannot be taken now */
+async function readOffer(account: Account, offered: Offer, name: string): Promise<Offered | undefined> {
+  const history = await loadMessage(offered);
+  const open = history?.open;
+  const isOver = history?.end !== undefined || open?.number !== offered.attempt || open.isOffered !== true;
+  if (history === undefined || open === undefined || isOver) {
+    await removeOffer(offered, name);
+    return undefined;
+  }
+  const { message } = history;
+  if ((await holdsOfMessage(account, message)) !== undefined) return undefined;
+  return { message, open, body: await loadBody(message.messageId, history.body) };
+}
+
+/** @returns undefined if another client was first */
+async function takeOne(
+  account: Account,
+  offered: Offer,
+  { message, open: { number }, body }: Offered,
+  name: string,
+  withinMs: number,
+): Promise<Taken | undefined> {
+  const { accountId, messageId } = message;
+  const startedAt = now();
+  const mine = { number, startedAt, until: startedAt + withinMs, isOffered: false };
+  // Its end must be certain before a client works on it.
+  await sendEnd(message, mine);
+  if (!(await changeOpen(message, mine, 'offered'))) return undefined;
+  await removeOffer(offered, name);
+  const { method, headers } = await requestOf(message, number, account, body);
+  return {
+    messageId,
+    retried: number,
+    method,
+    headers: shownHeaders(headers),
+    ...bodyRecord(body),
+    completion: await completionToken({ accountId, messageId, attempt: number, startedAt }),
+    completionDeadline: mine.until,
+  };
+}
+
+/**
+ * Gives an open attempt more time, or less, from now on.
+ *
+ * @param completion the token of the attempt
+ * @throws HttpError 404 or 410
+ */
+export async function extend(completion: string, withinMs: number): Promise<Answer<typeof answers.extended>> {
+  const { named, ...key } = await namedBy(completion);
+  const history = await loadMessage(key);
+  const open = history?.open;
+  const until = now() + withinMs;
+  if (
+    history === undefined ||
+    history.end !== undefined ||
+    open === undefined ||
+    open.number !== named?.number
+  ) {
+    throw tooLate(key.messageId, 'the attempt has ended');
+  }
+  const longer = { ...open, until, isOffered: false };
+  await sendEnd(history.message, longer);
+  if (!(await changeOpen(history.message, longer, 'open')))
+    throw tooLate(key.messageId, 'the attempt has ended');
+  return { messageId: key.messageId, completionDeadline: until };
+}

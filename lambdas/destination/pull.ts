@@ -1,0 +1,22 @@
+/** Destinations without an address: `pull:` and a name, from which clients take their messages. */
+import { badRequest } from '../error/httpError.ts';
+import { quoteUrl } from '../shared/urlCredentials.ts';
+
+const form = /^pull:[A-Za-z0-9._-]{1,100}$/;
+
+export const allowedPull = 'pull:<name> with a name of 1 to 100 letters, digits, ".", "_" and "-"';
+
+export const isPull = (destination: string): boolean => destination.startsWith('pull:');
+
+export const pullOf = (name: string): string => `pull:${name}`;
+
+export const pullNameOf = (destination: string): string => destination.slice('pull:'.length);
+
+/**
+ * @param field for the error
+ * @throws HttpError 400
+ */
+export function parsePull(field: string, text: string): string {
+  if (form.test(text)) return text;
+  throw badRequest('destination_invalid', `${field} is ${quoteUrl(text)}; allowed is ${allowedPull}.`);
+}
