@@ -220,7 +220,7 @@ describe('a message to a name', () => {
     await ok(api('POST', `/v2/schedules/${schedule}/run`, { token: token() }));
     const bodies: (string | undefined)[] = [];
     while (bodies.length < 3) bodies.push(...(await pull(name, { count: 3 })).map(({ body }) => body));
-    expect(bodies.toSorted()).toEqual(['batch', 'group', 'schedule']);
+    expect(bodies.toSorted()).toEqual(['"schedule"', 'batch', 'group']);
   });
 });
 
