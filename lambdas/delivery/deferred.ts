@@ -15,10 +15,12 @@ import { leaveAsMessage, leaveLanesAgain } from '../lane/leaveLanes.ts';
 import { loadBody } from '../message/bodies.ts';
 import { loadMessage, recordOf } from '../message/history.ts';
 import type { Message, OpenAttempt } from '../message/message.ts';
-import { noteOpen } from '../message/messages.ts';
+import { changeOpen, noteOpen } from '../message/messages.ts';
 import { rulesOf } from '../circuit/settings.ts';
 import { now, secondMs } from '../shared/clock.ts';
 import { formatDuration } from '../value/duration.ts';
+import type { Extended } from '../wire/pullAnswers.ts';
+import { namedBy, tooLate } from './complete.ts';
 import { continueOnce } from './continuations/continueRecorded.ts';
 import { finishAttempt, type LoadedMessage } from './finishAttempt.ts';
 import { outcomeOf } from './outcome.ts';
@@ -64,6 +66,19 @@ export async function leaveOpen(
   if (latest.end !== undefined || recordOf(latest, open.number) !== undefined) {
     await leaveLanesAgain(message, open.number, account);
   }
+}
+
+/** Offers an attempt to clients (`pulled.ts`). It keeps the slots of its queue and its key. */
+export async function offer(
+  loaded: Pick<LoadedMessage, 'history' | 'account'>,
+  number: number,
+  acquired: Acquired,
+): Promise<void> {
+  const { message } = loaded.history;
+  const startedAt = now();
+  const open = { number, startedAt, until: startedAt + (message.deferredMs ?? 0), isOffered: true };
+  await leaveOpen(loaded, open, acquired);
+  await putOffer(message, open);
 }
 
 /** Ends the job of an open attempt. The worker that left it open may have died before it sent the job for its end. */
@@ -129,4 +144,30 @@ export async function failOverdue({ history, account, body }: LoadedMessage, num
       outcome: { state: 'FAILED' },
     },
   );
+}
+
+/**
+ * Gives an open attempt more time, or less, from now on.
+ *
+ * @param completion the token of the attempt
+ * @throws HttpError 404 or 410
+ */
+export async function extend(completion: string, withinMs: number): Promise<Extended> {
+  const { named, ...key } = await namedBy(completion);
+  const history = await loadMessage(key);
+  const open = history?.open;
+  const until = now() + withinMs;
+  if (
+    history === undefined ||
+    history.end !== undefined ||
+    open === undefined ||
+    open.number !== named?.number
+  ) {
+    throw tooLate(key.messageId, 'the attempt has ended');
+  }
+  const longer = { ...open, until, isOffered: false };
+  await sendEnd(history.message, longer);
+  if (!(await changeOpen(history.message, longer, 'open')))
+    throw tooLate(key.messageId, 'the attempt has ended');
+  return { messageId: key.messageId, completionDeadline: until };
 }

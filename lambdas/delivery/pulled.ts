@@ -7,36 +7,19 @@
  */
 import type { Account } from '../account/account.ts';
 import { completionToken } from '../account/completionToken.ts';
-import type { Acquired } from '../lane/acquireLanes.ts';
 import { holdsOfMessage } from '../lane/holds.ts';
 import { loadBody } from '../message/bodies.ts';
 import { loadMessage } from '../message/history.ts';
 import type { Message, OpenAttempt } from '../message/message.ts';
 import { changeOpen } from '../message/messages.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bodyRecord } from '../message/records.ts';
+import { bodyRecord, requestRecord } from '../message/records.ts';
 import { now } from '../shared/clock.ts';
-import { shownHeaders } from '../shared/headers.ts';
-import type { Answer } from '../wire/answers.ts';
 import { jsonBytes, largestAnswer } from '../wire/answerSize.ts';
-import type * as answers from '../wire/pullAnswers.ts';
+import type { Pulled } from '../wire/pullAnswers.ts';
 import { requestOf } from './callDestination.ts';
-import { namedBy, tooLate } from './complete.ts';
-import { leaveOpen, sendEnd } from './deferred.ts';
-import type { LoadedMessage } from './finishAttempt.ts';
-import { offersOf, putOffer, removeOffer, type Offer } from './store/offers.ts';
-
-export async function offer(
-  loaded: Pick<LoadedMessage, 'history' | 'account'>,
-  number: number,
-  acquired: Acquired,
-): Promise<void> {
-  const { message } = loaded.history;
-  const startedAt = now();
-  const open = { number, startedAt, until: startedAt + (message.deferredMs ?? 0), isOffered: true };
-  await leaveOpen(loaded, open, acquired);
-  await putOffer(message, open);
-}
+import { sendEnd } from './deferred.ts';
+import { offersOf, removeOffer, type Offer } from './store/offers.ts';
 
 interface Taking {
   readonly name: string;
@@ -48,7 +31,6 @@ interface Taking {
   readonly withinMs: number;
 }
 
-type Pulled = Answer<typeof answers.pulled>;
 type Taken = Pulled['messages'][number];
 
 /** For headers and the other fields of a message. */
@@ -118,40 +100,11 @@ async function takeOne(
   await sendEnd(message, mine);
   if (!(await changeOpen(message, mine, 'offered'))) return undefined;
   await removeOffer(offered, name);
-  const { method, headers } = await requestOf(message, number, account, body);
   return {
     messageId,
     retried: number,
-    method,
-    headers: shownHeaders(headers),
-    ...bodyRecord(body),
+    ...requestRecord(await requestOf(message, number, account, body)),
     completion: await completionToken({ accountId, messageId, attempt: number, startedAt }),
     completionDeadline: mine.until,
   };
-}
-
-/**
- * Gives an open attempt more time, or less, from now on.
- *
- * @param completion the token of the attempt
- * @throws HttpError 404 or 410
- */
-export async function extend(completion: string, withinMs: number): Promise<Answer<typeof answers.extended>> {
-  const { named, ...key } = await namedBy(completion);
-  const history = await loadMessage(key);
-  const open = history?.open;
-  const until = now() + withinMs;
-  if (
-    history === undefined ||
-    history.end !== undefined ||
-    open === undefined ||
-    open.number !== named?.number
-  ) {
-    throw tooLate(key.messageId, 'the attempt has ended');
-  }
-  const longer = { ...open, until, isOffered: false };
-  await sendEnd(history.message, longer);
-  if (!(await changeOpen(history.message, longer, 'open')))
-    throw tooLate(key.messageId, 'the attempt has ended');
-  return { messageId: key.messageId, completionDeadline: until };
 }
