@@ -18,7 +18,7 @@ import { now } from '../shared/clock.ts';
 import { jsonBytes, largestAnswer } from '../wire/answerSize.ts';
 import type { Pulled } from '../wire/pullAnswers.ts';
 import { requestOf } from './callDestination.ts';
-import { sendEnd } from './deferred.ts';
+import { sendEnd } from '../job/openAttempt.ts';
 import { offersOf, removeOffer, type Offer } from './store/offers.ts';
 
 interface Taking {
