@@ -98,7 +98,7 @@ export const pull = /* @__PURE__ */ made((): Operations<typeof pullRoutes> => ({
     id: 'pullMessages',
     summary: 'Take messages whose destination is `pull:<name>`',
     description:
-      'Takes messages that wait for a client, those that were offered first, and waits for the first one if there is none. Each comes with the request that would have been sent. Complete it with `POST /v2/complete/{completion}`, which is the answer to its attempt; without a completion in time the attempt fails and is retried. Several clients with one name share its messages. A named token for publishing needs `pull:<name>` in its destinations.',
+      'Takes messages that wait for a client, those that were offered first, and waits for the first one if there is none and `wait` is given. Each comes with the request that would have been sent. Complete it with `POST /v2/complete/{completion}`, which is the answer to its attempt; without a completion in time the attempt fails and is retried. Several clients with one name share its messages. A named token for publishing needs `pull:<name>` in its destinations.',
     body: { required: false, schema: 'Pulling', example: { count: 10, wait: '20s', within: '5m' } },
     answers: {
       200: {
