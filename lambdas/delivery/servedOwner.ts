@@ -5,7 +5,7 @@ import { waitForAccount } from '../lane/acquireLanes.ts';
 import type { MessageHistory } from '../message/history.ts';
 
 /**
- * Finds the account of a message. An attempt waits until its account is active.
+ * Finds the account of a message. If the account is not active, the attempt waits.
  *
  * @returns undefined if no attempt is to be made now: the account was deleted, or is not active
  */

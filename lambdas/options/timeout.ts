@@ -1,4 +1,4 @@
-/** The time in which a destination must answer, and the time after a 202: see `delivery/deferred.ts`. */
+/** How long a destination may take to answer, and how long after a 202: see `delivery/deferred.ts`. */
 import * as z from 'zod/mini';
 import type { Limits } from '../value/limits.ts';
 import { positiveDurationForm } from '../shared/bounds.ts';
@@ -7,8 +7,8 @@ import { parseDurationMs } from '../value/duration.ts';
 import { badField, quote } from '../error/httpError.ts';
 import { made, whole, type FormFields, type Given, type Settings } from './option.ts';
 
-/** The longest time for which an attempt stays open, in milliseconds. */
-/** Also how long a message waits for a client that takes it, unless it says so itself. */
+/** The longest time that an attempt stays open (ms). */
+/** By default, a message waits this long for a client that takes it. */
 export const longestDeferredMs = 7 * dayMs;
 
 export const settings = {

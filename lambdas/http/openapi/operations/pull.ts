@@ -5,7 +5,7 @@ import type { Operations } from '../parts/operation.ts';
 
 export const pullRoutes = {
   'POST /v2/pull/{name}': { access: 'write', publishes: true },
-  // The client has the token of one attempt.
+  // Without a token, because the client has the token of the attempt.
   'POST /v2/extend/{completion}': { access: 'open' },
 } as const satisfies RouteTable;
 
