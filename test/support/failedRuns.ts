@@ -140,7 +140,7 @@ export async function failedRunsIn(fixture: Fixture) {
       notBefore: Date.now(),
     });
     if (steps.length > 0) {
-      // The payload's delivery belongs to a step that was done before.
+      // The delivery of the payload was for a step that was done before.
       await fixture.drain();
       await record(runId, start, steps);
     }
