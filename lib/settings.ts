@@ -156,7 +156,7 @@ const shape = z.strictObject({
     .optional(),
   ...network,
   pricePerMessage: number(z.number().min(0)).default(defaultPricePerMessage),
-  /** More than 1 is for emulators. */
+  /** Values above 1 are for emulators. */
   clientPatience: number(z.number().min(1).max(100)).default(1),
   /** An AWS account and region has only one such role. */
   gatewayLogRole: flag.default(true),
@@ -248,7 +248,7 @@ export type Settings = z.output<typeof together>;
 /** Context of the CDK itself has these characters in its names. Settings do not. */
 const ofTheCdk = /[:@]/;
 
-/** Its message describes each wrong setting. */
+/** An error whose message describes each wrong setting. */
 export class SettingsError extends Error {}
 
 interface Source {

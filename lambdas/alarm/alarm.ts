@@ -52,7 +52,7 @@ const condition = z.object({
   openedAt: z.number(),
   /** Whether its notice was sent. Notices are not sent in quiet hours. */
   isTold: z.boolean(),
-  /** Since when checks no longer find it, but did not finish:. */
+  /** Since when unfinished checks no longer find it. */
   missedSince: z.optional(z.number()),
 });
 export type Condition = Readable<z.infer<typeof condition>>;

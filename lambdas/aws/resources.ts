@@ -118,8 +118,8 @@ export const auditedOwner = (accountId: string): string => `${auditedPrefix}${ac
 export const processLeases = 'processes';
 
 /**
- * Begins the keys of the starts of suspect jobs in the usage table: see `worker/starts.ts`. A local stage
- * removes these too.
+ * The beginning of the keys of suspect jobs' starts in the usage table: see `worker/starts.ts`. A local stage
+ * removes these starts, too.
  */
 export const startsPrefix = 'begun#';
 

@@ -13,7 +13,7 @@ import { update, updateInput, type Terms } from '../aws/writes.ts';
 
 const dayOf = (time: number): number => Math.floor(time / dayMs);
 
-/** A dead letter stops counting at the end of the day (UTC) on which it expires.. */
+/** A dead letter stops counting at the end of the day (UTC) on which it expires. */
 export const countedUntil = (expiresAt: number): number => (dayOf(expiresAt) + 1) * dayMs;
 
 /** The counter of a day, an attribute that is incremented without a read. */

@@ -59,7 +59,8 @@ async function* unknownMessages(known: Known, signal?: AbortSignal): AsyncGenera
 /**
  * Finds lost messages. Nothing may be written at the same time.
  *
- * @param first when a process first ended at work since the last search, if one did
+ * @param first when the first process since the last search ended at work; Infinity if none did
+ * @param last when the last of them ended
  */
 export async function lostMessages(known: Known, first = Infinity, last = first): Promise<Lost> {
   const lost: Record<keyof Lost, string[]> = { accepted: [], unanswered: [] };

@@ -59,7 +59,8 @@ type Sizes = Readonly<
 >;
 
 function sizesOf({ deliveryConcurrency, longEnvironments: least = defaultEnvironments }: Settings): Sizes {
-  // As many messages at once as functions with batches could have, if an event source mapping allows it.
+  // The concurrency with which functions and their batches would have as many messages in flight, if an event
+  // source mapping allows it.
   const messages = Math.min(mostConcurrency, deliveryConcurrency * queues.long.batchSize);
   const alone = Math.min(aloneConcurrency, deliveryConcurrency);
   return {

@@ -32,9 +32,7 @@ interface Message extends Placed, StoredMessage {
   readonly owner: Owner;
   /** Whether this process has received the message. If so, it is in flight; otherwise it is delayed. */
   wasReceived: boolean;
-  /**
-   * Whether receives are written: not for the first one by the process that sent the message.
-   */
+  /** Whether receives are written. The first one is not, if this process sent the message. */
   isOld: boolean;
 }
 

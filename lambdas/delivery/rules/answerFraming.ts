@@ -125,7 +125,7 @@ export class AnswerFraming {
     }
   }
 
-  /** Passes on the bytes before `until`. Those after `from` are left out. */
+  /** Passes on the bytes before `until`. Those from there to `from` are left out. */
   #passOn(until: number, from = until): void {
     if (until > this.#from) this.#output.push(this.#input.subarray(this.#from, until));
     this.#from = from;

@@ -24,7 +24,7 @@ export const inRing = (fair: FairLine, name: string, tenant: Tenant): FairLine =
     ? withTenant(fair, name, tenant)
     : withTenant({ ...fair, ring: join(fair.ring, name) }, name, { ...tenant, isInRing: true });
 
-/** Up to this number, a new entry joins the front. */
+/** While the front has fewer entries, a new entry joins it instead of the back. */
 const frontSize = 8;
 
 /**

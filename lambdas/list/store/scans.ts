@@ -7,7 +7,7 @@ import { update } from '../../aws/writes.ts';
 export interface ScanSlot {
   readonly accountId: string;
   readonly number: number;
-  /** When the lease ends, so that a dead process's slot is freed:. */
+  /** When the lease ends, so that a dead process's slot is freed. */
   readonly until: number;
 }
 

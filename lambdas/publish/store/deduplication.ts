@@ -14,7 +14,7 @@ const claimRow = z.object({
 /** A key's message, and whether it is accepted. */
 interface KeyClaim {
   readonly messageId: string;
-  /** When the key was claimed, or the claim renewed by another publisher:. */
+  /** When the key was claimed, or the claim renewed by another publisher. */
   readonly claimedAt: number;
   /** Whether the message will be delivered. Otherwise its publisher is still working, or has died. */
   readonly isAccepted: boolean;

@@ -30,7 +30,7 @@ const timedRow = z.object({
 
 interface ReadAttempts {
   readonly attempts: readonly TimedAttempt[];
-  /** The time of the oldest record that was read, if there are older ones:. */
+  /** The time of the oldest record that was read, if there are older ones. */
   readonly readFrom: number | undefined;
 }
 

@@ -57,7 +57,7 @@ export type RunStart = Readable<z.infer<typeof runStart>>;
 const listedEntry = z.object({
   messageId: z.string(),
   url: z.string(),
-  /** When it was accepted, and when it may first be delivered:. */
+  /** When it was accepted, and when it may first be delivered. */
   createdAt: z.number(),
   notBefore: z.number(),
   body: storedBody,

@@ -42,7 +42,7 @@ interface NetworkProps {
   readonly may: readonly PolicyStatement[];
 }
 
-/** The instances' default: Lambda's default of three execution environments uses three zones. */
+/** Zones of the instances' network: as many as Lambda's default of three execution environments uses. */
 const defaultZones = 3;
 
 const httpsPort = 443;
