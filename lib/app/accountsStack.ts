@@ -26,7 +26,7 @@ const timeout = Duration.minutes(2);
 
 interface Provided {
   readonly kind: 'account' | 'schedule' | 'urlGroup';
-  /** Other properties for `lambdas/provision/event.ts`. */
+  /** Properties that `lambdas/provision/event.ts` describes. */
   readonly [name: string]: unknown;
 }
 
@@ -71,8 +71,9 @@ export class AccountsStack extends Stack {
   }
 
   /**
-   * The ARN of an account's secret in another stack's template, for a dynamic reference. CloudFormation's pages do not say
-   * whether one may contain `Fn::GetStackOutput`; it may contain a parameter.
+   * The ARN of an account's secret in another stack's template, for a dynamic reference. The ARN is in a
+   * parameter, because CloudFormation's pages do not say whether a dynamic reference may contain
+   * `Fn::GetStackOutput`.
    */
   secretArnIn(other: Stack, accountId: string): string {
     other.addStackDependency(this);

@@ -48,7 +48,7 @@ const commandsIn = (text: string): readonly Command[] =>
 
 /** Stand-ins by name; `$1` and so on are their arguments. */
 const standIns = (password: string, packages: string): Readonly<Record<string, string>> => ({
-  // The last `-o` is for further requests. A block's own `-o` comes first.
+  // The block's own `-o` comes first. The last `-o` is for further requests.
   curl: bash(
     'body=$(mktemp)',
     // The real `curl` is in the path after this folder.
@@ -86,7 +86,7 @@ const standIns = (password: string, packages: string): Readonly<Record<string, s
     '  { echo "There is no script $script" >&2; exit 1; }',
   ),
   docker: bash(record, `[[ $* != *'cat /data/env' ]] || cat .svc/env`),
-  // In front of the real one, which `python -m` starts.
+  // Found before the real program, which `python -m` starts.
   pip: bash('shift; exec python -m pip show --quiet "$@"'),
   git: bash('exit 0'),
   sleep: bash('exit 0'),
