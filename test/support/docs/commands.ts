@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { Ending } from '../../../cli/commandLine.ts';
 import { parseOptions as parseBench } from '../../../bench/options.ts';
 import { names as cdkCommands, parseCdk } from '../../../bin/commands/cdk.ts';
+import { parseTemplate } from '../../../bin/commands/template.ts';
 import { parseBackupOptions } from '../../../local/backup/options.ts';
 import { parseCheckOptions } from '../../../local/check/options.ts';
 import { parseOptions as parseStart } from '../../../local/stage/options.ts';
@@ -75,6 +76,7 @@ const parsers: Readonly<Record<string, (args: readonly string[]) => unknown>> = 
   bench: parseBench,
   password: parsePassword,
   migrate: (args) => parseMigrate(args, migrateVariables),
+  template: parseTemplate,
   verify: (args) => parseVerify(args, { before: names(beforeChecks), after: names(afterChecks) }),
   ...Object.fromEntries(
     cdkCommands.map((name) => [name, (args: readonly string[]) => parseCdk([name, ...args])]),
