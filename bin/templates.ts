@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, join, relative } from 'node:path';
 import { CliCredentialsStackSynthesizer, Tags } from 'aws-cdk-lib';
+import { FileAssetPackaging } from 'aws-cdk-lib/cloud-assembly-schema';
 import { AssetManifestArtifact } from 'aws-cdk-lib/cx-api';
 import { zipSync } from 'fflate';
 import { AccountsStack } from '../lib/app/accountsStack.ts';
@@ -21,17 +22,20 @@ import { OperateError } from '../operate/operateError.ts';
 import { openApp } from '../verify/deployment.ts';
 import { namesNoRegion } from './commands/app.ts';
 
-interface Asked {
+export interface AskedTemplates {
   readonly context: Readonly<Record<string, string>>;
+  /** May contain `{region}`. */
   readonly bucket: string;
+  /** The beginning of keys in the bucket: empty, or with a slash at its end. */
   readonly prefix: string;
+  /** The folder. */
   readonly out: string;
+  /** Whether to make the stack with the function that makes accounts. */
   readonly accounts: boolean;
 }
 
-/** What `stacks.json` says. */
-interface Written {
-  /** Of the deployment. */
+/** The content of `stacks.json`. */
+export interface WrittenTemplates {
   readonly name: string;
   /** By region. */
   readonly buckets: Readonly<Record<string, string>>;
@@ -59,9 +63,9 @@ function zipped(folder: string): Uint8Array {
 
 /** @throws OperateError for wrong settings, or a bucket that cannot serve all regions */
 export function writeTemplates(
-  { context, bucket, prefix, out, accounts }: Asked,
+  { context, bucket, prefix, out, accounts }: AskedTemplates,
   code: CodeOf = codeOf,
-): Written {
+): WrittenTemplates {
   const outdir = mkdtempSync(join(tmpdir(), 'svc-queue-'));
   try {
     const { app, settings } = openApp(context, {
@@ -89,11 +93,12 @@ export function writeTemplates(
     for (const artifact of artifacts.filter((one) => AssetManifestArtifact.isAssetManifestArtifact(one)))
       for (const { source, destinations } of Object.values(artifact.contents.files ?? {})) {
         const from = join(outdir, source.path ?? '');
-        const content = source.packaging === 'zip' ? zipped(from) : readFileSync(from);
+        const content =
+          source.packaging === FileAssetPackaging.ZIP_DIRECTORY ? zipped(from) : readFileSync(from);
         for (const { objectKey } of Object.values(destinations))
           writeFileSync(join(out, 'assets', basename(objectKey)), content);
       }
-    const written: Written = {
+    const written: WrittenTemplates = {
       name,
       buckets: Object.fromEntries(regions.map((region) => [region, bucket.replaceAll('{region}', region)])),
       prefix,

@@ -1,8 +1,9 @@
 /** `svc-queue template`: a deployment's CloudFormation templates and code, for other tools than the CDK. */
 import { join } from 'node:path';
-import { parse, folder, textLike } from '../../cli/commandLine.ts';
+import { parse, textLike } from '../../cli/commandLine.ts';
 import { hasCdk, runBesideCdk } from '../cdk.ts';
 import { runCommand } from '../runCommand.ts';
+import type { AskedTemplates, WrittenTemplates } from '../templates.ts';
 import { contextOf, notes, settingsCommand } from './cdk.ts';
 
 const about =
@@ -14,18 +15,8 @@ Examples:
   svc-queue template --region eu-central-1 --bucket acme-svc --out svc > deploy.sh
   svc-queue template --region eu-central-1 --region us-east-1 --bucket 'acme-{region}/svc' --out svc`;
 
-interface Asked {
-  readonly context: Readonly<Record<string, string>>;
-  /** May contain `{region}`. */
-  readonly bucket: string;
-  /** Of keys in the bucket: empty, or with a slash at its end. */
-  readonly prefix: string;
-  readonly out: string;
-  readonly accounts: boolean;
-}
-
 /** @throws Ending */
-export function parseTemplate(args: readonly string[]): Asked {
+export function parseTemplate(args: readonly string[]): AskedTemplates {
   const read = parse(
     settingsCommand('template', about)
       .requiredOption(
@@ -36,7 +27,11 @@ export function parseTemplate(args: readonly string[]): Asked {
           'a bucket such as acme-svc-{region}, or bucket/prefix',
         ),
       )
-      .requiredOption('--out <folder>', 'the folder to write; its other files stay', folder)
+      .requiredOption(
+        '--out <folder>',
+        'the folder to write; its other files stay',
+        textLike(/^[\w./-]+$/, 'the path of a folder, without spaces'),
+      )
       .option('--accounts', 'also a stack with the function that makes accounts, schedules and URL groups')
       .addHelpText('after', `${examples}\n${notes}`),
     args,
@@ -52,10 +47,8 @@ export function parseTemplate(args: readonly string[]): Asked {
   };
 }
 
-type Written = ReturnType<(typeof import('../templates.ts'))['writeTemplates']>;
-
 /** The commands of the AWS CLI that deploy a folder, in order. */
-function* commandsFor({ buckets, prefix, stacks }: Written, out: string): Generator<string> {
+function* commandsFor({ buckets, prefix, stacks }: WrittenTemplates, out: string): Generator<string> {
   for (const [region, bucket] of Object.entries(buckets)) {
     yield `# aws s3 mb s3://${bucket} --region ${region}    # if it does not exist`;
     yield `aws s3 sync ${join(out, 'assets')} s3://${bucket}/${prefix} --region ${region}`;

@@ -44,6 +44,9 @@ module "shop" {
   service = module.eu_central_1
   fields  = { type = "paid", max_retries = 5 }
 
+  # Accounts are in all regions.
+  depends_on = [module.us_east_1]
+
   schedules = {
     daily = { cron = "0 6 * * *", destination = "https://example.com/report" }
   }

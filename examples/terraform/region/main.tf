@@ -21,7 +21,7 @@ locals {
   written = jsondecode(file("${var.folder}/stacks.json"))
   # State, Service, and in the first region Management and Accounts.
   stacks = { for stack in local.written.stacks : regex("[^-]+$", stack.name) => stack if stack.region == var.region }
-  bucket = "https://${aws_s3_bucket.assets.bucket_regional_domain_name}"
+  bucket = "https://s3.${var.region}.amazonaws.com/${aws_s3_bucket.assets.bucket}"
 }
 
 resource "aws_s3_bucket" "assets" {
@@ -35,9 +35,10 @@ resource "aws_s3_object" "assets" {
   key      = "${local.written.prefix}${each.value}"
   source   = "${var.folder}/assets/${each.value}"
 
-  # An update that is rolled back still needs the code before it, so old files are deleted last.
+  # An update that is rolled back still needs the code before it, so old files are deleted last. A key is a hash of the content.
   lifecycle {
     create_before_destroy = true
+    ignore_changes        = [source]
   }
 }
 
@@ -48,9 +49,15 @@ resource "aws_cloudformation_stack" "state" {
   tags         = local.stacks.State.tags
   depends_on   = [aws_s3_object.assets]
 
-  # Its data stays (the setting retain), but it cannot be used by another stack.
+  # Tables stay (the setting retain), but a new stack could not have their names.
   lifecycle {
     prevent_destroy = true
+  }
+
+  # Replicas in other regions take most of the time.
+  timeouts {
+    create = "2h"
+    update = "2h"
   }
 }
 
