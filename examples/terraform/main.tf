@@ -38,6 +38,7 @@ module "us_east_1" {
   depends_on = [module.eu_central_1]
 }
 
+# Accounts need the templates of svc-queue template --accounts.
 module "shop" {
   source  = "./account"
   name    = "shop"

@@ -1,6 +1,6 @@
 /**
- * The archive on an AWS emulator: the AWS CLI deploys templates that its command writes; the command deploys the service and creates an account; then the example app takes over the
- * deployment, publishes from one of its functions, and is changed.
+ * The archive on an AWS emulator. The AWS CLI deploys templates that its command writes. Then its command deploys, and after it the
+ * example app takes over the deployment, publishes from one of its functions, and is changed.
  */
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
