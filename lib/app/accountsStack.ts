@@ -2,7 +2,7 @@
  * The stack of an app's accounts, schedules and URL groups, with the function that makes them. It exists only if an app makes
  * one.
  */
-import { CustomResource, Duration, ReferenceStrength, Stack, type StackProps } from 'aws-cdk-lib';
+import { CfnOutput, CustomResource, Duration, ReferenceStrength, Stack, type StackProps } from 'aws-cdk-lib';
 import { Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import { StringParameter } from 'aws-cdk-lib/aws-ssm';
 import { Construct } from 'constructs';
@@ -47,6 +47,13 @@ export class AccountsStack extends Stack {
       timeout,
       may: this.#rights(settings, new Rights(this, home.resources)),
     });
+  }
+
+  /** For templates of other tools, which make accounts and let the role write their secrets. */
+  outputFunction(): void {
+    const { functionArn, role } = this.#provision;
+    new CfnOutput(this, 'Function', { value: functionArn });
+    new CfnOutput(this, 'Role', { value: role?.roleName ?? '' });
   }
 
   makeAccount(id: string, accountId: string, input: Readonly<Record<string, unknown>>): Secret {

@@ -23,6 +23,7 @@ export const notRun: Readonly<Record<string, string>> = {
   npm: 'It installs packages, starts a stage that goes on, or runs tests and commands with tests of their own. Its script has to exist.',
   docker: 'It needs a daemon. The commands of `svc-queue` behind it are checked.',
   git: 'It changes the clone.',
+  terraform: 'It needs an AWS account. The example was applied to the emulator by hand.',
   sleep: 'What a document waits for is on AWS.',
 };
 
@@ -89,6 +90,7 @@ const standIns = (password: string, packages: string): Readonly<Record<string, s
   // Found before the real program, which `python -m` starts.
   pip: bash('shift; exec python -m pip show --quiet "$@"'),
   git: bash('exit 0'),
+  terraform: bash(record),
   sleep: bash('exit 0'),
 });
 
