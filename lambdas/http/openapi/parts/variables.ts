@@ -65,7 +65,11 @@ const variables: Readonly<Record<string, PathVariable>> = {
   },
   '{dlqId}': { description: 'The dead letter’s id.', schema: { type: 'string' }, example: dlqId },
   '{schedule}': { description: 'The schedule’s id.', schema: nameSchema, example: 'nightly-report' },
-  'pull/{name}': { description: 'The name after `pull:` in the destination.', schema: nameSchema, example: 'laptop' },
+  'pull/{name}': {
+    description: 'The name after `pull:` in the destination.',
+    schema: nameSchema,
+    example: 'laptop',
+  },
   'topics/{name}': { description: 'The URL group’s name.', schema: nameSchema, example: 'orders' },
   '{brand}': {
     description: '`svc`, or the word for another accepted dialect: `qstash` for `Upstash`.',
