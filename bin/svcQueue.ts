@@ -125,20 +125,20 @@ const ofOperators: Readonly<Record<string, Listed>> = {
 const ofTerminals: Readonly<Record<string, Listed>> = {
   open: {
     about: 'print the address of a thing in the console, or open it with --browser',
-    load: () => import('./commands/open.ts'),
+    load: () => import('./commands/users/open.ts'),
   },
   login: {
     about: 'store the address of a service and a token for these commands',
-    load: () => import('./commands/login.ts'),
+    load: () => import('./commands/users/login.ts'),
   },
   mcp: {
     about: 'serve agents: the Model Context Protocol over standard input and output',
-    load: () => import('./commands/mcp.ts'),
+    load: () => import('./commands/users/mcp.ts'),
   },
   completion: {
     about: 'print the completion of these commands for bash, zsh or fish',
     load: async () => {
-      const { run } = await import('./commands/completion.ts');
+      const { run } = await import('./commands/users/completion.ts');
       return { run: (args) => run(args, Object.keys(commands)) };
     },
   },
@@ -149,7 +149,7 @@ const forUsers = Object.fromEntries(
   [...Object.entries(shortcuts), ['api', { about: 'do any operation of the API' }] as const].map(
     ([name, { about }]): [string, Listed] => [
       name,
-      { about, load: () => import('./commands/api.ts'), first: [name] },
+      { about, load: () => import('./commands/users/api.ts'), first: [name] },
     ],
   ),
 );

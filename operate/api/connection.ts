@@ -53,7 +53,7 @@ export function storeConnection({ SVC_URL, SVC_TOKEN }: Connection, environment:
   return file;
 }
 
-export interface Answer {
+interface Answer {
   readonly json: unknown;
   /** Where the next page begins. */
   readonly cursor: string | undefined;

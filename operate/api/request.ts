@@ -21,7 +21,7 @@ const shortOf = ({ name, in: place }: Parameter): string =>
 
 const isDuplicate = ({ name, in: place }: Parameter): boolean => place === 'query' && name.startsWith(prefix);
 
-/** The names that an operation takes. One that ends in `*` stands for all that begin with the rest. */
+/** The names that an operation takes. A name with `*` at its end means all that begin with the rest. */
 export function namesOf({ parameters, body }: ApiOperation): readonly string[] {
   const own = parameters.filter((one) => one.deprecated !== true && !isDuplicate(one)).map(shortOf);
   return [...new Set([...own, ...Object.keys(body?.fields ?? {})])];

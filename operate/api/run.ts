@@ -10,11 +10,11 @@ import { requestOf, type Request, type Values } from './request.ts';
 import { rowsIn, shown } from './show.ts';
 
 /** Where a command prints. */
-export interface Output {
+interface Output {
   readonly print: (text: string) => void;
   /** For people only, beside the output. */
   readonly say: (text: string) => void;
-  /** Of the terminal, if it is one. */
+  /** The terminal's, if there is one. */
   readonly width: number | undefined;
   readonly signal: AbortSignal;
 }
@@ -56,8 +56,8 @@ function print(
 ): void {
   if (json === '') return;
   const isLines = isJson && (isAll || isFollowing);
-  if (isLines && action.rows !== undefined)
-    for (const row of rowsIn(json, action.rows)) write(JSON.stringify(row));
+  if (isLines && action.columns !== undefined)
+    for (const row of rowsIn(json, action.rows ?? '')) write(JSON.stringify(row));
   else if (isLines) write(JSON.stringify(json));
   else if (isJson || action.operation === '')
     write(typeof json === 'string' ? json : JSON.stringify(json, undefined, 2));
@@ -87,7 +87,7 @@ async function follow(command: ApiCommand, connection: Connection, output: Outpu
         requestOf(operation, [...own, ['fromDate', from], ['order', 'earliestFirst'], ...more]),
       );
       const known = seen;
-      const fresh = rowsIn(page.json, command.action.rows ?? ['logs']).filter((row) => {
+      const fresh = rowsIn(page.json, 'logs').filter((row) => {
         const text = JSON.stringify(row);
         current.add(text);
         return !known.has(text);

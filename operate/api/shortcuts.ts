@@ -6,9 +6,9 @@ export interface Action {
   /** The names of the arguments, if they are not the variables of the path. */
   readonly takes?: readonly string[];
   readonly defaults?: Readonly<Record<string, string>>;
-  /** The fields with the rows, one in the other, and the columns of the table. Without columns, each field is a line. */
-  readonly rows?: readonly string[];
-  readonly columns?: readonly string[];
+  /** The fields with the rows, one in the other, and the columns of the table, as words. Without columns, each field is a line. */
+  readonly rows?: string;
+  readonly columns?: string;
 }
 
 export interface Shortcut {
@@ -39,8 +39,8 @@ export const shortcuts = {
     actions: {
       '': {
         operation: 'listMessages',
-        rows: ['messages'],
-        columns: ['messageId', 'state', 'createdAt', 'nextDeliveryTime', 'labels', 'url'],
+        rows: 'messages',
+        columns: 'messageId state createdAt nextDeliveryTime labels url',
       },
     },
   },
@@ -53,8 +53,8 @@ export const shortcuts = {
     actions: {
       '': {
         operation: 'listLogs',
-        rows: ['logs'],
-        columns: ['time', 'state', 'messageId', 'responseStatus', 'labels', 'url', 'error'],
+        rows: 'logs',
+        columns: 'time state messageId responseStatus labels url error',
       },
     },
   },
@@ -63,10 +63,10 @@ export const shortcuts = {
     actions: {
       list: {
         operation: 'listDeadLetters',
-        rows: ['messages'],
-        columns: ['dlqId', 'failedAt', 'responseStatus', 'labels', 'url', 'responseBody'],
+        rows: 'messages',
+        columns: 'dlqId failedAt responseStatus labels url responseBody',
       },
-      count: { operation: 'countDeadLetters', rows: ['errors'], columns: ['count', 'lastFailedAt', 'error'] },
+      count: { operation: 'countDeadLetters', rows: 'errors', columns: 'count lastFailedAt error' },
       show: { operation: 'getDeadLetter' },
       retry: { operation: oneOrMany('retryDeadLetter', 'retryDeadLetters') },
       delete: { operation: oneOrMany('deleteDeadLetter', 'deleteDeadLetters') },
@@ -75,11 +75,7 @@ export const shortcuts = {
   queues: {
     about: 'list the queues',
     actions: {
-      '': {
-        operation: 'listQueues',
-        rows: [],
-        columns: ['name', 'parallelism', 'paused', 'lag', 'updatedAt'],
-      },
+      '': { operation: 'listQueues', columns: 'name parallelism paused lag updatedAt' },
     },
   },
   schedules: {
@@ -87,11 +83,10 @@ export const shortcuts = {
     actions: {
       list: {
         operation: 'listSchedules',
-        rows: [],
-        columns: ['scheduleId', 'cron', 'isPaused', 'nextScheduleTime', 'lastScheduleTime', 'destination'],
+        columns: 'scheduleId cron isPaused nextScheduleTime lastScheduleTime destination',
       },
       show: { operation: 'getSchedule' },
-      fires: { operation: 'listScheduleFires', rows: ['fires'], columns: ['time', 'messages', 'states'] },
+      fires: { operation: 'listScheduleFires', rows: 'fires', columns: 'time messages states' },
       run: { operation: 'runSchedule' },
       pause: { operation: 'pauseSchedule' },
       resume: { operation: 'resumeSchedule' },
@@ -102,8 +97,8 @@ export const shortcuts = {
     actions: {
       '': {
         operation: 'listRuns',
-        rows: ['runs'],
-        columns: ['workflowRunId', 'workflowState', 'workflowRunCreatedAt', 'dlqId', 'labels', 'workflowUrl'],
+        rows: 'runs',
+        columns: 'workflowRunId workflowState workflowRunCreatedAt dlqId labels workflowUrl',
       },
     },
   },
@@ -113,8 +108,8 @@ export const shortcuts = {
       '': {
         operation: 'listRuns',
         takes: ['workflowRunId'],
-        rows: ['runs', 'steps', 'steps'],
-        columns: ['stepName', 'stepType', 'state', 'createdAt', 'messageId', 'out'],
+        rows: 'runs steps steps',
+        columns: 'stepName stepType state createdAt messageId out',
       },
     },
   },
@@ -130,11 +125,7 @@ export const shortcuts = {
   hold: {
     about: 'stop deliveries to a host, of a label, of a URL group or of the account; list the holds',
     actions: {
-      list: {
-        operation: 'listHolds',
-        rows: [],
-        columns: ['kind', 'name', 'since', 'until', 'by', 'waiting', 'reason'],
-      },
+      list: { operation: 'listHolds', columns: 'kind name since until by waiting reason' },
       ...held('hold'),
     },
   },
@@ -143,17 +134,13 @@ export const shortcuts = {
   tokens: {
     about: 'list the account’s named tokens, make and revoke them',
     actions: {
-      list: {
-        operation: 'listOwnTokens',
-        rows: [],
-        columns: ['id', 'name', 'scope', 'expires_at', 'last_used'],
-      },
+      list: { operation: 'listOwnTokens', columns: 'id name scope expires_at last_used' },
       create: { operation: 'createOwnToken' },
       revoke: { operation: 'revokeOwnToken' },
     },
   },
 } as const satisfies Readonly<Record<string, Shortcut>>;
 
-export type ShortcutName = keyof typeof shortcuts;
+type ShortcutName = keyof typeof shortcuts;
 
 export const isShortcut = (name: string): name is ShortcutName => Object.hasOwn(shortcuts, name);

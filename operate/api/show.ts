@@ -7,14 +7,14 @@ const record = z.record(z.string(), z.unknown());
 type Row = z.output<typeof record>;
 
 /** The records in the fields of an answer, one field in the other. */
-export function rowsIn(answer: unknown, fields: readonly string[]): readonly Row[] {
+export function rowsIn(answer: unknown, fields: string): readonly Row[] {
   const all: readonly unknown[] = Array.isArray(answer) ? answer : [answer];
   const records = all.flatMap((one): readonly Row[] => {
     const { data } = record.safeParse(one);
     return data === undefined ? [] : [data];
   });
-  const [first, ...rest] = fields;
-  return first === undefined ? records : records.flatMap((one) => rowsIn(one[first] ?? [], rest));
+  const [first = '', ...rest] = fields.split(' ');
+  return first === '' ? records : records.flatMap((one) => rowsIn(one[first] ?? [], rest.join(' ')));
 }
 
 const isMoment = (name: string, value: unknown): value is number =>
@@ -39,10 +39,11 @@ const headingOf = (name: string): string =>
 /** @param width of the terminal */
 export function shown(
   answer: unknown,
-  { rows = [], columns }: Pick<Action, 'rows' | 'columns'>,
+  { rows = '', columns: names }: Pick<Action, 'rows' | 'columns'>,
   width = Infinity,
 ): string {
   const records = rowsIn(answer, rows);
+  const columns = names?.split(' ');
   const lines =
     columns === undefined
       ? records.map((one) => tableOf(Object.entries(one).map(([name, value]) => [name, cell(name, value)])))

@@ -62,7 +62,7 @@ export async function explain(connection: Connection, values: Values): Promise<o
   const given = values.find(([name]) => name === 'messageId')?.[1];
   const list =
     given === undefined ? await get('listMessages', [['state', 'ALL'], ['count', 1], ...values]) : undefined;
-  const id = given ?? rowsIn(list, ['messages'])[0]?.['messageId'];
+  const id = given ?? rowsIn(list, 'messages')[0]?.['messageId'];
   if (id === undefined)
     throw new OperateError(
       'No message matches. The publish may have been refused or been a duplicate, or the message is in another account or no longer kept.',
@@ -85,7 +85,7 @@ export async function explain(connection: Connection, values: Values): Promise<o
   return {
     why: why(message),
     message,
-    log: rowsIn(log, ['logs']).map(decoded),
+    log: rowsIn(log, 'logs').map(decoded),
     queue,
     flowControl,
     hostTimes,

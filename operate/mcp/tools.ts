@@ -10,7 +10,7 @@ import { explain } from './explain.ts';
 const fields = z.record(z.string(), z.unknown());
 type Arguments = Readonly<z.output<typeof fields>>;
 
-export interface Tool {
+interface Tool {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: {

@@ -1,6 +1,6 @@
 /** `svc-queue login`: stores the address of a service and a token. */
-import { login, parseLogin } from '../../operate/api/login.ts';
-import { runCommand } from '../runCommand.ts';
+import { login, parseLogin } from '../../../operate/api/login.ts';
+import { runCommand } from '../../runCommand.ts';
 
 export function run(args: readonly string[]): Promise<void> {
   const { url } = parseLogin(args);

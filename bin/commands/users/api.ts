@@ -1,8 +1,8 @@
 /** `svc-queue messages` and the other commands for users of an account, and `svc-queue api`. */
-import { findConnection } from '../../operate/api/connection.ts';
-import { parseApi } from '../../operate/api/options.ts';
-import { runApi } from '../../operate/api/run.ts';
-import { runCommand } from '../runCommand.ts';
+import { findConnection } from '../../../operate/api/connection.ts';
+import { parseApi } from '../../../operate/api/options.ts';
+import { runApi } from '../../../operate/api/run.ts';
+import { runCommand } from '../../runCommand.ts';
 
 export function run(args: readonly string[]): Promise<void> {
   const command = parseApi(args);

@@ -1,8 +1,8 @@
 /** `svc-queue open`: prints, or opens in a browser, a thing's address in the console. */
 import { spawn } from 'node:child_process';
-import { findConnection } from '../../operate/api/connection.ts';
-import { parseOpen } from '../../operate/api/open.ts';
-import { runCommand } from '../runCommand.ts';
+import { findConnection } from '../../../operate/api/connection.ts';
+import { parseOpen } from '../../../operate/api/open.ts';
+import { runCommand } from '../../runCommand.ts';
 
 const openers: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
   darwin: ['open'],
