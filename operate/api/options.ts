@@ -105,7 +105,9 @@ const describe = (operation: ApiOperation): string => {
 };
 
 /** The help's end: the fields of each operation that the command reaches, or all operations. */
-function fieldsOf(name: string): string {
+function fieldsOf(name: string, [first = '']: readonly string[]): string {
+  const one = operationOf(first);
+  if (one !== undefined) return `\nFields of ${describe(one)}`;
   if (!isShortcut(name)) {
     const lines = operations.map(
       ({ id, method, path, summary }) => `  ${id.padEnd(28)}${`${method} ${path}`.padEnd(52)}${summary}`,
@@ -143,7 +145,7 @@ export function parseApi([name = '', ...args]: readonly string[]): ApiCommand {
       .option('--all', 'read all pages of a list')
       .option('--follow', 'of logs: print entries as they come, until Ctrl-C')
       .option('--yes', 'do not refuse a deletion, or an operation on everything')
-      .addHelpText('after', () => fieldsOf(name)),
+      .addHelpText('after', () => fieldsOf(name, args)),
     args,
   );
   const [given] = read.processedArgs;
