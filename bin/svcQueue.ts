@@ -58,6 +58,10 @@ const ofOperators: Readonly<Record<string, Listed>> = {
     load: withStore(() => import('./commands/data.ts')),
     first: ['check'],
   },
+  listen: {
+    about: 'take messages and make them as requests to a port of this machine, without an address for it',
+    load: () => import('./commands/listen.ts'),
+  },
   bootstrap: {
     about: 'prepare an AWS account and its regions for deployments, once',
     load: () => import('./commands/cdk.ts'),

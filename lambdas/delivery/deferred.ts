@@ -1,13 +1,13 @@
 /**
- * Attempts that end without an answer to their request. Most are deferred: a destination answers 202, and completes the attempt later by a request to the API
- * (`complete.ts`).
+ * Deferred completion in the workers: a destination answers 202, or a client takes the message (`pulled.ts`), and completes the
+ * attempt later by a request to the API (`complete.ts`).
  *
  * A worker notes in a row that the attempt is open. The first to write a record decides the outcome: the request that completes
  * it, the job that ends its time, or a second worker that got another answer.
  */
-import { isPull } from '../destination/pull.ts';
 import { noAnswer } from '../destination/response.ts';
 import type { CompletionTimeoutJob } from '../job/job.ts';
+import { endJobOf, sendEnd } from '../job/openAttempt.ts';
 import { isEarly, sendJob } from '../job/send.ts';
 import { ownerOf } from '../account/owner.ts';
 import type { Acquired } from '../lane/acquireLanes.ts';
@@ -16,36 +16,12 @@ import { loadBody } from '../message/bodies.ts';
 import { loadMessage, recordOf } from '../message/history.ts';
 import type { Message, OpenAttempt } from '../message/message.ts';
 import { noteOpen } from '../message/messages.ts';
-import { rulesOf } from '../circuit/settings.ts';
-import { now, secondMs } from '../shared/clock.ts';
-import { formatDuration } from '../value/duration.ts';
+import { now } from '../shared/clock.ts';
 import { continueOnce } from './continuations/continueRecorded.ts';
 import { finishAttempt, type LoadedMessage } from './finishAttempt.ts';
 import { outcomeOf } from './outcome.ts';
+import { endedBecause } from './rules/deferral.ts';
 import { putOffer } from './store/offers.ts';
-
-type MessageId = Pick<Message, 'accountId' | 'messageId'>;
-
-const timeoutOf = (
-  { accountId, messageId }: MessageId,
-  { number, until, isOffered }: OpenAttempt,
-): CompletionTimeoutJob => ({
-  kind: 'completionTimeout',
-  accountId,
-  messageId,
-  attempt: number,
-  until: isOffered === false ? until : undefined,
-});
-
-function endedBecause(
-  { deferredMs = 0, url }: Message,
-  { isOffered, startedAt, until }: OpenAttempt,
-): string {
-  const within = formatDuration(deferredMs);
-  if (isOffered === true) return `No client took the message within ${within}.`;
-  if (!isPull(url)) return `The destination answered 202 and did not complete the attempt within ${within}.`;
-  return `The client that took the message did not complete it within ${formatDuration(until - startedAt)}.`;
-}
 
 /** Leaves an attempt open after a 202. It keeps the slots of its queue and its key. */
 export async function leaveOpen(
@@ -66,15 +42,24 @@ export async function leaveOpen(
   }
 }
 
+/** Offers an attempt to clients (`pulled.ts`). It keeps the slots of its queue and its key. */
+export async function offer(
+  loaded: Pick<LoadedMessage, 'history' | 'account'>,
+  number: number,
+  acquired: Acquired,
+): Promise<void> {
+  const { message } = loaded.history;
+  const startedAt = now();
+  const open = { number, startedAt, until: startedAt + (message.deferredMs ?? 0), isOffered: true };
+  await leaveOpen(loaded, open, acquired);
+  await putOffer(message, open);
+}
+
 /** Ends the job of an open attempt. The worker that left it open may have died before it sent the job for its end. */
 export async function stayOpen(message: Message, open: OpenAttempt): Promise<void> {
   await sendEnd(message, open);
   if (open.isOffered === true) await putOffer(message, open);
 }
-
-/** Sends the job that ends an attempt's time. */
-export const sendEnd = (message: MessageId, open: OpenAttempt): Promise<void> =>
-  sendJob(timeoutOf(message, open), open.until);
 
 /**
  * Fails an open attempt whose time is over.
@@ -95,7 +80,7 @@ export async function timeOut(job: CompletionTimeoutJob, isAgain: boolean): Prom
   // Without the row, the attempt's job repeats it.
   if (open?.number !== job.attempt || history.end !== undefined) return;
   // Each later end has a job.
-  if (timeoutOf(message, open).until !== job.until) return;
+  if (endJobOf(message, open).until !== job.until) return;
   if (isEarly(open.until)) {
     await sendJob(job, open.until);
     return;
@@ -111,22 +96,5 @@ export async function timeOut(job: CompletionTimeoutJob, isAgain: boolean): Prom
     loaded,
     { number, startedAt, recordedAt, response, outcome, wasOpen: true },
     { release: () => leaveLanesAgain(message, number, account) },
-  );
-}
-
-/** Fails a message that has waited too long for its host, without a request or a retry. */
-export async function failOverdue({ history, account, body }: LoadedMessage, number: number): Promise<void> {
-  const time = now();
-  const waitedSeconds = rulesOf(account.circuit).longestWaitMs / secondMs;
-  const error = `The destination has been down, and this attempt has waited for more than ${waitedSeconds} s; no request was made.`;
-  await finishAttempt(
-    { history, account, body },
-    {
-      number,
-      startedAt: time,
-      recordedAt: time,
-      response: noAnswer(error),
-      outcome: { state: 'FAILED' },
-    },
   );
 }

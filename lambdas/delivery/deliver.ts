@@ -17,9 +17,15 @@ import { isAhead, now, secondMs } from '../shared/clock.ts';
 import { continueRecorded } from './continuations/continueRecorded.ts';
 import type { LoadedMessage } from './finishAttempt.ts';
 import { makeAttempt } from './makeAttempt.ts';
-import { endOfQuiet, isReplaced, loadMessageOf, waitForChange, waitForRow } from './earlyJobs.ts';
+import {
+  endOfQuiet,
+  isReplaced,
+  loadMessageOf,
+  servedOwner,
+  waitForChange,
+  waitForRow,
+} from './earlyJobs.ts';
 import { dropMessage, readyToSend, type ReadyMessage } from './readyMessage.ts';
-import { servedOwner } from './servedOwner.ts';
 
 /**
  * Makes an attempt that is due and was not made yet.
@@ -119,7 +125,7 @@ async function attemptOrFail(
 ): Promise<void> {
   try {
     if (acquired === 'overdue') {
-      const { failOverdue } = await import('./deferred.ts');
+      const { failOverdue } = await import('./giveUp.ts');
       await failOverdue(ready, job.attempt);
     } else await makeAttempt(ready, job, acquired);
   } finally {

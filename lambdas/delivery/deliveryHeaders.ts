@@ -3,7 +3,6 @@ import { completionToken } from '../account/completionToken.ts';
 import { signingKeysOf } from '../account/credentials.ts';
 import { masterSecret } from '../account/secrets.ts';
 import { settings } from '../aws/settings.ts';
-import { isPull } from '../destination/pull.ts';
 import { groupHooks } from '../message/kinds.ts';
 import type { Message } from '../message/message.ts';
 import { deliveryDialects } from '../request/dialect.ts';
@@ -36,8 +35,7 @@ async function completionHeaders(
   dialects: readonly string[],
   attempt: number,
 ): Promise<readonly Header[]> {
-  // A client that takes the message gets the token with it.
-  if (deferralOf(message) === undefined || settings.apiUrl === undefined || isPull(message.url)) return [];
+  if (deferralOf(message) === undefined || settings.apiUrl === undefined) return [];
   const { accountId, messageId } = message;
   const token = await completionToken({ accountId, messageId, attempt, startedAt: now() });
   const url = `${settings.apiUrl}/v2/complete/${token}`;

@@ -1,7 +1,13 @@
-/** Jobs that arrive before the write of their message's row, before a change of it, or before the end of its quiet period. */
+/**
+ * Jobs that arrive before the write of their message's row, before a change of it, before the end of its quiet period, or while
+ * its account is not active.
+ */
+import { isServed, type Account } from '../account/account.ts';
+import { ownerOf } from '../account/owner.ts';
 import { log } from '../aws/log.ts';
 import { attemptJob, type AttemptJob } from '../job/job.ts';
 import { sendJob } from '../job/send.ts';
+import { waitForAccount } from '../lane/acquireLanes.ts';
 import { declineLanes } from '../lane/leaveLanes.ts';
 import { leaveAsCallback } from '../lane/queueSlot.ts';
 import { loadMessage, type MessageHistory } from '../message/history.ts';
@@ -78,4 +84,20 @@ export async function endOfQuiet({ message }: MessageHistory, job: AttemptJob): 
 /** Nothing else is known of a message without a row. */
 export async function leaveWithoutMessage(job: AttemptJob): Promise<void> {
   await Promise.all([declineLanes(job, 'over'), leaveAsCallback(job)]);
+}
+
+/**
+ * Finds the account of a message. An attempt waits until its account is active.
+ *
+ * @returns undefined if no attempt is to be made now: the account was deleted, or is not active
+ */
+export async function servedOwner(
+  history: MessageHistory,
+  job: AttemptJob,
+  isAgain: boolean,
+): Promise<Account | undefined> {
+  const account = await ownerOf(history.message);
+  if (account === undefined || isServed(account)) return account;
+  await waitForAccount(history, account, job, isAgain);
+  return undefined;
 }

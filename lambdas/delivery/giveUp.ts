@@ -1,6 +1,7 @@
 import type { Account } from '../account/account.ts';
-import type { DestinationResponse } from '../destination/response.ts';
-import { now } from '../shared/clock.ts';
+import { rulesOf } from '../circuit/settings.ts';
+import { noAnswer, type DestinationResponse } from '../destination/response.ts';
+import { now, secondMs } from '../shared/clock.ts';
 import type { Message } from '../message/message.ts';
 import { isFault } from '../job/fault.ts';
 import { mostFaults, type GiveUpReason } from '../job/redelivery.ts';
@@ -12,10 +13,9 @@ import { loadMessage, type MessageHistory, recordOf } from '../message/history.t
 import { kindOf } from '../message/kinds.ts';
 import { accountCallbackOf } from './outcome.ts';
 import { continueAgain } from './continuations/continueRecorded.ts';
-import { finishAttempt } from './finishAttempt.ts';
+import { finishAttempt, type LoadedMessage } from './finishAttempt.ts';
 import { declineLanes, leaveEndedLanes, leaveLanesAgain } from '../lane/leaveLanes.ts';
-import { leaveWithoutMessage } from './earlyJobs.ts';
-import { servedOwner } from './servedOwner.ts';
+import { leaveWithoutMessage, servedOwner } from './earlyJobs.ts';
 
 const errors: Readonly<Record<GiveUpReason, string>> = {
   deaths:
@@ -31,7 +31,7 @@ const errors: Readonly<Record<GiveUpReason, string>> = {
  * @throws if this must be retried
  */
 export async function giveUpAttempt(job: AttemptJob, why: GiveUpReason, error = errors[why]): Promise<void> {
-  const failed = await failAttempt(job, { status: 0, error, headers: [], body: new Uint8Array() });
+  const failed = await failAttempt(job, noAnswer(error));
   if (failed === undefined) return;
   await giveUpPurpose(failed.message, why);
   if (failed.isNew) count('GivenUp');
@@ -131,4 +131,21 @@ function logFault({ messageId }: Message, error: unknown): void {
     messageId,
     error: error instanceof Error ? error : String(error),
   });
+}
+
+/** Fails a message that has waited too long for its host, without a request or a retry. */
+export async function failOverdue({ history, account, body }: LoadedMessage, number: number): Promise<void> {
+  const time = now();
+  const waitedSeconds = rulesOf(account.circuit).longestWaitMs / secondMs;
+  const error = `The destination has been down, and this attempt has waited for more than ${waitedSeconds} s; no request was made.`;
+  await finishAttempt(
+    { history, account, body },
+    {
+      number,
+      startedAt: time,
+      recordedAt: time,
+      response: noAnswer(error),
+      outcome: { state: 'FAILED' },
+    },
+  );
 }

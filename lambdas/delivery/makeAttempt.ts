@@ -4,11 +4,10 @@ import type { AttemptJob } from '../job/job.ts';
 import { noteTime } from '../job/slowJobs.ts';
 import type { Acquired } from '../lane/acquireLanes.ts';
 import { type MessageHistory } from '../message/history.ts';
-import { isPull } from '../destination/pull.ts';
 import { dueTimeOf } from '../message/status.ts';
 import { now } from '../shared/clock.ts';
 import { callDestination } from './callDestination.ts';
-import { deferralOf } from './rules/deferral.ts';
+import { deferralOf, isPull } from './rules/deferral.ts';
 import { finishAttempt } from './finishAttempt.ts';
 import { decide } from './outcome.ts';
 import type { ReadyMessage } from './readyMessage.ts';
@@ -23,7 +22,7 @@ export async function makeAttempt(
     const startedAt = now();
     if (isPull(request.message.url)) {
       request.release();
-      const { offer } = await import('./pulled.ts');
+      const { offer } = await import('./deferred.ts');
       await offer(loaded, number, acquired);
       return;
     }

@@ -5,38 +5,21 @@
  * that would have been made, and completes it as a destination does later (`complete.ts`). A conditional write decides which of
  * several clients gets it. If the client or this process dies, the attempt fails when its time is over, and is retried.
  */
+import { log } from '../aws/log.ts';
 import type { Account } from '../account/account.ts';
 import { completionToken } from '../account/completionToken.ts';
-import type { Acquired } from '../lane/acquireLanes.ts';
 import { holdsOfMessage } from '../lane/holds.ts';
 import { loadBody } from '../message/bodies.ts';
-import { loadMessage } from '../message/history.ts';
-import type { Message, OpenAttempt } from '../message/message.ts';
+import { loadMessage, type MessageHistory } from '../message/history.ts';
 import { changeOpen } from '../message/messages.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bodyRecord } from '../message/records.ts';
+import { bodyRecord, requestRecord } from '../message/records.ts';
 import { now } from '../shared/clock.ts';
-import { shownHeaders } from '../shared/headers.ts';
-import type { Answer } from '../wire/answers.ts';
 import { jsonBytes, largestAnswer } from '../wire/answerSize.ts';
-import type * as answers from '../wire/pullAnswers.ts';
+import type { Pulled } from '../wire/pullAnswers.ts';
 import { requestOf } from './callDestination.ts';
-import { namedBy, tooLate } from './complete.ts';
-import { leaveOpen, sendEnd } from './deferred.ts';
-import type { LoadedMessage } from './finishAttempt.ts';
-import { offersOf, putOffer, removeOffer, type Offer } from './store/offers.ts';
-
-export async function offer(
-  loaded: Pick<LoadedMessage, 'history' | 'account'>,
-  number: number,
-  acquired: Acquired,
-): Promise<void> {
-  const { message } = loaded.history;
-  const startedAt = now();
-  const open = { number, startedAt, until: startedAt + (message.deferredMs ?? 0), isOffered: true };
-  await leaveOpen(loaded, open, acquired);
-  await putOffer(message, open);
-}
+import { sendEnd } from '../job/openAttempt.ts';
+import { offersOf, removeOffer, type Offer } from './store/offers.ts';
 
 interface Taking {
   readonly name: string;
@@ -48,7 +31,6 @@ interface Taking {
   readonly withinMs: number;
 }
 
-type Pulled = Answer<typeof answers.pulled>;
 type Taken = Pulled['messages'][number];
 
 /** For headers and the other fields of a message. */
@@ -59,33 +41,60 @@ const sizeOf = (body: Uint8Array): number => jsonBytes(bodyRecord(body));
 /** Without messages, the offers are read again after this time (ms). */
 const lookEveryMs = 500;
 
+/** Offers that are looked at at once. */
+const atOnce = 10;
+
 /** Takes messages, those that were offered first. It may take fewer than there are, but waits only while there is none. */
-export async function takeAll(account: Account, { name, count, waitMs, withinMs }: Taking): Promise<Pulled> {
+export async function takeAll(account: Account, { waitMs, ...taking }: Taking): Promise<Pulled> {
   // The system's clock may step.
   const until = performance.now() + waitMs;
-  const messages: Taken[] = [];
-  let bytes = 0;
   for (;;) {
-    for await (const offered of offersOf(account.id, name)) {
-      const one = await readOffer(account, offered, name);
-      if (one === undefined) continue;
-      const size = sizeOf(one.body) + headBytes;
-      // The first one fits: an account's largest message fits into an answer.
-      if (messages.length > 0 && bytes + size > largestAnswer) return { messages };
-      const taken = await takeOne(account, offered, one, name, withinMs);
-      if (taken === undefined) continue;
-      bytes += size;
-      if (messages.push(taken) >= count) return { messages };
-    }
+    const messages = await takeNow(account, taking);
     const leftMs = until - performance.now();
     if (messages.length > 0 || leftMs <= 0) return { messages };
     await sleep(Math.min(lookEveryMs, leftMs));
   }
 }
 
+async function takeNow(
+  account: Account,
+  { name, count, withinMs }: Omit<Taking, 'waitMs'>,
+): Promise<readonly Taken[]> {
+  const messages: Taken[] = [];
+  let bytes = 0;
+  for await (const page of offersOf(account.id, name, atOnce)) {
+    for (let first = 0; first < page.length; first += atOnce) {
+      const some = page.slice(first, first + atOnce);
+      const read = await Promise.all(some.map((offered) => readOffer(account, offered, name)));
+      const fitting = read
+        .flatMap((one) => one ?? [])
+        .slice(0, count - messages.length)
+        .filter(({ body }, index) => {
+          const before = bytes;
+          bytes += sizeOf(body) + headBytes;
+          // The first one fits: an account's largest message fits into an answer.
+          return bytes <= largestAnswer || (before === 0 && index === 0);
+        });
+      const taken = await Promise.allSettled(fitting.map((one) => takeOne(account, one, name, withinMs)));
+      messages.push(...taken.flatMap((one) => (one.status === 'fulfilled' ? (one.value ?? []) : [])));
+      const failed = taken.find((one) => one.status === 'rejected');
+      // The client gets what is its own already.
+      if (failed !== undefined) {
+        if (messages.length === 0) throw failed.reason;
+        log.warn('A message could not be given to a client; its attempt is retried', {
+          error: String(failed.reason),
+        });
+      }
+      if (failed !== undefined || messages.length >= count || bytes > largestAnswer) return messages;
+    }
+  }
+  return messages;
+}
+
 interface Offered {
-  readonly message: Message;
-  readonly open: OpenAttempt;
+  readonly offered: Offer;
+  readonly message: MessageHistory['message'];
+  readonly open: NonNullable<MessageHistory['open']>;
   readonly body: Uint8Array;
 }
 
@@ -100,14 +109,13 @@ async function readOffer(account: Account, offered: Offer, name: string): Promis
   }
   const { message } = history;
   if ((await holdsOfMessage(account, message)) !== undefined) return undefined;
-  return { message, open, body: await loadBody(message.messageId, history.body) };
+  return { offered, message, open, body: await loadBody(message.messageId, history.body) };
 }
 
 /** @returns undefined if another client was first */
 async function takeOne(
   account: Account,
-  offered: Offer,
-  { message, open: { number }, body }: Offered,
+  { offered, message, open: { number }, body }: Offered,
   name: string,
   withinMs: number,
 ): Promise<Taken | undefined> {
@@ -118,40 +126,11 @@ async function takeOne(
   await sendEnd(message, mine);
   if (!(await changeOpen(message, mine, 'offered'))) return undefined;
   await removeOffer(offered, name);
-  const { method, headers } = await requestOf(message, number, account, body);
   return {
     messageId,
     retried: number,
-    method,
-    headers: shownHeaders(headers),
-    ...bodyRecord(body),
+    ...requestRecord(await requestOf(message, number, account, body)),
     completion: await completionToken({ accountId, messageId, attempt: number, startedAt }),
     completionDeadline: mine.until,
   };
-}
-
-/**
- * Gives an open attempt more time, or less, from now on.
- *
- * @param completion the token of the attempt
- * @throws HttpError 404 or 410
- */
-export async function extend(completion: string, withinMs: number): Promise<Answer<typeof answers.extended>> {
-  const { named, ...key } = await namedBy(completion);
-  const history = await loadMessage(key);
-  const open = history?.open;
-  const until = now() + withinMs;
-  if (
-    history === undefined ||
-    history.end !== undefined ||
-    open === undefined ||
-    open.number !== named?.number
-  ) {
-    throw tooLate(key.messageId, 'the attempt has ended');
-  }
-  const longer = { ...open, until, isOffered: false };
-  await sendEnd(history.message, longer);
-  if (!(await changeOpen(history.message, longer, 'open')))
-    throw tooLate(key.messageId, 'the attempt has ended');
-  return { messageId: key.messageId, completionDeadline: until };
 }

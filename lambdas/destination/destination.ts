@@ -13,11 +13,11 @@ import type { Config } from '../shared/config.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
 import { isArn, parseArn, refusingList, whatHasArns, type AllowedArns } from './arns.ts';
 
-import { allowedPull, isPull, parsePull } from './pull.ts';
+import { isPull, longestOfferMs, parsePull } from './pull.ts';
 
 import { isUrl } from './place.ts';
 
-export { isArn, isPull, isUrl };
+export { isArn, isPull, isUrl, longestOfferMs };
 
 type Destination =
   | { readonly kind: 'url'; readonly url: string }
@@ -27,7 +27,7 @@ type Destination =
 const scheme = /^(https?):\/{0,2}/i;
 const groupName = /^[A-Za-z0-9._-]+$/;
 const allowedUrl = 'a URL that starts with http:// or https://';
-const allowed = `${allowedUrl}, the ARN of a ${whatHasArns} in AWS, ${allowedPull}, or the name of a URL group (letters, digits, ".", "_", "-")`;
+const allowed = `${allowedUrl}, the ARN of a ${whatHasArns} in AWS, pull:<name>, or the name of a URL group (letters, digits, ".", "_", "-")`;
 
 export const badDestination = (message: string): HttpError => badRequest('destination_invalid', message);
 

@@ -1,10 +1,14 @@
 /** Destinations without an address: `pull:` and a name, from which clients take their messages. */
 import { badRequest } from '../error/httpError.ts';
+import { dayMs } from '../shared/clock.ts';
 import { quoteUrl } from '../shared/urlCredentials.ts';
 
 const form = /^pull:[A-Za-z0-9._-]{1,100}$/;
 
-export const allowedPull = 'pull:<name> with a name of 1 to 100 letters, digits, ".", "_" and "-"';
+const allowed = 'pull:<name> with a name of 1 to 100 letters, digits, ".", "_" and "-"';
+
+/** How long a message waits for a client that takes it, unless it says so itself (`Svc-Deferred`), in milliseconds. */
+export const longestOfferMs = 7 * dayMs;
 
 export const isPull = (destination: string): boolean => destination.startsWith('pull:');
 
@@ -18,5 +22,5 @@ export const pullNameOf = (destination: string): string => destination.slice('pu
  */
 export function parsePull(field: string, text: string): string {
   if (form.test(text)) return text;
-  throw badRequest('destination_invalid', `${field} is ${quoteUrl(text)}; allowed is ${allowedPull}.`);
+  throw badRequest('destination_invalid', `${field} is ${quoteUrl(text)}; allowed is ${allowed}.`);
 }

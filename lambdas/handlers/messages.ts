@@ -119,7 +119,7 @@ const endpoints: Endpoints<'messages'> = {
     complete(call, undefined, ({ namedBy }) => namedBy(variable(call, 'completion'))),
   'POST /v2/pull/{name}': pull,
   'POST /v2/extend/{completion}': async (call) => {
-    const { extend } = await import('../delivery/pulled.ts');
+    const { extend } = await import('../delivery/extend.ts');
     return ok(await extend(variable(call, 'completion'), readExtension(call.request.body)));
   },
   'DELETE /v2/messages': async ({ request, canonical, caller }) => {

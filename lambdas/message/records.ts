@@ -2,7 +2,8 @@
 import type * as answers from '../wire/answers.ts';
 import type { Answer } from '../wire/answers.ts';
 import type { ShownAs } from '../wire/answerSize.ts';
-import { shownHeaders } from '../shared/headers.ts';
+import { shownHeaders, type Header } from '../shared/headers.ts';
+import type { Method } from '../value/method.ts';
 import type { DeliverySettings, KeptResponse, Message } from './message.ts';
 import { noRedaction, redacted, redactHeaders } from './redaction.ts';
 import type { Redaction } from '../options/redaction.ts';
@@ -45,6 +46,16 @@ export const settingsRecord = (
 /** A body, or its hash if redacted; nothing if empty. */
 export const bodyRecord = (body: Uint8Array, redaction: Redaction = noRedaction, as: ShownAs = 'text') =>
   redaction.body && body.length > 0 ? { body: redacted(body) } : shownBytes('body', body, as);
+
+/** A delivery's request, as it is or would be sent. */
+export const requestRecord = (
+  request: { readonly method: Method; readonly headers: readonly Header[]; readonly body: Uint8Array },
+  redaction: Redaction = noRedaction,
+) => ({
+  method: request.method,
+  headers: shownHeaders(redactHeaders(request.headers, redaction)),
+  ...bodyRecord(request.body, redaction),
+});
 
 export function messageRecord(message: Message): Answer<typeof answers.messageWithoutBody> {
   return {

@@ -8,8 +8,7 @@ import { badField, quote } from '../error/httpError.ts';
 import { made, whole, type FormFields, type Given, type Settings } from './option.ts';
 
 /** The longest time for which an attempt stays open, in milliseconds. */
-/** Also how long a message waits for a client that takes it, unless it says so itself. */
-export const longestDeferredMs = 7 * dayMs;
+const longestDeferredMs = 7 * dayMs;
 
 export const settings = {
   timeout: {

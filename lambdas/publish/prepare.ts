@@ -1,5 +1,5 @@
 import type { CanonicalRequest } from '../request/dialect.ts';
-import { longestDeferredMs, parsePublishOptions, type PublishOptions } from '../request/publishOptions.ts';
+import { parsePublishOptions, type PublishOptions } from '../request/publishOptions.ts';
 import { limitsOf, type Account } from '../account/account.ts';
 import { now } from '../shared/clock.ts';
 import { callbackScopes } from '../shared/config.ts';
@@ -7,6 +7,7 @@ import {
   badDestination,
   isPull,
   isUrl,
+  longestOfferMs,
   parseDestination,
   parseEndpoint,
   refuseDestination,
@@ -112,7 +113,7 @@ export async function prepare(
   const circuit = options.circuit ?? (await circuitOfQueue(account.id, queueName));
   const drafts = endpoints.map((endpoint): Draft => {
     const url = urlOf(endpoint, request.otherQuery, rules);
-    const deferredMs = options.deferredMs ?? (isPull(url) ? longestDeferredMs : undefined);
+    const deferredMs = options.deferredMs ?? (isPull(url) ? longestOfferMs : undefined);
     const message: Message = {
       ...options,
       deferredMs,

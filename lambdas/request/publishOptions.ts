@@ -14,8 +14,6 @@ import type { CallbackSettings, DeliverySettings } from '../message/message.ts';
 import { parseRetryDelay } from '../value/retryDelayExpression.ts';
 import { withKnownCredentials } from '../shared/urlCredentials.ts';
 
-export { longestDeferredMs } from '../options/timeout.ts';
-
 /** All options of a publish, checked against the account's limits. */
 export interface PublishOptions extends Omit<DeliverySettings, 'url'> {
   /** Unix milliseconds. */

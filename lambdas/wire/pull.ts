@@ -17,7 +17,7 @@ export const pulling = z.strictObject({
   count: optionalField(
     z.int().check(z.minimum(1), z.maximum(mostMessages), z.describe('Messages at most. Default: 1.')),
   ),
-  wait: duration('How long to wait for the first message: `0s` to `20s`. Default: `20s`.'),
+  wait: duration('How long to wait for the first message: `0s` to `20s`. Default: `0s`.'),
   within: duration(
     'The time to complete each message, `1s` to `7d`. Without a completion, its attempt fails after this time. Default: `1m`.',
   ),
@@ -41,7 +41,7 @@ export function readPulling(name: string, body: Uint8Array) {
   const url = parsePull('The name', pullOf(name));
   const {
     count = 1,
-    wait = '20s',
+    wait = '0s',
     within = '1m',
   } = body.length === 0
     ? {}

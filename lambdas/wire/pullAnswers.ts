@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { headerLists, text, whole } from '../options/option.ts';
-import { messageId, time } from './answers.ts';
+import { messageId, time, type Answer } from './answers.ts';
 
 export const pulled = z.object({
   messages: z.array(
@@ -18,3 +18,6 @@ export const pulled = z.object({
 });
 
 export const extended = z.object({ messageId, completionDeadline: time('The new end.') });
+
+export type Pulled = Answer<typeof pulled>;
+export type Extended = Answer<typeof extended>;

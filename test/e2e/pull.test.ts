@@ -31,7 +31,8 @@ afterAll(() => receiver.close());
 
 const token = () => account.token;
 const pull = async (name: string, body: object = {}, by = token()): Promise<readonly Pulled[]> =>
-  pulled.parse(await ok(api('POST', `/v2/pull/${name}`, { token: by, body }))).messages;
+  pulled.parse(await ok(api('POST', `/v2/pull/${name}`, { token: by, body: { wait: '20s', ...body } })))
+    .messages;
 
 async function first(name: string, body: object = {}): Promise<Pulled> {
   const [one] = await pull(name, body);
@@ -81,6 +82,8 @@ describe('a message to a name', () => {
     });
     expect(one.headers['Svc-Complete-Url']).toBeUndefined();
     expect(await pull(name, { wait: '0s' })).toEqual([]);
+    // Without a body nothing is waited for.
+    expect(await ok(api('POST', `/v2/pull/${name}`, { token: token() }))).toEqual({ messages: [] });
     expect(await stateOf(id)).toBe('ACTIVE');
     expect((await complete(one)).status).toBe(200);
     await ended(id, 'DELIVERED');

@@ -50,7 +50,16 @@ describe('what an idle deployment costs', () => {
       `\\${all} a month.*\\${essential}\\s+with\\s+the\\s+essential\\s+alarms\\s+only,.*\\${none} without`,
       's',
     );
-    for (const name of ['README.md', 'docs/deploy.md']) expect(read(name)).toMatch(sentence);
+    expect(read('README.md')).toMatch(sentence);
+    const [ofOne, , without] = bills.map(({ lines }) => idleDollars(lines)[0].toFixed(0));
+    const second = idleDollars(bills[0]?.lines ?? [])[1].toFixed(2);
+    expect(read('README.md')).toContain(`# $${ofOne} a month without any messages`);
+    expect(read('docs/deploy.md')).toMatch(
+      new RegExp(
+        `# \\$${ofOne} a month without any messages, \\$${without} with -c monitoring=false.*\\$${second} more`,
+        's',
+      ),
+    );
   });
 
   it('is in the guide to costs as a part of a month’s bill, with the messages that test/unit/bench/bill.test.ts counts', () => {

@@ -1,30 +1,20 @@
 import { targetOf } from '../../destination/destination.ts';
 import type { DestinationResponse } from '../../destination/response.ts';
-import { shownHeaders, type Header } from '../../shared/headers.ts';
 import type { Message } from '../../message/message.ts';
-import { bodyRecord } from '../../message/records.ts';
-import { noRedaction, redactHeaders } from '../../message/redaction.ts';
-
-interface Request {
-  readonly method: string;
-  readonly headers: readonly Header[];
-  readonly body: Uint8Array;
-}
+import { requestRecord } from '../../message/records.ts';
 
 /**
  * Answers a request to the echo with the request itself as JSON: 200, or the status in the path `/status/503`, from 200 to 599.
  * Redacted parts stay hidden, because the log keeps the answer.
  */
 export function echoed(
-  { url, redaction = noRedaction }: Pick<Message, 'url' | 'redaction'>,
-  { method, headers, body }: Request,
+  { url, redaction }: Pick<Message, 'url' | 'redaction'>,
+  request: Parameters<typeof requestRecord>[0],
 ): DestinationResponse {
   const status = Number(/^\/status\/([2-5]\d\d)(?=[/?]|$)/.exec(targetOf(url).path)?.[1] ?? 200);
-  const shown = shownHeaders(redactHeaders(headers, redaction));
-  const seen = { method, url, headers: shown, ...bodyRecord(body, redaction) };
   return {
     status,
     headers: [['content-type', 'application/json']],
-    body: Buffer.from(JSON.stringify(seen)),
+    body: Buffer.from(JSON.stringify({ url, ...requestRecord(request, redaction) })),
   };
 }

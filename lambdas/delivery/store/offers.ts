@@ -4,7 +4,8 @@
  * is found, or expires.
  */
 import * as z from 'zod/mini';
-import { rowsOf, type Row } from '../../aws/dynamodb.ts';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { queryPages } from '../../aws/dynamodb.ts';
 import { tables } from '../../aws/resources.ts';
 import { settings } from '../../aws/settings.ts';
 import { put, remove } from '../../aws/writes.ts';
@@ -41,12 +42,23 @@ export async function putOffer(
   });
 }
 
-export async function* offersOf(accountId: string, name: string): AsyncGenerator<Offer> {
-  const table = { name: settings.usageTable, ...tables.usage };
-  for await (const row of rowsOf(table, ownerOf(accountId, name))) yield offerIn(accountId, row);
+/** Reads the offers of a name page by page, the earliest first, strongly consistent. */
+export async function* offersOf(
+  accountId: string,
+  name: string,
+  perPage: number,
+): AsyncGenerator<readonly Offer[]> {
+  const pages = queryPages({
+    TableName: settings.usageTable,
+    ConsistentRead: true,
+    Limit: perPage,
+    KeyConditionExpression: '#owner = :owner',
+    ExpressionAttributeNames: { '#owner': tables.usage.partitionKey },
+    ExpressionAttributeValues: { ':owner': { S: ownerOf(accountId, name) } },
+  });
+  for await (const { Items = [] } of pages)
+    yield Items.map((item) => ({ accountId, ...shape.parse(unmarshall(item)) }));
 }
-
-const offerIn = (accountId: string, row: Row): Offer => ({ accountId, ...shape.parse(row) });
 
 export async function removeOffer({ accountId, id }: Offer, name: string): Promise<void> {
   await remove(settings.usageTable, { owner: ownerOf(accountId, name), id });

@@ -263,6 +263,10 @@ export function makersOf(
       const { completion } = await openMessage();
       return { path: { completion }, body: { status: 200 } };
     },
+    'POST /v2/extend/{completion}': async () => ({
+      path: { completion: (await openMessage()).completion },
+      body: { within: '1h' },
+    }),
     'POST /v2/messages/{messageId}/complete': async () => {
       const { messageId } = await openMessage();
       return { path: { messageId }, body: { status: 200 } };

@@ -38,7 +38,7 @@ describe('a destination in the path', () => {
   });
 
   const allowed =
-    'a URL that starts with http:// or https://, the ARN of a function, queue, topic or bus in AWS, or the name of a URL group (letters, digits, ".", "_", "-").';
+    'a URL that starts with http:// or https://, the ARN of a function, queue, topic or bus in AWS, pull:<name>, or the name of a URL group (letters, digits, ".", "_", "-").';
   it.each([
     ['', `The destination is missing: a non-empty destination must be provided; allowed is ${allowed}`],
     ['ftp://x', `The destination is "ftp://x"; allowed is ${allowed}`],

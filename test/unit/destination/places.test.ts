@@ -34,7 +34,7 @@ const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .map((file) => [file.replaceAll('\\', '/'), readFileSync(join(folder, file), 'utf8')] as const);
 
 describe('URLs from outside', () => {
-  const reads = /\b(parseAddress|parseUrl|parseDestination|urlOf|endpointUrl)\(/;
+  const reads = /\b(parseAddress|parseEndpoint|parseUrl|parseDestination|urlOf|endpointUrl)\(/;
 
   it('are read only in the listed files', () => {
     const reading = sources.filter(([, source]) => reads.test(source)).map(([file]) => file);

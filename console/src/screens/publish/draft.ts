@@ -88,7 +88,7 @@ export function problemsOf(draft: Draft): Problems {
   const replace = 'is shown only as its hash. Enter the value itself.';
   if (draft.destination.trim() === '') {
     problems['destination'] =
-      'The destination is missing: a URL that starts with http:// or https://, the ARN of a function, queue, topic or bus in AWS, or the name of a URL group.';
+      'The destination is missing: a URL that starts with http:// or https://, the ARN of a function, queue, topic or bus in AWS, pull:<name>, or the name of a URL group.';
   }
   if (problem !== undefined) problems['headers'] = problem;
   else if (hidden !== undefined) problems['headers'] = `The value of ${hidden[0]} ${replace}`;

@@ -5,8 +5,7 @@ import { bulkId, messageId, messageInAnyState, messagePage, runId } from '../par
 import type { Errors } from '../parts/errors.ts';
 import type { Operations } from '../parts/operation.ts';
 import { counting, dueParameters, ofDeliveries } from '../parts/parameters.ts';
-import { pull, pullRoutes } from './pull.ts';
-import { tooManyQueues } from './queues.ts';
+import { pull, pullRoutes, tooManyQueues } from './queues.ts';
 
 const notWaiting = /* @__PURE__ */ made(
   () => ['message_not_found', `There is no message "${messageId}" that waits for its delivery.`] as const,

@@ -24,7 +24,7 @@ const errors: Errors = {
     ['field_invalid', 'Svc-Retries is "many"; allowed is a whole number from 0 to 5.'],
     [
       'destination_invalid',
-      'The destination is "orders!"; allowed is a URL that starts with http:// or https://, the ARN of a function, queue, topic or bus in AWS, or the name of a URL group (letters, digits, ".", "_", "-").',
+      'The destination is "orders!"; allowed is a URL that starts with http:// or https://, the ARN of a function, queue, topic or bus in AWS, pull:<name>, or the name of a URL group (letters, digits, ".", "_", "-").',
     ],
   ],
   403: [

@@ -9,7 +9,7 @@ import type { SchemaName, Shown } from './schemas.ts';
 /** In the order of the document. An operation has the tag that its path, after the version, begins with. */
 export const tags: readonly (readonly [name: string, description: string, paths: RegExp])[] = [
   ['Publish', 'Sending messages.', /^\/v2\/(publish|enqueue|batch$)/],
-  ['Messages', 'Waiting messages.', /^\/v2\/(messages|complete|extend|pull)/],
+  ['Messages', 'Waiting messages.', /^\/v2\/(messages|complete|pull|extend)/],
   ['Bulk operations', 'Operations on many entries that run in the background.', /^\/v2\/(bulk)/],
   ['Logs', 'The history of messages.', /^\/v2\/(logs|events)/],
   [

@@ -19,8 +19,8 @@ const nameSchema: ValueSchema = { type: 'string', pattern: namePattern.source };
 
 const destination: PathVariable = {
   description:
-    'A URL that starts with `http://` or `https://`, as it is or percent-encoded as a whole, or the name of a URL group.',
-  schema: { type: 'string', pattern: `^(${schemeInPath}.+|[A-Za-z0-9._-]+)$` },
+    'A URL that starts with `http://` or `https://`, as it is or percent-encoded as a whole, `pull:<name>`, or the name of a URL group.',
+  schema: { type: 'string', pattern: `^(${schemeInPath}.+|(pull:)?[A-Za-z0-9._-]+)$` },
   example: 'https://example.com/orders',
 };
 const queueName: PathVariable = { description: 'The queue’s name.', schema: nameSchema, example: 'mail' };
@@ -54,7 +54,8 @@ const variables: Readonly<Record<string, PathVariable>> = {
   },
   '{messageId}': { description: 'The message’s id.', schema: { type: 'string' }, example: messageId },
   '{completion}': {
-    description: 'The end of the URL in `Svc-Complete-Url`.',
+    description:
+      'The end of the URL in `Svc-Complete-Url`, or the `completion` of a message that a client took.',
     schema: { type: 'string' },
     example: 'WyJmMmMwYTNhNCIsIm1zZ18wMUtEVkROQTAwTTNBOVgyQzRENkY4R0hKSyIsMCwxXQ.3uYq',
   },
@@ -66,8 +67,8 @@ const variables: Readonly<Record<string, PathVariable>> = {
   '{dlqId}': { description: 'The dead letter’s id.', schema: { type: 'string' }, example: dlqId },
   '{schedule}': { description: 'The schedule’s id.', schema: nameSchema, example: 'nightly-report' },
   'pull/{name}': {
-    description: 'The name after `pull:` in the destination.',
-    schema: nameSchema,
+    description: 'The name in the destinations `pull:<name>`.',
+    schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,100}$' },
     example: 'laptop',
   },
   'topics/{name}': { description: 'The URL group’s name.', schema: nameSchema, example: 'orders' },
