@@ -22,7 +22,7 @@ export const parseLogin = (args: readonly string[]): { readonly url?: string | u
 
 /** Asks a person. A secret is not shown. */
 async function question(prompt: string, isSecret: boolean): Promise<string> {
-  process.stderr.write(prompt);
+  if (isSecret) process.stderr.write(prompt);
   const silent = new Writable({
     write: (_chunk, _encoding, done) => {
       done();
@@ -33,7 +33,7 @@ async function question(prompt: string, isSecret: boolean): Promise<string> {
     output: isSecret ? silent : process.stderr,
     terminal: true,
   });
-  const answer = await lines.question('');
+  const answer = await lines.question(isSecret ? '' : prompt);
   lines.close();
   if (isSecret) process.stderr.write('\n');
   return answer.trim();

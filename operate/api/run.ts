@@ -43,16 +43,18 @@ export async function runApi(command: ApiCommand, connection: Connection, output
   while (cursor !== undefined && command.isAll && !output.signal.aborted) {
     const more: Values = [...all.filter(([name]) => name !== 'cursor'), ['cursor', cursor]];
     const next = await ask(connection, requestOf(operation, more, body));
-    print(next.json, command, output);
+    print(next.json, command, output, true);
     ({ cursor } = next);
   }
   return 0;
 }
 
+/** @param hasHeading whether the table's heading was printed before */
 function print(
   json: unknown,
   { action, isJson, isAll, isFollowing }: ApiCommand,
   { print: write, width }: Output,
+  hasHeading = false,
 ): void {
   if (json === '') return;
   const isLines = isJson && (isAll || isFollowing);
@@ -61,7 +63,13 @@ function print(
   else if (isLines) write(JSON.stringify(json));
   else if (isJson || action.operation === '')
     write(typeof json === 'string' ? json : JSON.stringify(json, undefined, 2));
-  else write(shown(json, action, width));
+  else
+    write(
+      shown(json, action, width)
+        .split('\n')
+        .slice(hasHeading ? 1 : 0)
+        .join('\n'),
+    );
 }
 
 /** Between two requests for new entries of the log, or for the progress of an operation, in milliseconds. */
@@ -75,6 +83,7 @@ async function follow(command: ApiCommand, connection: Connection, output: Outpu
   const given = values.find(([name]) => name === 'fromDate')?.[1];
   const own = values.filter(([name]) => !['fromDate', 'order', 'cursor'].includes(name));
   let from = given ?? Date.now();
+  let hasPrinted = false;
   let seen = new Set<string>();
   while (!output.signal.aborted) {
     const began = Date.now();
@@ -92,7 +101,8 @@ async function follow(command: ApiCommand, connection: Connection, output: Outpu
         current.add(text);
         return !known.has(text);
       });
-      if (fresh.length > 0) print({ logs: fresh }, command, output);
+      if (fresh.length > 0) print({ logs: fresh }, command, output, hasPrinted);
+      hasPrinted ||= fresh.length > 0;
       ({ cursor } = page);
     } while (cursor !== undefined);
     seen = current;
