@@ -17,56 +17,50 @@ export interface Shortcut {
   readonly actions: Readonly<Record<string, Action>>;
 }
 
+type Actions = Shortcut['actions'];
+
 const oneOrMany =
   (one: string, many: string) =>
   (given: string | undefined): string =>
     given === undefined ? many : one;
 
-const held = (verb: 'hold' | 'release') => ({
+/** An operation whose answer is a table. */
+const list = (operation: string, rows: string, columns: string): Action => ({ operation, rows, columns });
+
+const only = (action: Action): Actions => ({ '': action });
+
+const each = (verb: 'hold' | 'release'): Actions => ({
   host: { operation: `${verb}Host` },
   label: { operation: `${verb}Label` },
   group: { operation: `${verb}UrlGroup` },
   account: { operation: `${verb}Account` },
 });
 
+const resumption = (given: string | undefined): string =>
+  given === undefined ? 'resumeRuns' : given.startsWith('dlq_') ? 'resumeRun' : 'resumeHangingRun';
+
 export const shortcuts = {
   publish: {
     about: 'send a message to a URL, an ARN or a URL group',
-    actions: { '': { operation: 'publishMessage' } },
+    actions: only({ operation: 'publishMessage' }),
   },
   messages: {
     about: 'list the messages that wait, or others with state=',
-    actions: {
-      '': {
-        operation: 'listMessages',
-        rows: 'messages',
-        columns: 'messageId state createdAt nextDeliveryTime labels url',
-      },
-    },
+    actions: only(list('listMessages', 'messages', 'messageId state createdAt nextDeliveryTime labels url')),
   },
   message: {
     about: 'show a message',
-    actions: { '': { operation: 'getMessage', defaults: { state: 'ALL' } } },
+    actions: only({ operation: 'getMessage', defaults: { state: 'ALL' } }),
   },
   logs: {
     about: 'list the history of messages, or follow it with --follow',
-    actions: {
-      '': {
-        operation: 'listLogs',
-        rows: 'logs',
-        columns: 'time state messageId responseStatus labels url error',
-      },
-    },
+    actions: only(list('listLogs', 'logs', 'time state messageId responseStatus labels url error')),
   },
   dlq: {
     about: 'list, count, show, retry and delete dead letters',
     actions: {
-      list: {
-        operation: 'listDeadLetters',
-        rows: 'messages',
-        columns: 'dlqId failedAt responseStatus labels url responseBody',
-      },
-      count: { operation: 'countDeadLetters', rows: 'errors', columns: 'count lastFailedAt error' },
+      list: list('listDeadLetters', 'messages', 'dlqId failedAt responseStatus labels url responseBody'),
+      count: list('countDeadLetters', 'errors', 'count lastFailedAt error'),
       show: { operation: 'getDeadLetter' },
       retry: { operation: oneOrMany('retryDeadLetter', 'retryDeadLetters') },
       delete: { operation: oneOrMany('deleteDeadLetter', 'deleteDeadLetters') },
@@ -74,19 +68,18 @@ export const shortcuts = {
   },
   queues: {
     about: 'list the queues',
-    actions: {
-      '': { operation: 'listQueues', columns: 'name parallelism paused lag updatedAt' },
-    },
+    actions: only(list('listQueues', '', 'name parallelism paused lag updatedAt')),
   },
   schedules: {
     about: 'list, show, run, pause and resume schedules',
     actions: {
-      list: {
-        operation: 'listSchedules',
-        columns: 'scheduleId cron isPaused nextScheduleTime lastScheduleTime destination',
-      },
+      list: list(
+        'listSchedules',
+        '',
+        'scheduleId cron isPaused nextScheduleTime lastScheduleTime destination',
+      ),
       show: { operation: 'getSchedule' },
-      fires: { operation: 'listScheduleFires', rows: 'fires', columns: 'time messages states' },
+      fires: list('listScheduleFires', 'fires', 'time messages states'),
       run: { operation: 'runSchedule' },
       pause: { operation: 'pauseSchedule' },
       resume: { operation: 'resumeSchedule' },
@@ -94,52 +87,36 @@ export const shortcuts = {
   },
   runs: {
     about: 'list the runs of workflows',
-    actions: {
-      '': {
-        operation: 'listRuns',
-        rows: 'runs',
-        columns: 'workflowRunId workflowState workflowRunCreatedAt dlqId labels workflowUrl',
-      },
-    },
+    actions: only(
+      list('listRuns', 'runs', 'workflowRunId workflowState workflowRunCreatedAt dlqId labels workflowUrl'),
+    ),
   },
   run: {
     about: 'show the steps of a run',
-    actions: {
-      '': {
-        operation: 'listRuns',
-        takes: ['workflowRunId'],
-        rows: 'runs steps steps',
-        columns: 'stepName stepType state createdAt messageId out',
-      },
-    },
+    actions: only({
+      ...list('listRuns', 'runs steps steps', 'stepName stepType state createdAt messageId out'),
+      takes: ['workflowRunId'],
+    }),
   },
   resume: {
     about: 'resume a failed run by its dead letter, a hanging one by its id, or many failed ones',
-    actions: {
-      '': {
-        operation: (given) =>
-          given === undefined ? 'resumeRuns' : given.startsWith('dlq_') ? 'resumeRun' : 'resumeHangingRun',
-      },
-    },
+    actions: only({ operation: resumption }),
   },
   hold: {
     about: 'stop deliveries to a host, of a label, of a URL group or of the account; list the holds',
-    actions: {
-      list: { operation: 'listHolds', columns: 'kind name since until by waiting reason' },
-      ...held('hold'),
-    },
+    actions: { list: list('listHolds', '', 'kind name since until by waiting reason'), ...each('hold') },
   },
-  release: { about: 'release held deliveries', actions: held('release') },
-  alarms: { about: 'show the alarms, and which are open', actions: { '': { operation: 'getAlarms' } } },
+  release: { about: 'release held deliveries', actions: each('release') },
+  alarms: { about: 'show the alarms, and which are open', actions: only({ operation: 'getAlarms' }) },
   tokens: {
     about: 'list the account’s named tokens, make and revoke them',
     actions: {
-      list: { operation: 'listOwnTokens', columns: 'id name scope expires_at last_used' },
+      list: list('listOwnTokens', '', 'id name scope expires_at last_used'),
       create: { operation: 'createOwnToken' },
       revoke: { operation: 'revokeOwnToken' },
     },
   },
-} as const satisfies Readonly<Record<string, Shortcut>>;
+} satisfies Readonly<Record<string, Shortcut>>;
 
 type ShortcutName = keyof typeof shortcuts;
 

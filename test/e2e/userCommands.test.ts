@@ -49,7 +49,10 @@ describe('the commands for users', () => {
     expect(list).toMatch(/^MESSAGE ID +STATE +CREATED AT +NEXT DELIVERY TIME +LABELS +URL\n/);
     expect(await run('message', messageId)).toMatch(/^state +FAILED$/m);
     expect(await run('logs', `label=${label}`)).toMatch(/ ERROR +msg_\w+ +500 /);
-    expect(await run('dlq', 'count', `label=${label}`)).toMatch(/\n1 .* out of stock\n$/);
+    await eventually(
+      () => run('dlq', 'count', `label=${label}`),
+      (text) => /\n1 .* out of stock\n$/.test(text),
+    );
     isBroken = false;
     expect(await run('dlq', 'retry', `label=${label}`)).toBe(
       'Send many dead letters again: done, 1 done, 0 failed.\n',
