@@ -28,7 +28,7 @@ interface Ran {
   readonly output: string;
 }
 
-/** Runs the command in this process: `outgrown.test.ts` runs it as a command. By default both sides are here. */
+/** Runs the command in this process: `outgrown.campaign.test.ts` runs it as a command. By default both sides are here. */
 async function run(flags: readonly string[], sides: Readonly<Record<string, string>> = {}): Promise<Ran> {
   const environment = {
     ...{ QSTASH_URL: service.url, QSTASH_TOKEN: source.token },

@@ -61,9 +61,9 @@ describe('the workflows', () => {
     expect(writers.filter((job) => !/^ {4}environment: (?:release|github-pages)$/m.test(job))).toEqual([]);
   });
 
-  it('run the three parts of .ci/run', () => {
-    expect(read(`${folder}/ci.yml`)).toContain('part: [1, 2, 3]');
-    expect(read('.ci/run')).toContain('!= [123] ]]');
+  it('run the four parts of .ci/run', () => {
+    expect(read(`${folder}/ci.yml`)).toContain('part: [1, 2, 3, 4]');
+    expect(read('.ci/run')).toContain('!= [1234] ]]');
   });
 });
 
